@@ -1,0 +1,14 @@
+//! Definitions of figures, kept beside the code that computes them and shown wherever the figures are.
+
+use serde::Serialize;
+
+/// What one figure means.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Definition {
+    /// The figure's field name, as in machine output (`host_self_ns`).
+    pub field: &'static str,
+    /// What it is called in tables (`Host self`).
+    pub label: &'static str,
+    /// One or two sentences that let a reader recompute it.
+    pub text: &'static str,
+}

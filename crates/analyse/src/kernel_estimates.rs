@@ -1,0 +1,84 @@
+//! The profiler's estimates beside each kernel, gathered into figures of a device.
+
+use rayon::prelude::*;
+use stepscope_model::{Ns, SliceId, Trace, Value};
+
+/// One whole: a multiprocessor filled with blocks, or full occupancy.
+const ONE: i64 = 1_000_000_000;
+
+/// A kernel and the part of its time that counts.
+pub(crate) type Clipped = (SliceId, Ns, Ns);
+
+/// The figures of one device.
+#[derive(Default)]
+pub(crate) struct Estimates {
+    pub(crate) sm_efficiency: Option<f64>,
+    pub(crate) occupancy: Option<f64>,
+    /// Kernel time that the SM efficiency rests on.
+    pub(crate) sm_known: Ns,
+    /// Kernel time that the occupancy rests on.
+    pub(crate) occupancy_known: Ns,
+}
+
+impl Estimates {
+    /// The figures of these kernels over a window of this length.
+    pub(crate) fn of(trace: &Trace, kernels: &[Clipped], window: Ns) -> Estimates {
+        // Unpacking arguments is nearly all of the work here, and each kernel's stand alone.
+        let levels: Vec<_> = kernels.par_iter().with_min_len(4096).map(|k| levels(trace, k.0)).collect();
+        let mut figures = Estimates::default();
+        // Where the sum of blocks per SM rises or falls. Integers, so that what rose falls back to zero exactly.
+        let mut changes: Vec<(Ns, i64)> = Vec::new();
+        let mut occupancy_time = 0i128;
+        for (&(_, start, end), (blocks, occupancy)) in kernels.iter().zip(levels) {
+            if let Some(level) = blocks {
+                changes.extend([(start, level), (end, -level)]);
+                figures.sm_known += end - start;
+            }
+            if let Some(level) = occupancy {
+                occupancy_time += i128::from(level) * i128::from((end - start).0);
+                figures.occupancy_known += end - start;
+            }
+        }
+        if figures.sm_known > Ns::ZERO && window > Ns::ZERO {
+            figures.sm_efficiency = Some(share(filled(changes), window));
+        }
+        if figures.occupancy_known > Ns::ZERO {
+            figures.occupancy = Some(share(occupancy_time, figures.occupancy_known));
+        }
+        figures
+    }
+}
+
+/// A kernel's blocks per SM and occupancy, in parts of [`ONE`].
+fn levels(trace: &Trace, kernel: SliceId) -> (Option<i64>, Option<i64>) {
+    let (mut blocks, mut percent) = (None, None);
+    for (key, value) in trace.args(kernel).iter() {
+        match key {
+            "blocks per SM" => blocks = Some(value),
+            "est. achieved occupancy %" => percent = Some(value),
+            _ => {}
+        }
+    }
+    let level = |share: f64| (share.min(1.0) * ONE as f64).round() as i64;
+    // One kernel alone may fill its multiprocessors many times over; more than once does not count.
+    let blocks = blocks.and_then(Value::as_f64).filter(|&b| b > 0.0).map(level);
+    let occupancy = percent.and_then(Value::as_f64).filter(|&p| p >= 0.0).map(|p| level(p / 100.0));
+    (blocks, occupancy)
+}
+
+/// The integral over time of a sum that rises and falls, at most [`ONE`] of it.
+fn filled(mut changes: Vec<(Ns, i64)>) -> i128 {
+    // One stream without overlaps is sorted already; several are a few sorted runs.
+    changes.sort_by_key(|change| change.0);
+    let (mut level, mut since, mut filled) = (0i64, Ns::ZERO, 0i128);
+    for (at, change) in changes {
+        filled += i128::from(level.min(ONE)) * i128::from((at - since).0);
+        level += change;
+        since = at;
+    }
+    filled
+}
+
+fn share(filled: i128, of: Ns) -> f64 {
+    filled as f64 / (i128::from(of.0) * i128::from(ONE)) as f64
+}

@@ -1,0 +1,199 @@
+//! From kernel slices to rows.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Kind, LaneId, SliceId, StrId, Tag, Trace};
+
+use super::{KernelRow, KernelsQuery, KernelsReport};
+use crate::by_name::ByName;
+use crate::ops::device::owner;
+use crate::ops::names::Names;
+use crate::ops::tree::HostTree;
+use crate::ops::{Attribution, StrayCalls};
+use crate::tensor_core::kernel_uses_tensor_cores;
+
+/// What makes a row; parts that were not asked for stay empty.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    name: StrId,
+    op: Option<StrId>,
+    grid: Option<StrId>,
+    block: Option<StrId>,
+    registers: Option<i64>,
+    shared_memory: Option<i64>,
+    lane: Option<LaneId>,
+}
+
+/// A mean weighted by duration, over the calls that have the figure.
+#[derive(Copy, Clone, Default)]
+struct Weighted {
+    sum: f64,
+    ns: i64,
+    seen: bool,
+}
+
+impl Weighted {
+    fn add(&mut self, value: Option<f64>, ns: i64) {
+        if let Some(value) = value {
+            self.sum += value * ns as f64;
+            self.ns = self.ns.saturating_add(ns);
+            self.seen = true;
+        }
+    }
+
+    fn mean(self) -> Option<f64> {
+        // Calls too short for the clock have no weight; their mean is nothing, not unknown.
+        self.seen.then(|| if self.ns > 0 { self.sum / self.ns as f64 } else { 0.0 })
+    }
+}
+
+struct Sums {
+    key: Key,
+    calls: u64,
+    total: i64,
+    min: i64,
+    max: i64,
+    blocks: Weighted,
+    occupancy: Weighted,
+    lanes: Vec<LaneId>,
+}
+
+/// The argument keys of a trace, looked up once.
+struct Keys {
+    grid: Option<StrId>,
+    block: Option<StrId>,
+    registers: Option<StrId>,
+    shared_memory: Option<StrId>,
+    blocks: Option<StrId>,
+    occupancy: Option<StrId>,
+}
+
+pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
+    let slices = trace.slices();
+    let find = |key| trace.strings().find(key);
+    let keys = Keys {
+        grid: find("grid"),
+        block: find("block"),
+        registers: find("registers per thread"),
+        shared_memory: find("shared memory"),
+        blocks: find("blocks per SM"),
+        occupancy: find("est. achieved occupancy %"),
+    };
+    // Only the owner by launch needs the tree; an empty one costs nothing.
+    let needs_tree = query.attribution == Attribution::Launch;
+    let tree = needs_tree.then(|| HostTree::build(trace, &mut Names::new(trace), StrayCalls::OwnThread));
+    let op_of = |id: SliceId| match &tree {
+        Some(tree) => owner(trace, id, tree, Attribution::Launch),
+        None => trace.links().op(id),
+    };
+    let mut on_tensor_cores = ByName::new(trace, kernel_uses_tensor_cores);
+    let mut report = KernelsReport::default();
+    let mut sums: Vec<Sums> = Vec::new();
+    let mut rows: HashMap<Key, u32, RandomState> = HashMap::default();
+    for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Kernel) {
+        if !query.selection.contains(trace, id) {
+            continue;
+        }
+        let ns = slices.dur(id).0;
+        let op = op_of(id);
+        report.calls += 1;
+        report.total_ns = report.total_ns.saturating_add(ns);
+        if op.is_none() {
+            report.unlinked_ns = report.unlinked_ns.saturating_add(ns);
+        }
+        if on_tensor_cores.get(slices.name(id)) {
+            report.tensor_core_ns = report.tensor_core_ns.saturating_add(ns);
+        }
+        let key = key(trace, query, &keys, id, op);
+        let row = *rows.entry(key).or_insert_with(|| {
+            sums.push(Sums {
+                key,
+                calls: 0,
+                total: 0,
+                min: i64::MAX,
+                max: 0,
+                blocks: Weighted::default(),
+                occupancy: Weighted::default(),
+                lanes: Vec::new(),
+            });
+            sums.len() as u32 - 1
+        });
+        let row = &mut sums[row as usize];
+        row.calls += 1;
+        row.total = row.total.saturating_add(ns);
+        row.min = row.min.min(ns);
+        row.max = row.max.max(ns);
+        let args = trace.args(id);
+        row.blocks.add(args.float(keys.blocks), ns);
+        row.occupancy.add(args.float(keys.occupancy), ns);
+        // Slices come lane by lane, so a lane is new or the last one seen.
+        if row.lanes.last() != Some(&slices.lane(id)) {
+            row.lanes.push(slices.lane(id));
+        }
+    }
+    let total = report.total_ns;
+    report.rows = sums.iter().map(|s| row(trace, s, total, on_tensor_cores.get(s.key.name))).collect();
+    report.rows.sort_by(|a, b| {
+        (b.total_ns, b.calls).cmp(&(a.total_ns, a.calls)).then_with(|| order(a).cmp(&order(b)))
+    });
+    report
+}
+
+/// Decides between rows of equal time and calls.
+fn order(row: &KernelRow) -> impl Ord + '_ {
+    let form = (&row.grid, &row.block, row.registers, row.shared_memory_bytes);
+    (&row.name, &row.op, form, &row.devices, &row.streams)
+}
+
+fn key(trace: &Trace, query: &KernelsQuery, keys: &Keys, id: SliceId, op: Option<SliceId>) -> Key {
+    let slices = trace.slices();
+    let by = query.by;
+    let mut key = Key {
+        name: slices.name(id),
+        op: op.filter(|_| by.op).map(|op| slices.name(op)),
+        grid: None,
+        block: None,
+        registers: None,
+        shared_memory: None,
+        lane: by.stream.then(|| slices.lane(id)),
+    };
+    if by.launch {
+        let args = trace.args(id);
+        key.grid = keys.grid.and_then(|k| args.text_id(k));
+        key.block = keys.block.and_then(|k| args.text_id(k));
+        key.registers = args.int(keys.registers);
+        key.shared_memory = args.int(keys.shared_memory);
+    }
+    key
+}
+
+fn row(trace: &Trace, sums: &Sums, total: i64, tensor_core: bool) -> KernelRow {
+    let text = |id: Option<StrId>| id.map(|id| trace.text(id).to_owned());
+    let list = |id: Option<StrId>| text(id).map(|list| list.replace(',', ", ").replace(",  ", ", "));
+    let distinct = |part: fn(&stepscope_model::LaneKey) -> Tag| {
+        let tags = sums.lanes.iter().filter_map(|&lane| part(&trace.lanes().get(lane).key).as_int());
+        let mut numbers: Vec<i64> = tags.collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    };
+    KernelRow {
+        name: trace.text(sums.key.name).to_owned(),
+        op: text(sums.key.op),
+        grid: list(sums.key.grid),
+        block: list(sums.key.block),
+        registers: sums.key.registers,
+        shared_memory_bytes: sums.key.shared_memory,
+        devices: distinct(|key| key.process),
+        streams: distinct(|key| key.thread),
+        calls: sums.calls,
+        total_ns: sums.total,
+        mean_ns: sums.total as f64 / sums.calls.max(1) as f64,
+        min_ns: sums.min.min(sums.max),
+        max_ns: sums.max,
+        share: if total > 0 { sums.total as f64 / total as f64 } else { 0.0 },
+        blocks_per_sm: sums.blocks.mean(),
+        occupancy_percent: sums.occupancy.mean(),
+        tensor_core,
+    }
+}

@@ -1,0 +1,231 @@
+//! Where memory goes: levels and peaks per device, what lived at the peak, and which operators took it.
+//!
+//! Works on the allocator's `[memory]` marks. Lifetimes are found by address over the whole trace; a
+//! [`Selection`] only narrows which marks are shown and counted, so what lived at a step's peak stays right.
+//! Memory taken before the recording has no mark: it is shown as its own part, never guessed.
+
+mod definitions;
+mod device;
+mod innermost;
+mod level;
+mod lifetime;
+mod live;
+mod operators;
+mod record;
+
+use serde::Serialize;
+use stepscope_model::{CallTree, Kind, Ns, Trace};
+
+use crate::selection::Selection;
+use lifetime::Lifetime;
+use record::Records;
+
+pub use definitions::DEFINITIONS;
+pub use device::device_label;
+pub use level::CurvePoint;
+pub use live::{LiveOperator, LiveStack};
+pub use operators::OperatorMemory;
+
+/// Stands where no operator was running.
+pub const NO_OPERATOR: &str = "(no operator)";
+/// The part of a peak that no mark of this file explains.
+pub const UNKNOWN_ORIGIN: &str = "(allocated before recording or unknown)";
+
+/// What to compute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Which marks are shown and counted.
+    pub selection: Selection,
+    /// How many Python frames to give with each allocation alive at the peak.
+    pub frames: usize,
+    /// About how many points a curve may have; 0 keeps every mark.
+    pub curve_points: usize,
+    /// Whether to list every allocation.
+    pub events: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { selection: Selection::all(), frames: 8, curve_points: 2_000, events: true }
+    }
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// Memory marks in the trace.
+    pub records: u64,
+    /// Marks without a byte count, which could not be used.
+    pub unreadable_records: u64,
+    /// Marks of the devices past the first 64 different ones, shown together as one device.
+    pub merged_device_records: u64,
+    /// One part per device, the host first.
+    pub devices: Vec<DeviceMemory>,
+    /// Which operators took and gave back memory: by device, the largest allocation sum first.
+    pub operators: Vec<OperatorMemory>,
+    /// Every allocation and every release of something allocated earlier, in order of time.
+    pub events: Vec<Event>,
+}
+
+/// One device's memory.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DeviceMemory {
+    /// `CPU`, `CUDA 0`, …
+    pub device: String,
+    /// PyTorch's number for the kind of device (0 CPU, 1 CUDA, 6 HIP, …), if given.
+    pub device_type: Option<i64>,
+    /// The device's number.
+    pub device_id: Option<i64>,
+    /// Marks that count.
+    pub records: u64,
+    /// Whether every level is the allocator's own total. If not, levels are running sums from 0.
+    pub totals_from_file: bool,
+    /// Whether every mark carries an address, so that lifetimes are known.
+    pub lifetimes_from_file: bool,
+    /// Level before the first mark.
+    pub opening_allocated_bytes: i64,
+    /// Level after the last mark.
+    pub closing_allocated_bytes: i64,
+    /// Highest level.
+    pub peak_allocated_bytes: i64,
+    /// When it was first reached.
+    pub peak_at_ns: i64,
+    /// Most memory the allocator held from the device, if the file says.
+    pub peak_reserved_bytes: Option<i64>,
+    /// When that was first reached.
+    pub peak_reserved_at_ns: Option<i64>,
+    /// How many allocations.
+    pub allocation_count: u64,
+    /// Their bytes.
+    pub allocated_bytes: i64,
+    /// How many releases.
+    pub free_count: u64,
+    /// Their bytes.
+    pub freed_bytes: i64,
+    /// Releases of memory whose allocation is not in the file.
+    pub unmatched_frees: u64,
+    /// Their bytes.
+    pub unmatched_free_bytes: i64,
+    /// Allocations not released by the end of the file.
+    pub still_live: u64,
+    /// Their bytes.
+    pub still_live_bytes: i64,
+    /// Allocations whose address was given out again without a release in the file.
+    pub unseen_releases: u64,
+    /// Marks whose level differs from the one before by something other than their bytes.
+    pub level_gaps: u64,
+    /// Bytes alive at the peak whose allocation is in the file.
+    pub peak_known_bytes: i64,
+    /// The rest of the peak.
+    pub peak_unknown_bytes: i64,
+    /// What lived at the peak by operator; closes to the peak.
+    pub peak_by_operator: Vec<LiveOperator>,
+    /// What lived at the peak by operator and Python stack; closes to the peak.
+    pub peak_by_stack: Vec<LiveStack>,
+    /// Levels over time.
+    pub curve: Vec<CurvePoint>,
+    /// Whether the curve leaves marks out.
+    pub curve_sampled: bool,
+}
+
+/// One stretch of memory in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// The device.
+    pub device: String,
+    /// Innermost operator at the allocation; `None` outside any, or when the allocation is not in the file.
+    pub operator: Option<String>,
+    /// Its size.
+    pub bytes: i64,
+    /// Its address, if given.
+    pub address: Option<i64>,
+    /// When it was allocated; `None` before the recording.
+    pub allocated_at_ns: Option<i64>,
+    /// When it was released; `None` if not in the file.
+    pub released_at_ns: Option<i64>,
+    /// How long it lived, if both are known.
+    pub duration_ns: Option<i64>,
+}
+
+/// Answers where memory went.
+pub fn analyse(trace: &Trace, options: &Options) -> Report {
+    let mut records = record::read(trace);
+    if records.all.is_empty() {
+        return Report { unreadable_records: records.unreadable, ..Report::default() };
+    }
+    let by_lane = innermost::by_lane(trace, &records.all);
+    let operators = CallTree::build(trace, |kind| kind == Kind::HostOp);
+    innermost::mark(trace, &operators, Kind::HostOp, &by_lane, &mut records.all, |r| &mut r.operator);
+    let python = CallTree::build(trace, |kind| kind == Kind::PythonFunction);
+    innermost::mark(trace, &python, Kind::PythonFunction, &by_lane, &mut records.all, |r| &mut r.python);
+
+    let levels = level::levels(&records);
+    let lifetimes = lifetime::find(&records);
+    let selected = records.selected(&options.selection);
+    let devices = (0..records.devices.len())
+        .filter(|&d| !selected[d].is_empty())
+        .map(|d| device_part(trace, &records, d, &selected[d], &levels, &lifetimes, &python, options))
+        .collect();
+    Report {
+        records: records.all.len() as u64 + records.unreadable,
+        unreadable_records: records.unreadable,
+        merged_device_records: records.merged,
+        devices,
+        operators: operators::table(trace, &records, &selected, &operators, &options.selection),
+        events: if options.events { events(trace, &records, &lifetimes, &options.selection) } else { vec![] },
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts are computed once and shared by every device")]
+fn device_part(
+    trace: &Trace,
+    records: &Records,
+    device: usize,
+    selected: &[u32],
+    levels: &[level::Level],
+    lifetimes: &[Lifetime],
+    python: &CallTree,
+    options: &Options,
+) -> DeviceMemory {
+    let key = records.devices[device];
+    let mut part = DeviceMemory {
+        device: key.label(),
+        device_type: key.kind,
+        device_id: key.id,
+        records: selected.len() as u64,
+        ..DeviceMemory::default()
+    };
+    level::fill(&mut part, records, selected, levels);
+    let peak = level::peak(records, selected, levels);
+    part.peak_allocated_bytes = peak.bytes;
+    part.peak_at_ns = peak.at.0;
+    (part.curve, part.curve_sampled) = level::curve(records, selected, levels, options.curve_points);
+    let mine = || lifetimes.iter().filter(|l| l.device == device);
+    lifetime::fill(&mut part, records, mine(), &options.selection);
+    live::fill(&mut part, trace, records, mine(), &peak, python, options.frames);
+    part
+}
+
+fn events(trace: &Trace, records: &Records, lifetimes: &[Lifetime], selection: &Selection) -> Vec<Event> {
+    let at = |i: Option<u32>| i.map(|i| records.all[i as usize].at);
+    let counts = |i: Option<u32>| i.is_some_and(|i| records.counts(&records.all[i as usize], selection));
+    let labels: Vec<String> = records.devices.iter().map(|d| d.label()).collect();
+    lifetimes
+        .iter()
+        .filter(|l| counts(l.allocated) || counts(l.released))
+        .map(|l| {
+            let (start, end) = (at(l.allocated), at(l.released));
+            let shown = l.allocated.or(l.released).map(|i| &records.all[i as usize]);
+            let origin = l.allocated.and_then(|i| records.all[i as usize].operator);
+            Event {
+                device: labels[l.device].clone(),
+                operator: origin.map(|op| trace.name(op).to_owned()),
+                bytes: shown.map_or(0, |r| r.bytes.saturating_abs()),
+                address: shown.and_then(|r| r.address),
+                allocated_at_ns: start.map(|t| t.0),
+                released_at_ns: end.map(|t| t.0),
+                duration_ns: start.zip(end).map(|(Ns(a), Ns(b))| b.saturating_sub(a)),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,135 @@
+//! Which operators take and give back memory.
+
+use serde::Serialize;
+use stepscope_model::{CallTree, Kind, SliceId, Trace};
+
+use super::NO_OPERATOR;
+use super::record::Records;
+use crate::selection::Selection;
+
+/// One kind of operator on one device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OperatorMemory {
+    /// The operator.
+    pub name: String,
+    /// The device.
+    pub device: String,
+    /// How often it ran, with or without allocating.
+    pub calls: u64,
+    /// Allocations by it and everything it called.
+    pub allocation_count: u64,
+    /// Their bytes.
+    pub allocated_bytes: i64,
+    /// Bytes released by it and everything it called.
+    pub freed_bytes: i64,
+    /// Allocated less freed.
+    pub increase_bytes: i64,
+    /// Allocations by itself.
+    pub self_allocation_count: u64,
+    /// Their bytes.
+    pub self_allocated_bytes: i64,
+    /// Bytes released by itself.
+    pub self_freed_bytes: i64,
+    /// Allocated less freed by itself.
+    pub self_increase_bytes: i64,
+}
+
+#[derive(Copy, Clone, Default)]
+struct Sum {
+    count: u64,
+    allocated: i64,
+    freed: i64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.count += other.count;
+        self.allocated = self.allocated.saturating_add(other.allocated);
+        self.freed = self.freed.saturating_add(other.freed);
+    }
+
+    fn of(bytes: i64) -> Sum {
+        match bytes {
+            1.. => Sum { count: 1, allocated: bytes, freed: 0 },
+            _ => Sum { count: 0, allocated: 0, freed: bytes.saturating_neg() },
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.count == 0 && self.freed == 0
+    }
+}
+
+/// The table: device by device, the largest sum of allocations first.
+pub(super) fn table(
+    trace: &Trace,
+    records: &Records,
+    selected: &[Vec<u32>],
+    tree: &CallTree,
+    selection: &Selection,
+) -> Vec<OperatorMemory> {
+    let slices = trace.slices();
+    let is_operator = |id: &SliceId| slices.kind(*id) == Kind::HostOp;
+    // Columns by text and by slice: a few megabytes, and no hashing.
+    let mut calls = vec![0u64; trace.strings().len()];
+    for id in slices.ids().filter(is_operator) {
+        calls[slices.name(id).index()] += u64::from(selection.contains_time(slices.start(id)));
+    }
+    let mut sums = vec![Sum::default(); slices.len()];
+    let mut table = Vec::new();
+    for (device, positions) in selected.iter().enumerate().filter(|(_, p)| !p.is_empty()) {
+        let mut own = vec![Sum::default(); calls.len()];
+        let mut total = vec![Sum::default(); calls.len()];
+        let mut nowhere = Sum::default();
+        let mut last = 0;
+        for &i in positions {
+            let record = &records.all[i as usize];
+            let sum = Sum::of(record.bytes);
+            let Some(op) = record.operator else {
+                nowhere.add(sum);
+                continue;
+            };
+            sums[op.index()].add(sum);
+            own[slices.name(op).index()].add(sum);
+            last = last.max(op.index() + 1);
+        }
+        // Parents stand before their children, so going backwards every sum is complete when it is handed up.
+        // Taking it leaves the column clean for the next device.
+        for id in (0..last).rev().map(SliceId::from_index) {
+            let sum = std::mem::take(&mut sums[id.index()]);
+            if sum.is_zero() {
+                continue;
+            }
+            total[slices.name(id).index()].add(sum);
+            if let Some(parent) = tree.parent(id) {
+                sums[parent.index()].add(sum);
+            }
+        }
+        let label = records.devices[device].label();
+        let row = |name: &str, calls: u64, own: Sum, total: Sum| OperatorMemory {
+            name: name.to_owned(),
+            device: label.clone(),
+            calls,
+            allocation_count: total.count,
+            allocated_bytes: total.allocated,
+            freed_bytes: total.freed,
+            increase_bytes: total.allocated.saturating_sub(total.freed),
+            self_allocation_count: own.count,
+            self_allocated_bytes: own.allocated,
+            self_freed_bytes: own.freed,
+            self_increase_bytes: own.allocated.saturating_sub(own.freed),
+        };
+        let mut rows: Vec<OperatorMemory> = trace
+            .strings()
+            .iter()
+            .filter(|(id, _)| !total[id.index()].is_zero())
+            .map(|(id, name)| row(name, calls[id.index()], own[id.index()], total[id.index()]))
+            .collect();
+        if !nowhere.is_zero() {
+            rows.push(row(NO_OPERATOR, 0, nowhere, nowhere));
+        }
+        rows.sort_by(|a, b| b.allocated_bytes.cmp(&a.allocated_bytes).then_with(|| a.name.cmp(&b.name)));
+        table.append(&mut rows);
+    }
+    table
+}

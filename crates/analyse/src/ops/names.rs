@@ -1,0 +1,58 @@
+//! What an operator's name says about it, asked once a name.
+
+use stepscope_model::{StrId, Trace};
+
+use crate::flops::{Formula, formula};
+use crate::tensor_core::op_is_eligible;
+
+/// The facts of one name.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct Facts {
+    /// The profiler's own bookkeeping: no row, and its children move up.
+    pub hidden: bool,
+    /// One of the numbered step ranges, which share a row.
+    pub step: bool,
+    /// A range that older files list among the operators.
+    pub annotation: bool,
+    /// Can use tensor cores.
+    pub eligible: bool,
+    /// How its floating-point operations are counted.
+    pub formula: Option<Formula>,
+}
+
+/// Facts of every name asked about so far.
+pub(crate) struct Names<'a> {
+    trace: &'a Trace,
+    facts: Vec<Option<Facts>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn new(trace: &'a Trace) -> Self {
+        Names { trace, facts: vec![None; trace.strings().len()] }
+    }
+
+    pub(crate) fn facts(&mut self, name: StrId) -> Facts {
+        let trace = self.trace;
+        *self.facts[name.index()].get_or_insert_with(|| facts(trace.text(name)))
+    }
+}
+
+fn facts(name: &str) -> Facts {
+    let step = name.starts_with("ProfilerStep#");
+    let annotation = step
+        || name.starts_with("Optimizer.")
+        || name.starts_with("enumerate(DataLoader)#")
+        || name.starts_with("enumerate(DataPipe)#");
+    let hidden = matches!(
+        name,
+        "[memory]"
+            | "[OutOfMemory]"
+            | "profiler::_record_function_enter"
+            | "profiler::_record_function_enter_new"
+            | "profiler::_record_function_exit"
+            | "aten::is_leaf"
+            | "aten::output_nr"
+            | "aten::_version"
+    );
+    Facts { hidden, step, annotation, eligible: op_is_eligible(name), formula: formula(name) }
+}

@@ -1,0 +1,65 @@
+//! Which part of a trace a question is about: some steps, one device, or all of it.
+
+use stepscope_model::{Kind, Ns, SliceId, Trace};
+
+/// The part of the trace that counts.
+///
+/// Time is decided on the host: a host slice counts if it starts inside one of the ranges; device work counts
+/// if the call that launched it does (its own start, where no call is known). So an operator and its kernels are
+/// always in or out together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Host time ranges `[start, end)`, in order; `None` is everything.
+    pub ranges: Option<Vec<(Ns, Ns)>>,
+    /// Only device work on this device; host slices always count.
+    pub device: Option<i64>,
+}
+
+impl Selection {
+    /// Everything.
+    pub fn all() -> Selection {
+        Selection::default()
+    }
+
+    /// Whether a slice counts.
+    pub fn contains(&self, trace: &Trace, id: SliceId) -> bool {
+        if self.ranges.is_none() && self.device.is_none() {
+            return true;
+        }
+        let slices = trace.slices();
+        let kind = slices.kind(id);
+        if let Some(device) = self.device
+            && kind.is_device()
+            && device_of(trace, id) != Some(device)
+        {
+            return false;
+        }
+        let decides = if kind.is_device() { trace.links().launch(id).unwrap_or(id) } else { id };
+        self.contains_time(slices.start(decides))
+    }
+
+    /// Whether a host time counts.
+    pub fn contains_time(&self, at: Ns) -> bool {
+        match &self.ranges {
+            None => true,
+            Some(ranges) => {
+                let next = ranges.partition_point(|r| r.0 <= at);
+                next > 0 && at < ranges[next - 1].1
+            }
+        }
+    }
+}
+
+/// The device a device slice ran on: its lane's process number.
+pub fn device_of(trace: &Trace, id: SliceId) -> Option<i64> {
+    debug_assert!(matches!(
+        trace.slices().kind(id),
+        Kind::Kernel | Kind::Memcpy | Kind::Memset | Kind::DeviceAnnotation | Kind::DeviceSync
+    ));
+    trace.lanes().get(trace.slices().lane(id)).key.process.as_int()
+}
+
+/// The stream a device slice ran on: its lane's thread number.
+pub fn stream_of(trace: &Trace, id: SliceId) -> Option<i64> {
+    trace.lanes().get(trace.slices().lane(id)).key.thread.as_int()
+}

@@ -1,0 +1,320 @@
+//! The steps of a run: where each begins and ends, on the host and with its device work.
+//!
+//! A step is what `torch.profiler`'s `step()` leaves behind, a host range named `ProfilerStep#N`. Devices
+//! run behind the host, so on traces with device work a step lasts until the work it launched is done, and the
+//! next one begins there. A trace without steps is one step.
+
+use serde::Serialize;
+use stepscope_model::{Domain, Kind, LaneId, Ns, StrId, Trace};
+
+use crate::by_name::ByName;
+use crate::define::Definition;
+use crate::extent::extent;
+use crate::intervals::Intervals;
+use crate::selection::Selection;
+
+/// What the figures of a step mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "step",
+        label: "Step",
+        text: "The N of the host range ProfilerStep#N. A trace without such ranges is one step, number -1, from \
+               the start of its first host or device slice to the end of its last.",
+    },
+    Definition {
+        field: "start_ns",
+        label: "Start",
+        text: "When the step begins, since the trace's base: where its host range begins, or where the step before \
+               it ended if that is later. For the first step, device work that no step launched and that ended \
+               before the step's own device work began counts as the step before.",
+    },
+    Definition {
+        field: "wall_ns",
+        label: "Wall",
+        text: "End less start. A step ends with its host range, or with the last kernel, copy or fill launched \
+               from inside that range (the launching call starts in it), whichever is later.",
+    },
+    Definition {
+        field: "partial",
+        label: "Partial",
+        text: "The recording probably lacks device work of this step: it and all steps after it launched none \
+               while earlier ones did, or it is the last that did and launched under 80 % as many device slices \
+               as the step before. Partial steps are shown but not averaged; the TensorBoard plugin drops them.",
+    },
+];
+
+/// Which steps are kept and how they are bounded.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepRule {
+    /// Every step; those that look cut are flagged.
+    #[default]
+    All,
+    /// As the TensorBoard plugin 0.4.3: cut steps at the end are dropped, a launching call must lie wholly
+    /// in the step, and a trace without steps is one from the first to the last operator.
+    TensorBoard,
+}
+
+/// Why a step is flagged as partial.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Partial {
+    /// Neither it nor a later step launched any device work, but an earlier one did.
+    NoDeviceWork,
+    /// It launched under 80 % as many device slices as the step before.
+    LittleDeviceWork,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The N of `ProfilerStep#N`; -1 for a whole trace.
+    pub step: i64,
+    /// The range's name, or what stands in for it.
+    pub name: String,
+    /// Where it begins.
+    pub start_ns: i64,
+    /// Where it ends, with its device work.
+    pub end_ns: i64,
+    /// Where its host range begins.
+    pub host_start_ns: i64,
+    /// Where its host range ends.
+    pub host_end_ns: i64,
+    /// Kernels, copies and fills launched from inside it.
+    pub device_slices: u64,
+    /// Whether the recording probably lacks device work of it.
+    pub partial: bool,
+    /// Why.
+    pub partial_reason: Option<Partial>,
+}
+
+impl Step {
+    /// Its start and end as a window.
+    pub fn window(&self) -> (Ns, Ns) {
+        (Ns(self.start_ns), Ns(self.end_ns))
+    }
+}
+
+/// The steps of a trace, in order of time. Their windows do not overlap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Steps {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// Whether the trace has none and the one here is all of it.
+    pub synthetic: bool,
+    /// The rule they were found by.
+    pub rule: StepRule,
+    /// Steps at the end that the rule dropped.
+    pub dropped: u64,
+    /// Step ranges on host threads other than the one followed (the one with the most).
+    pub on_other_threads: u64,
+    /// Kernels, copies and fills that no step launched.
+    pub device_slices_outside: u64,
+}
+
+impl Steps {
+    /// All steps of a trace.
+    pub fn find(trace: &Trace) -> Steps {
+        Steps::find_by(trace, StepRule::All)
+    }
+
+    /// The steps of a trace by a rule.
+    pub fn find_by(trace: &Trace, rule: StepRule) -> Steps {
+        let (mut steps, on_other_threads) = host_steps(trace);
+        let synthetic = steps.is_empty();
+        if synthetic {
+            steps.extend(whole(trace, rule));
+        }
+        let mut found = Steps { steps, synthetic, rule, on_other_threads, ..Steps::default() };
+        found.extend_to_device(trace);
+        found.flag_partial();
+        if rule == StepRule::TensorBoard {
+            let complete = found.steps.iter().filter(|s| !s.partial).count();
+            found.dropped = (found.steps.len() - complete) as u64;
+            found.steps.truncate(complete);
+        }
+        found
+    }
+
+    /// The windows of the steps, sorted and without overlap.
+    pub fn windows(&self) -> Vec<(Ns, Ns)> {
+        self.steps.iter().map(Step::window).collect()
+    }
+
+    /// From the start of the first step to the end of the last.
+    pub fn window(&self) -> Option<(Ns, Ns)> {
+        Some((self.steps.first()?.window().0, self.steps.last()?.window().1))
+    }
+
+    /// What the steps of these numbers launched. Numbers that are no step's select nothing; see
+    /// [`Steps::unknown`]. The one step of a trace without steps is everything.
+    pub fn selection(&self, numbers: &[i64]) -> Selection {
+        let chosen = self.steps.iter().filter(|s| numbers.contains(&s.step));
+        let ranges: Vec<_> = chosen.map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
+        if self.synthetic && !ranges.is_empty() {
+            return Selection::all();
+        }
+        // Ranges that overlap would hide each other from the selection's search.
+        Selection { ranges: Some(Intervals::union(ranges).as_slice().to_vec()), device: None }
+    }
+
+    /// Those of the numbers that no step has.
+    pub fn unknown(&self, numbers: &[i64]) -> Vec<i64> {
+        numbers.iter().copied().filter(|n| !self.steps.iter().any(|s| s.step == *n)).collect()
+    }
+
+    /// Moves each step's end behind the device work it launched, and each start behind the step before.
+    fn extend_to_device(&mut self, trace: &Trace) {
+        let launched = self.launched(trace);
+        let mut previous_end = launched.before_first;
+        for (step, device) in self.steps.iter_mut().zip(&launched.per_step) {
+            let start = previous_end.max(Ns(step.host_start_ns));
+            let end = Ns(step.host_end_ns).max(device.last_end).max(start);
+            (step.start_ns, step.end_ns) = (start.0, end.0);
+            step.device_slices = device.slices;
+            previous_end = end;
+        }
+        self.device_slices_outside = launched.outside;
+    }
+
+    fn launched(&self, trace: &Trace) -> Launched {
+        let slices = trace.slices();
+        let mut per_step = vec![OfStep::default(); self.steps.len()];
+        let mut outside = Vec::new();
+        for (lane, info) in trace.lanes().iter() {
+            if info.key.domain != Domain::Device {
+                continue;
+            }
+            for id in slices.of_lane(lane).filter(|&id| slices.kind(id).is_device_work()) {
+                let launch = trace.links().launch(id);
+                let step = launch.and_then(|l| self.launched_in(slices.start(l), slices.end(l)));
+                let (start, end) = (slices.start(id), slices.end(id));
+                match step.and_then(|s| per_step.get_mut(s)) {
+                    None => outside.push(end),
+                    Some(of) => {
+                        of.slices += 1;
+                        of.first_start = of.first_start.min(start);
+                        of.last_end = of.last_end.max(end);
+                    }
+                }
+            }
+        }
+        let first_start = per_step.first().filter(|s| s.slices > 0).map_or(Ns::MIN, |s| s.first_start);
+        let before_first = outside.iter().copied().filter(|&end| end < first_start).max().unwrap_or(Ns::MIN);
+        Launched { per_step, before_first, outside: outside.len() as u64 }
+    }
+
+    /// The step in which a call launches.
+    fn launched_in(&self, start: Ns, end: Ns) -> Option<usize> {
+        match self.rule {
+            StepRule::All => {
+                let after = self.steps.partition_point(|s| Ns(s.host_start_ns) <= start);
+                let step = after.checked_sub(1)?;
+                // The range of a whole trace is closed: a call without length may stand at its very end.
+                (start < Ns(self.steps[step].host_end_ns) || self.synthetic).then_some(step)
+            }
+            StepRule::TensorBoard => {
+                let step = self.steps.partition_point(|s| Ns(s.host_end_ns) < end);
+                (step < self.steps.len() && Ns(self.steps[step].host_start_ns) <= start).then_some(step)
+            }
+        }
+    }
+
+    /// Flags the steps at the end that the recording seems to have cut.
+    fn flag_partial(&mut self) {
+        let Some(last_with) = self.steps.iter().rposition(|s| s.device_slices > 0) else { return };
+        for step in &mut self.steps[last_with + 1..] {
+            step.partial_reason = Some(Partial::NoDeviceWork);
+        }
+        if let Some(before) = last_with.checked_sub(1).map(|b| self.steps[b].device_slices)
+            && before as f64 * 0.8 > self.steps[last_with].device_slices as f64
+        {
+            self.steps[last_with].partial_reason = Some(Partial::LittleDeviceWork);
+        }
+        for step in &mut self.steps {
+            step.partial = step.partial_reason.is_some();
+        }
+    }
+}
+
+/// Device work launched by one step.
+#[derive(Clone)]
+struct OfStep {
+    slices: u64,
+    first_start: Ns,
+    last_end: Ns,
+}
+
+impl Default for OfStep {
+    fn default() -> Self {
+        OfStep { slices: 0, first_start: Ns::MAX, last_end: Ns::MIN }
+    }
+}
+
+struct Launched {
+    per_step: Vec<OfStep>,
+    /// The last end of device work that no step launched and that was over before the first step's began.
+    before_first: Ns,
+    outside: u64,
+}
+
+/// The number in `ProfilerStep#N`.
+pub fn step_number(name: &str) -> Option<i64> {
+    let digits = name.strip_prefix("ProfilerStep#")?;
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// The step ranges of the host thread that has most of them, and how many others have.
+fn host_steps(trace: &Trace) -> (Vec<Step>, u64) {
+    let slices = trace.slices();
+    let mut numbers = ByName::new(trace, step_number);
+    let mut ranges: Vec<(LaneId, Ns, Ns, StrId, i64)> = Vec::new();
+    for (lane, info) in trace.lanes().iter() {
+        if info.key.domain == Domain::Device {
+            continue;
+        }
+        for id in slices.of_lane(lane) {
+            // Files of 2021 call every host range an operator.
+            if matches!(slices.kind(id), Kind::HostAnnotation | Kind::HostOp)
+                && let Some(number) = numbers.get(slices.name(id))
+            {
+                ranges.push((lane, slices.start(id), slices.end(id), slices.name(id), number));
+            }
+        }
+    }
+    // Lanes come in order, so each lane's ranges are neighbours; of equals the first seen wins.
+    let mut followed: &[_] = &[];
+    for of_lane in ranges.chunk_by(|a, b| a.0 == b.0) {
+        if of_lane.len() > followed.len() {
+            followed = of_lane;
+        }
+    }
+    let steps =
+        followed.iter().map(|&(_, start, end, name, step)| new_step(step, trace.text(name), start, end));
+    (steps.collect(), (ranges.len() - followed.len()) as u64)
+}
+
+fn new_step(step: i64, name: &str, start: Ns, end: Ns) -> Step {
+    Step {
+        step,
+        name: name.to_owned(),
+        start_ns: start.0,
+        end_ns: end.0,
+        host_start_ns: start.0,
+        host_end_ns: end.0,
+        device_slices: 0,
+        partial: false,
+        partial_reason: None,
+    }
+}
+
+/// A trace without steps as one.
+fn whole(trace: &Trace, rule: StepRule) -> Option<Step> {
+    let counts = |kind: Kind| match rule {
+        // The profiler's own overhead is no part of the run and may lie far from it.
+        StepRule::All => kind != Kind::Overhead && (kind.is_host() || kind.is_device_work()),
+        StepRule::TensorBoard => kind == Kind::HostOp,
+    };
+    let (start, end) = extent(trace, counts)?;
+    Some(new_step(-1, "whole trace", start, end))
+}

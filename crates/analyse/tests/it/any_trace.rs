@@ -1,0 +1,109 @@
+//! Whatever a file holds, the figures of steps and devices close and nothing panics.
+
+use proptest::prelude::*;
+use stepscope_analyse::breakdown::breakdown;
+use stepscope_analyse::comm::CommRule;
+use stepscope_analyse::device_timeline::{
+    TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
+};
+use stepscope_analyse::gpu::{gpu, utilization_series};
+use stepscope_analyse::steps::{StepRule, Steps};
+use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+
+const KINDS: [Kind; 14] = [
+    Kind::HostOp,
+    Kind::HostAnnotation,
+    Kind::PythonFunction,
+    Kind::Runtime,
+    Kind::Driver,
+    Kind::Overhead,
+    Kind::Kernel,
+    Kind::Memcpy,
+    Kind::Memset,
+    Kind::DeviceAnnotation,
+    Kind::DeviceSync,
+    Kind::Collective,
+    Kind::Span,
+    Kind::Other,
+];
+
+const NAMES: [&str; 8] = [
+    "ProfilerStep#1",
+    "ProfilerStep#2",
+    "ProfilerStep#",
+    "nccl:all_reduce",
+    "ncclDevKernel",
+    "aten::mm",
+    "enumerate(DataPipe)#x",
+    "",
+];
+
+/// Kind, name, start, length, thread or stream, correlation and external id.
+type Row = (usize, usize, i64, i64, i64, i64);
+
+fn rows(times: impl Strategy<Value = (i64, i64)>) -> impl Strategy<Value = Vec<Row>> {
+    let row = (0..KINDS.len(), 0..NAMES.len(), times, 0..3i64, 0..6i64);
+    prop::collection::vec(row.prop_map(|(k, n, (start, dur), lane, id)| (k, n, start, dur, lane, id)), 0..40)
+}
+
+fn build(rows: &[Row]) -> Trace {
+    let mut b = TraceBuilder::new();
+    for &(kind, name, start, dur, thread, id) in rows {
+        let kind = KINDS[kind];
+        let domain = if kind.is_device() { Domain::Device } else { Domain::Host };
+        let lane = b.lane(LaneKey { domain, process: Tag::Int(id % 2), thread: Tag::Int(thread) });
+        let key = b.intern("blocks per SM");
+        b.push_arg(key, ArgValue::Decimal(Decimal { mantissa: dur, scale: 2 }));
+        let (name, args) = (b.intern(NAMES[name]), b.commit_args());
+        let (correlation, external) = (Some(id), Some(id));
+        let (start, dur) = (Ns(start), Ns(dur));
+        b.slice(NewSlice { start, dur, name, kind, lane, args, correlation, external, ..NewSlice::default() });
+    }
+    b.finish()
+}
+
+fn ask_all(trace: &Trace, closes: bool) {
+    for rule in [StepRule::All, StepRule::TensorBoard] {
+        let steps = Steps::find_by(trace, rule);
+        assert!(steps.windows().windows(2).all(|w| w[0].1 <= w[1].0), "{steps:?}");
+        let options =
+            TimelineOptions { linked_only: rule == StepRule::TensorBoard, ..TimelineOptions::default() };
+        let per_step = timeline_of_steps(trace, &steps, &options);
+        let report = gpu(trace, &steps);
+        for comm in [CommRule::ByName, CommRule::TensorBoard] {
+            let b = breakdown(trace, &steps, comm);
+            for p in b.rows.iter().map(|r| &r.parts).chain(&b.average).filter(|_| closes) {
+                assert_eq!(p.exclusive().iter().sum::<i64>(), p.wall_ns, "{p:?}");
+                assert!(p.exclusive().iter().all(|&part| part >= 0), "{p:?}");
+            }
+        }
+        if !closes {
+            continue;
+        }
+        for row in per_step.iter().flat_map(|s| &s.rows).chain(&device_timeline(trace, &options).rows) {
+            assert_eq!(row.computation_ns + row.exposed_comm_ns + row.exposed_memcpy_ns, row.busy_ns);
+            assert_eq!(row.busy_ns + row.idle_ns, row.total_ns);
+        }
+        for row in temporal_breakdown(trace, &options) {
+            assert_eq!(row.idle_ns + row.compute_ns + row.non_compute_ns, row.kernel_time_ns);
+        }
+        for device in report.devices {
+            assert!(device.kernel_busy_ns <= device.busy_ns && device.busy_ns <= device.window_ns);
+            assert!(device.sm_efficiency.is_none_or(|s| (0.0..=1.0).contains(&s)), "{device:?}");
+        }
+        let series = utilization_series(trace, 1, 7);
+        assert!(series.utilization.iter().all(|u| (0.0..=1.0).contains(u)), "{series:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn parts_close_on_any_trace(rows in rows((-40..200i64, 0..90i64))) {
+        ask_all(&build(&rows), true);
+    }
+
+    #[test]
+    fn times_at_the_edge_do_not_panic(rows in rows((any::<i64>(), any::<i64>()))) {
+        ask_all(&build(&rows), false);
+    }
+}

@@ -1,0 +1,33 @@
+//! Where the traces of the tests lie.
+
+use std::path::{Path, PathBuf};
+
+use stepscope_formats::{OpenOptions, open};
+use stepscope_model::Trace;
+
+/// Reads a trace; a test has no use for one that cannot be read.
+pub fn read(path: &Path) -> Trace {
+    open(path, &OpenOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Every recorded trace of the repository, by path.
+pub fn fixtures() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch/2.11-h200");
+    let mut found = Vec::new();
+    for case in std::fs::read_dir(&root).unwrap() {
+        let files = std::fs::read_dir(case.unwrap().path()).unwrap().map(|file| file.unwrap().path());
+        found.extend(files.filter(|file| file.to_string_lossy().ends_with(".pt.trace.json.gz")));
+    }
+    found.sort();
+    assert!(found.len() >= 10, "{found:?}");
+    found
+}
+
+/// A file of another tool's test data. Without the folder the test says so and passes.
+pub fn peer(path: &str) -> Option<PathBuf> {
+    let Some(root) = std::env::var_os("STEPSCOPE_PEER_DATA") else {
+        eprintln!("skipped: STEPSCOPE_PEER_DATA not set");
+        return None;
+    };
+    Some(Path::new(&root).join(path))
+}

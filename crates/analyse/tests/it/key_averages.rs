@@ -1,0 +1,248 @@
+//! The operator table against PyTorch 2.11's own `key_averages()`, saved while the traces were recorded.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use stepscope_analyse::ops::{OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls, ops};
+use stepscope_analyse::shapes;
+use stepscope_model::Trace;
+
+use crate::{csv, data};
+
+/// Name, shapes, "CPU" or "CUDA", whether it is an annotation: what makes a row of PyTorch's.
+type Key = (String, String, String, bool);
+
+/// Calls; host total and self, device total and self; host memory total and self, device memory total and self;
+/// FLOPs.
+#[derive(Clone, Debug, Default)]
+struct Figures {
+    calls: i64,
+    times: [f64; 4],
+    memory: [i64; 4],
+    flops: i64,
+}
+
+/// Rows whose device time PyTorch counts twice. It ties device work to operators by id, but a pause of the
+/// profiler or a call without operator has an id of another count there; where the two meet, the pause gets the
+/// operator's kernels a second time, and so do all operators around it. Ours stay what the kernels took.
+const NONE: &[&str] = &[];
+const MULTI_STREAM: &[&str] = &[
+    "compute",
+    "aten::matmul",
+    "aten::mm",
+    "Activity Buffer Request",
+    "cudaFuncGetAttributes",
+    "Lazy Function Loading",
+    "aten::div",
+    "cudaLaunchKernel",
+];
+const LARGE: &[&str] = &[
+    "ProfilerStep*",
+    "cudaStreamIsCapturing",
+    "forward",
+    "aten::scaled_dot_product_attention",
+    "aten::_scaled_dot_product_cudnn_attention",
+    "aten::_cudnn_attention_forward",
+    "optimizer",
+    "Optimizer.step#AdamW.step",
+    "Activity Buffer Request",
+    "Buffer Flush",
+];
+
+fn fixture(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch/2.11-h200");
+    root.join(name).join(format!("{name}.pt.trace.json.gz"))
+}
+
+fn answer(trace: &Trace, by: OpGroup, stray_calls: StrayCalls) -> OpsReport {
+    let report = ops(trace, &OpsQuery { by, stray_calls, ..OpsQuery::default() });
+    let parts = report.device_time_in_ops_ns
+        + report.device_time_in_annotations_ns
+        + report.device_time_unlinked_ns
+        + report.device_time_elsewhere_ns;
+    assert_eq!(parts, report.total_device_self_ns);
+    assert_eq!(report.device_time_elsewhere_ns, 0);
+    let device: i64 = report.device.iter().map(|r| r.device_self_ns).sum();
+    assert_eq!(device, report.total_device_self_ns);
+    report
+}
+
+/// Our rows under PyTorch's keys; it keeps calls of different kinds, and lists of tensors, in one row.
+fn ours(report: &OpsReport) -> BTreeMap<Key, Figures> {
+    let mut all = BTreeMap::new();
+    let mut put = |row: &OpRow, device: &str, annotation: bool| {
+        let shapes = row.input_shapes.as_deref().map_or("[]".to_owned(), |s| shapes::without_lists(s).unwrap());
+        let sum: &mut Figures =
+            all.entry((row.name.clone(), shapes, device.to_owned(), annotation)).or_default();
+        sum.calls += row.calls as i64;
+        let times = [row.host_total_ns, row.host_self_ns, row.device_total_ns, row.device_self_ns];
+        let memory = [
+            row.host_memory_bytes,
+            row.host_self_memory_bytes,
+            row.device_memory_bytes,
+            row.device_self_memory_bytes,
+        ];
+        for i in 0..4 {
+            sum.times[i] += times[i] as f64;
+            sum.memory[i] += memory[i];
+        }
+        sum.flops += row.flops as i64;
+    };
+    for row in report.ops.iter().chain(&report.calls).chain(&report.memory_outside) {
+        put(row, "CPU", false);
+    }
+    report.annotations.iter().for_each(|row| put(row, "CPU", true));
+    report.device.iter().for_each(|row| put(row, "CUDA", false));
+    all
+}
+
+fn theirs(path: &Path) -> BTreeMap<Key, Figures> {
+    let table = csv::read(path);
+    let mut all = BTreeMap::new();
+    for row in table.rows() {
+        let int = |column: &str| row.get(column).parse::<i64>().unwrap();
+        // Times are microseconds written as floats.
+        let ns = |column: &str| row.get(column).parse::<f64>().unwrap() * 1000.0;
+        let shapes = if row.get("input_shapes").is_empty() { "[]" } else { row.get("input_shapes") };
+        let device = row.get("device_type").strip_prefix("DeviceType.").unwrap();
+        let annotation = row.get("is_user_annotation") == "True";
+        let key = (row.get("key").to_owned(), shapes.to_owned(), device.to_owned(), annotation);
+        let figures = Figures {
+            calls: int("count"),
+            times: [
+                ns("cpu_time_total"),
+                ns("self_cpu_time_total"),
+                ns("device_time_total"),
+                ns("self_device_time_total"),
+            ],
+            memory: [
+                int("cpu_memory_usage"),
+                int("self_cpu_memory_usage"),
+                int("device_memory_usage"),
+                int("self_device_memory_usage"),
+            ],
+            flops: int("flops"),
+        };
+        // The shadows of named ranges on the device: PyTorch lists them as if they were work.
+        if !(device == "CUDA" && annotation) {
+            assert!(all.insert(key, figures).is_none());
+        }
+    }
+    all
+}
+
+fn compare(what: &str, ours: &BTreeMap<Key, Figures>, theirs: &BTreeMap<Key, Figures>, twice: &[&str]) {
+    let mut wrong: Vec<String> = Vec::new();
+    let mut doubled = 0;
+    for key in ours.keys().filter(|key| !theirs.contains_key(*key)) {
+        wrong.push(format!("not in PyTorch's: {key:?}"));
+    }
+    for (key, want) in theirs {
+        let Some(have) = ours.get(key) else {
+            wrong.push(format!("not in ours: {key:?}"));
+            continue;
+        };
+        // To the nanosecond; theirs are sums of floats.
+        let near = |i: usize| (have.times[i] - want.times[i]).abs() < 0.5;
+        let mut right = have.calls == want.calls && have.memory == want.memory && have.flops == want.flops;
+        right &= near(0) && near(1);
+        if !(near(2) && near(3)) {
+            doubled += 1;
+            right &= twice.contains(&key.0.as_str());
+            right &= (2..4).all(|i| near(i) || have.times[i] < want.times[i]);
+        }
+        if !right {
+            wrong.push(format!("{key:?}\n  ours   {have:?}\n  theirs {want:?}"));
+        }
+    }
+    println!(
+        "{what}: {} rows compared, {} wrong, {doubled} whose device time PyTorch counts twice",
+        theirs.len(),
+        wrong.len()
+    );
+    assert!(wrong.is_empty(), "{what}\n{}", wrong.join("\n"));
+}
+
+fn check(path: &Path, twice: &[&str]) {
+    let what = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    let trace = data::read(path);
+    let report = answer(&trace, OpGroup::Name, StrayCalls::MainThread);
+    compare(&what, &ours(&report), &theirs(&path.with_file_name("key_averages.csv")), twice);
+    let by_shape = path.with_file_name("key_averages_by_shape.csv");
+    if by_shape.exists() {
+        let report = answer(&trace, OpGroup::Shapes, StrayCalls::MainThread);
+        compare(&format!("{what} by shape"), &ours(&report), &theirs(&by_shape), twice);
+    }
+}
+
+#[test]
+fn gpt_bf16() {
+    check(&fixture("gpt_bf16"), NONE);
+}
+
+#[test]
+fn conv_slow_loader() {
+    check(&fixture("conv_slow_loader"), NONE);
+}
+
+#[test]
+fn infer_eager_small() {
+    check(&fixture("infer_eager_small"), NONE);
+}
+
+#[test]
+fn multi_stream() {
+    check(&fixture("multi_stream"), MULTI_STREAM);
+    // The first product's kernel took 2,684,441 ns; PyTorch adds it to two pauses and a call as well.
+    let report = answer(&data::read(&fixture("multi_stream")), OpGroup::Name, StrayCalls::OwnThread);
+    let mm = report.ops.iter().find(|r| r.name == "aten::mm").unwrap();
+    assert_eq!((mm.device_self_ns, mm.device_total_ns), (53_539_073, 53_539_073));
+    assert!(report.calls.iter().all(|r| r.device_total_ns == 0));
+    assert!(report.device_time_overlap_ns > 0);
+}
+
+#[test]
+fn conv_fast_loader() {
+    let path = fixture("conv_fast_loader");
+    check(&path, NONE);
+    // PyTorch puts the calls of the thread that pins memory on the main thread: its table has an optimizer step
+    // that took less than no time.
+    let theirs = theirs(&path.with_file_name("key_averages.csv"));
+    let key = ("Optimizer.step#AdamW.step".to_owned(), "[]".to_owned(), "CPU".to_owned(), true);
+    assert!(theirs[&key].times[1] < -68_000_000.0);
+    let report = answer(&data::read(&path), OpGroup::Name, StrayCalls::OwnThread);
+    let step = report.annotations.iter().find(|r| r.name == "Optimizer.step#AdamW.step").unwrap();
+    assert_eq!(step.host_self_ns, 13_544_840);
+    for row in report.ops.iter().chain(&report.annotations).chain(&report.calls) {
+        assert!(row.host_self_ns >= 0, "{row:?}");
+    }
+}
+
+#[test]
+fn gpt_stack() {
+    let path = fixture("gpt_stack");
+    check(&path, NONE);
+    // PyTorch 2.11 recorded the Python calls, yet its table by stack has no stacks: it is the table by name.
+    let csv_path = path.with_file_name("key_averages_by_stack5.csv");
+    assert!(csv::read(&csv_path).rows().all(|row| row.get("stack").is_empty()));
+    let report = answer(&data::read(&path), OpGroup::Stack(5), StrayCalls::MainThread);
+    compare("gpt_stack by stack", &ours(&report), &theirs(&csv_path), NONE);
+    let layer_norms: Vec<&OpRow> = report.ops.iter().filter(|r| r.name == "aten::layer_norm").collect();
+    assert!(layer_norms.len() > 1);
+    for row in layer_norms {
+        let stack = row.stack.as_ref().unwrap();
+        assert_eq!(stack.len(), 5);
+        assert!(stack.iter().any(|frame| frame.contains("LayerNorm")), "{stack:?}");
+    }
+    // Backward operators run where no Python does; they have the frames of their forward operators.
+    let backward = report.ops.iter().find(|r| r.name == "aten::native_layer_norm_backward").unwrap();
+    assert!(!backward.stack.as_ref().unwrap().is_empty());
+}
+
+#[test]
+fn large() {
+    match std::env::var_os("STEPSCOPE_LARGE_TRACE") {
+        Some(path) => check(Path::new(&path), LARGE),
+        None => println!("skipped: STEPSCOPE_LARGE_TRACE not set"),
+    }
+}

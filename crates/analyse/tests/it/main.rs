@@ -1,0 +1,19 @@
+//! Checks of the analyses against worked answers, recorded traces and the figures of other tools.
+
+// All of this crate is tests, helpers outside of test functions too.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
+mod any_trace;
+mod csv;
+mod data;
+mod hta;
+mod kernels;
+mod key_averages;
+mod memory;
+mod modules;
+mod run_info;
+mod stacks;
+mod steps;
+mod tb_overview;
+mod tb_tables;
+mod tracelens;

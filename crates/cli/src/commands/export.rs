@@ -1,0 +1,119 @@
+//! `stepscope export`: the trace or its tables in another format.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde_json::json;
+use stepscope_analyse::breakdown::breakdown;
+use stepscope_analyse::comm::CommRule;
+use stepscope_analyse::{kernels, memory, modules, ops, stacks};
+use stepscope_formats::{Profile, write_chrome, write_speedscope};
+
+use crate::args::{Common, Export, TableName, Target};
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::print::{self, Format};
+use crate::rows::arrange;
+
+pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
+    let input = Input::load(&export.common)?;
+    match &export.output {
+        None => write(export, &input, out),
+        Some(path) => {
+            let failed = |error: io::Error| {
+                Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
+            };
+            // Beside the target first: an interrupted export leaves no half file under the asked name.
+            let part = path
+                .with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
+            let result = write_file(export, &input, path, &part);
+            if result.is_err() {
+                let _ = std::fs::remove_file(&part);
+            }
+            result?;
+            std::fs::rename(&part, path).map_err(failed)?;
+            Ok(())
+        }
+    }
+}
+
+fn write_file(export: &Export, input: &Input, path: &Path, part: &Path) -> Result<(), Failure> {
+    let file = File::create(part)
+        .map_err(|e| Failure::Output(io::Error::new(e.kind(), format!("{e}: {}", path.display()))))?;
+    let mut file = BufWriter::with_capacity(1 << 18, file);
+    if path.extension().is_some_and(|e| e == "gz") {
+        let mut gz = flate2::write::GzEncoder::new(&mut file, flate2::Compression::new(6));
+        write(export, input, &mut gz)?;
+        gz.finish()?;
+    } else {
+        write(export, input, &mut file)?;
+    }
+    Ok(file.flush()?)
+}
+
+fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), Failure> {
+    let common = &export.common;
+    match export.to {
+        Target::Chrome => Ok(write_chrome(&input.trace, &mut out)?),
+        Target::Folded => {
+            let report = stacks::analyse(&input.trace, &super::stacks::options(common, input)?);
+            for row in report.rows {
+                writeln!(out, "{} {}", row.stack, row.value_ns)?;
+            }
+            Ok(())
+        }
+        Target::Speedscope => {
+            let options = super::stacks::options(common, input)?;
+            let folded = stacks::Stacks::build(&input.trace, &options);
+            let text =
+                |frames: Vec<stacks::Frame>| frames.iter().map(|f| f.text(&input.trace).into_owned()).collect();
+            let profile = Profile {
+                name: format!("{} ({:?} self time)", input.trace.meta().source.path, options.weight)
+                    .to_lowercase(),
+                stacks: folded.iter().map(|(frames, value)| (text(frames), value.0)).collect(),
+            };
+            Ok(write_speedscope(&profile, &mut out)?)
+        }
+        Target::Csv => csv(export.table, input, common, out),
+        Target::Json => {
+            let common = Common { format: Format::Json, top: Some(common.top.unwrap_or(0)), ..common.clone() };
+            let summary = super::summary::Summary::of(input);
+            let mut object = serde_json::Map::new();
+            for part in super::summary::tables(summary, &common)? {
+                object.insert(part.key.to_owned(), part.data);
+            }
+            object.insert("modules".to_owned(), json!(modules::analyse(&input.trace, &input.selection)));
+            Ok(out.write_all(print::json(&object)?.as_bytes())?)
+        }
+    }
+}
+
+fn csv(table: TableName, input: &Input, common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+    let selection = input.selection.clone();
+    let rows = match table {
+        TableName::Ops => {
+            let report = ops::ops(&input.trace, &ops::OpsQuery { selection, ..ops::OpsQuery::default() });
+            json!(arrange(report.ops, common, Some("device_self_ns"), 0, |r| &r.name)?.rows)
+        }
+        TableName::Kernels => {
+            let report =
+                kernels::kernels(&input.trace, &kernels::KernelsQuery { selection, ..Default::default() });
+            json!(arrange(report.rows, common, Some("total_ns"), 0, |r| &r.name)?.rows)
+        }
+        TableName::Steps => {
+            let report = breakdown(&input.trace, &input.steps, CommRule::default());
+            json!(arrange(report.rows, common, None, 0, |r| &r.name)?.rows)
+        }
+        TableName::Memory => {
+            let report = memory::analyse(&input.trace, &memory::Options { selection, ..Default::default() });
+            json!(arrange(report.operators, common, Some("self_allocated_bytes"), 0, |r| &r.name)?.rows)
+        }
+        TableName::Modules => {
+            let report = modules::analyse(&input.trace, &selection);
+            json!(arrange(report.modules, common, None, 0, |r| &r.path)?.rows)
+        }
+    };
+    let rows = rows.as_array().cloned().unwrap_or_default();
+    Ok(out.write_all(print::csv(&rows).as_bytes())?)
+}

@@ -1,0 +1,131 @@
+//! `stepscope info`: what is in the file, and what became of it.
+
+use std::io::Write;
+
+use serde_json::json;
+use stepscope_analyse::run_info::{self, Report};
+
+use super::wants_only_definitions;
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::print::{Cell, Column, Format, Role, Table, units};
+use crate::words::{self, Part, answer, only_definitions};
+
+pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+    if wants_only_definitions(common) {
+        return only_definitions(out, common, &[run_info::DEFINITIONS]);
+    }
+    let input = Input::load(common)?;
+    let report = run_info::analyse(&input.trace);
+    let parts = vec![
+        Part { key: "info", table: facts(&report), data: json!(report) },
+        Part { key: "categories", table: categories(&report), data: json!(report.categories) },
+        Part { key: "ledger", table: ledger(&report), data: json!(report.ledger) },
+    ];
+    answer(out, common, parts, Vec::new(), &[run_info::DEFINITIONS])?;
+    if common.format == Format::Table && !input.trace.notes().is_empty() {
+        writeln!(out)?;
+        words::notes(out, &words::screen(common), &input.trace)?;
+    }
+    Ok(())
+}
+
+fn facts(r: &Report) -> Table {
+    let mut table =
+        Table::new(vec![Column::text("").keep(), Column::name("").flexible(24, crate::print::end_ellipsis)])
+            .title("Trace", &r.path);
+    let mut fact = |name: &str, text: String| {
+        if !text.is_empty() {
+            table.row(vec![Cell::text(name).role(Role::Dim), Cell::text(text)]);
+        }
+    };
+    fact(
+        "Format",
+        format!(
+            "{}, {} stored, {} of text",
+            r.format,
+            units::bytes(r.stored_bytes as i64),
+            units::bytes(r.text_bytes as i64)
+        ),
+    );
+    let version = r.framework_version.as_deref().unwrap_or_default();
+    fact(
+        "Framework",
+        format!("{} {version}", r.framework.as_deref().unwrap_or("unknown")).trim_end().to_owned(),
+    );
+    let versions: Vec<String> = r.versions.iter().map(|(k, v)| format!("{k} {v}")).collect();
+    fact("Versions", versions.join(", "));
+    for d in &r.devices {
+        let memory = d.total_memory_bytes.map(units::bytes).unwrap_or_default();
+        let sms = d.sms.map(|n| format!("{n} SMs")).unwrap_or_default();
+        let capability = d.compute_capability.as_deref().map(|c| format!("capability {c}")).unwrap_or_default();
+        let parts: Vec<&str> =
+            [d.name.as_str(), &memory, &sms, &capability].into_iter().filter(|p| !p.is_empty()).collect();
+        fact(&format!("Device {}", d.index), parts.join(", "));
+    }
+    if let Some(d) = &r.distributed {
+        let of = |v: Option<i64>| v.map_or("?".to_owned(), |v| v.to_string());
+        let backend = d.backend.as_deref().map(|b| format!(", {b}")).unwrap_or_default();
+        fact("Rank", format!("{} of {}{backend}", of(d.rank), of(d.world_size)));
+    }
+    fact("Worker", r.worker.clone().unwrap_or_default());
+    fact("Span", r.span.clone().unwrap_or_default());
+    let o = &r.options;
+    let options = [
+        ("record_shapes", o.record_shapes),
+        ("with_stack", o.with_stack),
+        ("profile_memory", o.profile_memory),
+        ("with_flops", o.with_flops),
+        ("with_modules", o.with_modules),
+    ];
+    let on: Vec<&str> = options.iter().filter(|(_, v)| *v == Some(true)).map(|(k, _)| *k).collect();
+    fact("Recorded with", on.join(", "));
+    fact("Length", units::time(r.extent_ns));
+    let steps = match (r.steps.first(), r.steps.last()) {
+        (Some(first), Some(last)) if r.steps.len() > 1 => format!("{} ({first} to {last})", r.steps.len()),
+        (Some(only), _) => only.clone(),
+        _ => "none marked".to_owned(),
+    };
+    fact("Steps", steps);
+    fact("Lanes", format!("{} processes, {} threads, {} streams", r.processes, r.threads, r.streams));
+    let per_event = r.bytes_per_event.map(|b| format!(", {b:.0} bytes an event")).unwrap_or_default();
+    fact("Held in memory", format!("{}{per_event}", units::bytes(r.heap_bytes as i64)));
+    table
+}
+
+fn categories(r: &Report) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Category").keep(),
+        Column::text("Read as"),
+        Column::number("Events").keep(),
+    ])
+    .title("Events", "");
+    for c in &r.categories {
+        let name = if c.category.is_empty() { "(none)" } else { &c.category };
+        table.row(vec![Cell::text(name), Cell::text(c.kind), Cell::count(c.count)]);
+    }
+    table
+}
+
+fn ledger(r: &Report) -> Table {
+    let l = &r.ledger;
+    let words = if l.closes {
+        "every event of the file is accounted for"
+    } else {
+        "DOES NOT CLOSE: please report this"
+    };
+    let mut table =
+        Table::new(vec![Column::text("").keep(), Column::number("Events").keep()]).title("Ledger", words);
+    for (name, count) in [
+        ("slices", l.slices),
+        ("points", l.points),
+        ("arrow ends", l.flows),
+        ("ends joined to their begins", l.joined_pairs),
+        ("set aside", l.set_aside),
+    ] {
+        table.row(vec![Cell::text(name), Cell::count(count)]);
+    }
+    table.total(vec![Cell::text("in the file"), Cell::count(l.events_in_file)]);
+    table
+}

@@ -1,0 +1,153 @@
+//! `stepscope kernels`: GPU kernels, copies and fills.
+
+use std::io::Write;
+
+use serde_json::json;
+use stepscope_analyse::copies::{self, CopiesReport};
+use stepscope_analyse::kernel_name;
+use stepscope_analyse::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
+
+use super::{TOP, by, wants_only_definitions};
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::rows::arrange;
+use crate::words::{Part, answer, only_definitions};
+
+pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+    let definitions = [kernels::DEFINITIONS, copies::DEFINITIONS];
+    if wants_only_definitions(common) {
+        return only_definitions(out, common, &definitions);
+    }
+    let by = by(common, &["name", "op", "launch", "stream", "copies"])?;
+    let group = match by {
+        "op" => KernelGroup { op: true, ..KernelGroup::default() },
+        "launch" => KernelGroup { op: true, launch: true, ..KernelGroup::default() },
+        "stream" => KernelGroup { stream: true, ..KernelGroup::default() },
+        _ => KernelGroup::default(),
+    };
+    let input = Input::load(common)?;
+    let query = KernelsQuery { by: group, selection: input.selection.clone(), ..KernelsQuery::default() };
+    let report = kernels::kernels(&input.trace, &query);
+    let copied = copies::copies(&input.trace, &input.selection);
+    let words = words(&report);
+    let extra = vec![(
+        "totals",
+        json!({
+            "kernel_calls": report.calls,
+            "kernel_ns": report.total_ns,
+            "unlinked_ns": report.unlinked_ns,
+            "memcpy_ns": copied.memcpy_ns,
+            "memset_ns": copied.memset_ns,
+        }),
+    )];
+    let rows = arrange(report.rows, common, Some("total_ns"), TOP, |r| &r.name)?;
+    let mut table = table(&rows.rows, group, common.full).title("Kernels", words);
+    table =
+        table.when_empty("no kernels in this trace: record with ProfilerActivity.CUDA on a machine with a GPU");
+    if let Some(text) = rows.left_out() {
+        table.note(text);
+    }
+    let mut parts = vec![Part { key: "kernels", table, data: json!(rows.rows) }];
+    if !copied.rows.is_empty() {
+        parts.push(Part { key: "copies", table: copies_table(&copied), data: json!(copied.rows) });
+    }
+    if by == "copies" {
+        parts.retain(|part| part.key == "copies");
+    }
+    answer(out, common, parts, extra, &definitions)
+}
+
+fn words(report: &KernelsReport) -> String {
+    format!("{} launches, {} in all", units::count(report.calls), units::time(report.total_ns))
+}
+
+pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table {
+    let occupancy = rows.iter().any(|r| r.occupancy_percent.is_some());
+    let mut columns = vec![Column::name("Kernel")];
+    if group.op {
+        columns.push(Column::text("Operator").flexible(16, end_ellipsis).priority(140));
+    }
+    if group.stream {
+        columns.push(Column::text("Stream").priority(140));
+    }
+    if group.launch {
+        columns.push(Column::text("Grid").priority(90));
+        columns.push(Column::text("Block").priority(90));
+        columns.push(Column::number("Regs").priority(80));
+        columns.push(Column::number("Shared").priority(80));
+    }
+    columns.push(Column::number("Calls").priority(150));
+    columns.push(Column::number("Total").keep());
+    columns.push(Column::text("% kernels").priority(120));
+    columns.push(Column::number("Mean").priority(110));
+    columns.push(Column::number("Min").priority(50));
+    columns.push(Column::number("Max").priority(50));
+    if occupancy {
+        columns.push(Column::number("Blocks/SM").priority(60));
+        columns.push(Column::number("Occupancy").priority(70));
+    }
+    columns.push(Column::text("TC").priority(75));
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = vec![Cell::text(shown_name(&row.name, full))];
+        if group.op {
+            cells.push(Cell::maybe(row.op.as_deref(), Cell::text));
+        }
+        if group.stream {
+            let streams: Vec<String> = row.streams.iter().map(i64::to_string).collect();
+            cells.push(Cell::text(streams.join(" ")));
+        }
+        if group.launch {
+            cells.push(Cell::maybe(row.grid.as_deref(), Cell::text));
+            cells.push(Cell::maybe(row.block.as_deref(), Cell::text));
+            cells.push(Cell::maybe(row.registers, |v| Cell::text(v.to_string())));
+            cells.push(Cell::maybe(row.shared_memory_bytes, Cell::bytes));
+        }
+        cells.push(Cell::count(row.calls));
+        cells.push(Cell::time(row.total_ns));
+        cells.push(Cell::share(row.share).role(Role::Device));
+        cells.push(Cell::time(row.mean_ns.round() as i64));
+        cells.push(Cell::time(row.min_ns));
+        cells.push(Cell::time(row.max_ns));
+        if occupancy {
+            cells.push(Cell::maybe(row.blocks_per_sm, |v| Cell::text(format!("{v:.2}"))));
+            cells.push(Cell::maybe(row.occupancy_percent, |v| Cell::text(format!("{v:.1} %"))));
+        }
+        cells.push(if row.tensor_core { Cell::text("yes").role(Role::Good) } else { Cell::nothing() });
+        table.row(cells);
+    }
+    table
+}
+
+/// A kernel's name as tables show it.
+pub(super) fn shown_name(name: &str, full: bool) -> String {
+    if full { kernel_name::demangled(name).into_owned() } else { kernel_name::short(name) }
+}
+
+pub(super) fn copies_table(report: &CopiesReport) -> Table {
+    let words = format!("copies {}, fills {}", units::time(report.memcpy_ns), units::time(report.memset_ns));
+    let mut table = Table::new(vec![
+        Column::name("Kind"),
+        Column::number("Calls").priority(150),
+        Column::number("Total").keep(),
+        Column::number("Bytes").priority(140),
+        Column::number("Bandwidth").priority(130),
+        Column::number("Mean").priority(60),
+        Column::number("Max").priority(50),
+    ])
+    .title("Copies and fills", words);
+    for row in &report.rows {
+        table.row(vec![
+            Cell::text(&row.name),
+            Cell::count(row.calls),
+            Cell::time(row.total_ns),
+            Cell::maybe(row.bytes, Cell::bytes),
+            Cell::maybe(row.bytes_per_second, Cell::rate_bytes),
+            Cell::time(row.mean_ns.round() as i64),
+            Cell::time(row.max_ns),
+        ]);
+    }
+    table
+}

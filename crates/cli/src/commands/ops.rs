@@ -1,0 +1,185 @@
+//! `stepscope ops`: operators as PyTorch's key_averages counts them, annotations apart.
+
+use std::io::Write;
+
+use serde_json::json;
+use stepscope_analyse::ops::{self, OpGroup, OpRow, OpsQuery, OpsReport};
+
+use super::{TOP, by, wants_only_definitions};
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::rows::{Arranged, arrange};
+use crate::words::{Part, answer, only_definitions};
+
+pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+    let definitions = [ops::DEFINITIONS, stepscope_analyse::flops::DEFINITIONS];
+    if wants_only_definitions(common) {
+        return only_definitions(out, common, &definitions);
+    }
+    let group = match by(common, &["name", "shape", "stack", "overload"])? {
+        "shape" => OpGroup::Shapes,
+        "stack" => OpGroup::Stack(common.frames),
+        "overload" => OpGroup::Overload,
+        _ => OpGroup::Name,
+    };
+    let input = Input::load(common)?;
+    let query = OpsQuery { by: group, selection: input.selection.clone(), ..OpsQuery::default() };
+    let report = ops::ops(&input.trace, &query);
+    let totals = totals(&report);
+    let ledger = ledger(&report);
+    let (device, host) = (report.total_device_self_ns, report.total_host_self_ns);
+    let sort = default_sort(device);
+    let ops = arrange(report.ops, common, Some(sort), TOP, |r| &r.name)?;
+    let annotations = arrange(report.annotations, common, Some("host_total_ns"), 10, |r| &r.name)?;
+    let calls = arrange(report.calls, common, Some("host_self_ns"), 10, |r| &r.name)?;
+    let mut parts = vec![part("ops", &ops, device, host, "Operators", &totals)];
+    let ranges = "ranges named by record_function and the profiler; not part of any share above";
+    parts.push(part("annotations", &annotations, device, host, "Annotations", ranges));
+    parts.push(part(
+        "calls",
+        &calls,
+        device,
+        host,
+        "Runtime and driver calls",
+        "host time inside the GPU's libraries",
+    ));
+    if let Some(first) = parts.first_mut() {
+        for line in ledger {
+            first.table.note(line);
+        }
+    }
+    parts.retain(|p| p.key == "ops" || p.data.as_array().is_some_and(|rows| !rows.is_empty()));
+    let extra = vec![(
+        "totals",
+        json!({
+            "host_self_ns": host,
+            "device_self_ns": device,
+            "device_time_in_ops_ns": report.device_time_in_ops_ns,
+            "device_time_in_annotations_ns": report.device_time_in_annotations_ns,
+            "device_time_unlinked_ns": report.device_time_unlinked_ns,
+            "device_time_elsewhere_ns": report.device_time_elsewhere_ns,
+            "device_time_overlap_ns": report.device_time_overlap_ns,
+        }),
+    )];
+    answer(out, common, parts, extra, &definitions)
+}
+
+/// Device time decides where there is any.
+pub(super) fn default_sort(device_ns: i64) -> &'static str {
+    if device_ns > 0 { "device_self_ns" } else { "host_self_ns" }
+}
+
+fn totals(report: &OpsReport) -> String {
+    let host = units::time(report.total_host_self_ns);
+    match report.total_device_self_ns {
+        0 => format!("host self {host} in all"),
+        device => format!("host self {host}, device {} in all", units::time(device)),
+    }
+}
+
+/// Where device time went that no operator row shows.
+fn ledger(report: &OpsReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut add = |ns: i64, text: &str| {
+        if ns > 0 {
+            lines.push(format!("{} of device time {text}", units::time(ns)));
+        }
+    };
+    add(report.device_time_in_annotations_ns, "was launched inside annotations but no operator");
+    add(report.device_time_unlinked_ns, "belongs to no operator in this file");
+    add(report.device_time_elsewhere_ns, "belongs to operators outside the selection");
+    lines
+}
+
+fn part(key: &'static str, rows: &Arranged<OpRow>, device: i64, host: i64, title: &str, words: &str) -> Part {
+    let mut table = table(&rows.rows, device, host).title(title, words).when_empty("none recorded");
+    if let Some(text) = rows.left_out() {
+        table.note(text);
+    }
+    Part { key, table, data: json!(rows.rows) }
+}
+
+/// The operator table; columns that would be empty throughout are left out.
+pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table {
+    let any = |has: fn(&OpRow) -> bool| rows.iter().any(has);
+    let shapes = any(|r| r.input_shapes.is_some());
+    let stacks = any(|r| r.stack.is_some());
+    let overloads = any(|r| r.overload.is_some());
+    let device = device_total > 0;
+    let memory = any(|r| r.device_memory_bytes != 0);
+    let host_memory = any(|r| r.host_memory_bytes != 0);
+    let flops = any(|r| r.flops != 0);
+    let mut columns = vec![Column::name("Name")];
+    if overloads {
+        columns.push(Column::text("Overload").priority(90));
+    }
+    if shapes {
+        columns.push(Column::text("Input shapes").flexible(16, crate::print::end_ellipsis).priority(110));
+    }
+    columns.push(Column::number("Calls").priority(150));
+    if device {
+        columns.push(Column::number("Device self").priority(200));
+        columns.push(Column::text("% device").priority(120));
+        columns.push(Column::number("Device total").priority(110));
+    }
+    columns.push(Column::number("Host self").priority(200));
+    if !device {
+        columns.push(Column::text("% host").priority(120));
+    }
+    columns.push(Column::number("Host total").priority(110));
+    if memory {
+        columns.push(Column::number("Device mem").priority(60));
+        columns.push(Column::number("Self mem").priority(55));
+    }
+    if host_memory {
+        columns.push(Column::number("Host mem").priority(30));
+    }
+    if flops {
+        columns.push(Column::number("FLOPs").priority(70));
+    }
+    if stacks {
+        columns.push(Column::text("Stack").flexible(24, crate::print::end_ellipsis).priority(130));
+    }
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = vec![Cell::text(&row.name)];
+        if overloads {
+            cells.push(Cell::text(row.overload.clone().unwrap_or_default()));
+        }
+        if shapes {
+            cells.push(Cell::text(row.input_shapes.clone().unwrap_or_default()));
+        }
+        cells.push(Cell::count(row.calls));
+        if device {
+            cells.push(Cell::time(row.device_self_ns));
+            cells.push(Cell::share(ratio(row.device_self_ns, device_total)).role(Role::Device));
+            cells.push(Cell::time(row.device_total_ns));
+        }
+        cells.push(Cell::time(row.host_self_ns));
+        if !device {
+            cells.push(Cell::share(ratio(row.host_self_ns, host_total)).role(Role::Host));
+        }
+        cells.push(Cell::time(row.host_total_ns));
+        if memory {
+            cells.push(Cell::bytes(row.device_memory_bytes));
+            cells.push(Cell::bytes(row.device_self_memory_bytes));
+        }
+        if host_memory {
+            cells.push(Cell::bytes(row.host_memory_bytes));
+        }
+        if flops {
+            cells.push(Cell::flops(row.flops as f64));
+        }
+        if stacks {
+            cells.push(Cell::text(row.stack.as_ref().map(|s| s.join(" < ")).unwrap_or_default()));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+pub(super) fn ratio(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,80 @@
+//! Why a command failed, what to do next, and the exit code that says so.
+
+use std::io;
+
+use stepscope_formats::ReadError;
+
+/// A failure on its way to the user.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The input could not be read.
+    Read(ReadError),
+    /// The arguments do not fit the input.
+    Use {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    pub(crate) fn wrong_use(what: impl Into<String>, hint: impl Into<String>) -> Failure {
+        Failure::Use { what: what.into(), hint: hint.into() }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        2
+    }
+
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Failure::Read(error) => Some(not_a_command(error).unwrap_or_else(|| error.hint().to_owned())),
+            Failure::Use { hint, .. } => Some(hint.clone()),
+            Failure::Output(error) if error.kind() == io::ErrorKind::StorageFull => {
+                Some("free some space or write elsewhere with -o".to_owned())
+            }
+            Failure::Output(_) => None,
+        }
+    }
+}
+
+/// `stepscope opz trace.json`: a word without a dot or a slash was meant as a command.
+fn not_a_command(error: &ReadError) -> Option<String> {
+    match error {
+        ReadError::NotFound { path } if !path.contains(['.', '/', '\\']) => {
+            Some(format!("'{path}' is neither a file nor a command; `stepscope --help` lists the commands"))
+        }
+        _ => None,
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Read(error) => error.fmt(f),
+            Failure::Use { what, .. } => f.write_str(what),
+            Failure::Output(error) => write!(f, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Failure {
+        Failure::Read(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Output(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Failure {
+        Failure::Output(error.into())
+    }
+}

@@ -1,0 +1,73 @@
+//! The forms in which a result can leave the program.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::csv::csv;
+use super::json::json;
+use super::markdown::markdown;
+use super::screen::Screen;
+use super::table::Table;
+
+/// The form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// A table for the terminal.
+    #[default]
+    Table,
+    /// JSON: all data, unrounded.
+    Json,
+    /// Comma-separated values: all data, unrounded.
+    Csv,
+    /// A Markdown table.
+    Md,
+}
+
+/// Writes one result in the form asked for: `table` for people, `rows` (objects) for programs.
+pub fn emit(
+    out: &mut dyn Write,
+    screen: &Screen,
+    format: Format,
+    table: &Table,
+    rows: &[Value],
+) -> io::Result<()> {
+    let text = match format {
+        Format::Table => return table.write(out, screen),
+        Format::Json => json(rows)?,
+        Format::Csv => csv(rows),
+        Format::Md => markdown(table),
+    };
+    out.write_all(screen.guard(&text).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+    use serde_json::json;
+
+    use super::super::table::{Cell, Column};
+    use super::*;
+
+    #[test]
+    fn each_form_is_written() {
+        let mut table = Table::new(vec![Column::name("Kernel")]);
+        table.row(vec![Cell::text("a\u{1b}b")]);
+        let rows = [json!({ "kernel": "a\u{1b}b" })];
+        let shown = |format| {
+            let mut out = Vec::new();
+            emit(&mut out, &Screen { terminal: true, ..Screen::plain(80) }, format, &table, &rows).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(shown(Format::Table), "Kernel\n──────\na␛b\n");
+        assert_eq!(shown(Format::Json), "[\n  {\n    \"kernel\": \"a\\u001bb\"\n  }\n]\n");
+        assert_eq!(shown(Format::Csv), "kernel\na␛b\n");
+        assert_eq!(shown(Format::Md), "| Kernel |\n| --- |\n| a␛b |\n");
+    }
+
+    #[test]
+    fn names_on_the_command_line() {
+        assert_eq!(Format::from_str("md", true), Ok(Format::Md));
+        assert_eq!(Format::from_str("JSON", true), Ok(Format::Json));
+    }
+}

@@ -1,0 +1,148 @@
+//! Words shared by commands: definitions, notes on a trace, the standard way to leave a table.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use stepscope_analyse::define::Definition;
+use stepscope_model::{Severity, Trace};
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::print::{self, Cell, Column, Format, Role, Screen, Table, units};
+
+/// The screen for a command's output.
+pub(crate) fn screen(common: &Common) -> Screen {
+    Screen::detect_with(&std::io::stdout(), common.color).with_wide(common.wide)
+}
+
+/// One part of a command's answer.
+pub(crate) struct Part {
+    /// Its key in the machine output.
+    pub(crate) key: &'static str,
+    /// For people.
+    pub(crate) table: Table,
+    /// For programs: an array of rows, or an object.
+    pub(crate) data: Value,
+}
+
+/// Prints a command's answer in the format asked for. In JSON each part stands under its key, and `extra`
+/// beside them; CSV prints the first part.
+pub(crate) fn answer(
+    out: &mut dyn Write,
+    common: &Common,
+    parts: Vec<Part>,
+    extra: Vec<(&str, Value)>,
+    definitions: &[&[Definition]],
+) -> Result<(), Failure> {
+    let screen = screen(common);
+    match common.format {
+        Format::Json => {
+            let mut object = serde_json::Map::new();
+            for part in parts {
+                object.insert(part.key.to_owned(), part.data);
+            }
+            for (key, value) in extra {
+                object.insert(key.to_owned(), value);
+            }
+            if common.explain {
+                object.insert("definitions".to_owned(), json!(definitions.concat()));
+            }
+            out.write_all(screen.guard(&print::json(&object)?).as_bytes())?;
+        }
+        Format::Csv => {
+            if let Some(part) = parts.first() {
+                let rows = match &part.data {
+                    Value::Array(rows) => rows.clone(),
+                    other => vec![other.clone()],
+                };
+                out.write_all(screen.guard(&print::csv(&rows)).as_bytes())?;
+            }
+        }
+        Format::Md => {
+            for (at, part) in parts.iter().enumerate() {
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                out.write_all(screen.guard(&print::markdown(&part.table)).as_bytes())?;
+            }
+            if common.explain {
+                writeln!(out)?;
+                out.write_all(print::markdown(&definitions_table(definitions)).as_bytes())?;
+            }
+        }
+        Format::Table => {
+            for (at, part) in parts.iter().enumerate() {
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                part.table.write(out, &screen)?;
+            }
+            if common.explain {
+                writeln!(out)?;
+                explain(out, &screen, definitions)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Only the definitions: what `--explain` without a trace prints.
+pub(crate) fn only_definitions(
+    out: &mut dyn Write,
+    common: &Common,
+    definitions: &[&[Definition]],
+) -> Result<(), Failure> {
+    match common.format {
+        Format::Table => explain(out, &screen(common), definitions),
+        _ => {
+            let data = json!(definitions.concat());
+            let part = Part { key: "definitions", table: definitions_table(definitions), data };
+            let common = Common { explain: false, ..common.clone() };
+            answer(out, &common, vec![part], Vec::new(), &[])
+        }
+    }
+}
+
+fn explain(out: &mut dyn Write, screen: &Screen, definitions: &[&[Definition]]) -> Result<(), Failure> {
+    print::heading(out, screen, "What the figures mean", "")?;
+    for definition in definitions.iter().flat_map(|list| list.iter()) {
+        let field = screen.paint(Role::Dim, &format!("({})", definition.field));
+        writeln!(out, "\n{} {field}", screen.paint(Role::Heading, definition.label))?;
+        for line in print::wrap(definition.text, screen.width.saturating_sub(2).clamp(20, 98)) {
+            writeln!(out, "  {}", screen.text(&line))?;
+        }
+    }
+    Ok(())
+}
+
+fn definitions_table(definitions: &[&[Definition]]) -> Table {
+    let mut table = Table::new(vec![Column::text("Figure"), Column::text("Field"), Column::name("Definition")]);
+    for d in definitions.iter().flat_map(|list| list.iter()) {
+        table.row(vec![Cell::text(d.label), Cell::text(d.field), Cell::text(d.text)]);
+    }
+    table
+}
+
+/// The notes on a trace that a reader of its figures must know, a line each.
+pub(crate) fn notes(out: &mut dyn Write, screen: &Screen, trace: &Trace) -> Result<(), Failure> {
+    for note in trace.notes().iter() {
+        let (role, word) = match note.kind.severity() {
+            Severity::Lost => (Role::Bad, "lost"),
+            Severity::Repaired => (Role::Warn, "repaired"),
+            Severity::Info => (Role::Dim, "note"),
+        };
+        let mut text = format!("{}× {}", units::count(note.count), note.kind.sentence());
+        if !note.detail.is_empty() {
+            text.push_str(&format!(" ({})", note.detail));
+        }
+        if let Some(first) = note.offsets.first() {
+            text.push_str(&format!("; first at byte {}", units::count(*first)));
+        }
+        let room = screen.width.saturating_sub(10).clamp(20, 110);
+        for (at, line) in print::wrap(&text, room).iter().enumerate() {
+            let head = if at == 0 { format!("{word:>8}") } else { " ".repeat(8) };
+            writeln!(out, "{} {}", screen.paint(role, &head), screen.text(line))?;
+        }
+    }
+    Ok(())
+}

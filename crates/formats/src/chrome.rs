@@ -1,0 +1,122 @@
+//! Writes a trace as Chrome trace JSON: everything that was read, times and arguments to the digit.
+
+use std::io::{self, Write};
+
+use stepscope_model::{Args, Domain, LaneKey, Ns, Tag, Trace, Value};
+
+use crate::kineto::EVENT_MEMBER_PREFIX;
+
+/// Writes the trace; slices lane by lane, then points, then arrows.
+pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(b"{\n")?;
+    for (key, text) in &trace.meta().entries {
+        write_text(out, key)?;
+        // Text that was cut or broken in the file is passed on as a string, so that the copy is valid JSON.
+        match serde_json::from_str::<&serde_json::value::RawValue>(text) {
+            Ok(_) => writeln!(out, ": {text},")?,
+            Err(_) => {
+                out.write_all(b": ")?;
+                write_text(out, text)?;
+                out.write_all(b",\n")?;
+            }
+        }
+    }
+    out.write_all(b"\"traceEvents\": [")?;
+    let mut first = true;
+    let slices = trace.slices();
+    for id in slices.ids() {
+        open(out, &mut first, b'X', trace.category(slices.cat(id)), trace.name(id))?;
+        let lane = trace.lanes().get(slices.lane(id)).key;
+        place(trace, out, lane, slices.start(id))?;
+        out.write_all(b", \"dur\": ")?;
+        write_micros(out, slices.dur(id))?;
+        write_args(out, trace.args(id))?;
+    }
+    let points = trace.points();
+    for id in points.ids() {
+        open(out, &mut first, points.phase(id), trace.category(points.cat(id)), trace.text(points.name(id)))?;
+        place(trace, out, trace.lanes().get(points.lane(id)).key, points.at(id))?;
+        write_args(out, trace.point_args(id))?;
+    }
+    for flow in trace.flows().iter() {
+        open(out, &mut first, flow.phase, trace.category(flow.cat), trace.text(flow.name))?;
+        place(trace, out, trace.lanes().get(flow.lane).key, flow.at)?;
+        write!(out, ", \"id\": {}", flow.id)?;
+        out.write_all(if flow.phase == b'f' { b", \"bp\": \"e\"}" } else { b"}" })?;
+    }
+    out.write_all(b"\n]\n}\n")
+}
+
+fn open(out: &mut impl Write, first: &mut bool, phase: u8, cat: &str, name: &str) -> io::Result<()> {
+    out.write_all(if std::mem::take(first) { b"\n{\"ph\": " } else { b",\n{\"ph\": " })?;
+    write_text(out, char::from(phase).encode_utf8(&mut [0; 4]))?;
+    if !cat.is_empty() {
+        out.write_all(b", \"cat\": ")?;
+        write_text(out, cat)?;
+    }
+    out.write_all(b", \"name\": ")?;
+    write_text(out, name)
+}
+
+fn place(trace: &Trace, out: &mut impl Write, lane: LaneKey, at: Ns) -> io::Result<()> {
+    debug_assert!(matches!(lane.domain, Domain::Host | Domain::Device));
+    for (key, tag) in [("pid", lane.process), ("tid", lane.thread)] {
+        match tag {
+            Tag::Int(v) => write!(out, ", \"{key}\": {v}")?,
+            Tag::Str(text) => {
+                write!(out, ", \"{key}\": ")?;
+                write_text(out, trace.text(text))?;
+            }
+            Tag::None => {}
+        }
+    }
+    out.write_all(b", \"ts\": ")?;
+    write_micros(out, at)
+}
+
+/// Nanoseconds as decimal microseconds.
+fn write_micros(out: &mut impl Write, at: Ns) -> io::Result<()> {
+    let sign = if at.0 < 0 { "-" } else { "" };
+    let ns = at.0.unsigned_abs();
+    write!(out, "{sign}{}.{:03}", ns / 1000, ns % 1000)
+}
+
+fn write_args(out: &mut impl Write, args: Args<'_>) -> io::Result<()> {
+    let members = args.iter().filter_map(|(key, value)| Some((key.strip_prefix(EVENT_MEMBER_PREFIX)?, value)));
+    for (key, value) in members {
+        out.write_all(b", ")?;
+        write_member(out, key, value)?;
+    }
+    let mut written = false;
+    for (key, value) in args.iter().filter(|(key, _)| !key.starts_with(EVENT_MEMBER_PREFIX)) {
+        out.write_all(if written { b", " } else { b", \"args\": {" })?;
+        written = true;
+        write_member(out, key, value)?;
+    }
+    out.write_all(if written { b"}}" } else { b"}" })
+}
+
+fn write_member(out: &mut impl Write, key: &str, value: Value<'_>) -> io::Result<()> {
+    write_text(out, key)?;
+    out.write_all(b": ")?;
+    match value {
+        Value::Int(v) => write!(out, "{v}"),
+        Value::Decimal(d) => {
+            let sign = if d.mantissa < 0 { "-" } else { "" };
+            let digits = format!("{:0>width$}", d.mantissa.unsigned_abs(), width = usize::from(d.scale) + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - usize::from(d.scale));
+            write!(out, "{sign}{whole}.{fraction}")
+        }
+        Value::Str(text) => write_text(out, text),
+        Value::Json(text) => match serde_json::from_str::<&serde_json::value::RawValue>(text) {
+            Ok(_) => out.write_all(text.as_bytes()),
+            Err(_) => write_text(out, text),
+        },
+        Value::Bool(b) => write!(out, "{b}"),
+        Value::Null => out.write_all(b"null"),
+    }
+}
+
+fn write_text(out: &mut impl Write, text: &str) -> io::Result<()> {
+    serde_json::to_writer(out, text).map_err(io::Error::from)
+}

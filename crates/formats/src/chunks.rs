@@ -1,0 +1,250 @@
+//! Bytes to text: unwraps compression on a thread of its own and hands the text over in chunks.
+//!
+//! Inflating and parsing each take about half of the time of a load, so they run side by side. Buffers go
+//! round in a circle: memory stays a few megabytes whatever the size of the file.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::ReadError;
+use crate::sniff::{Content, SNIFF_BYTES, sniff};
+use crate::{OpenOptions, Progress};
+
+/// Large enough to make hand-overs rare, small enough to stay in the cache on its way to the parser.
+const CHUNK_BYTES: usize = 512 << 10;
+/// Free room before a chunk's text, so that the unfinished event before it can be put there.
+const HEADROOM: usize = 64 << 10;
+/// Chunks under way at once.
+const CHUNKS: usize = 4;
+
+/// How the text ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// At the end of the file.
+    Complete,
+    /// The compressed stream is damaged.
+    Damaged(String),
+    /// A limit was passed.
+    Limit(String),
+}
+
+enum Message {
+    Chunk(Vec<u8>),
+    End(End),
+}
+
+/// The text of a file, chunk by chunk.
+pub(crate) struct Text {
+    messages: Receiver<Message>,
+    empties: SyncSender<Vec<u8>>,
+    /// The window: bytes from `begin` on have not been consumed.
+    buf: Vec<u8>,
+    begin: usize,
+    /// Offset in the text of `buf[begin]`.
+    offset: u64,
+    end: Option<End>,
+    /// The format in words.
+    pub(crate) format: String,
+    stored: Arc<AtomicU64>,
+}
+
+impl Text {
+    /// The bytes at hand.
+    pub(crate) fn window(&self) -> &[u8] {
+        &self.buf[self.begin..]
+    }
+
+    /// Where the window starts in the text.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Whether the window is the last.
+    pub(crate) fn is_last(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// How the text ended, once it has.
+    pub(crate) fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// Stored bytes read so far.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.stored.load(Ordering::Relaxed)
+    }
+
+    /// Drops bytes from the front of the window.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.buf.len() - self.begin);
+        self.begin += bytes;
+        self.offset += bytes as u64;
+    }
+
+    /// Grows the window by a chunk, or marks it as the last.
+    pub(crate) fn more(&mut self) {
+        if self.end.is_some() {
+            return;
+        }
+        match self.messages.recv() {
+            Ok(Message::Chunk(mut chunk)) => {
+                let rest = self.buf.len() - self.begin;
+                if rest <= HEADROOM {
+                    let begin = HEADROOM - rest;
+                    chunk[begin..HEADROOM].copy_from_slice(&self.buf[self.begin..]);
+                    let empty = std::mem::replace(&mut self.buf, chunk);
+                    self.begin = begin;
+                    // The producer is gone once it has sent its last chunk: then nobody needs the buffer.
+                    let _ = self.empties.try_send(empty);
+                } else {
+                    self.buf.drain(..self.begin);
+                    self.begin = 0;
+                    self.buf.extend_from_slice(&chunk[HEADROOM..]);
+                    let _ = self.empties.try_send(chunk);
+                }
+            }
+            Ok(Message::End(end)) => self.end = Some(end),
+            Err(_) => self.end = Some(End::Damaged("the reading thread stopped".to_owned())),
+        }
+    }
+}
+
+/// Runs `parse` on the text of `input`, which is read and unwrapped on another thread meanwhile.
+pub(crate) fn with_text<T: Send>(
+    input: impl Read + Send,
+    name: &str,
+    options: &OpenOptions,
+    parse: impl FnOnce(Text) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    let stored = Arc::new(AtomicU64::new(0));
+    let counted = Counted { input, stored: stored.clone(), progress: options.progress.clone() };
+    let (decoder, format) = unwrap_layers(counted, name, options)?;
+    std::thread::scope(|scope| {
+        let (send, messages) = sync_channel(CHUNKS);
+        let (empties, free) = sync_channel(CHUNKS);
+        let counter = stored.clone();
+        scope.spawn(move || produce(decoder, &send, &free, options, &counter));
+        parse(Text { messages, empties, buf: Vec::new(), begin: 0, offset: 0, end: None, format, stored })
+    })
+}
+
+fn produce(
+    mut decoder: Box<dyn BufRead + Send + '_>,
+    send: &SyncSender<Message>,
+    free: &Receiver<Vec<u8>>,
+    options: &OpenOptions,
+    stored: &AtomicU64,
+) {
+    let mut total = 0u64;
+    loop {
+        let mut chunk = free.try_recv().unwrap_or_default();
+        chunk.resize(HEADROOM + CHUNK_BYTES, 0);
+        let mut filled = HEADROOM;
+        let mut end = None;
+        while filled < chunk.len() {
+            match decoder.read(&mut chunk[filled..]) {
+                Ok(0) => {
+                    end = Some(End::Complete);
+                    break;
+                }
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    end = Some(End::Damaged(e.to_string()));
+                    break;
+                }
+            }
+        }
+        total += (filled - HEADROOM) as u64;
+        let expansion = total / stored.load(Ordering::Relaxed).max(1);
+        if total > options.max_text_bytes {
+            end = Some(End::Limit(format!("more than {} bytes of text", options.max_text_bytes)));
+        } else if total > (64 << 20) && expansion > options.max_expansion {
+            end = Some(End::Limit(format!("one stored byte unpacks to more than {}", options.max_expansion)));
+        }
+        chunk.truncate(filled);
+        // A closed channel means that the parser has seen enough.
+        if filled > HEADROOM && send.send(Message::Chunk(chunk)).is_err() {
+            return;
+        }
+        if let Some(end) = end {
+            let _ = send.send(Message::End(end));
+            return;
+        }
+    }
+}
+
+fn unwrap_layers<'a>(
+    input: impl Read + Send + 'a,
+    name: &str,
+    options: &OpenOptions,
+) -> Result<(Box<dyn BufRead + Send + 'a>, String), ReadError> {
+    let mut format = String::from("JSON");
+    let mut layer: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(256 << 10, input));
+    let mut layers = 0;
+    loop {
+        let (head, rest) = peek(layer, name, layers > 0)?;
+        let inner: Box<dyn BufRead + Send> = Box::new(io::Cursor::new(head.clone()).chain(rest));
+        let compressed = match sniff(&head) {
+            Content::Json => return Ok((inner, format)),
+            Content::Empty => return Err(ReadError::Empty { path: name.to_owned() }),
+            Content::Other(what) => {
+                return Err(ReadError::NotATrace { what: what.to_owned(), path: name.to_owned() });
+            }
+            compressed => compressed,
+        };
+        layers += 1;
+        if layers > options.max_layers {
+            let why = format!("compressed more than {} times over", options.max_layers);
+            return Err(ReadError::Limit { why, path: name.to_owned() });
+        }
+        layer = if compressed == Content::Gzip {
+            format.push_str(", gzip");
+            Box::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(inner)))
+        } else {
+            format.push_str(", zstd");
+            let decoder = zstd::stream::read::Decoder::with_buffer(inner)
+                .map_err(|source| ReadError::Io { source, path: name.to_owned() })?;
+            Box::new(BufReader::with_capacity(64 << 10, decoder))
+        };
+    }
+}
+
+type Layer<'a> = Box<dyn BufRead + Send + 'a>;
+
+/// The first bytes of a layer, and the layer that follows them.
+fn peek<'a>(mut layer: Layer<'a>, name: &str, compressed: bool) -> Result<(Vec<u8>, Layer<'a>), ReadError> {
+    let mut head = Vec::new();
+    let result = layer.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut head);
+    match result {
+        // A damaged stream that gave something is left to the parser: it reads what there is and notes the rest.
+        Err(_) if !head.is_empty() => Ok((head, layer)),
+        Err(e) if compressed => {
+            Err(ReadError::NotATrace { what: format!("damaged compressed data ({e})"), path: name.to_owned() })
+        }
+        Err(e) => Err(ReadError::open(name, e)),
+        Ok(_) => Ok((head, layer)),
+    }
+}
+
+/// Counts the stored bytes as they are read.
+struct Counted<R> {
+    input: R,
+    stored: Arc<AtomicU64>,
+    progress: Option<Arc<Progress>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(buf)?;
+        self.stored.fetch_add(n as u64, Ordering::Relaxed);
+        if let Some(progress) = &self.progress {
+            progress.read.fetch_add(n as u64, Ordering::Relaxed);
+        }
+        Ok(n)
+    }
+}

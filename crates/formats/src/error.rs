@@ -1,0 +1,106 @@
+//! Why a file could not be read, in sentences a user can act on.
+
+use std::io;
+
+/// Why no trace came out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The path does not exist.
+    #[error("there is no file or folder at this path: {path}")]
+    NotFound {
+        /// The path as given.
+        path: String,
+    },
+    /// The path may not be read.
+    #[error("permission denied: {path}")]
+    Denied {
+        /// The path as given.
+        path: String,
+    },
+    /// A folder where a file belongs.
+    #[error("this is a folder, not a trace file: {path}")]
+    IsDirectory {
+        /// The path as given.
+        path: String,
+    },
+    /// Nothing in it.
+    #[error("the file is empty: {path}")]
+    Empty {
+        /// The path as given.
+        path: String,
+    },
+    /// Something else than a trace.
+    #[error("this is {what}, not a trace: {path}")]
+    NotATrace {
+        /// What it looks like.
+        what: String,
+        /// The path as given.
+        path: String,
+    },
+    /// JSON, but without events.
+    #[error("this JSON holds no trace events: {path}")]
+    NoEvents {
+        /// The path as given.
+        path: String,
+    },
+    /// A folder without any trace.
+    #[error("no traces in this folder: {path}")]
+    NoTraces {
+        /// The path as given.
+        path: String,
+    },
+    /// A limit was passed before anything could be read.
+    #[error("the file was refused: {why}: {path}")]
+    Limit {
+        /// Which limit.
+        why: String,
+        /// The path as given.
+        path: String,
+    },
+    /// The operating system said no.
+    #[error("cannot read ({source}): {path}")]
+    Io {
+        /// Its words.
+        source: io::Error,
+        /// The path as given.
+        path: String,
+    },
+}
+
+impl ReadError {
+    pub(crate) fn open(path: &str, source: io::Error) -> ReadError {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => ReadError::NotFound { path },
+            io::ErrorKind::PermissionDenied => ReadError::Denied { path },
+            io::ErrorKind::IsADirectory => ReadError::IsDirectory { path },
+            _ => ReadError::Io { source, path },
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            ReadError::NotFound { .. } => {
+                "check the spelling; a trace file usually ends in .pt.trace.json or .json.gz"
+            }
+            ReadError::Denied { .. } => "make the file readable (chmod u+r), or run as its owner",
+            ReadError::IsDirectory { .. } => "give the trace file itself",
+            ReadError::Empty { .. } => {
+                "the program may have ended before the profiler wrote its trace; check that profile() was left and the disk is not full"
+            }
+            ReadError::NotATrace { .. } => {
+                "stepscope reads PyTorch (Kineto) and Chrome trace JSON, plain, gzip or zstd: prof.export_chrome_trace(\"trace.json.gz\") writes one"
+            }
+            ReadError::NoEvents { .. } => {
+                "a Chrome trace is an object with \"traceEvents\" or an array of events; prof.export_chrome_trace() writes one"
+            }
+            ReadError::NoTraces { .. } => {
+                "give the folder that tensorboard_trace_handler() wrote to (files named *.pt.trace.json[.gz])"
+            }
+            ReadError::Limit { .. } => "if the file is trustworthy, raise the limit with --max-text-bytes",
+            ReadError::Io { .. } => "check the disk and the mount, then try again",
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What becomes of a parsed event: a slice, a point, an arrow's end; or it is set aside and counted.
+
+use std::collections::HashMap;
+
+use stepscope_model::{
+    ArgsId, CatId, Domain, Kind, LaneId, LaneKey, NewFlow, NewPoint, NewSlice, NoteKind, Notes, Ns, StrId, Tag,
+    TraceBuilder,
+};
+
+use super::category::{kind_of, refine, stream_number};
+use super::event::{Event, EventParser};
+use super::scan::{Cursor, Scan, Stop};
+use super::time::Time;
+
+/// Takes events in.
+pub(super) struct Accept {
+    parser: EventParser,
+    kinds: HashMap<StrId, (CatId, Kind)>,
+    last_cat: (StrId, CatId, Kind),
+    last_lane: [(LaneKey, Option<LaneId>); 2],
+    /// Begin events that wait for their end.
+    open: HashMap<LaneId, Vec<NewSlice>>,
+    latest: Ns,
+    process_names: HashMap<Tag, StrId>,
+    thread_names: HashMap<(Tag, Tag), StrId>,
+    process_name: StrId,
+    thread_name: StrId,
+    device_arrow: StrId,
+}
+
+impl Accept {
+    pub(super) fn new() -> Accept {
+        let mut parser = EventParser::new();
+        Accept {
+            process_name: parser.builder.intern("process_name"),
+            thread_name: parser.builder.intern("thread_name"),
+            device_arrow: parser.builder.intern("ac2g"),
+            parser,
+            kinds: HashMap::new(),
+            last_cat: (StrId::EMPTY, CatId::default(), Kind::Other),
+            last_lane: [(LaneKey::default(), None); 2],
+            open: HashMap::new(),
+            latest: Ns::MIN,
+            process_names: HashMap::new(),
+            thread_names: HashMap::new(),
+        }
+    }
+
+    pub(super) fn notes(&mut self) -> &mut Notes {
+        self.parser.builder.notes()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.parser.builder.is_empty()
+    }
+
+    /// An event that cannot be kept.
+    pub(super) fn set_aside(&mut self, why: NoteKind, at: u64) {
+        self.parser.builder.discard_args();
+        let meta = self.parser.builder.meta();
+        meta.events_in_file += 1;
+        meta.events_set_aside += 1;
+        self.notes().add(why, at);
+    }
+
+    /// Reads the event at the cursor and takes it in.
+    pub(super) fn event<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, offset: u64) -> Scan<()> {
+        let at = offset + c.pos as u64;
+        let event = self.parser.event::<LENIENT>(c)?;
+        if event.empty {
+            // `{}` closes the list in some writers; it says nothing, so nothing is lost.
+            return Ok(());
+        }
+        if LENIENT && event.phase == 0 {
+            return Err(Stop::Bad);
+        }
+        self.take_in(event, at);
+        self.parser.commit_notes(offset);
+        Ok(())
+    }
+
+    fn take_in(&mut self, event: Event, at: u64) {
+        let start = match event.at {
+            Time::Exact(ns) | Time::Rounded(ns) => ns,
+            Time::Nothing if event.phase == b'M' => Ns::ZERO,
+            Time::Nothing => return self.set_aside(NoteKind::NoTime, at),
+            Time::OutOfRange => return self.set_aside(NoteKind::TimeOutOfRange, at),
+        };
+        if event.phase == 0 {
+            return self.set_aside(NoteKind::BrokenEvent, at);
+        }
+        let (cat, mut kind) = self.category(event.cat);
+        if kind == Kind::HostOp {
+            kind = refine(kind, self.parser.builder.text(event.name));
+        }
+        match event.phase {
+            b'X' => self.complete(event, start, cat, kind, at),
+            b'B' => self.begin(event, start, cat, kind),
+            b'E' => self.end(event, start, cat, kind, at),
+            b's' | b't' | b'f' => {
+                self.parser.builder.discard_args();
+                let lane = self.arrow_lane(&event);
+                let (id, name, phase) = (event.id, event.name, event.phase);
+                self.parser.builder.flow(NewFlow { at: start, id, name, cat, lane, phase });
+            }
+            phase => {
+                if phase == b'M' {
+                    self.metadata(&event);
+                }
+                let lane = self.lane(&event, kind);
+                let args = self.parser.builder.commit_args();
+                let name = event.name;
+                self.parser.builder.point(NewPoint { at: start, name, cat, lane, args, phase });
+            }
+        }
+        self.parser.builder.meta().events_in_file += 1;
+    }
+
+    fn complete(&mut self, event: Event, start: Ns, cat: CatId, kind: Kind, at: u64) {
+        let dur = match event.dur {
+            Some(Time::Exact(dur) | Time::Rounded(dur)) if dur >= Ns::ZERO => dur,
+            Some(Time::Exact(_) | Time::Rounded(_)) => {
+                self.notes().add(NoteKind::NegativeDuration, at);
+                Ns::ZERO
+            }
+            Some(Time::OutOfRange) => {
+                self.parser.builder.meta().events_in_file -= 1;
+                return self.set_aside(NoteKind::TimeOutOfRange, at);
+            }
+            Some(Time::Nothing) | None => {
+                self.notes().add(NoteKind::MissingDuration, at);
+                Ns::ZERO
+            }
+        };
+        if start.0.checked_add(dur.0).is_none() {
+            self.parser.builder.meta().events_in_file -= 1;
+            return self.set_aside(NoteKind::TimeOutOfRange, at);
+        }
+        let lane = self.lane(&event, kind);
+        self.latest = self.latest.max(start + dur);
+        let args = self.parser.builder.commit_args();
+        self.parser.builder.slice(new_slice(&event, start, dur, cat, kind, lane, args));
+    }
+
+    fn begin(&mut self, event: Event, start: Ns, cat: CatId, kind: Kind) {
+        let lane = self.lane(&event, kind);
+        let args = self.parser.builder.commit_args();
+        let slice = new_slice(&event, start, Ns::ZERO, cat, kind, lane, args);
+        self.latest = self.latest.max(start);
+        self.open.entry(lane).or_default().push(slice);
+    }
+
+    fn end(&mut self, event: Event, end: Ns, cat: CatId, kind: Kind, at: u64) {
+        let lane = self.lane(&event, kind);
+        let args = self.parser.builder.commit_args();
+        if let Some(mut slice) = self.open.get_mut(&lane).and_then(Vec::pop) {
+            slice.dur = (end - slice.start).max(Ns::ZERO);
+            if end < slice.start {
+                self.notes().add(NoteKind::NegativeDuration, at);
+            }
+            if args != ArgsId::default() {
+                self.notes().add(NoteKind::ArgsDropped, at);
+            }
+            self.latest = self.latest.max(end);
+            self.parser.builder.slice(slice);
+            self.parser.builder.meta().joined_pairs += 1;
+        } else {
+            self.notes().add(NoteKind::UnmatchedEnd, at);
+            let (name, phase) = (event.name, event.phase);
+            self.parser.builder.point(NewPoint { at: end, name, cat, lane, args, phase });
+        }
+    }
+
+    fn metadata(&mut self, event: &Event) {
+        let Some(name) = event.arg_name else { return };
+        if event.name == self.process_name {
+            self.process_names.insert(event.process, name);
+        } else if event.name == self.thread_name {
+            self.thread_names.insert((event.process, event.thread), name);
+        }
+    }
+
+    fn category(&mut self, text: StrId) -> (CatId, Kind) {
+        if self.last_cat.0 == text {
+            return (self.last_cat.1, self.last_cat.2);
+        }
+        let builder = &mut self.parser.builder;
+        let &mut (cat, kind) = self.kinds.entry(text).or_insert_with(|| {
+            let name = builder.text(text).to_owned();
+            (builder.category(&name), kind_of(&name))
+        });
+        self.last_cat = (text, cat, kind);
+        (cat, kind)
+    }
+
+    fn lane(&mut self, event: &Event, kind: Kind) -> LaneId {
+        let device = kind.is_device();
+        let mut key = LaneKey { domain: Domain::Host, process: event.process, thread: event.thread };
+        if device {
+            key.domain = Domain::Device;
+            if let Tag::Str(text) = event.thread
+                && let Some(stream) = stream_number(self.parser.builder.text(text))
+            {
+                key.thread = Tag::Int(stream);
+            }
+        }
+        let last = &mut self.last_lane[usize::from(device)];
+        if last.0 == key
+            && let Some(id) = last.1
+        {
+            return id;
+        }
+        let id = self.parser.builder.lane(key);
+        *last = (key, Some(id));
+        id
+    }
+
+    /// The finish of a launch arrow lies on a stream, everything else on a thread.
+    fn arrow_lane(&mut self, event: &Event) -> LaneId {
+        if event.phase == b'f' && event.cat == self.device_arrow {
+            let key = LaneKey { domain: Domain::Device, process: event.process, thread: event.thread };
+            if let Some(lane) = self.parser.builder.find_lane(key) {
+                return lane;
+            }
+        }
+        self.lane(event, Kind::Other)
+    }
+
+    /// The builder, with open begins closed and lanes named.
+    pub(super) fn finish(mut self) -> TraceBuilder {
+        let mut open: Vec<_> = self.open.into_iter().collect();
+        open.sort_unstable_by_key(|(lane, _)| *lane);
+        for slice in open.into_iter().flat_map(|(_, slices)| slices) {
+            self.parser.builder.notes().add_count(NoteKind::UnmatchedBegin, 1);
+            self.parser.builder.slice(NewSlice { dur: self.latest - slice.start, ..slice });
+        }
+        for lane in self.parser.builder.lanes_mut() {
+            let LaneKey { process, thread, .. } = lane.key;
+            if let Some(&name) = self.process_names.get(&process) {
+                lane.process_name = name;
+            }
+            if let Some(&name) = self.thread_names.get(&(process, thread)) {
+                lane.thread_name = name;
+            }
+        }
+        self.parser.builder
+    }
+}
+
+fn new_slice(
+    event: &Event,
+    start: Ns,
+    dur: Ns,
+    cat: CatId,
+    kind: Kind,
+    lane: LaneId,
+    args: ArgsId,
+) -> NewSlice {
+    let Event { name, correlation, external, .. } = *event;
+    NewSlice { start, dur, name, cat, kind, lane, args, correlation, external }
+}

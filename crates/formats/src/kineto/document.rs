@@ -1,0 +1,278 @@
+//! The document around the events: top-level keys before and after, separators, what is broken between.
+
+use stepscope_model::{NoteKind, TraceBuilder};
+
+use super::accept::Accept;
+use super::salvage;
+use super::scan::{Cursor, Scan, Stop};
+use crate::error::ReadError;
+
+/// A broken event is looked for in windows from this size on, before the window is grown further.
+const SUSPECT_BYTES: usize = 256 << 10;
+/// Bytes kept back when skipping, so that a brace is seen with the key after it.
+const KEEP_BACK: usize = 4096;
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum State {
+    Start,
+    /// Between top-level members.
+    Top,
+    /// Between events.
+    Events,
+    /// Looking for the next event.
+    Lost,
+    /// After the last bracket.
+    End,
+}
+
+/// Reads windows of a document's text.
+pub(super) struct Document {
+    state: State,
+    /// The text is a bare array of events.
+    bare: bool,
+    seen_events: bool,
+    after_comma: bool,
+    entries: Vec<(String, String)>,
+    accept: Accept,
+    max_event_bytes: usize,
+}
+
+impl Document {
+    pub(super) fn new(max_event_bytes: usize) -> Document {
+        Document {
+            state: State::Start,
+            bare: false,
+            seen_events: false,
+            after_comma: true,
+            entries: Vec::new(),
+            accept: Accept::new(),
+            max_event_bytes,
+        }
+    }
+
+    /// Reads as much of the window as is complete; returns the bytes done with. `last`: nothing will follow.
+    pub(super) fn feed(&mut self, window: &[u8], offset: u64, last: bool) -> usize {
+        let mut c = Cursor { buf: window, pos: 0 };
+        loop {
+            c.skip_blanks();
+            let done = c.pos;
+            if done == window.len() {
+                return done;
+            }
+            let step = match self.state {
+                State::Start => self.start(&mut c),
+                State::Top => self.top(&mut c, offset),
+                State::Events => self.events(&mut c, offset, last),
+                State::Lost => self.lost(&mut c, last),
+                State::End => {
+                    self.accept.notes().add(NoteKind::Garbage, offset + done as u64);
+                    return window.len();
+                }
+            };
+            match step {
+                Ok(()) => {}
+                Err(Stop::Bad) => {
+                    c.pos = done;
+                    self.broken(&mut c, offset);
+                }
+                Err(Stop::More) if last => {
+                    self.cut_short(offset + done as u64);
+                    return window.len();
+                }
+                Err(Stop::More) if window.len() - done > self.max_event_bytes => {
+                    c.pos = done;
+                    self.too_large(&mut c, offset);
+                }
+                Err(Stop::More) => return done,
+            }
+        }
+    }
+
+    fn start(&mut self, c: &mut Cursor<'_>) -> Scan<()> {
+        if c.buf[c.pos..].starts_with(b"\xef\xbb\xbf") {
+            c.pos += 3;
+            return Ok(());
+        }
+        match c.peek()? {
+            b'{' => self.state = State::Top,
+            b'[' => {
+                self.state = State::Events;
+                self.bare = true;
+                self.seen_events = true;
+            }
+            _ => return Err(Stop::Bad),
+        }
+        c.pos += 1;
+        Ok(())
+    }
+
+    fn top(&mut self, c: &mut Cursor<'_>, offset: u64) -> Scan<()> {
+        match c.peek()? {
+            b',' => c.pos += 1,
+            b'}' => {
+                c.pos += 1;
+                self.state = State::End;
+            }
+            b'"' => {
+                let key = c.string()?.bytes;
+                c.expect(b':')?;
+                if c.next_token()? == b'[' && key == b"traceEvents" {
+                    c.pos += 1;
+                    self.state = State::Events;
+                    self.seen_events = true;
+                    self.after_comma = true;
+                } else {
+                    let start = c.pos;
+                    let value = c.value_text()?;
+                    let key = String::from_utf8_lossy(key).into_owned();
+                    if self.entries.iter().any(|(k, _)| *k == key) {
+                        self.accept.notes().add(NoteKind::DuplicateKey, offset + start as u64);
+                    }
+                    self.entries.push((key, String::from_utf8_lossy(value).into_owned()));
+                }
+            }
+            _ => return Err(Stop::Bad),
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, c: &mut Cursor<'_>, offset: u64, last: bool) -> Scan<()> {
+        match c.peek()? {
+            b',' => {
+                if self.after_comma {
+                    self.accept.notes().add(NoteKind::Comma, offset + c.pos as u64);
+                }
+                self.after_comma = true;
+                c.pos += 1;
+                Ok(())
+            }
+            b']' => {
+                c.pos += 1;
+                self.state = if self.bare { State::End } else { State::Top };
+                Ok(())
+            }
+            b'{' => {
+                let start = c.pos;
+                match self.accept.event::<false>(c, offset) {
+                    Ok(()) => self.separator_before(offset + start as u64),
+                    Err(Stop::More) if c.buf.len() - start < SUSPECT_BYTES && !last => return Err(Stop::More),
+                    Err(stop) => {
+                        c.pos = start;
+                        self.salvage(c, offset, stop, last)?;
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(Stop::Bad),
+        }
+    }
+
+    /// Two events must have a comma between them.
+    fn separator_before(&mut self, at: u64) {
+        if !std::mem::replace(&mut self.after_comma, false) {
+            self.accept.notes().add(NoteKind::Comma, at);
+        }
+    }
+
+    /// Tries an event again within the bounds of the next one, guessing; sets it aside if that fails too.
+    fn salvage(&mut self, c: &mut Cursor<'_>, offset: u64, stop: Stop, last: bool) -> Scan<()> {
+        let start = c.pos;
+        let next = salvage::next_event(c.buf, start + 1);
+        // Without another event in sight the rest of this one may just not be there yet.
+        if next.is_none() && (stop == Stop::More || !last) {
+            return Err(Stop::More);
+        }
+        let mut bounded = Cursor { buf: &c.buf[..next.unwrap_or(c.buf.len())], pos: start };
+        if self.accept.event::<true>(&mut bounded, offset).is_ok() {
+            self.separator_before(offset + start as u64);
+            c.pos = bounded.pos;
+            return Ok(());
+        }
+        self.accept.set_aside(NoteKind::BrokenEvent, offset + start as u64);
+        // The separator before the next event goes with the broken one.
+        self.after_comma = true;
+        c.pos = next.or_else(|| salvage::end_of_events(c.buf, start)).unwrap_or(c.buf.len());
+        Ok(())
+    }
+
+    /// Something that is not JSON between events or members.
+    fn broken(&mut self, c: &mut Cursor<'_>, offset: u64) {
+        let at = offset + c.pos as u64;
+        self.accept.notes().add(NoteKind::Garbage, at);
+        if self.state == State::Top
+            && let Some(events) = salvage::events_array(c.buf, c.pos)
+        {
+            c.pos = events;
+            self.state = State::Events;
+            self.seen_events = true;
+            self.after_comma = true;
+        } else {
+            self.state = State::Lost;
+            c.pos += 1;
+        }
+    }
+
+    /// Skips to the next event, or to the end of the array.
+    fn lost(&mut self, c: &mut Cursor<'_>, last: bool) -> Scan<()> {
+        let next = salvage::next_event(c.buf, c.pos);
+        let end = salvage::end_of_events(&c.buf[..next.unwrap_or(c.buf.len())], c.pos);
+        match (next, end) {
+            (None, Some(end)) if last || self.bare => {
+                c.pos = end;
+                self.state = State::Events;
+            }
+            (Some(next), _) => {
+                c.pos = next;
+                self.state = State::Events;
+                self.seen_events = true;
+                self.after_comma = true;
+            }
+            (None, _) if last => c.pos = c.buf.len(),
+            (None, _) if c.buf.len() - c.pos > KEEP_BACK => c.pos = c.buf.len() - KEEP_BACK,
+            (None, _) => return Err(Stop::More),
+        }
+        Ok(())
+    }
+
+    /// One event or value beyond the limit: it is left out, and reading goes on after it.
+    fn too_large(&mut self, c: &mut Cursor<'_>, offset: u64) {
+        let at = offset + c.pos as u64;
+        if self.state == State::Events {
+            self.accept.set_aside(NoteKind::LimitReached, at);
+        } else {
+            self.accept.notes().add(NoteKind::LimitReached, at);
+        }
+        self.state = State::Lost;
+        c.pos += 1;
+    }
+
+    fn cut_short(&mut self, at: u64) {
+        match self.state {
+            State::Events => self.accept.set_aside(NoteKind::TruncatedEvent, at),
+            State::Top => self.accept.notes().add_with(NoteKind::Garbage, at, "a top-level value is cut short"),
+            _ => {}
+        }
+    }
+
+    /// Whether no event was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.accept.is_empty()
+    }
+
+    /// The builder with everything read; an error if there was no sign of events.
+    pub(super) fn finish(self, offset: u64, name: &str) -> Result<TraceBuilder, ReadError> {
+        let path = || name.to_owned();
+        if self.state == State::Start {
+            return Err(ReadError::Empty { path: path() });
+        }
+        if !self.seen_events {
+            return Err(ReadError::NoEvents { path: path() });
+        }
+        let mut builder = self.accept.finish();
+        if self.state != State::End {
+            builder.notes().add(NoteKind::MissingTail, offset);
+        }
+        super::meta::fill(builder.meta(), self.entries);
+        Ok(builder)
+    }
+}

@@ -1,0 +1,384 @@
+//! One event: from its text to what it says.
+
+use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
+
+use super::salvage;
+use super::scan::{Cursor, Number, Raw, Scan, Stop};
+use super::text::unescape;
+use super::time::{Time, from_micros};
+
+/// What an event's text says, texts already interned and arguments pushed but not committed.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Event {
+    pub(super) phase: u8,
+    pub(super) name: StrId,
+    pub(super) cat: StrId,
+    pub(super) process: Tag,
+    pub(super) thread: Tag,
+    pub(super) at: Time,
+    pub(super) dur: Option<Time>,
+    pub(super) id: i64,
+    pub(super) correlation: Option<i64>,
+    pub(super) external: Option<i64>,
+    /// The `name` argument of metadata events.
+    pub(super) arg_name: Option<StrId>,
+    /// Whether the object had no members at all.
+    pub(super) empty: bool,
+}
+
+const NOTHING: Event = Event {
+    phase: 0,
+    name: StrId::EMPTY,
+    cat: StrId::EMPTY,
+    process: Tag::None,
+    thread: Tag::None,
+    at: Time::Nothing,
+    dur: None,
+    id: 0,
+    correlation: None,
+    external: None,
+    arg_name: None,
+    empty: true,
+};
+
+/// Event members that are not arguments are kept as arguments with this prefix (`event.cname`).
+pub(crate) const EVENT_MEMBER_PREFIX: &str = "event.";
+
+/// Parses events into a builder.
+pub(super) struct EventParser {
+    pub(super) builder: TraceBuilder,
+    /// Oddities of the event being read; they count once it is accepted, not on every try.
+    pending: Vec<(NoteKind, usize)>,
+    scratch: Vec<u8>,
+    correlation: StrId,
+    external: StrId,
+    external_2021: StrId,
+    name: StrId,
+}
+
+impl EventParser {
+    pub(super) fn new() -> EventParser {
+        let mut builder = TraceBuilder::new();
+        EventParser {
+            correlation: builder.intern("correlation"),
+            external: builder.intern("External id"),
+            external_2021: builder.intern("external id"),
+            name: builder.intern("name"),
+            builder,
+            pending: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Writes down the oddities of the accepted event; positions in the window become offsets in the text.
+    pub(super) fn commit_notes(&mut self, window_offset: u64) {
+        for (kind, pos) in self.pending.drain(..) {
+            self.builder.notes().add(kind, window_offset + pos as u64);
+        }
+    }
+
+    /// Reads the event object at the cursor. `LENIENT` guesses where a strict reader would give up.
+    pub(super) fn event<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Event> {
+        self.pending.clear();
+        self.builder.discard_args();
+        let mut event = NOTHING;
+        let mut seen = 0u16;
+        c.expect(b'{')?;
+        while self.member::<LENIENT>(c, event.empty)? {
+            event.empty = false;
+            let start = c.pos;
+            let key = self.key::<LENIENT>(c)?;
+            let bit = self.event_member::<LENIENT>(c, key, &mut event)?;
+            if seen & bit != 0 {
+                self.pending.push((NoteKind::DuplicateKey, start));
+            }
+            seen |= bit;
+        }
+        Ok(event)
+    }
+
+    /// Steps over the comma before a member, or the closing brace after the last one.
+    fn member<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, first: bool) -> Scan<bool> {
+        match c.next_token()? {
+            b'}' => {
+                c.pos += 1;
+                return Ok(false);
+            }
+            b'"' if first => return Ok(true),
+            b',' if !first => c.pos += 1,
+            b'"' if LENIENT => {
+                self.pending.push((NoteKind::Comma, c.pos));
+                return Ok(true);
+            }
+            _ if LENIENT => {}
+            _ => return Err(Stop::Bad),
+        }
+        match c.next_token()? {
+            b'"' => Ok(true),
+            b',' | b'}' if LENIENT => {
+                self.pending.push((NoteKind::Comma, c.pos));
+                while c.next_token()? == b',' {
+                    c.pos += 1;
+                }
+                self.member::<LENIENT>(c, true)
+            }
+            _ => Err(Stop::Bad),
+        }
+    }
+
+    fn key<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
+        let key = if LENIENT { salvage::key(c)? } else { c.string()? };
+        c.expect(b':')?;
+        c.next_token()?;
+        Ok(key)
+    }
+
+    /// Reads one member's value; returns the bit of a known key, so that doubles are seen.
+    fn event_member<const LENIENT: bool>(
+        &mut self,
+        c: &mut Cursor<'_>,
+        key: Raw<'_>,
+        event: &mut Event,
+    ) -> Scan<u16> {
+        Ok(match key.bytes {
+            b"ph" => {
+                let raw = self.string::<LENIENT>(c)?;
+                event.phase = raw.bytes.first().copied().unwrap_or(0);
+                1
+            }
+            b"name" => {
+                event.name = self.text_or_word::<LENIENT>(c)?;
+                1 << 1
+            }
+            b"cat" => {
+                event.cat = self.text_or_word::<LENIENT>(c)?;
+                1 << 2
+            }
+            b"pid" => {
+                event.process = self.tag::<LENIENT>(c)?;
+                1 << 3
+            }
+            b"tid" => {
+                event.thread = self.tag::<LENIENT>(c)?;
+                1 << 4
+            }
+            b"ts" => {
+                event.at = self.time::<LENIENT>(c)?;
+                1 << 5
+            }
+            b"dur" => {
+                event.dur = Some(self.time::<LENIENT>(c)?);
+                1 << 6
+            }
+            b"args" => {
+                if c.peek()? == b'{' {
+                    self.args::<LENIENT>(c, event)?;
+                } else {
+                    let value = self.value::<LENIENT>(c)?;
+                    self.push_member("args", value);
+                }
+                1 << 7
+            }
+            b"id" => {
+                let value = self.value::<LENIENT>(c)?;
+                event.id = self.flow_id(value);
+                if !matches!(event.phase, b's' | b't' | b'f') {
+                    self.push_member("id", value);
+                }
+                1 << 8
+            }
+            // Says how a viewer binds an arrow's end; always the same in these files.
+            b"bp" => {
+                self.value::<LENIENT>(c)?;
+                1 << 9
+            }
+            _ => {
+                let value = self.value::<LENIENT>(c)?;
+                let key = self.intern(key, c.pos);
+                let key = self.builder.text(key).to_owned();
+                self.push_member(&key, value);
+                0
+            }
+        })
+    }
+
+    fn push_member(&mut self, key: &str, value: ArgValue) {
+        let key = self.builder.intern(&format!("{EVENT_MEMBER_PREFIX}{key}"));
+        self.builder.push_arg(key, value);
+    }
+
+    fn args<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, event: &mut Event) -> Scan<()> {
+        c.expect(b'{')?;
+        let mut first = true;
+        while self.member::<LENIENT>(c, first)? {
+            first = false;
+            let key = self.key::<LENIENT>(c)?;
+            let key = self.intern(key, c.pos);
+            let value = self.value::<LENIENT>(c)?;
+            match value {
+                ArgValue::Int(id) if key == self.correlation => event.correlation = Some(id),
+                ArgValue::Int(id) if key == self.external || key == self.external_2021 => {
+                    event.external = Some(id);
+                }
+                ArgValue::Str(text) if key == self.name => event.arg_name = Some(text),
+                _ => {}
+            }
+            self.builder.push_arg(key, value);
+        }
+        Ok(())
+    }
+
+    fn value<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<ArgValue> {
+        Ok(match c.peek()? {
+            b'"' => {
+                let raw = self.string::<LENIENT>(c)?;
+                ArgValue::Str(self.intern(raw, c.pos))
+            }
+            b'0'..=b'9' | b'-' => {
+                let start = c.pos;
+                match c.number() {
+                    Ok((Number::Int(v), _)) if at_delimiter(c) => ArgValue::Int(v),
+                    Ok((Number::Decimal(d), _)) if at_delimiter(c) => ArgValue::Decimal(d),
+                    Ok((Number::Odd, text)) if at_delimiter(c) => {
+                        ArgValue::Json(self.intern_bytes(text, start))
+                    }
+                    Err(Stop::More) => return Err(Stop::More),
+                    _ => {
+                        c.pos = start;
+                        self.word(c)?
+                    }
+                }
+            }
+            b'[' | b'{' => {
+                let start = c.pos;
+                let text = if LENIENT { salvage::nested(c)? } else { c.nested()? };
+                ArgValue::Json(self.intern_bytes(text, start))
+            }
+            // `"key": ,` — a value that was never written.
+            b',' | b'}' => {
+                self.pending.push((NoteKind::BareWord, c.pos));
+                ArgValue::Null
+            }
+            _ => self.word(c)?,
+        })
+    }
+
+    /// A bare word: true, false, null, or something that should have been quoted.
+    fn word(&mut self, c: &mut Cursor<'_>) -> Scan<ArgValue> {
+        let start = c.pos;
+        Ok(match c.word()? {
+            b"true" => ArgValue::Bool(true),
+            b"false" => ArgValue::Bool(false),
+            b"null" => ArgValue::Null,
+            word => {
+                self.pending.push((NoteKind::BareWord, start));
+                ArgValue::Str(self.intern_bytes(word, start))
+            }
+        })
+    }
+
+    fn string<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
+        if !LENIENT {
+            return c.string();
+        }
+        let start = c.pos;
+        let (raw, repaired) = salvage::value_string(c)?;
+        if repaired {
+            self.pending.push((NoteKind::UnescapedQuote, start));
+        }
+        Ok(raw)
+    }
+
+    fn text_or_word<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<StrId> {
+        if c.peek()? == b'"' {
+            let raw = self.string::<LENIENT>(c)?;
+            return Ok(self.intern(raw, c.pos));
+        }
+        let text = c.value_text()?;
+        Ok(self.intern_bytes(text, c.pos))
+    }
+
+    fn tag<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Tag> {
+        Ok(match self.value::<LENIENT>(c)? {
+            ArgValue::Int(v) => Tag::Int(v),
+            ArgValue::Str(text) => match self.builder.text(text).parse() {
+                Ok(v) => Tag::Int(v),
+                Err(_) => Tag::Str(text),
+            },
+            ArgValue::Json(text) => Tag::Str(text),
+            _ => Tag::None,
+        })
+    }
+
+    fn time<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Time> {
+        let start = c.pos;
+        let quoted = c.peek()? == b'"';
+        c.pos += usize::from(quoted);
+        match c.number() {
+            Ok((number, text)) => {
+                let time = from_micros(number, text);
+                if quoted && c.peek()? == b'"' {
+                    c.pos += 1;
+                }
+                if at_delimiter(c) {
+                    if matches!(time, Time::Rounded(_)) {
+                        self.pending.push((NoteKind::SubNanosecond, start));
+                    }
+                    return Ok(time);
+                }
+            }
+            Err(Stop::More) => return Err(Stop::More),
+            Err(Stop::Bad) => {}
+        }
+        c.pos = start;
+        self.value::<LENIENT>(c)?;
+        Ok(Time::Nothing)
+    }
+
+    /// Arrow ids may be numbers or texts; texts become numbers below zero, which real ids are not.
+    fn flow_id(&mut self, value: ArgValue) -> i64 {
+        match value {
+            ArgValue::Int(v) => v,
+            ArgValue::Str(id) | ArgValue::Json(id) => {
+                let text = self.builder.text(id);
+                let hex = text.strip_prefix("0x").and_then(|h| i64::from_str_radix(h, 16).ok());
+                hex.or_else(|| text.parse().ok()).unwrap_or(-1 - id.index() as i64)
+            }
+            _ => 0,
+        }
+    }
+
+    fn intern(&mut self, raw: Raw<'_>, pos: usize) -> StrId {
+        if !raw.escaped {
+            return self.intern_bytes(raw.bytes, pos);
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        if unescape(raw, &mut scratch).bad_escape {
+            self.pending.push((NoteKind::BadEscape, pos));
+        }
+        let (id, _) = self.builder.strings().intern_bytes(&scratch);
+        self.scratch = scratch;
+        id
+    }
+
+    fn intern_bytes(&mut self, bytes: &[u8], pos: usize) -> StrId {
+        let (id, new) = self.builder.strings().intern_bytes(bytes);
+        // Only a new text is worth a look: the others were looked at when they were new.
+        if new {
+            if bytes.iter().any(|&b| b < 0x20 && b != b'\n' && b != b'\t' && b != b'\r') {
+                self.pending.push((NoteKind::ControlByte, pos));
+            }
+            if std::str::from_utf8(bytes).is_err() {
+                self.pending.push((NoteKind::InvalidUtf8, pos));
+            }
+        }
+        id
+    }
+}
+
+fn at_delimiter(c: &Cursor<'_>) -> bool {
+    match c.buf.get(c.pos) {
+        Some(b',' | b'}' | b']') | None => true,
+        Some(&byte) => super::scan::is_blank(byte),
+    }
+}

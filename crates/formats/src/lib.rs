@@ -1,0 +1,90 @@
+//! Files to traces, and traces to files. One file a format; the content decides which, never the name.
+//!
+//! Everything hostile ends here: readers keep, repair or set aside, and note what and how much. This crate
+//! refuses to analyse and to use the network.
+//!
+//! ```no_run
+//! let trace = stepscope_formats::open("trace.json.gz".as_ref(), &Default::default())?;
+//! println!("{} slices", trace.slices().len());
+//! # Ok::<(), stepscope_formats::ReadError>(())
+//! ```
+
+mod chrome;
+mod chunks;
+mod discover;
+mod error;
+mod kineto;
+mod sniff;
+mod speedscope;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use stepscope_model::Trace;
+
+pub use chrome::write_chrome;
+pub use discover::{TraceFile, discover};
+pub use error::ReadError;
+pub use speedscope::{Profile, write_speedscope};
+
+/// How far a reader got; shared with whoever draws the progress bar.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Stored bytes read so far.
+    pub read: AtomicU64,
+    /// Stored bytes in all; 0 when unknown.
+    pub total: AtomicU64,
+}
+
+/// Limits and wishes. The limits exist so that a hostile file costs bounded time and memory.
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    /// Most bytes of text after decompression.
+    pub max_text_bytes: u64,
+    /// Most bytes of text for one stored byte. Gzip alone cannot pass 1,032; nested bombs do.
+    pub max_expansion: u64,
+    /// How many layers of compression are unwrapped.
+    pub max_layers: u32,
+    /// Most bytes of one event or one top-level value; a longer one is set aside.
+    pub max_event_bytes: usize,
+    /// Where to report progress.
+    pub progress: Option<Arc<Progress>>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        OpenOptions {
+            max_text_bytes: 1 << 40,
+            max_expansion: 1100,
+            max_layers: 2,
+            max_event_bytes: 64 << 20,
+            progress: None,
+        }
+    }
+}
+
+/// Reads the trace in a file; `-` is standard input.
+pub fn open(path: &Path, options: &OpenOptions) -> Result<Trace, ReadError> {
+    let name = path.display().to_string();
+    if path.as_os_str() == "-" {
+        read(std::io::stdin(), &name, options)
+    } else {
+        let file = File::open(path).map_err(|e| ReadError::open(&name, e))?;
+        let info = file.metadata().map_err(|e| ReadError::open(&name, e))?;
+        if info.is_dir() {
+            return Err(ReadError::IsDirectory { path: name });
+        }
+        if let Some(progress) = &options.progress {
+            progress.total.fetch_add(info.len(), Ordering::Relaxed);
+        }
+        read(file, &name, options)
+    }
+}
+
+/// Reads a trace from any source; `name` is used in messages.
+pub fn read(input: impl Read + Send, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
+    chunks::with_text(input, name, options, |text| kineto::read(text, name, options))
+}

@@ -1,0 +1,47 @@
+//! Reading real, old, broken and hostile files.
+
+mod eras;
+mod hostile;
+mod round_trip;
+mod salvage;
+
+use std::path::PathBuf;
+
+use stepscope_formats::{OpenOptions, ReadError};
+use stepscope_model::{Note, NoteKind, Trace};
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch").join(name)
+}
+
+fn mini() -> Vec<u8> {
+    std::fs::read(fixture("mini/mini.pt.trace.json")).unwrap()
+}
+
+fn try_read(text: &[u8]) -> Result<Trace, ReadError> {
+    stepscope_formats::read(text, "test", &OpenOptions::default())
+}
+
+fn read(text: impl AsRef<[u8]>) -> Trace {
+    try_read(text.as_ref()).unwrap()
+}
+
+/// A document around some events.
+fn with_events(events: &str) -> String {
+    format!("{{\"schemaVersion\": 1, \"traceEvents\": [{events}], \"traceName\": \"t\"}}")
+}
+
+fn note(trace: &Trace, kind: NoteKind) -> Option<Note> {
+    trace.notes().iter().find(|n| n.kind == kind).cloned()
+}
+
+fn names(trace: &Trace) -> Vec<&str> {
+    trace.slices().ids().map(|id| trace.name(id)).collect()
+}
+
+/// Every event of the file is somewhere: kept, joined or set aside.
+fn assert_ledger_closes(trace: &Trace) {
+    let meta = trace.meta();
+    let kept = trace.slices().len() + trace.points().len() + trace.flows().len();
+    assert_eq!(meta.events_in_file, kept as u64 + meta.joined_pairs + meta.events_set_aside);
+}

@@ -1,0 +1,60 @@
+//! What is written is what was read.
+
+use stepscope_formats::write_chrome;
+use stepscope_model::{Trace, Value};
+
+use crate::{fixture, read};
+
+fn written(trace: &Trace) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_chrome(trace, &mut out).unwrap();
+    out
+}
+
+fn rows(trace: &Trace) -> Vec<String> {
+    let slices = trace.slices();
+    let value = |v: Value<'_>| format!("{v:?}");
+    let mut rows: Vec<String> = slices
+        .ids()
+        .map(|id| {
+            let args: Vec<String> = trace.args(id).iter().map(|(k, v)| format!("{k}={}", value(v))).collect();
+            let (start, dur) = (slices.start(id).0, slices.dur(id).0);
+            format!("{} {start} {dur} {:?} {args:?}", trace.name(id), slices.kind(id))
+        })
+        .collect();
+    let points = trace.points();
+    rows.extend(points.ids().map(|id| {
+        let args: Vec<String> = trace.point_args(id).iter().map(|(k, v)| format!("{k}={}", value(v))).collect();
+        format!("{} {} {} {args:?}", points.phase(id), trace.text(points.name(id)), points.at(id).0)
+    }));
+    rows.extend(trace.flows().iter().map(|f| format!("{} {} {}", f.phase, f.id, f.at.0)));
+    rows.sort();
+    rows
+}
+
+#[test]
+fn an_export_reads_back_the_same() {
+    for case in ["gpt_stack/gpt_stack", "multi_stream/multi_stream", "gloo_ddp/rank2"] {
+        let path = fixture("2.11-h200").join(format!("{case}.pt.trace.json.gz"));
+        let trace = stepscope_formats::open(&path, &Default::default()).unwrap();
+        let text = written(&trace);
+        serde_json::from_slice::<serde_json::Value>(&text).expect("valid JSON");
+        let again = read(&text);
+        assert_eq!(rows(&trace), rows(&again), "{case}");
+        assert_eq!(trace.meta().devices, again.meta().devices);
+        assert_eq!(trace.meta().distributed, again.meta().distributed);
+        assert_eq!(trace.meta().base_ns, again.meta().base_ns);
+    }
+}
+
+#[test]
+fn a_salvaged_file_exports_as_valid_json() {
+    let broken = r#"{"path": "C:\x", "traceEvents": [{"ph":"X","name":"a"b\q","pid":"p","tid":1,"ts":1,"dur":1,
+        "args":{"v": NaN, "list": [1, N/A], "odd": -0, "d": -0.050}}, {"ph":"X","#;
+    let text = written(&read(broken));
+    let json: serde_json::Value = serde_json::from_slice(&text).expect("valid JSON");
+    let event = &json["traceEvents"][0];
+    assert_eq!(event["name"], "a\"b\\q");
+    assert_eq!(event["args"]["list"], "[1, N/A]");
+    assert_eq!(event["args"]["d"].to_string(), "-0.05");
+}

@@ -1,0 +1,155 @@
+//! What broken writers leave behind, one kind of damage at a time.
+
+use stepscope_model::{NoteKind, Ns, Value};
+
+use crate::{assert_ledger_closes, names, note, read, try_read, with_events};
+
+fn slice(name: &str, ts: u32) -> String {
+    format!(
+        "{{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"{name}\", \"pid\": 1, \"tid\": 1, \"ts\": {ts}.500, \"dur\": 2, \"args\": {{\"External id\": {ts}}}}}"
+    )
+}
+
+fn three(middle: &str) -> String {
+    with_events(&format!("\n  {},\n  {middle},\n  {}\n", slice("first", 10), slice("last", 90)))
+}
+
+#[test]
+fn backslashes_that_escape_nothing() {
+    let trace = read(three(&slice(r"C:\Users\x.py", 50)));
+    assert_eq!(names(&trace), ["first", r"C:\Users\x.py", "last"]);
+    assert_eq!(note(&trace, NoteKind::BadEscape).unwrap().count, 1);
+}
+
+#[test]
+fn a_backslash_before_the_closing_quote() {
+    let trace = read(three(&slice(r"C:\Temp\", 50)));
+    assert_eq!(trace.slices().len(), 3);
+    assert_eq!(names(&trace)[1], r"C:\Temp\");
+    assert_ledger_closes(&trace);
+}
+
+#[test]
+fn quotes_nobody_escaped() {
+    let trace = read(three(&slice(r#"fn<"sm90", int>("x")"#, 50)));
+    assert_eq!(names(&trace), ["first", r#"fn<"sm90", int>("x")"#, "last"]);
+    let noted = note(&trace, NoteKind::UnescapedQuote).unwrap();
+    assert_eq!(noted.count, 1);
+    assert!(noted.offsets[0] > 100);
+    assert_eq!(trace.meta().events_set_aside, 0);
+}
+
+#[test]
+fn raw_control_bytes() {
+    let trace = read(three(&slice("tab\u{1}\u{1b}[31m", 50)));
+    assert_eq!(names(&trace)[1], "tab\u{1}\u{1b}[31m");
+    assert_eq!(note(&trace, NoteKind::ControlByte).unwrap().count, 1);
+}
+
+#[test]
+fn bytes_that_are_not_utf8() {
+    let mut text = three(&slice("bad@name", 50)).into_bytes();
+    let at = text.iter().position(|&b| b == b'@').unwrap();
+    text[at] = 0xff;
+    let trace = read(text);
+    assert_eq!(names(&trace)[1], "bad\u{fffd}name");
+    assert_eq!(note(&trace, NoteKind::InvalidUtf8).unwrap().count, 1);
+}
+
+#[test]
+fn bare_words_and_missing_values() {
+    let event = r#"{"ph":"X","name":"m","pid":1,"tid":1,"ts":50,"dur":1,"args":{"a": N/A, "b": NaN, "c": -Infinity, "Process Group Description": , "d": 12}}"#;
+    let trace = read(three(event));
+    let id = trace.slices().ids().nth(1).unwrap();
+    assert_eq!(trace.args(id).get("a"), Some(Value::Str("N/A")));
+    assert_eq!(trace.args(id).get("c"), Some(Value::Str("-Infinity")));
+    assert_eq!(trace.args(id).get("Process Group Description"), Some(Value::Null));
+    assert_eq!(trace.args(id).get("d"), Some(Value::Int(12)));
+    assert_eq!(note(&trace, NoteKind::BareWord).unwrap().count, 4);
+}
+
+#[test]
+fn commas_missing_and_doubled() {
+    let text = with_events(&format!("{} {},,{}", slice("a", 1), slice("b", 20), slice("c", 40)));
+    let trace = read(text);
+    assert_eq!(names(&trace), ["a", "b", "c"]);
+    assert_eq!(note(&trace, NoteKind::Comma).unwrap().count, 2);
+    let inside = r#"{"ph":"X" "name":"m","pid":1,,"tid":1,"ts":50,"dur":1,}"#;
+    let trace = read(three(inside));
+    assert_eq!(names(&trace), ["first", "m", "last"]);
+    assert_ledger_closes(&trace);
+}
+
+#[test]
+fn an_event_beyond_repair_is_set_aside_and_located() {
+    let text = three("{\"ph\": \"X\", \"name\" \"pid\" \"tid\" @@@@ 17 }");
+    let trace = read(&text);
+    assert_eq!(names(&trace), ["first", "last"]);
+    assert_eq!(trace.meta().events_set_aside, 1);
+    let noted = note(&trace, NoteKind::BrokenEvent).unwrap();
+    assert_eq!(noted.offsets, [text.find("{\"ph\": \"X\", \"name\" \"pid\"").unwrap() as u64]);
+    assert_ledger_closes(&trace);
+}
+
+#[test]
+fn garbage_between_events() {
+    let trace = read(three("@@ garbage {not: json} @@"));
+    assert_eq!(names(&trace), ["first", "last"]);
+    assert_eq!(note(&trace, NoteKind::Garbage).unwrap().count, 1);
+}
+
+#[test]
+fn the_tail_is_missing() {
+    let text = three(&slice("middle", 50));
+    let cut = text.find("\"last\"").unwrap();
+    let trace = read(&text[..cut]);
+    assert_eq!(names(&trace), ["first", "middle"]);
+    assert_eq!(note(&trace, NoteKind::TruncatedEvent).unwrap().count, 1);
+    assert_eq!(note(&trace, NoteKind::MissingTail).unwrap().count, 1);
+    assert_eq!(trace.meta().events_set_aside, 1);
+    assert_ledger_closes(&trace);
+}
+
+#[test]
+fn broken_metadata_before_the_events() {
+    let text = format!("{{\"deviceProperties\": [{{\"id\" 0}}}}, @@ \"traceEvents\": [{}]}}", slice("a", 1));
+    assert_eq!(names(&read(text)), ["a"]);
+}
+
+#[test]
+fn times_that_cannot_be() {
+    let event =
+        |ts: &str, dur: &str| format!(r#"{{"ph":"X","name":"t{ts}","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#);
+    let trace = read(with_events(&format!(
+        "{},{},{},{},{},{}",
+        event("1", "-5"),
+        event("1e300", "1"),
+        event("9223372036854775", "9223372036854775"),
+        event("\"abc\"", "1"),
+        event("-7.25", "1"),
+        r#"{"ph":"X","name":"nodur","pid":1,"tid":1,"ts":3}"#
+    )));
+    assert_eq!(names(&trace), ["t-7.25", "t1", "nodur"]);
+    assert_eq!(trace.slices().start(trace.slices().ids().next().unwrap()), Ns(-7250));
+    assert_eq!(note(&trace, NoteKind::NegativeDuration).unwrap().count, 1);
+    assert_eq!(note(&trace, NoteKind::TimeOutOfRange).unwrap().count, 2);
+    assert_eq!(note(&trace, NoteKind::NoTime).unwrap().count, 1);
+    assert_eq!(note(&trace, NoteKind::MissingDuration).unwrap().count, 1);
+    assert_ledger_closes(&trace);
+}
+
+#[test]
+fn duplicate_keys_count_the_last() {
+    let trace = read(with_events(r#"{"ph":"X","name":"a","name":"b","pid":1,"tid":1,"ts":1,"dur":1}"#));
+    assert_eq!(names(&trace), ["b"]);
+    assert_eq!(note(&trace, NoteKind::DuplicateKey).unwrap().count, 1);
+}
+
+#[test]
+fn json_without_events_is_refused_with_a_hint() {
+    for text in ["{}", "{\"a\": 1}", "{\"traceEvents\": null}"] {
+        let error = try_read(text.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("no trace events"), "{text}: {error}");
+        assert!(!error.hint().is_empty());
+    }
+}

@@ -1,0 +1,386 @@
+//! The arguments of events, kept in full and compactly.
+//!
+//! Most events of one category carry the same keys in the same order with values of the same type. So the list
+//! of (key, type) pairs is stored once as a *shape*; an event keeps its shape number and its values as
+//! variable-length integers. A `cpu_op` with seven arguments takes about twenty bytes, and the text of the file
+//! can be given back exactly.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::strings::{StrId, Strings};
+
+/// Names the arguments of one event.
+#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
+pub struct ArgsId(u32);
+
+/// A decimal number as it was written: `mantissa / 10^scale`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    /// All digits as one integer.
+    pub mantissa: i64,
+    /// How many of them stand after the point.
+    pub scale: u8,
+}
+
+impl Decimal {
+    /// The nearest float, for figures that are estimates anyway (bandwidth, occupancy).
+    pub fn to_f64(self) -> f64 {
+        self.mantissa as f64 / 10f64.powi(i32::from(self.scale))
+    }
+}
+
+/// A value on its way into the store; texts are already interned.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ArgValue {
+    /// An integer.
+    Int(i64),
+    /// A decimal number.
+    Decimal(Decimal),
+    /// A text.
+    Str(StrId),
+    /// Anything else (arrays, objects, numbers too large), as its JSON text.
+    Json(StrId),
+    /// true or false.
+    Bool(bool),
+    /// null.
+    Null,
+}
+
+/// A value read back.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// An integer.
+    Int(i64),
+    /// A decimal number.
+    Decimal(Decimal),
+    /// A text.
+    Str(&'a str),
+    /// JSON text of an array, an object or an unusual number.
+    Json(&'a str),
+    /// true or false.
+    Bool(bool),
+    /// null.
+    Null,
+}
+
+impl<'a> Value<'a> {
+    /// The value as an integer: also from a text of digits, as some producers quote them.
+    pub fn as_int(self) -> Option<i64> {
+        match self {
+            Value::Int(v) => Some(v),
+            Value::Decimal(d) if d.scale == 0 => Some(d.mantissa),
+            Value::Str(s) => s.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The value as a float.
+    pub fn as_f64(self) -> Option<f64> {
+        match self {
+            Value::Int(v) => Some(v as f64),
+            Value::Decimal(d) => Some(d.to_f64()),
+            Value::Str(s) | Value::Json(s) => s.trim().parse().ok().filter(|v: &f64| v.is_finite()),
+            _ => None,
+        }
+    }
+
+    /// The value's text, if it is a text or JSON.
+    pub fn as_text(self) -> Option<&'a str> {
+        match self {
+            Value::Str(s) | Value::Json(s) => Some(s),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+enum Type {
+    Int,
+    Decimal,
+    Str,
+    Json,
+    True,
+    False,
+    Null,
+}
+
+type Shape = Box<[(StrId, Type)]>;
+
+/// All arguments of a trace.
+#[derive(Debug, Clone)]
+pub(crate) struct ArgStore {
+    shapes: Vec<Shape>,
+    bytes: Vec<u8>,
+}
+
+/// Fills an [`ArgStore`]; holds what only writing needs.
+#[derive(Debug)]
+pub(crate) struct ArgWriter {
+    store: ArgStore,
+    shape_ids: HashTable<u32>,
+    hasher: RandomState,
+    shape: Vec<(StrId, Type)>,
+    payload: Vec<u8>,
+    /// Shape of the event before: neighbours are often alike, which saves the look-up.
+    last: u32,
+}
+
+impl Default for ArgWriter {
+    fn default() -> Self {
+        // Shape 0 and offset 0 are "no arguments".
+        let store = ArgStore { shapes: vec![Box::new([])], bytes: vec![0] };
+        ArgWriter {
+            store,
+            shape_ids: HashTable::new(),
+            hasher: RandomState::default(),
+            shape: Vec::new(),
+            payload: Vec::new(),
+            last: 0,
+        }
+    }
+}
+
+impl ArgWriter {
+    pub(crate) fn push(&mut self, key: StrId, value: ArgValue) {
+        let kind = match value {
+            ArgValue::Int(v) => {
+                put_varint(&mut self.payload, zigzag(v));
+                Type::Int
+            }
+            ArgValue::Decimal(d) => {
+                put_varint(&mut self.payload, zigzag(d.mantissa));
+                self.payload.push(d.scale);
+                Type::Decimal
+            }
+            ArgValue::Str(s) => {
+                put_varint(&mut self.payload, u64::from(s.raw()));
+                Type::Str
+            }
+            ArgValue::Json(s) => {
+                put_varint(&mut self.payload, u64::from(s.raw()));
+                Type::Json
+            }
+            ArgValue::Bool(true) => Type::True,
+            ArgValue::Bool(false) => Type::False,
+            ArgValue::Null => Type::Null,
+        };
+        self.shape.push((key, kind));
+    }
+
+    /// Forgets what was pushed since the last [`ArgWriter::commit`]: the event was set aside.
+    pub(crate) fn discard(&mut self) {
+        self.shape.clear();
+        self.payload.clear();
+    }
+
+    /// Stores what was pushed. `None` once four gigabytes of arguments are held; the caller notes it.
+    pub(crate) fn commit(&mut self) -> Option<ArgsId> {
+        if self.shape.is_empty() {
+            return Some(ArgsId(0));
+        }
+        let shape = self.shape_id();
+        let offset = u32::try_from(self.store.bytes.len()).ok();
+        if offset.is_some() {
+            put_varint(&mut self.store.bytes, u64::from(shape));
+            self.store.bytes.extend_from_slice(&self.payload);
+        }
+        self.discard();
+        offset.map(ArgsId)
+    }
+
+    pub(crate) fn finish(mut self) -> ArgStore {
+        self.store.bytes.shrink_to_fit();
+        self.store
+    }
+
+    fn shape_id(&mut self) -> u32 {
+        let ArgWriter { store, shape_ids, hasher, shape, last, .. } = self;
+        if *store.shapes[*last as usize] == shape[..] {
+            return *last;
+        }
+        let hash = hasher.hash_one(&shape[..]);
+        let found = shape_ids.find(hash, |&id| *store.shapes[id as usize] == shape[..]).copied();
+        let id = found.unwrap_or_else(|| {
+            let id = store.shapes.len() as u32;
+            store.shapes.push(shape.clone().into_boxed_slice());
+            shape_ids.insert_unique(hash, id, |&id| hasher.hash_one(&*store.shapes[id as usize]));
+            id
+        });
+        *last = id;
+        id
+    }
+}
+
+impl ArgStore {
+    pub(crate) fn get<'a>(&'a self, id: ArgsId, strings: &'a Strings) -> Args<'a> {
+        let mut bytes = &self.bytes[id.0 as usize..];
+        let shape = take_varint(&mut bytes) as usize;
+        Args { shape: &self.shapes[shape], payload: bytes, strings }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.bytes.len() + self.shapes.iter().map(|s| size_of_val(&**s)).sum::<usize>()
+    }
+}
+
+/// The arguments of one event, in file order.
+#[derive(Copy, Clone, Debug)]
+pub struct Args<'a> {
+    shape: &'a [(StrId, Type)],
+    payload: &'a [u8],
+    strings: &'a Strings,
+}
+
+impl<'a> Args<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.shape.is_empty()
+    }
+
+    /// Every key and value.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let strings = self.strings;
+        self.entries().map(move |(key, value)| (strings.get(key), value.resolve(strings)))
+    }
+
+    /// The value of a key; of several, the last, as JSON readers do.
+    pub fn get(self, key: &str) -> Option<Value<'a>> {
+        self.get_id(self.strings.find(key)?)
+    }
+
+    /// As [`Args::get`] with the key already looked up: the form for loops.
+    pub fn get_id(self, key: StrId) -> Option<Value<'a>> {
+        if !self.shape.iter().any(|&(k, _)| k == key) {
+            return None;
+        }
+        let found = self.entries().filter(|&(k, _)| k == key).last()?;
+        Some(found.1.resolve(self.strings))
+    }
+
+    /// The interned text of a key's value: compares and groups without touching the text.
+    pub fn text_id(self, key: StrId) -> Option<StrId> {
+        self.entries().filter(|&(k, _)| k == key).last().and_then(|(_, value)| match value {
+            ArgValue::Str(id) | ArgValue::Json(id) => Some(id),
+            _ => None,
+        })
+    }
+
+    /// The integer of a key already looked up.
+    pub fn int(self, key: Option<StrId>) -> Option<i64> {
+        self.get_id(key?).and_then(Value::as_int)
+    }
+
+    /// The number of a key already looked up.
+    pub fn float(self, key: Option<StrId>) -> Option<f64> {
+        self.get_id(key?).and_then(Value::as_f64)
+    }
+
+    fn entries(self) -> impl Iterator<Item = (StrId, ArgValue)> + 'a {
+        let mut payload = self.payload;
+        self.shape.iter().map(move |&(key, kind)| {
+            let value = match kind {
+                Type::Int => ArgValue::Int(unzigzag(take_varint(&mut payload))),
+                Type::Decimal => {
+                    let mantissa = unzigzag(take_varint(&mut payload));
+                    let (&scale, rest) = payload.split_first().unwrap_or((&0, &[]));
+                    payload = rest;
+                    ArgValue::Decimal(Decimal { mantissa, scale })
+                }
+                Type::Str => ArgValue::Str(StrId::from_raw(take_varint(&mut payload) as u32)),
+                Type::Json => ArgValue::Json(StrId::from_raw(take_varint(&mut payload) as u32)),
+                Type::True => ArgValue::Bool(true),
+                Type::False => ArgValue::Bool(false),
+                Type::Null => ArgValue::Null,
+            };
+            (key, value)
+        })
+    }
+}
+
+impl ArgValue {
+    fn resolve(self, strings: &Strings) -> Value<'_> {
+        match self {
+            ArgValue::Int(v) => Value::Int(v),
+            ArgValue::Decimal(d) => Value::Decimal(d),
+            ArgValue::Str(id) => Value::Str(strings.get(id)),
+            ArgValue::Json(id) => Value::Json(strings.get(id)),
+            ArgValue::Bool(b) => Value::Bool(b),
+            ArgValue::Null => Value::Null,
+        }
+    }
+}
+
+fn zigzag(v: i64) -> u64 {
+    ((v << 1) ^ (v >> 63)) as u64
+}
+
+fn unzigzag(v: u64) -> i64 {
+    ((v >> 1) as i64) ^ -((v & 1) as i64)
+}
+
+fn put_varint(out: &mut Vec<u8>, mut v: u64) {
+    while v >= 0x80 {
+        out.push(v as u8 | 0x80);
+        v >>= 7;
+    }
+    out.push(v as u8);
+}
+
+fn take_varint(bytes: &mut &[u8]) -> u64 {
+    let mut v = 0;
+    let mut shift = 0;
+    while let Some((&byte, rest)) = bytes.split_first() {
+        *bytes = rest;
+        v |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+        shift += 7;
+    }
+    v
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_as_they_went_in() {
+        let mut strings = Strings::default();
+        let mut w = ArgWriter::default();
+        let keys: Vec<StrId> = ["a", "b", "c", "d", "e", "f", "g"].iter().map(|k| strings.intern(k)).collect();
+        let text = strings.intern("hello");
+        let given = [
+            ArgValue::Int(i64::MIN),
+            ArgValue::Int(i64::MAX),
+            ArgValue::Decimal(Decimal { mantissa: -12345, scale: 3 }),
+            ArgValue::Str(text),
+            ArgValue::Json(text),
+            ArgValue::Bool(true),
+            ArgValue::Null,
+        ];
+        for (&key, &value) in keys.iter().zip(&given) {
+            w.push(key, value);
+        }
+        let id = w.commit().unwrap();
+        w.push(keys[0], ArgValue::Int(7));
+        w.push(keys[0], ArgValue::Int(8));
+        let twice = w.commit().unwrap();
+        let none = w.commit().unwrap();
+        let store = w.finish();
+        let back: Vec<_> = store.get(id, &strings).entries().collect();
+        assert_eq!(back, keys.iter().copied().zip(given).collect::<Vec<_>>());
+        assert_eq!(store.get(twice, &strings).get("a"), Some(Value::Int(8)));
+        assert_eq!(store.get(twice, &strings).get("z"), None);
+        assert!(store.get(none, &strings).is_empty());
+    }
+}

@@ -1,0 +1,355 @@
+//! From a stream of events to a trace: the one door that readers and recorders come through.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::args::{ArgValue, ArgWriter, ArgsId};
+use crate::kind::{CatId, Kind};
+use crate::lanes::{Domain, Lane, LaneId, LaneKey, Lanes};
+use crate::links::Links;
+use crate::meta::Meta;
+use crate::notes::{NoteKind, Notes};
+use crate::points::{Flows, Points};
+use crate::slices::{SliceId, Slices};
+use crate::strings::{StrId, Strings};
+use crate::time::Ns;
+use crate::trace::Trace;
+
+/// A slice to add.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NewSlice {
+    /// When it began, since the trace's base.
+    pub start: Ns,
+    /// How long it took.
+    pub dur: Ns,
+    /// Its name.
+    pub name: StrId,
+    /// Its category text.
+    pub cat: CatId,
+    /// What it means.
+    pub kind: Kind,
+    /// Where it lives.
+    pub lane: LaneId,
+    /// Its arguments.
+    pub args: ArgsId,
+    /// Ties device work to the call that launched it.
+    pub correlation: Option<i64>,
+    /// Ties calls and device work to their operator; an operator's own id.
+    pub external: Option<i64>,
+}
+
+/// A point to add.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NewPoint {
+    /// Its time since the trace's base.
+    pub at: Ns,
+    /// Its name.
+    pub name: StrId,
+    /// Its category text.
+    pub cat: CatId,
+    /// Where it lives.
+    pub lane: LaneId,
+    /// Its arguments.
+    pub args: ArgsId,
+    /// Its Chrome phase letter.
+    pub phase: u8,
+}
+
+/// One end of an arrow to add.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NewFlow {
+    /// Its time since the trace's base.
+    pub at: Ns,
+    /// Ends with the same category and id belong together.
+    pub id: i64,
+    /// Its name.
+    pub name: StrId,
+    /// Its category text.
+    pub cat: CatId,
+    /// Where it lives.
+    pub lane: LaneId,
+    /// `s`, `t` or `f`.
+    pub phase: u8,
+}
+
+/// Collects events and turns them into a [`Trace`].
+#[derive(Debug, Default)]
+pub struct TraceBuilder {
+    slices: Slices,
+    points: Points,
+    flows: Flows,
+    lanes: Lanes,
+    strings: Strings,
+    categories: Vec<StrId>,
+    category_ids: HashMap<StrId, CatId, RandomState>,
+    args: ArgWriter,
+    correlations: Vec<(u32, i64)>,
+    externals: Vec<(u32, i64)>,
+    notes: Notes,
+    meta: Meta,
+}
+
+impl TraceBuilder {
+    /// An empty one.
+    pub fn new() -> TraceBuilder {
+        let mut builder = TraceBuilder::default();
+        // Category 0 is "none given".
+        builder.category("");
+        builder
+    }
+
+    /// The id of a text.
+    pub fn intern(&mut self, text: &str) -> StrId {
+        self.strings.intern(text)
+    }
+
+    /// The table of texts.
+    pub fn strings(&mut self) -> &mut Strings {
+        &mut self.strings
+    }
+
+    /// The text behind an id.
+    pub fn text(&self, id: StrId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// The category of this text. After 65,535 different ones the rest share the empty category.
+    pub fn category(&mut self, text: &str) -> CatId {
+        let id = self.strings.intern(text);
+        if let Some(&cat) = self.category_ids.get(&id) {
+            return cat;
+        }
+        let Ok(index) = u16::try_from(self.categories.len()) else {
+            return CatId::default();
+        };
+        self.categories.push(id);
+        self.category_ids.insert(id, CatId(index));
+        CatId(index)
+    }
+
+    /// The lane of this key.
+    pub fn lane(&mut self, key: LaneKey) -> LaneId {
+        self.lanes.find_or_add(key)
+    }
+
+    /// The lane of this key, if there is one already.
+    pub fn find_lane(&self, key: LaneKey) -> Option<LaneId> {
+        self.lanes.find(key)
+    }
+
+    /// A lane, to name it.
+    pub fn lane_mut(&mut self, id: LaneId) -> &mut Lane {
+        self.lanes.get_mut(id)
+    }
+
+    /// Every lane, to name them.
+    pub fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+        self.lanes.iter_mut()
+    }
+
+    /// Adds an argument to the event being built.
+    pub fn push_arg(&mut self, key: StrId, value: ArgValue) {
+        self.args.push(key, value);
+    }
+
+    /// Forgets the arguments pushed since the last commit.
+    pub fn discard_args(&mut self) {
+        self.args.discard();
+    }
+
+    /// Closes the argument list of the event being built.
+    pub fn commit_args(&mut self) -> ArgsId {
+        self.args.commit().unwrap_or_else(|| {
+            self.notes.add_count(NoteKind::ArgsDropped, 1);
+            ArgsId::default()
+        })
+    }
+
+    /// Adds a slice. A duration under zero is read as zero.
+    pub fn slice(&mut self, new: NewSlice) {
+        let index = self.slices.len() as u32;
+        if let Some(correlation) = new.correlation {
+            self.correlations.push((index, correlation));
+        }
+        if let Some(external) = new.external {
+            self.externals.push((index, external));
+        }
+        let s = &mut self.slices;
+        s.start.push(new.start);
+        s.dur.push(new.dur.max(Ns::ZERO));
+        s.name.push(new.name);
+        s.lane.push(new.lane);
+        s.args.push(new.args);
+        s.cat.push(new.cat);
+        s.kind.push(new.kind);
+    }
+
+    /// Adds a point.
+    pub fn point(&mut self, new: NewPoint) {
+        let p = &mut self.points;
+        p.at.push(new.at);
+        p.name.push(new.name);
+        p.lane.push(new.lane);
+        p.args.push(new.args);
+        p.cat.push(new.cat);
+        p.phase.push(new.phase);
+    }
+
+    /// Adds one end of an arrow.
+    pub fn flow(&mut self, new: NewFlow) {
+        let f = &mut self.flows;
+        f.at.push(new.at);
+        f.id.push(new.id);
+        f.name.push(new.name);
+        f.lane.push(new.lane);
+        f.cat.push(new.cat);
+        f.phase.push(new.phase);
+    }
+
+    /// How many slices, points and flow ends were added.
+    pub fn len(&self) -> usize {
+        self.slices.len() + self.points.len() + self.flows.len()
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The notes.
+    pub fn notes(&mut self) -> &mut Notes {
+        &mut self.notes
+    }
+
+    /// What the file says about its run.
+    pub fn meta(&mut self) -> &mut Meta {
+        &mut self.meta
+    }
+
+    /// Sorts, links and checks.
+    pub fn finish(mut self) -> Trace {
+        let new_of_old = self.slices.sort(self.lanes.len());
+        let mut trace = Trace {
+            links: Links {
+                launch: Links::none(self.slices.len()),
+                op: Links::none(self.slices.len()),
+                ..Links::default()
+            },
+            slices: self.slices,
+            points: self.points,
+            flows: self.flows,
+            lanes: self.lanes,
+            strings: self.strings,
+            categories: self.categories,
+            args: self.args.finish(),
+            notes: self.notes,
+            meta: self.meta,
+        };
+        let place = |pairs: Vec<(u32, i64)>| {
+            pairs.into_iter().map(|(old, id)| (new_of_old[old as usize] as usize, id)).collect::<Vec<_>>()
+        };
+        let (correlations, externals) = (place(self.correlations), place(self.externals));
+        drop(new_of_old);
+        link_launches(&mut trace, &correlations);
+        link_ops(&mut trace, &externals);
+        link_backward(&mut trace);
+        flag(&mut trace);
+        trace
+    }
+}
+
+fn link_launches(trace: &mut Trace, correlations: &[(usize, i64)]) {
+    let kinds = trace.slices.kinds();
+    let mut launches: HashMap<i64, u32, RandomState> = HashMap::default();
+    for &(slice, correlation) in correlations {
+        if kinds[slice].is_runtime() {
+            // The first call of a correlation counts: a driver call nested in a runtime call shares its number.
+            let first = launches.entry(correlation).or_insert(slice as u32);
+            *first = (*first).min(slice as u32);
+        }
+    }
+    for &(slice, correlation) in correlations {
+        if kinds[slice].is_device()
+            && let Some(&launch) = launches.get(&correlation)
+        {
+            trace.links.launch[slice] = launch;
+        }
+    }
+}
+
+fn link_ops(trace: &mut Trace, externals: &[(usize, i64)]) {
+    let kinds = trace.slices.kinds();
+    let is_op = |slice: usize| matches!(kinds[slice], Kind::HostOp | Kind::HostAnnotation);
+    let mut ops: HashMap<i64, u32, RandomState> =
+        HashMap::with_capacity_and_hasher(externals.len() / 2, RandomState::default());
+    for &(slice, external) in externals {
+        if is_op(slice) && external != 0 {
+            ops.entry(external).or_insert(slice as u32);
+        }
+    }
+    for &(slice, external) in externals {
+        if !is_op(slice)
+            && let Some(&op) = ops.get(&external)
+        {
+            trace.links.op[slice] = op;
+        }
+    }
+}
+
+/// Joins the two ends of `fwdbwd` arrows and finds the operators that start where the ends stand.
+fn link_backward(trace: &mut Trace) {
+    let Some(cat) = trace.categories().find(|(_, text)| *text == "fwdbwd").map(|(id, _)| id) else {
+        return;
+    };
+    let mut starts: HashMap<i64, SliceId, RandomState> = HashMap::default();
+    let mut ends: Vec<(i64, SliceId)> = Vec::new();
+    for flow in trace.flows.iter().filter(|f| f.cat == cat) {
+        if let Some(op) = op_starting_at(trace, flow.lane, flow.at) {
+            match flow.phase {
+                b's' => drop(starts.insert(flow.id, op)),
+                _ => ends.push((flow.id, op)),
+            }
+        }
+    }
+    let mut backward: Vec<_> =
+        ends.iter().filter_map(|(id, bwd)| starts.get(id).map(|&fwd| (fwd, *bwd))).collect();
+    backward.sort_unstable();
+    let mut forward: Vec<_> = backward.iter().map(|&(f, b)| (b, f)).collect();
+    forward.sort_unstable();
+    trace.links.backward = backward;
+    trace.links.forward = forward;
+}
+
+fn op_starting_at(trace: &Trace, lane: LaneId, at: Ns) -> Option<SliceId> {
+    let range = trace.slices.lane_range(lane);
+    let starts = &trace.slices.start[range.clone()];
+    let first = range.start + starts.partition_point(|&s| s < at);
+    (first..range.end)
+        .take_while(|&i| trace.slices.start[i] == at)
+        .find(|&i| trace.slices.kind[i] == Kind::HostOp)
+        .map(SliceId::from_index)
+}
+
+/// Notes what a reader of the figures must know: overlaps on streams and device work without a launch.
+fn flag(trace: &mut Trace) {
+    let (mut overlaps, mut unlinked) = (0, 0);
+    let any_runtime = trace.slices.kinds().iter().any(|k| k.is_runtime());
+    for (lane, info) in trace.lanes.iter() {
+        if info.key.domain != Domain::Device {
+            continue;
+        }
+        let mut busy_until = Ns::MIN;
+        for id in trace.slices.of_lane(lane) {
+            if !trace.slices.kind(id).is_device_work() {
+                continue;
+            }
+            overlaps += u64::from(trace.slices.start(id) < busy_until);
+            busy_until = busy_until.max(trace.slices.end(id));
+            unlinked += u64::from(any_runtime && trace.links.launch(id).is_none());
+        }
+    }
+    trace.notes.add_count(NoteKind::StreamOverlap, overlaps);
+    trace.notes.add_count(NoteKind::Unlinked, unlinked);
+    let misnested = crate::CallTree::build(trace, |_| true).misnested;
+    trace.notes.add_count(NoteKind::Misnested, misnested);
+}

@@ -1,0 +1,45 @@
+//! What a trace is: immutable columns of slices, points and flows; interned strings; lanes; links; notes.
+//!
+//! Readers and recorders fill a [`TraceBuilder`]; everything after sees only the finished [`Trace`].
+//! This crate refuses to parse, to do I/O, to spawn threads and to know any file format.
+//!
+//! ```
+//! use stepscope_model::{Domain, Kind, LaneKey, NewSlice, Ns, Tag, TraceBuilder};
+//!
+//! let mut b = TraceBuilder::new();
+//! let lane = b.lane(LaneKey { domain: Domain::Host, process: Tag::Int(1), thread: Tag::Int(1) });
+//! let (name, cat) = (b.intern("aten::mm"), b.category("cpu_op"));
+//! b.slice(NewSlice { start: Ns(5), dur: Ns(10), name, cat, kind: Kind::HostOp, lane, ..NewSlice::default() });
+//! let trace = b.finish();
+//! let slice = trace.slices().ids().next().expect("one slice");
+//! assert_eq!(trace.name(slice), "aten::mm");
+//! assert_eq!(trace.slices().end(slice), Ns(15));
+//! ```
+
+mod args;
+mod builder;
+mod kind;
+mod lanes;
+mod links;
+mod meta;
+mod notes;
+mod points;
+mod slices;
+mod strings;
+mod time;
+mod trace;
+mod tree;
+
+pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
+pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use kind::{CatId, Kind};
+pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
+pub use links::Links;
+pub use meta::{Device, Distributed, Meta, ProfilerOptions, Source};
+pub use notes::{Note, NoteKind, Notes, Severity};
+pub use points::{Flows, PointId, Points};
+pub use slices::{SliceId, Slices};
+pub use strings::{StrId, Strings};
+pub use time::Ns;
+pub use trace::Trace;
+pub use tree::CallTree;

@@ -1,0 +1,108 @@
+//! What a file says about its run: devices, ranks, options, versions.
+
+/// A device as the profiler described it. Figures the producer did not give are `None`, never guessed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// The device's number on its host.
+    pub index: i64,
+    /// Its product name.
+    pub name: String,
+    /// Memory in bytes.
+    pub total_memory_bytes: Option<i64>,
+    /// Compute capability, major.
+    pub compute_major: Option<i64>,
+    /// Compute capability, minor.
+    pub compute_minor: Option<i64>,
+    /// Streaming multiprocessors or compute units.
+    pub sms: Option<i64>,
+    /// Threads in a warp or wavefront.
+    pub warp_size: Option<i64>,
+    /// Most threads one multiprocessor holds.
+    pub max_threads_per_sm: Option<i64>,
+    /// Most threads in one block.
+    pub max_threads_per_block: Option<i64>,
+    /// Registers of one multiprocessor.
+    pub registers_per_sm: Option<i64>,
+    /// Shared memory of one multiprocessor in bytes.
+    pub shared_memory_per_sm_bytes: Option<i64>,
+}
+
+/// The run's place in a distributed job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distributed {
+    /// The communication library (`nccl`, `gloo`).
+    pub backend: Option<String>,
+    /// This process's rank.
+    pub rank: Option<i64>,
+    /// How many ranks there are.
+    pub world_size: Option<i64>,
+    /// The NCCL version.
+    pub nccl_version: Option<String>,
+}
+
+/// What the profiler was asked to record. `None`: the file does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfilerOptions {
+    /// Input shapes.
+    pub record_shapes: Option<bool>,
+    /// Python stacks.
+    pub with_stack: Option<bool>,
+    /// Allocations.
+    pub profile_memory: Option<bool>,
+    /// FLOP counts.
+    pub with_flops: Option<bool>,
+    /// Module hierarchy.
+    pub with_modules: Option<bool>,
+}
+
+/// Where the trace came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The path as given, or `-`.
+    pub path: String,
+    /// What the content turned out to be (`Kineto JSON, gzip`).
+    pub format: String,
+    /// Bytes read, as stored.
+    pub stored_bytes: u64,
+    /// Bytes of text after decompression.
+    pub text_bytes: u64,
+    /// The worker, from a TensorBoard-style file name.
+    pub worker: Option<String>,
+    /// The span, from a TensorBoard-style file name.
+    pub span: Option<String>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// Where the trace came from.
+    pub source: Source,
+    /// Nanoseconds since the Unix epoch at which the trace's times start, if the file says.
+    pub base_ns: Option<i64>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Place in a distributed job, if any.
+    pub distributed: Option<Distributed>,
+    /// What was recorded.
+    pub options: ProfilerOptions,
+    /// Every top-level key but the events, with its JSON text, in file order.
+    pub entries: Vec<(String, String)>,
+    /// Events found in the file: slices, points, flows and what was set aside.
+    pub events_in_file: u64,
+    /// Events found but not kept; the notes say why.
+    pub events_set_aside: u64,
+    /// Begin and end events that were joined into slices (two events each).
+    pub joined_pairs: u64,
+}
+
+impl Meta {
+    /// The JSON text of a top-level key.
+    pub fn entry(&self, key: &str) -> Option<&str> {
+        self.entries.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// The described device with this number.
+    pub fn device(&self, index: i64) -> Option<&Device> {
+        self.devices.iter().find(|d| d.index == index)
+    }
+}

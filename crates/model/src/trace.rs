@@ -1,0 +1,128 @@
+//! The finished trace: columns that no one changes any more.
+
+use crate::args::{ArgStore, Args, ArgsId};
+use crate::kind::CatId;
+use crate::lanes::Lanes;
+use crate::links::Links;
+use crate::meta::Meta;
+use crate::notes::Notes;
+use crate::points::{Flows, PointId, Points};
+use crate::slices::{SliceId, Slices};
+use crate::strings::{StrId, Strings};
+use crate::time::Ns;
+
+/// A trace. Made by [`TraceBuilder::finish`](crate::TraceBuilder::finish).
+#[derive(Debug, Clone)]
+pub struct Trace {
+    pub(crate) slices: Slices,
+    pub(crate) points: Points,
+    pub(crate) flows: Flows,
+    pub(crate) lanes: Lanes,
+    pub(crate) strings: Strings,
+    pub(crate) categories: Vec<StrId>,
+    pub(crate) args: ArgStore,
+    pub(crate) links: Links,
+    pub(crate) notes: Notes,
+    pub(crate) meta: Meta,
+}
+
+impl Trace {
+    /// Everything with a length.
+    pub fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    /// Everything without one.
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// The ends of arrows.
+    pub fn flows(&self) -> &Flows {
+        &self.flows
+    }
+
+    /// Threads and streams.
+    pub fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    /// The texts.
+    pub fn strings(&self) -> &Strings {
+        &self.strings
+    }
+
+    /// Which slices belong together.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// What was kept, repaired and set aside.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// What the file says about its run.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// A text.
+    pub fn text(&self, id: StrId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// A slice's name.
+    pub fn name(&self, id: SliceId) -> &str {
+        self.strings.get(self.slices.name(id))
+    }
+
+    /// A slice's arguments.
+    pub fn args(&self, id: SliceId) -> Args<'_> {
+        self.args_of(self.slices.args(id))
+    }
+
+    /// A point's arguments.
+    pub fn point_args(&self, id: PointId) -> Args<'_> {
+        self.args_of(self.points.args(id))
+    }
+
+    /// Arguments by their handle.
+    pub fn args_of(&self, id: ArgsId) -> Args<'_> {
+        self.args.get(id, &self.strings)
+    }
+
+    /// A category's text as the file spelled it.
+    pub fn category(&self, id: CatId) -> &str {
+        self.categories.get(id.index()).map_or("", |&s| self.strings.get(s))
+    }
+
+    /// Every category text, in the order first seen.
+    pub fn categories(&self) -> impl Iterator<Item = (CatId, &str)> {
+        self.categories.iter().enumerate().map(|(i, &s)| (CatId(i as u16), self.strings.get(s)))
+    }
+
+    /// Earliest start and latest end of all slices but spans; `None` without any.
+    pub fn extent(&self) -> Option<(Ns, Ns)> {
+        let mut extent: Option<(Ns, Ns)> = None;
+        for id in self.slices.ids() {
+            if matches!(self.slices.kind(id), crate::Kind::Span) {
+                continue;
+            }
+            let (start, end) = (self.slices.start(id), self.slices.end(id));
+            extent = Some(extent.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
+        }
+        extent
+    }
+
+    /// Bytes the columns, texts and arguments hold.
+    pub fn heap_bytes(&self) -> usize {
+        self.slices.heap_bytes()
+            + self.points.heap_bytes()
+            + self.flows.heap_bytes()
+            + self.lanes.heap_bytes()
+            + self.strings.heap_bytes()
+            + self.args.heap_bytes()
+            + self.links.heap_bytes()
+    }
+}

@@ -1,0 +1,40 @@
+//! Synthetic profiler traces for tests and benchmarks; a development crate that is never shipped.
+//!
+//! [`Synth`] writes a PyTorch/Kineto trace of any size as text, streamed to any [`std::io::Write`].
+//! The same settings and seed always give the same bytes, and the [`Summary`] that comes back
+//! holds the figures a reader of that trace must arrive at.
+//!
+//! ```
+//! use stepscope_testkit::Synth;
+//!
+//! let mut text = Vec::new();
+//! let truth = Synth::new(7, 5_000).write_kineto(&mut text)?;
+//! assert_eq!(truth.events, 5_000);
+//! assert_eq!(truth.category("kernel"), truth.kernels);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! How it works: a small simulation of a training loop plays the whole trace in integer
+//! nanoseconds. A real Kineto file is grouped by thread and kind, not by time, so the simulation
+//! is simply played once per group and each play writes only its own group. That keeps the order of
+//! a real file without ever holding more than one block of operators in memory.
+
+mod calls;
+mod device;
+mod event;
+mod kineto;
+mod machine;
+mod optree;
+mod rng;
+mod sim;
+mod summary;
+mod synth;
+mod text;
+mod workload;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use summary::{NameTotals, OpTotals, StepTruth, Summary};
+pub use synth::Synth;

@@ -1,0 +1,93 @@
+//! The ground truth: what a reader of a synthetic trace must find in it.
+
+use std::collections::BTreeMap;
+
+/// Totals of one operator name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpTotals {
+    /// How often it was called.
+    pub count: u64,
+    /// Its time on the host, with everything it called.
+    pub host_ns: u64,
+    /// Its time on the host without the operators it called (runtime calls stay in).
+    pub self_ns: u64,
+}
+
+/// Totals of one kernel name, or of one stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NameTotals {
+    /// How many there were.
+    pub count: u64,
+    /// Their total time on the device.
+    pub ns: u64,
+}
+
+/// One `ProfilerStep#N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepTruth {
+    /// The number in its name.
+    pub number: u64,
+    /// When it began, in nanoseconds on the trace's own clock.
+    pub start_ns: u64,
+    /// How long it took.
+    pub dur_ns: u64,
+}
+
+/// Counted while the trace was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Objects in `traceEvents`.
+    pub events: u64,
+    /// Bytes of text.
+    pub bytes: u64,
+    /// Events by phase (`X`, `i`, `s`, `f`, `M`) and category (empty where there is none).
+    pub by_kind: BTreeMap<(char, &'static str), u64>,
+    /// Number of kernels.
+    pub kernels: u64,
+    /// Total time of all kernels.
+    pub kernel_ns: u64,
+    /// Kernels by name.
+    pub kernels_by_name: BTreeMap<&'static str, NameTotals>,
+    /// Kernels, copies and fills by stream; on one stream they never overlap.
+    pub streams: BTreeMap<u64, NameTotals>,
+    /// Bytes moved by copies.
+    pub copied_bytes: u64,
+    /// Operators (`cpu_op`) by name.
+    pub ops: BTreeMap<&'static str, OpTotals>,
+    /// The steps in order.
+    pub steps: Vec<StepTruth>,
+    /// The largest `Total Allocated` of any memory event.
+    pub peak_allocated: u64,
+    /// The earliest start of an operator, call or device activity (0 if there are none).
+    pub first_ns: u64,
+    /// The latest end of an operator, call or device activity.
+    pub last_ns: u64,
+}
+
+impl Summary {
+    /// Events of one phase.
+    #[must_use]
+    pub fn phase(&self, phase: char) -> u64 {
+        self.by_kind.iter().filter(|(kind, _)| kind.0 == phase).map(|(_, count)| count).sum()
+    }
+
+    /// Complete events (`ph` is `X`) of one category.
+    #[must_use]
+    pub fn category(&self, category: &str) -> u64 {
+        self.by_kind.iter().filter(|(kind, _)| **kind == ('X', category)).map(|(_, n)| n).sum()
+    }
+
+    /// Counts one event.
+    pub(crate) fn tally(&mut self, phase: char, category: &'static str) {
+        self.events += 1;
+        *self.by_kind.entry((phase, category)).or_default() += 1;
+    }
+
+    /// Widens the range of the trace.
+    pub(crate) fn extend(&mut self, start: u64, dur: u64) {
+        if self.last_ns == 0 || start < self.first_ns {
+            self.first_ns = start;
+        }
+        self.last_ns = self.last_ns.max(start + dur);
+    }
+}
