@@ -3,6 +3,12 @@
 //! Every moment of a step is given to exactly one cause, the first of this list that was going on: kernel,
 //! memcpy, memset, communication, runtime call, data loading, host operator or range; what is left is other.
 //! So the parts of a step add up to its wall time.
+//!
+//! The order and the parts are those of the TensorBoard plugin's overview. With [`StepRule::TensorBoard`] and
+//! [`CommRule::TensorBoard`] the figures are the plugin's too, but for one slip of it that is not repeated: where
+//! kernels leave no moment of any step free, it shares the same time out a second time and no longer closes.
+//!
+//! [`StepRule::TensorBoard`]: crate::steps::StepRule::TensorBoard
 
 use serde::Serialize;
 use stepscope_model::{Domain, Kind, SliceId, Trace};

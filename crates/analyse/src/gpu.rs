@@ -4,16 +4,15 @@
 //! `None`, never a guess.
 
 use serde::Serialize;
-use stepscope_model::{CallTree, Domain, Kind, LaneId, Ns, SliceId, Tag, Trace};
+use stepscope_model::{Kind, LaneId, Ns, Tag, Trace};
 
-use crate::by_name::ByName;
 use crate::define::Definition;
 use crate::device_work::device_lanes;
 use crate::extent::extent;
 use crate::intervals::Collector;
 use crate::kernel_estimates::Estimates;
+use crate::kernel_kinds::KernelKinds;
 use crate::steps::Steps;
-use crate::tensor_core::{kernel_uses_tensor_cores, op_is_eligible};
 
 /// What the figures of a device mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -265,47 +264,4 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
 
 fn ratio(part: Ns, whole: Ns) -> Option<f64> {
     (whole > Ns::ZERO).then(|| part.0 as f64 / whole.0 as f64)
-}
-
-#[derive(Copy, Clone)]
-struct KernelIs {
-    tensor_core: bool,
-    eligible: bool,
-}
-
-/// Whether kernels use tensor cores, and whether their operators could.
-struct KernelKinds<'a> {
-    trace: &'a Trace,
-    tensor_core: ByName<'a, bool, fn(&str) -> bool>,
-    /// For host slices: it or a slice around it is an operator that could use tensor cores.
-    eligible: Vec<bool>,
-}
-
-impl<'a> KernelKinds<'a> {
-    fn new(trace: &'a Trace) -> Self {
-        let slices = trace.slices();
-        let counts = |kind: Kind| kind == Kind::HostOp || kind.is_runtime();
-        let tree = CallTree::build(trace, counts);
-        let mut ops = ByName::new(trace, op_is_eligible);
-        let mut eligible = vec![false; slices.len()];
-        for (lane, _) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
-            for id in slices.of_lane(lane).filter(|&id| counts(slices.kind(id))) {
-                // A parent stands before its children, so its answer is there already.
-                let inherited = tree.parent(id).is_some_and(|parent| eligible[parent.index()]);
-                eligible[id.index()] =
-                    inherited || (slices.kind(id) == Kind::HostOp && ops.get(slices.name(id)));
-            }
-        }
-        KernelKinds { trace, tensor_core: ByName::new(trace, kernel_uses_tensor_cores), eligible }
-    }
-
-    fn of(&mut self, kernel: SliceId) -> KernelIs {
-        let links = self.trace.links();
-        // The operator by External id; where that is missing, whatever the launching call lies in.
-        let known = [links.op(kernel), links.launch(kernel)];
-        KernelIs {
-            tensor_core: self.tensor_core.get(self.trace.slices().name(kernel)),
-            eligible: known.into_iter().flatten().any(|id| self.eligible[id.index()]),
-        }
-    }
 }

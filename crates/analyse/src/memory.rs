@@ -14,9 +14,10 @@ mod operators;
 mod record;
 
 use serde::Serialize;
-use stepscope_model::{CallTree, Kind, Ns, Trace};
+use stepscope_model::{Kind, Ns, Trace};
 
 use crate::selection::Selection;
+use innermost::Around;
 use lifetime::Lifetime;
 use record::Records;
 
@@ -149,42 +150,47 @@ pub struct Event {
 
 /// Answers where memory went.
 pub fn analyse(trace: &Trace, options: &Options) -> Report {
-    let mut records = record::read(trace);
+    let records = record::read(trace);
     if records.all.is_empty() {
-        return Report { unreadable_records: records.unreadable, ..Report::default() };
+        return Report {
+            records: records.unreadable,
+            unreadable_records: records.unreadable,
+            ..Report::default()
+        };
     }
     let by_lane = innermost::by_lane(trace, &records.all);
-    let operators = CallTree::build(trace, |kind| kind == Kind::HostOp);
-    innermost::mark(trace, &operators, Kind::HostOp, &by_lane, &mut records.all, |r| &mut r.operator);
-    let python = CallTree::build(trace, |kind| kind == Kind::PythonFunction);
-    innermost::mark(trace, &python, Kind::PythonFunction, &by_lane, &mut records.all, |r| &mut r.python);
-
-    let levels = level::levels(&records);
-    let lifetimes = lifetime::find(&records);
-    let selected = records.selected(&options.selection);
-    let devices = (0..records.devices.len())
-        .filter(|&d| !selected[d].is_empty())
-        .map(|d| device_part(trace, &records, d, &selected[d], &levels, &lifetimes, &python, options))
-        .collect();
+    let around = |kind: Kind| Around::find(trace, kind, &by_lane, &records.all);
+    let (operators, (python, lifetimes)) =
+        rayon::join(|| around(Kind::HostOp), || (around(Kind::PythonFunction), lifetime::find(&records)));
+    let selection = &options.selection;
+    let selected = records.selected(selection);
+    let device =
+        |d: usize| device_part(trace, &records, d, &selected[d], &lifetimes, (&operators, &python), options);
+    let (table, (devices, events)) = rayon::join(
+        || operators::table(trace, &records, &selected, &operators, selection),
+        || {
+            let devices = (0..selected.len()).filter(|&d| !selected[d].is_empty()).map(device).collect();
+            let events = options.events.then(|| events(trace, &records, &lifetimes, &operators, selection));
+            (devices, events.unwrap_or_default())
+        },
+    );
     Report {
         records: records.all.len() as u64 + records.unreadable,
         unreadable_records: records.unreadable,
         merged_device_records: records.merged,
         devices,
-        operators: operators::table(trace, &records, &selected, &operators, &options.selection),
-        events: if options.events { events(trace, &records, &lifetimes, &options.selection) } else { vec![] },
+        operators: table,
+        events,
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts are computed once and shared by every device")]
 fn device_part(
     trace: &Trace,
     records: &Records,
     device: usize,
     selected: &[u32],
-    levels: &[level::Level],
     lifetimes: &[Lifetime],
-    python: &CallTree,
+    around: (&Around, &Around),
     options: &Options,
 ) -> DeviceMemory {
     let key = records.devices[device];
@@ -195,18 +201,25 @@ fn device_part(
         records: selected.len() as u64,
         ..DeviceMemory::default()
     };
-    level::fill(&mut part, records, selected, levels);
-    let peak = level::peak(records, selected, levels);
-    part.peak_allocated_bytes = peak.bytes;
-    part.peak_at_ns = peak.at.0;
-    (part.curve, part.curve_sampled) = level::curve(records, selected, levels, options.curve_points);
-    let mine = || lifetimes.iter().filter(|l| l.device == device);
+    level::fill(&mut part, records, selected);
+    (part.curve, part.curve_sampled) = level::curve(records, selected, options.curve_points);
+    let mine = || lifetimes.iter().filter(|l| usize::from(l.device) == device);
     lifetime::fill(&mut part, records, mine(), &options.selection);
-    live::fill(&mut part, trace, records, mine(), &peak, python, options.frames);
+    if let Some(peak) = level::peak(records, selected) {
+        part.peak_allocated_bytes = peak.bytes;
+        part.peak_at_ns = peak.at.0;
+        live::fill(&mut part, trace, records, mine(), &peak, around, options.frames);
+    }
     part
 }
 
-fn events(trace: &Trace, records: &Records, lifetimes: &[Lifetime], selection: &Selection) -> Vec<Event> {
+fn events(
+    trace: &Trace,
+    records: &Records,
+    lifetimes: &[Lifetime],
+    operators: &Around,
+    selection: &Selection,
+) -> Vec<Event> {
     let at = |i: Option<u32>| i.map(|i| records.all[i as usize].at);
     let counts = |i: Option<u32>| i.is_some_and(|i| records.counts(&records.all[i as usize], selection));
     let labels: Vec<String> = records.devices.iter().map(|d| d.label()).collect();
@@ -216,9 +229,9 @@ fn events(trace: &Trace, records: &Records, lifetimes: &[Lifetime], selection: &
         .map(|l| {
             let (start, end) = (at(l.allocated), at(l.released));
             let shown = l.allocated.or(l.released).map(|i| &records.all[i as usize]);
-            let origin = l.allocated.and_then(|i| records.all[i as usize].operator);
+            let origin = l.allocated.and_then(|i| operators.at(i));
             Event {
-                device: labels[l.device].clone(),
+                device: labels[usize::from(l.device)].clone(),
                 operator: origin.map(|op| trace.name(op).to_owned()),
                 bytes: shown.map_or(0, |r| r.bytes.saturating_abs()),
                 address: shown.and_then(|r| r.address),

@@ -16,6 +16,9 @@ pub(crate) struct MemoryRecords {
     sums: Vec<Bytes>,
     /// How many slices cover each record, as differences; the last entry is the end.
     cover: Vec<i64>,
+    /// The first record of the slice asked about last. Slices come in the order of their starts, thread by thread,
+    /// so the next one's is near.
+    last: usize,
 }
 
 impl MemoryRecords {
@@ -23,13 +26,18 @@ impl MemoryRecords {
         let mut records: Vec<(Ns, Bytes)> = Vec::new();
         let points = trace.points();
         let find = |key| trace.strings().find(key);
-        if let (Some(memory), Some(bytes_key)) = (find("[memory]"), find("Bytes")) {
-            let device_key = find("Device Type");
+        if let Some(memory) = find("[memory]") {
             for id in points.ids().filter(|&id| points.name(id) == memory) {
-                let args = trace.point_args(id);
-                let bytes = args.int(Some(bytes_key)).unwrap_or(0);
-                let on_host = is_host(args.int(device_key).unwrap_or(0));
-                records.push((points.at(id), if on_host { [bytes, 0] } else { [0, bytes] }));
+                let (mut bytes, mut device_type) = (0, 0);
+                // One pass over the arguments: two searches would decode them twice.
+                for (key, value) in trace.point_args(id).iter() {
+                    match key {
+                        "Bytes" => bytes = value.as_int().unwrap_or(0),
+                        "Device Type" => device_type = value.as_int().unwrap_or(0),
+                        _ => {}
+                    }
+                }
+                records.push((points.at(id), if is_host(device_type) { [bytes, 0] } else { [0, bytes] }));
             }
         }
         records.sort_by_key(|r| r.0);
@@ -40,7 +48,12 @@ impl MemoryRecords {
             sum = add(sum, *bytes);
             sums.push(sum);
         }
-        MemoryRecords { at: records.iter().map(|r| r.0).collect(), cover: vec![0; records.len() + 1], sums }
+        MemoryRecords {
+            at: records.iter().map(|r| r.0).collect(),
+            cover: vec![0; records.len() + 1],
+            sums,
+            last: 0,
+        }
     }
 
     /// The bytes of a slice: records from its start to its end, both included.
@@ -49,13 +62,12 @@ impl MemoryRecords {
             return [0, 0];
         }
         let (start, end) = (trace.slices().start(id), trace.slices().end(id));
-        let from = self.at.partition_point(|&at| at < start);
-        // Most slices are short: looking on from their start beats a second search.
-        let near = &self.at[from..self.at.len().min(from + 16)];
-        let to = match near.iter().position(|&at| at > end) {
-            Some(found) => from + found,
-            None => from + self.at[from..].partition_point(|&at| at <= end),
+        let from = match self.last.checked_sub(1) {
+            Some(before) if self.at[before] >= start => self.at.partition_point(|&at| at < start),
+            _ => first(&self.at, self.last, |at| at >= start),
         };
+        let to = first(&self.at, from, |at| at > end);
+        self.last = from;
         self.cover[from] += 1;
         self.cover[to] -= 1;
         subtract(self.sums[to], self.sums[from])
@@ -72,6 +84,15 @@ impl MemoryRecords {
             }
         }
         (calls, bytes)
+    }
+}
+
+/// The first record from a position on that is late enough: looked for nearby, then by halves.
+fn first(at: &[Ns], from: usize, late: impl Fn(Ns) -> bool) -> usize {
+    let near = at.len().min(from + 16);
+    match at[from..near].iter().position(|&at| late(at)) {
+        Some(found) => from + found,
+        None => near + at[near..].partition_point(|&at| !late(at)),
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod definitions;
 pub(crate) mod device;
+mod extra;
 pub(crate) mod names;
 mod rows;
 mod stacks;
@@ -32,8 +33,10 @@ pub enum OpGroup {
     /// The name.
     #[default]
     Name,
-    /// The name and the shapes of all inputs.
+    /// The name and the shapes of all inputs, a list of tensors counting as `[]`: PyTorch's rule.
     Shapes,
+    /// The name and the shapes of all inputs, those inside lists of tensors too: `cat` of two is not `cat` of five.
+    ShapesWithLists,
     /// The name and this many Python frames, from the innermost.
     Stack(usize),
     /// The name and the overload (`add.Tensor`), where the file has it.
@@ -56,12 +59,12 @@ pub enum Attribution {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StrayCalls {
-    /// Its own.
+    /// The main thread: PyTorch's rule. A data loader's pinning thread then takes its time from whatever the main
+    /// thread did meanwhile, down to self times below zero.
     #[default]
-    OwnThread,
-    /// The main thread, as PyTorch's tables have it. A data loader's pinning thread then takes its time from
-    /// whatever the main thread did meanwhile, down to self times below zero.
     MainThread,
+    /// Its own.
+    OwnThread,
 }
 
 /// The question.

@@ -129,20 +129,26 @@ fn skip_space(rest: &mut &[u8]) {
 /// The shapes of a trace, each distinct text read once.
 pub(crate) struct Shapes<'a> {
     trace: &'a Trace,
+    /// Whether lists of tensors keep their shapes.
+    lists: bool,
     keys: [Option<StrId>; 2],
     /// By text: the shape's number plus one, so that zero means "not read yet".
     of_text: Vec<u32>,
+    /// The number of `[]`, once known.
+    none: Option<u32>,
     texts: Vec<String>,
     numbers: HashMap<String, u32, RandomState>,
 }
 
 impl<'a> Shapes<'a> {
-    pub(crate) fn new(trace: &'a Trace) -> Self {
+    pub(crate) fn new(trace: &'a Trace, lists: bool) -> Self {
         let find = |key| trace.strings().find(key);
         Shapes {
             trace,
+            lists,
             keys: [find("Input Dims"), find("Input dims")],
             of_text: vec![0; trace.strings().len()],
+            none: None,
             texts: Vec::new(),
             numbers: HashMap::default(),
         }
@@ -152,7 +158,11 @@ impl<'a> Shapes<'a> {
     pub(crate) fn number(&mut self, id: stepscope_model::SliceId) -> u32 {
         match dims_text(self.trace, id, self.keys) {
             Some(text) => self.number_of(text),
-            None => self.add("[]".to_owned()),
+            None => self.none.unwrap_or_else(|| {
+                let number = self.add("[]".to_owned());
+                self.none = Some(number);
+                number
+            }),
         }
     }
 
@@ -166,7 +176,8 @@ impl<'a> Shapes<'a> {
             return number;
         }
         let raw = self.trace.text(text);
-        let number = self.add(parse(raw).map_or_else(|| raw.to_owned(), |inputs| canonical(&inputs)));
+        let shape = if self.lists { parse(raw).map(|inputs| canonical(&inputs)) } else { without_lists(raw) };
+        let number = self.add(shape.unwrap_or_else(|| raw.to_owned()));
         self.of_text[text.index()] = number + 1;
         number
     }

@@ -48,7 +48,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  stepscope ops trace.json.gz --sort self_cuda_time_total --top 20\n  stepscope ops trace.json.gz --by shape --filter '^aten::(mm|addmm)$'\n  stepscope ops trace.json.gz --by stack --frames 5"
     )]
-    Ops(Common),
+    Ops(Ops),
     /// GPU kernels, copies and fills.
     #[command(
         after_help = "Examples:\n  stepscope kernels trace.json.gz --by launch\n  stepscope kernels trace.json.gz --by copies"
@@ -102,7 +102,7 @@ pub(crate) struct Common {
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) top: Option<usize>,
 
-    /// Group rows: ops by name|shape|stack|overload, kernels by name|op|launch|stream|copies, steps by
+    /// Group rows: ops by name|shape|shape-lists|stack|overload, kernels by name|op|launch|stream|copies, steps by
     /// breakdown|device, memory by op|event|peak|stack, modules by tree|class, stacks by host|device.
     #[arg(long, value_name = "GROUP")]
     pub(crate) by: Option<String>,
@@ -150,6 +150,18 @@ pub(crate) struct Common {
     /// Refuse files that unpack to more text than this.
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_text_bytes: Option<u64>,
+}
+
+/// Operators, and whose calls they are charged with.
+#[derive(Debug, Args)]
+pub(crate) struct Ops {
+    /// Leave runtime calls that name no operator on their own thread. PyTorch's tables charge them to the main
+    /// thread, where they can push self times below zero.
+    #[arg(long)]
+    pub(crate) own_threads: bool,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 /// What to write, and where.

@@ -23,6 +23,15 @@ pub(crate) struct Part {
     pub(crate) table: Table,
     /// For programs: an array of rows, or an object.
     pub(crate) data: Value,
+    /// Drawn above the table on a screen.
+    pub(crate) picture: Vec<u8>,
+}
+
+impl Part {
+    /// A table and its data.
+    pub(crate) fn new(key: &'static str, table: Table, data: Value) -> Part {
+        Part { key, table, data, picture: Vec::new() }
+    }
 }
 
 /// Prints a command's answer in the format asked for. In JSON each part stands under its key, and `extra`
@@ -75,6 +84,7 @@ pub(crate) fn answer(
                 if at > 0 {
                     writeln!(out)?;
                 }
+                out.write_all(&part.picture)?;
                 part.table.write(out, &screen)?;
             }
             if common.explain {
@@ -96,7 +106,7 @@ pub(crate) fn only_definitions(
         Format::Table => explain(out, &screen(common), definitions),
         _ => {
             let data = json!(definitions.concat());
-            let part = Part { key: "definitions", table: definitions_table(definitions), data };
+            let part = Part::new("definitions", definitions_table(definitions), data);
             let common = Common { explain: false, ..common.clone() };
             answer(out, &common, vec![part], Vec::new(), &[])
         }

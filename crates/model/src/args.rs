@@ -259,19 +259,21 @@ impl<'a> Args<'a> {
 
     /// As [`Args::get`] with the key already looked up: the form for loops.
     pub fn get_id(self, key: StrId) -> Option<Value<'a>> {
-        if !self.shape.iter().any(|&(k, _)| k == key) {
-            return None;
-        }
-        let found = self.entries().filter(|&(k, _)| k == key).last()?;
-        Some(found.1.resolve(self.strings))
+        self.last_of(key).map(|value| value.resolve(self.strings))
     }
 
     /// The interned text of a key's value: compares and groups without touching the text.
     pub fn text_id(self, key: StrId) -> Option<StrId> {
-        self.entries().filter(|&(k, _)| k == key).last().and_then(|(_, value)| match value {
+        match self.last_of(key)? {
             ArgValue::Str(id) | ArgValue::Json(id) => Some(id),
             _ => None,
-        })
+        }
+    }
+
+    /// Values are decoded only up to the key, and not at all where the shape lacks it.
+    fn last_of(self, key: StrId) -> Option<ArgValue> {
+        let at = self.shape.iter().rposition(|&(k, _)| k == key)?;
+        self.entries().nth(at).map(|(_, value)| value)
     }
 
     /// The integer of a key already looked up.

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Kind, LaneId, SliceId, StrId, Tag, Trace};
 
-use super::{KernelRow, KernelsQuery, KernelsReport};
+use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use crate::by_name::ByName;
 use crate::ops::device::owner;
 use crate::ops::names::Names;
@@ -14,11 +14,11 @@ use crate::tensor_core::kernel_uses_tensor_cores;
 
 /// What makes a row; parts that were not asked for stay empty.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct Key<'a> {
     name: StrId,
     op: Option<StrId>,
-    grid: Option<StrId>,
-    block: Option<StrId>,
+    grid: Option<&'a str>,
+    block: Option<&'a str>,
     registers: Option<i64>,
     shared_memory: Option<i64>,
     lane: Option<LaneId>,
@@ -47,8 +47,8 @@ impl Weighted {
     }
 }
 
-struct Sums {
-    key: Key,
+struct Sums<'a> {
+    key: Key<'a>,
     calls: u64,
     total: i64,
     min: i64,
@@ -58,27 +58,38 @@ struct Sums {
     lanes: Vec<LaneId>,
 }
 
-/// The argument keys of a trace, looked up once.
-struct Keys {
-    grid: Option<StrId>,
-    block: Option<StrId>,
-    registers: Option<StrId>,
-    shared_memory: Option<StrId>,
-    blocks: Option<StrId>,
-    occupancy: Option<StrId>,
+/// What a kernel's arguments say.
+#[derive(Default)]
+struct Form<'a> {
+    grid: Option<&'a str>,
+    block: Option<&'a str>,
+    registers: Option<i64>,
+    shared_memory: Option<i64>,
+    blocks: Option<f64>,
+    occupancy: Option<f64>,
+}
+
+impl<'a> Form<'a> {
+    /// One pass over the arguments: a search for each would decode them six times.
+    fn of(trace: &'a Trace, id: SliceId) -> Form<'a> {
+        let mut form = Form::default();
+        for (key, value) in trace.args(id).iter() {
+            match key {
+                "grid" => form.grid = value.as_text(),
+                "block" => form.block = value.as_text(),
+                "registers per thread" => form.registers = value.as_int(),
+                "shared memory" => form.shared_memory = value.as_int(),
+                "blocks per SM" => form.blocks = value.as_f64(),
+                "est. achieved occupancy %" => form.occupancy = value.as_f64(),
+                _ => {}
+            }
+        }
+        form
+    }
 }
 
 pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let slices = trace.slices();
-    let find = |key| trace.strings().find(key);
-    let keys = Keys {
-        grid: find("grid"),
-        block: find("block"),
-        registers: find("registers per thread"),
-        shared_memory: find("shared memory"),
-        blocks: find("blocks per SM"),
-        occupancy: find("est. achieved occupancy %"),
-    };
     // Only the owner by launch needs the tree; an empty one costs nothing.
     let needs_tree = query.attribution == Attribution::Launch;
     let tree = needs_tree.then(|| HostTree::build(trace, &mut Names::new(trace), StrayCalls::OwnThread));
@@ -89,7 +100,7 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let mut on_tensor_cores = ByName::new(trace, kernel_uses_tensor_cores);
     let mut report = KernelsReport::default();
     let mut sums: Vec<Sums> = Vec::new();
-    let mut rows: HashMap<Key, u32, RandomState> = HashMap::default();
+    let mut rows: HashMap<Key<'_>, u32, RandomState> = HashMap::default();
     for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Kernel) {
         if !query.selection.contains(trace, id) {
             continue;
@@ -104,7 +115,8 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         if on_tensor_cores.get(slices.name(id)) {
             report.tensor_core_ns = report.tensor_core_ns.saturating_add(ns);
         }
-        let key = key(trace, query, &keys, id, op);
+        let form = Form::of(trace, id);
+        let key = key(trace, query, &form, id, op);
         let row = *rows.entry(key).or_insert_with(|| {
             sums.push(Sums {
                 key,
@@ -123,9 +135,8 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         row.total = row.total.saturating_add(ns);
         row.min = row.min.min(ns);
         row.max = row.max.max(ns);
-        let args = trace.args(id);
-        row.blocks.add(args.float(keys.blocks), ns);
-        row.occupancy.add(args.float(keys.occupancy), ns);
+        row.blocks.add(form.blocks, ns);
+        row.occupancy.add(form.occupancy, ns);
         // Slices come lane by lane, so a lane is new or the last one seen.
         if row.lanes.last() != Some(&slices.lane(id)) {
             row.lanes.push(slices.lane(id));
@@ -145,31 +156,23 @@ fn order(row: &KernelRow) -> impl Ord + '_ {
     (&row.name, &row.op, form, &row.devices, &row.streams)
 }
 
-fn key(trace: &Trace, query: &KernelsQuery, keys: &Keys, id: SliceId, op: Option<SliceId>) -> Key {
+fn key<'a>(trace: &Trace, query: &KernelsQuery, form: &Form<'a>, id: SliceId, op: Option<SliceId>) -> Key<'a> {
     let slices = trace.slices();
-    let by = query.by;
-    let mut key = Key {
+    let KernelGroup { op: by_op, launch, stream } = query.by;
+    Key {
         name: slices.name(id),
-        op: op.filter(|_| by.op).map(|op| slices.name(op)),
-        grid: None,
-        block: None,
-        registers: None,
-        shared_memory: None,
-        lane: by.stream.then(|| slices.lane(id)),
-    };
-    if by.launch {
-        let args = trace.args(id);
-        key.grid = keys.grid.and_then(|k| args.text_id(k));
-        key.block = keys.block.and_then(|k| args.text_id(k));
-        key.registers = args.int(keys.registers);
-        key.shared_memory = args.int(keys.shared_memory);
+        op: op.filter(|_| by_op).map(|op| slices.name(op)),
+        grid: form.grid.filter(|_| launch),
+        block: form.block.filter(|_| launch),
+        registers: form.registers.filter(|_| launch),
+        shared_memory: form.shared_memory.filter(|_| launch),
+        lane: stream.then(|| slices.lane(id)),
     }
-    key
 }
 
-fn row(trace: &Trace, sums: &Sums, total: i64, tensor_core: bool) -> KernelRow {
-    let text = |id: Option<StrId>| id.map(|id| trace.text(id).to_owned());
-    let list = |id: Option<StrId>| text(id).map(|list| list.replace(',', ", ").replace(",  ", ", "));
+fn row(trace: &Trace, sums: &Sums<'_>, total: i64, tensor_core: bool) -> KernelRow {
+    // One way to write a list, whatever the file's: `[16, 32, 1]`.
+    let list = |text: Option<&str>| text.map(|text| text.replace(' ', "").replace(',', ", "));
     let distinct = |part: fn(&stepscope_model::LaneKey) -> Tag| {
         let tags = sums.lanes.iter().filter_map(|&lane| part(&trace.lanes().get(lane).key).as_int());
         let mut numbers: Vec<i64> = tags.collect();
@@ -179,7 +182,7 @@ fn row(trace: &Trace, sums: &Sums, total: i64, tensor_core: bool) -> KernelRow {
     };
     KernelRow {
         name: trace.text(sums.key.name).to_owned(),
-        op: text(sums.key.op),
+        op: sums.key.op.map(|op| trace.text(op).to_owned()),
         grid: list(sums.key.grid),
         block: list(sums.key.block),
         registers: sums.key.registers,

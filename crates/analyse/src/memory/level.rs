@@ -4,16 +4,7 @@ use serde::Serialize;
 use stepscope_model::Ns;
 
 use super::DeviceMemory;
-use super::record::Records;
-
-/// An allocator's state after one record.
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Level {
-    pub(super) allocated: i64,
-    pub(super) reserved: Option<i64>,
-    /// The state is not the one before plus this record's bytes.
-    pub(super) gap: bool,
-}
+use super::record::{Record, Records};
 
 /// A point of a curve.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,52 +26,38 @@ pub(super) struct Peak {
     pub(super) before: u32,
 }
 
-/// The state after every record: the file's total, or the running sum where it gives none.
-pub(super) fn levels(records: &Records) -> Vec<Level> {
-    let mut last: Vec<Option<i64>> = vec![None; records.devices.len()];
-    let mut levels = Vec::with_capacity(records.all.len());
-    for r in &records.all {
-        let before = last[r.device];
-        let sum = before.unwrap_or(0).saturating_add(r.bytes);
-        let allocated = r.allocated.unwrap_or(sum);
-        last[r.device] = Some(allocated);
-        levels.push(Level { allocated, reserved: r.reserved, gap: before.is_some() && sum != allocated });
-    }
-    levels
-}
-
 /// The state before a record.
-fn opening(records: &Records, levels: &[Level], i: u32) -> i64 {
-    levels[i as usize].allocated.saturating_sub(records.all[i as usize].bytes)
+fn opening(record: &Record) -> i64 {
+    record.level.saturating_sub(record.bytes)
 }
 
 /// The highest level of the selected records and of the state they start from; of equals, the first.
-pub(super) fn peak(records: &Records, selected: &[u32], levels: &[Level]) -> Peak {
-    let first = selected.first().copied().unwrap_or(0);
-    let at = |i: u32| records.all[i as usize].at;
-    let mut peak = Peak { bytes: opening(records, levels, first), at: at(first), before: first };
+pub(super) fn peak(records: &Records, selected: &[u32]) -> Option<Peak> {
+    let &before = selected.first()?;
+    let first = &records.all[before as usize];
+    let mut peak = Peak { bytes: opening(first), at: first.at, before };
     for &i in selected {
-        let bytes = levels[i as usize].allocated;
-        if bytes > peak.bytes {
-            peak = Peak { bytes, at: at(i), before: i + 1 };
+        let record = &records.all[i as usize];
+        if record.level > peak.bytes {
+            peak = Peak { bytes: record.level, at: record.at, before: i + 1 };
         }
     }
-    peak
+    Some(peak)
 }
 
 /// The figures that need only records and levels.
-pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32], levels: &[Level]) {
+pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32]) {
     part.totals_from_file = true;
     part.lifetimes_from_file = true;
     if let (Some(&first), Some(&last)) = (selected.first(), selected.last()) {
-        part.opening_allocated_bytes = opening(records, levels, first);
-        part.closing_allocated_bytes = levels[last as usize].allocated;
+        part.opening_allocated_bytes = opening(&records.all[first as usize]);
+        part.closing_allocated_bytes = records.all[last as usize].level;
     }
     for &i in selected {
-        let (record, level) = (&records.all[i as usize], &levels[i as usize]);
-        part.totals_from_file &= record.allocated.is_some();
+        let record = &records.all[i as usize];
+        part.totals_from_file &= record.level_given;
         part.lifetimes_from_file &= record.address.is_some();
-        part.level_gaps += u64::from(level.gap);
+        part.level_gaps += u64::from(record.gap);
         if record.bytes > 0 {
             part.allocation_count += 1;
             part.allocated_bytes = part.allocated_bytes.saturating_add(record.bytes);
@@ -88,8 +65,8 @@ pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32],
             part.free_count += 1;
             part.freed_bytes = part.freed_bytes.saturating_sub(record.bytes);
         }
-        if level.reserved.is_some() && level.reserved > part.peak_reserved_bytes {
-            part.peak_reserved_bytes = level.reserved;
+        if record.reserved > part.peak_reserved_bytes {
+            part.peak_reserved_bytes = record.reserved;
             part.peak_reserved_at_ns = Some(record.at.0);
         }
     }
@@ -97,39 +74,34 @@ pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32],
 
 /// At most about `limit` of the selected records, and whether any was left out. Time is cut into equal buckets;
 /// each keeps its lowest and its highest level and its highest reserve, all real records, so no peak is lost.
-pub(super) fn curve(
-    records: &Records,
-    selected: &[u32],
-    levels: &[Level],
-    limit: usize,
-) -> (Vec<CurvePoint>, bool) {
-    let point = |i: u32| {
-        let level = &levels[i as usize];
-        let at_ns = records.all[i as usize].at.0;
-        CurvePoint { at_ns, allocated_bytes: level.allocated, reserved_bytes: level.reserved }
+pub(super) fn curve(records: &Records, selected: &[u32], limit: usize) -> (Vec<CurvePoint>, bool) {
+    let record = |i: u32| &records.all[i as usize];
+    let point = |i: u32| CurvePoint {
+        at_ns: record(i).at.0,
+        allocated_bytes: record(i).level,
+        reserved_bytes: record(i).reserved,
     };
     if limit == 0 || selected.len() <= limit {
         return (selected.iter().map(|&i| point(i)).collect(), false);
     }
-    let at = |i: u32| i128::from(records.all[i as usize].at.0);
     let (Some(&first), Some(&last)) = (selected.first(), selected.last()) else {
         return (Vec::new(), false);
     };
-    let buckets = (limit / 3).max(1) as i128;
-    let (start, length) = (at(first), at(last) - at(first) + 1);
-    let bucket = |i: u32| (at(i) - start) * buckets / length;
+    // Records are ordered by time, so the distance is never under zero and always fits.
+    let since = |i: u32| record(i).at.0.wrapping_sub(record(first).at.0) as u64;
+    let width = since(last) / (limit / 3).max(1) as u64 + 1;
+    let bucket = |i: u32| since(i) / width;
     let mut kept = vec![first];
     for run in selected.chunk_by(|&a, &b| bucket(a) == bucket(b)) {
         let (mut low, mut high, mut held) = (run[0], run[0], run[0]);
         for &i in run {
-            let level = &levels[i as usize];
-            if level.allocated < levels[low as usize].allocated {
+            if record(i).level < record(low).level {
                 low = i;
             }
-            if level.allocated > levels[high as usize].allocated {
+            if record(i).level > record(high).level {
                 high = i;
             }
-            if level.reserved > levels[held as usize].reserved {
+            if record(i).reserved > record(held).reserved {
                 held = i;
             }
         }

@@ -10,7 +10,7 @@ use crate::selection::Selection;
 /// One stretch of memory in use; the numbers are positions of records.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Lifetime {
-    pub(super) device: usize,
+    pub(super) device: u8,
     /// `None`: allocated before the recording.
     pub(super) allocated: Option<u32>,
     /// `None`: not released inside the recording.
@@ -30,7 +30,7 @@ impl Lifetime {
 /// All lifetimes, in the order of their first record. Marks without an address stand alone.
 pub(super) fn find(records: &Records) -> Vec<Lifetime> {
     let mut lifetimes: Vec<Lifetime> = Vec::with_capacity(records.all.len() / 2 + 1);
-    let mut open: HashMap<(usize, i64), usize, RandomState> = HashMap::default();
+    let mut open: HashMap<(u8, i64), usize, RandomState> = HashMap::default();
     for (i, record) in records.all.iter().enumerate() {
         let i = i as u32;
         let key = record.address.map(|address| (record.device, address));

@@ -3,8 +3,9 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
-use stepscope_model::{CallTree, SliceId, StrId, Trace};
+use stepscope_model::{StrId, Trace};
 
+use super::innermost::Around;
 use super::level::Peak;
 use super::lifetime::Lifetime;
 use super::record::Records;
@@ -43,24 +44,24 @@ pub(super) fn fill<'a>(
     records: &Records,
     lifetimes: impl Iterator<Item = &'a Lifetime>,
     peak: &Peak,
-    python: &CallTree,
+    around: (&Around, &Around),
     frames: usize,
 ) {
-    let name = |op: Option<SliceId>| op.map(|op| trace.slices().name(op));
+    let (operators, python) = around;
     let mut by_operator: Sums<Option<StrId>> = HashMap::default();
     let mut by_stack: Sums<(Option<StrId>, Vec<StrId>)> = HashMap::default();
     let mut known = 0i64;
-    for record in lifetimes
-        .filter(|l| l.alive_before(peak.before))
-        .filter_map(|l| l.allocated.map(|i| &records.all[i as usize]))
+    for i in lifetimes.filter(|l| l.alive_before(peak.before)).filter_map(|l| l.allocated) {
+        let record = &records.all[i as usize];
         // Without an address its end cannot be known, so it may be gone.
-        .filter(|r| r.address.is_some())
-    {
-        let operator = name(record.operator);
-        let stack = record
-            .python
+        if record.address.is_none() {
+            continue;
+        }
+        let operator = operators.at(i).map(|op| trace.slices().name(op));
+        let stack = python
+            .at(i)
             .into_iter()
-            .flat_map(|call| std::iter::once(call).chain(python.ancestors(call)))
+            .flat_map(|call| std::iter::once(call).chain(python.tree.ancestors(call)))
             .take(frames)
             .map(|call| trace.slices().name(call))
             .collect();

@@ -4,6 +4,7 @@ use serde::Serialize;
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use super::NO_OPERATOR;
+use super::innermost::Around;
 use super::record::Records;
 use crate::selection::Selection;
 
@@ -60,12 +61,45 @@ impl Sum {
     }
 }
 
+/// Sums by slice. Few slices allocate, so those that do are also marked, 64 to a word, and found by their marks.
+struct Column {
+    sums: Vec<Sum>,
+    touched: Vec<u64>,
+}
+
+impl Column {
+    fn new(len: usize) -> Column {
+        Column { sums: vec![Sum::default(); len], touched: vec![0; len.div_ceil(64)] }
+    }
+
+    fn add(&mut self, id: SliceId, sum: Sum) {
+        self.sums[id.index()].add(sum);
+        self.touched[id.index() / 64] |= 1 << (id.index() % 64);
+    }
+
+    /// Takes every sum out, the last slice first. A parent stands before its children, so its sum is complete
+    /// when its turn comes.
+    fn hand_up(&mut self, tree: &CallTree, mut take: impl FnMut(SliceId, Sum)) {
+        for word in (0..self.touched.len()).rev() {
+            while let Some(bit) = self.touched[word].checked_ilog2() {
+                self.touched[word] &= !(1 << bit);
+                let id = SliceId::from_index(word * 64 + bit as usize);
+                let sum = std::mem::take(&mut self.sums[id.index()]);
+                take(id, sum);
+                if let Some(parent) = tree.parent(id) {
+                    self.add(parent, sum);
+                }
+            }
+        }
+    }
+}
+
 /// The table: device by device, the largest sum of allocations first.
 pub(super) fn table(
     trace: &Trace,
     records: &Records,
     selected: &[Vec<u32>],
-    tree: &CallTree,
+    operators: &Around,
     selection: &Selection,
 ) -> Vec<OperatorMemory> {
     let slices = trace.slices();
@@ -75,36 +109,22 @@ pub(super) fn table(
     for id in slices.ids().filter(is_operator) {
         calls[slices.name(id).index()] += u64::from(selection.contains_time(slices.start(id)));
     }
-    let mut sums = vec![Sum::default(); slices.len()];
+    let mut column = Column::new(slices.len());
     let mut table = Vec::new();
     for (device, positions) in selected.iter().enumerate().filter(|(_, p)| !p.is_empty()) {
         let mut own = vec![Sum::default(); calls.len()];
         let mut total = vec![Sum::default(); calls.len()];
         let mut nowhere = Sum::default();
-        let mut last = 0;
         for &i in positions {
-            let record = &records.all[i as usize];
-            let sum = Sum::of(record.bytes);
-            let Some(op) = record.operator else {
+            let sum = Sum::of(records.all[i as usize].bytes);
+            let Some(op) = operators.at(i) else {
                 nowhere.add(sum);
                 continue;
             };
-            sums[op.index()].add(sum);
+            column.add(op, sum);
             own[slices.name(op).index()].add(sum);
-            last = last.max(op.index() + 1);
         }
-        // Parents stand before their children, so going backwards every sum is complete when it is handed up.
-        // Taking it leaves the column clean for the next device.
-        for id in (0..last).rev().map(SliceId::from_index) {
-            let sum = std::mem::take(&mut sums[id.index()]);
-            if sum.is_zero() {
-                continue;
-            }
-            total[slices.name(id).index()].add(sum);
-            if let Some(parent) = tree.parent(id) {
-                sums[parent.index()].add(sum);
-            }
-        }
+        column.hand_up(&operators.tree, |id, sum| total[slices.name(id).index()].add(sum));
         let label = records.devices[device].label();
         let row = |name: &str, calls: u64, own: Sum, total: Sum| OperatorMemory {
             name: name.to_owned(),

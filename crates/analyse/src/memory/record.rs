@@ -2,7 +2,8 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{LaneId, Ns, SliceId, Trace, Value};
+use rayon::prelude::*;
+use stepscope_model::{LaneId, Ns, PointId, Trace, Value};
 
 use super::device::DeviceKey;
 use crate::selection::Selection;
@@ -16,16 +17,17 @@ pub(super) struct Record {
     pub(super) at: Ns,
     pub(super) lane: LaneId,
     /// Position in [`Records::devices`].
-    pub(super) device: usize,
+    pub(super) device: u8,
     /// Under zero is a release.
     pub(super) bytes: i64,
     pub(super) address: Option<i64>,
-    pub(super) allocated: Option<i64>,
+    /// Bytes in use after it: the file's total, or the running sum.
+    pub(super) level: i64,
+    /// The level is the file's.
+    pub(super) level_given: bool,
+    /// The level is not the one before plus these bytes.
+    pub(super) gap: bool,
     pub(super) reserved: Option<i64>,
-    /// Innermost operator of the thread at that time.
-    pub(super) operator: Option<SliceId>,
-    /// Innermost Python call of the thread at that time.
-    pub(super) python: Option<SliceId>,
 }
 
 /// All of them, ordered by time; marks of the same time keep the order of the file.
@@ -44,7 +46,7 @@ impl Records {
         let mut selected = vec![Vec::new(); self.devices.len()];
         for (i, record) in self.all.iter().enumerate() {
             if self.counts(record, selection) {
-                selected[record.device].push(i as u32);
+                selected[usize::from(record.device)].push(i as u32);
             }
         }
         selected
@@ -52,7 +54,7 @@ impl Records {
 
     /// Whether a record counts: by its time, and by its device unless it is the host's.
     pub(super) fn counts(&self, record: &Record, selection: &Selection) -> bool {
-        let device = self.devices[record.device];
+        let device = self.devices[usize::from(record.device)];
         let here = device.is_host() || selection.device.is_none_or(|wanted| device.id == Some(wanted));
         here && selection.contains_time(record.at)
     }
@@ -64,24 +66,13 @@ pub(super) fn read(trace: &Trace) -> Records {
         return records;
     };
     let points = trace.points();
-    let mut ids: HashMap<DeviceKey, usize, RandomState> = HashMap::default();
-    for id in points.ids().filter(|&id| points.name(id) == name) {
-        let mut bytes = None;
-        let mut key = DeviceKey { kind: None, id: None, rest: false };
-        let (mut address, mut allocated, mut reserved) = (None, None, None);
-        // One walk over the arguments: looking each key up alone would decode them six times.
-        for (arg, value) in trace.point_args(id).iter() {
-            match arg {
-                "Bytes" => bytes = Value::as_int(value),
-                "Addr" => address = Value::as_int(value),
-                "Total Allocated" => allocated = Value::as_int(value),
-                "Total Reserved" => reserved = Value::as_int(value),
-                "Device Id" => key.id = Value::as_int(value),
-                "Device Type" => key.kind = Value::as_int(value),
-                _ => {}
-            }
-        }
-        let Some(bytes) = bytes else {
+    let mut ids: HashMap<DeviceKey, u8, RandomState> = HashMap::default();
+    let marks: Vec<PointId> = points.ids().filter(|&id| points.name(id) == name).collect();
+    // Decoding the arguments is a third of the whole analysis, and each mark's stand alone.
+    let parsed: Vec<_> = marks.par_iter().with_min_len(4_096).map(|&id| parse(trace, id)).collect();
+    records.all.reserve_exact(parsed.len());
+    for mark in parsed {
+        let Some((mut key, mut record)) = mark else {
             records.unreadable += 1;
             continue;
         };
@@ -89,36 +80,72 @@ pub(super) fn read(trace: &Trace) -> Records {
             key = DeviceKey::REST;
         }
         records.merged += u64::from(key.rest);
-        let device = *ids.entry(key).or_insert_with(|| {
+        record.device = *ids.entry(key).or_insert_with(|| {
             records.devices.push(key);
-            records.devices.len() - 1
+            records.devices.len() as u8 - 1
         });
-        let (at, lane) = (points.at(id), points.lane(id));
-        records.all.push(Record {
-            at,
-            lane,
-            device,
-            bytes,
-            address,
-            allocated,
-            reserved,
-            operator: None,
-            python: None,
-        });
+        records.all.push(record);
     }
     records.all.sort_by_key(|r| r.at);
     sort_devices(&mut records);
+    fill_levels(&mut records);
     records
+}
+
+/// Completes the levels the file does not give and finds those that do not follow from the one before.
+fn fill_levels(records: &mut Records) {
+    let mut last: Vec<Option<i64>> = vec![None; records.devices.len()];
+    for r in &mut records.all {
+        let before = &mut last[usize::from(r.device)];
+        let sum = before.unwrap_or(0).saturating_add(r.bytes);
+        if !r.level_given {
+            r.level = sum;
+        }
+        r.gap = before.is_some() && sum != r.level;
+        *before = Some(r.level);
+    }
+}
+
+/// One mark; `None` without a byte count.
+fn parse(trace: &Trace, id: PointId) -> Option<(DeviceKey, Record)> {
+    let mut bytes = None;
+    let mut key = DeviceKey { kind: None, id: None, rest: false };
+    let (mut address, mut allocated, mut reserved) = (None, None, None);
+    // One walk over the arguments: looking each key up alone would decode them six times.
+    for (arg, value) in trace.point_args(id).iter() {
+        match arg {
+            "Bytes" => bytes = Value::as_int(value),
+            "Addr" => address = Value::as_int(value),
+            "Total Allocated" => allocated = Value::as_int(value),
+            "Total Reserved" => reserved = Value::as_int(value),
+            "Device Id" => key.id = Value::as_int(value),
+            "Device Type" => key.kind = Value::as_int(value),
+            _ => {}
+        }
+    }
+    let (at, lane) = (trace.points().at(id), trace.points().lane(id));
+    let record = Record {
+        at,
+        lane,
+        device: 0,
+        bytes: bytes?,
+        address,
+        level: allocated.unwrap_or(0),
+        level_given: allocated.is_some(),
+        gap: false,
+        reserved,
+    };
+    Some((key, record))
 }
 
 /// The order in the file depends on which thread was written first; the report must not.
 fn sort_devices(records: &mut Records) {
     let mut sorted = records.devices.clone();
     sorted.sort_unstable_by_key(|d| (d.rest, *d));
-    let place: Vec<usize> =
-        records.devices.iter().map(|d| sorted.iter().position(|s| s == d).unwrap_or(0)).collect();
+    let place: Vec<u8> =
+        records.devices.iter().map(|d| sorted.iter().position(|s| s == d).unwrap_or(0) as u8).collect();
     for record in &mut records.all {
-        record.device = place[record.device];
+        record.device = place[usize::from(record.device)];
     }
     records.devices = sorted;
 }

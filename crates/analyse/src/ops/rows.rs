@@ -2,17 +2,16 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, SliceId, StrId, Trace};
+use stepscope_model::{Kind, StrId, Trace};
 
 use super::device::Attributed;
+use super::extra::Extra;
 use super::names::Names;
-use super::stacks::Stacks;
 use super::tree::HostTree;
-use super::{OpGroup, OpKind, OpRow, OpsQuery, OpsReport};
+use super::{OpKind, OpRow, OpsQuery, OpsReport};
 use crate::by_name::ByName;
 use crate::flops::Flops;
 use crate::op_memory::{Bytes, MemoryRecords, add, subtract};
-use crate::shapes::Shapes;
 use crate::tensor_core::kernel_uses_tensor_cores;
 
 const NONE: u32 = u32::MAX;
@@ -30,64 +29,6 @@ struct Sums {
     memory_self: Bytes,
     flops: u64,
     eligible: bool,
-}
-
-/// Numbers what a row adds to the name.
-enum Extra<'a> {
-    None,
-    Shapes(Shapes<'a>),
-    Stacks(Stacks<'a>),
-    Overloads(Overloads<'a>),
-}
-
-/// Overload names, where the file has them.
-struct Overloads<'a> {
-    trace: &'a Trace,
-    key: Option<StrId>,
-    numbers: HashMap<StrId, u32, RandomState>,
-    texts: Vec<StrId>,
-}
-
-impl<'a> Extra<'a> {
-    fn new(trace: &'a Trace, by: OpGroup) -> Self {
-        match by {
-            OpGroup::Name => Extra::None,
-            OpGroup::Shapes => Extra::Shapes(Shapes::new(trace)),
-            OpGroup::Stack(depth) => Extra::Stacks(Stacks::new(trace, depth)),
-            OpGroup::Overload => {
-                let keys = ["Overload Name", "Overload name", "overload_name", "Overload"];
-                let key = keys.iter().find_map(|key| trace.strings().find(key));
-                Extra::Overloads(Overloads { trace, key, numbers: HashMap::default(), texts: Vec::new() })
-            }
-        }
-    }
-
-    fn number(&mut self, id: SliceId) -> u32 {
-        match self {
-            Extra::None => 0,
-            Extra::Shapes(shapes) => shapes.number(id),
-            Extra::Stacks(stacks) => stacks.number(id),
-            Extra::Overloads(known) => {
-                let text = known.key.and_then(|key| known.trace.args(id).text_id(key)).unwrap_or_default();
-                *known.numbers.entry(text).or_insert_with(|| {
-                    known.texts.push(text);
-                    known.texts.len() as u32 - 1
-                })
-            }
-        }
-    }
-
-    fn describe(&self, number: u32, row: &mut OpRow) {
-        match self {
-            Extra::None => {}
-            Extra::Shapes(shapes) => row.input_shapes = Some(shapes.text(number).to_owned()),
-            Extra::Stacks(stacks) => row.stack = Some(stacks.frames(number)),
-            Extra::Overloads(known) => {
-                let text = known.texts.get(number as usize).map_or("", |&text| known.trace.text(text));
-                row.overload = Some(text.to_owned()).filter(|t| !t.is_empty());
-            }
-        }
-    }
 }
 
 /// Rows by what makes them. A row without an extra is found by its name's position instead of by hashing.

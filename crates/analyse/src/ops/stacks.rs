@@ -29,6 +29,8 @@ pub(crate) struct Stacks<'a> {
     forward: Vec<u32>,
     /// By the innermost Python call: the stack's number.
     of_call: Vec<u32>,
+    /// The number of the stack without frames.
+    empty: u32,
     numbers: HashMap<Stack<'a>, u32, RandomState>,
     stacks: Vec<Stack<'a>>,
 }
@@ -51,16 +53,19 @@ impl<'a> Stacks<'a> {
                 }
             }
         }
-        Stacks {
+        let mut stacks = Stacks {
             trace,
             depth,
             call_stack: trace.strings().find("Call stack"),
             python,
             forward,
             of_call: vec![NONE; slices.len()],
+            empty: 0,
             numbers: HashMap::default(),
             stacks: Vec::new(),
-        }
+        };
+        stacks.empty = stacks.add(Stack::Text(""));
+        stacks
     }
 
     /// The number of the stack around a slice.
@@ -69,12 +74,10 @@ impl<'a> Stacks<'a> {
             return self.add(Stack::Text(first_frames(self.trace.text(text), self.depth)));
         }
         let here = self.python[id.index()];
-        let call = match self.forward.get(id.index()) {
-            Some(&forward) if here == NONE && forward != NONE => self.python[forward as usize],
-            _ => here,
-        };
+        let forward = self.forward[id.index()];
+        let call = if here == NONE && forward != NONE { self.python[forward as usize] } else { here };
         if call == NONE {
-            return self.add(Stack::Text(""));
+            return self.empty;
         }
         if self.of_call[call as usize] == NONE {
             let mut frames = Vec::new();

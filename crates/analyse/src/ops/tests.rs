@@ -152,7 +152,7 @@ fn memory_counts_both_ends_and_every_thread() {
 }
 
 #[test]
-fn a_call_without_operator_stays_on_its_thread() {
+fn a_call_without_operator_is_charged_to_the_main_thread_or_its_own() {
     let trace = || {
         let mut b = Bench::new();
         b.op("main work", 1, (0, 100), 1);
@@ -160,11 +160,11 @@ fn a_call_without_operator_stays_on_its_thread() {
         b.slice(Kind::Runtime, "cudaHostAlloc", 2, (10, 40), 0, 3);
         b.0.finish()
     };
-    let own = ops(&trace(), &OpsQuery::default());
+    let query = OpsQuery { stray_calls: StrayCalls::OwnThread, ..OpsQuery::default() };
+    let own = ops(&trace(), &query);
     assert_eq!(row(&own.ops, "main work").host_self_ns, 100);
     assert_eq!(row(&own.ops, "other work").host_self_ns, 20);
-    let query = OpsQuery { stray_calls: StrayCalls::MainThread, ..OpsQuery::default() };
-    let pytorch = ops(&trace(), &query);
+    let pytorch = ops(&trace(), &OpsQuery::default());
     assert_eq!(row(&pytorch.ops, "main work").host_self_ns, 70);
     assert_eq!(row(&pytorch.ops, "other work").host_self_ns, 50);
 }
@@ -233,7 +233,7 @@ fn any_trace() -> impl Strategy<Value = Trace> {
 proptest! {
     #[test]
     fn any_trace_closes(trace in any_trace(), launch: bool, main: bool, by in 0..4usize) {
-        let by = [OpGroup::Name, OpGroup::Shapes, OpGroup::Stack(2), OpGroup::Overload][by];
+        let by = [OpGroup::Name, OpGroup::Shapes, OpGroup::ShapesWithLists, OpGroup::Stack(2), OpGroup::Overload][by];
         let attribution = if launch { Attribution::Launch } else { Attribution::PyTorch };
         let stray_calls = if main { StrayCalls::MainThread } else { StrayCalls::OwnThread };
         let report = ops(&trace, &OpsQuery { by, attribution, stray_calls, ..OpsQuery::default() });

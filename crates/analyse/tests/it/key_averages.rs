@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use stepscope_analyse::ops::{OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls, ops};
-use stepscope_analyse::shapes;
 use stepscope_model::Trace;
 
 use crate::{csv, data};
@@ -67,11 +66,11 @@ fn answer(trace: &Trace, by: OpGroup, stray_calls: StrayCalls) -> OpsReport {
     report
 }
 
-/// Our rows under PyTorch's keys; it keeps calls of different kinds, and lists of tensors, in one row.
+/// Our rows under PyTorch's keys; it keeps calls of different kinds in one row.
 fn ours(report: &OpsReport) -> BTreeMap<Key, Figures> {
     let mut all = BTreeMap::new();
     let mut put = |row: &OpRow, device: &str, annotation: bool| {
-        let shapes = row.input_shapes.as_deref().map_or("[]".to_owned(), |s| shapes::without_lists(s).unwrap());
+        let shapes = row.input_shapes.clone().unwrap_or("[]".to_owned());
         let sum: &mut Figures =
             all.entry((row.name.clone(), shapes, device.to_owned(), annotation)).or_default();
         sum.calls += row.calls as i64;
@@ -163,36 +162,43 @@ fn compare(what: &str, ours: &BTreeMap<Key, Figures>, theirs: &BTreeMap<Key, Fig
     assert!(wrong.is_empty(), "{what}\n{}", wrong.join("\n"));
 }
 
+/// Files in which every call names its operator, or runs on the main thread: PyTorch's answer without its rule.
+fn check_both(path: &Path, twice: &[&str]) {
+    check(path, twice);
+    let report = answer(&data::read(path), OpGroup::Name, StrayCalls::OwnThread);
+    compare("the same by own thread", &ours(&report), &theirs(&path.with_file_name("key_averages.csv")), twice);
+}
+
 fn check(path: &Path, twice: &[&str]) {
     let what = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
     let trace = data::read(path);
-    let report = answer(&trace, OpGroup::Name, StrayCalls::MainThread);
+    let report = answer(&trace, OpGroup::Name, StrayCalls::default());
     compare(&what, &ours(&report), &theirs(&path.with_file_name("key_averages.csv")), twice);
     let by_shape = path.with_file_name("key_averages_by_shape.csv");
     if by_shape.exists() {
-        let report = answer(&trace, OpGroup::Shapes, StrayCalls::MainThread);
+        let report = answer(&trace, OpGroup::Shapes, StrayCalls::default());
         compare(&format!("{what} by shape"), &ours(&report), &theirs(&by_shape), twice);
     }
 }
 
 #[test]
 fn gpt_bf16() {
-    check(&fixture("gpt_bf16"), NONE);
+    check_both(&fixture("gpt_bf16"), NONE);
 }
 
 #[test]
 fn conv_slow_loader() {
-    check(&fixture("conv_slow_loader"), NONE);
+    check_both(&fixture("conv_slow_loader"), NONE);
 }
 
 #[test]
 fn infer_eager_small() {
-    check(&fixture("infer_eager_small"), NONE);
+    check_both(&fixture("infer_eager_small"), NONE);
 }
 
 #[test]
 fn multi_stream() {
-    check(&fixture("multi_stream"), MULTI_STREAM);
+    check_both(&fixture("multi_stream"), MULTI_STREAM);
     // The first product's kernel took 2,684,441 ns; PyTorch adds it to two pauses and a call as well.
     let report = answer(&data::read(&fixture("multi_stream")), OpGroup::Name, StrayCalls::OwnThread);
     let mm = report.ops.iter().find(|r| r.name == "aten::mm").unwrap();
@@ -221,11 +227,11 @@ fn conv_fast_loader() {
 #[test]
 fn gpt_stack() {
     let path = fixture("gpt_stack");
-    check(&path, NONE);
+    check_both(&path, NONE);
     // PyTorch 2.11 recorded the Python calls, yet its table by stack has no stacks: it is the table by name.
     let csv_path = path.with_file_name("key_averages_by_stack5.csv");
     assert!(csv::read(&csv_path).rows().all(|row| row.get("stack").is_empty()));
-    let report = answer(&data::read(&path), OpGroup::Stack(5), StrayCalls::MainThread);
+    let report = answer(&data::read(&path), OpGroup::Stack(5), StrayCalls::default());
     compare("gpt_stack by stack", &ours(&report), &theirs(&csv_path), NONE);
     let layer_norms: Vec<&OpRow> = report.ops.iter().filter(|r| r.name == "aten::layer_norm").collect();
     assert!(layer_norms.len() > 1);
@@ -237,6 +243,19 @@ fn gpt_stack() {
     // Backward operators run where no Python does; they have the frames of their forward operators.
     let backward = report.ops.iter().find(|r| r.name == "aten::native_layer_norm_backward").unwrap();
     assert!(!backward.stack.as_ref().unwrap().is_empty());
+}
+
+#[test]
+fn every_recorded_trace_closes() {
+    for path in data::fixtures() {
+        let trace = data::read(&path);
+        for by in
+            [OpGroup::Name, OpGroup::Shapes, OpGroup::ShapesWithLists, OpGroup::Stack(3), OpGroup::Overload]
+        {
+            let report = answer(&trace, by, StrayCalls::OwnThread);
+            assert!(!report.ops.is_empty(), "{}", path.display());
+        }
+    }
 }
 
 #[test]

@@ -21,9 +21,9 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(device) = common.device {
         report.devices.retain(|d| d.device == Some(device));
     }
-    let mut parts = vec![Part { key: "gpu", table: table(&report), data: json!(report.devices) }];
+    let mut parts = vec![Part::new("gpu", table(&report), json!(report.devices))];
     if !report.devices.is_empty() {
-        parts.push(Part { key: "streams", table: streams_table(&report), data: streams_json(&report) });
+        parts.push(Part::new("streams", streams_table(&report), streams_json(&report)));
     }
     answer(out, common, parts, Vec::new(), &[gpu::DEFINITIONS])
 }

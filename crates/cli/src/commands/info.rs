@@ -18,11 +18,11 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let input = Input::load(common)?;
     let report = run_info::analyse(&input.trace);
-    let parts = vec![
-        Part { key: "info", table: facts(&report), data: json!(report) },
-        Part { key: "categories", table: categories(&report), data: json!(report.categories) },
-        Part { key: "ledger", table: ledger(&report), data: json!(report.ledger) },
-    ];
+    let mut parts = vec![Part::new("info", facts(&report), json!(report))];
+    if matches!(common.format, Format::Table | Format::Md) {
+        parts.push(Part::new("categories", categories(&report), json!(report.categories)));
+        parts.push(Part::new("ledger", ledger(&report), json!(report.ledger)));
+    }
     answer(out, common, parts, Vec::new(), &[run_info::DEFINITIONS])?;
     if common.format == Format::Table && !input.trace.notes().is_empty() {
         writeln!(out)?;

@@ -49,9 +49,9 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    let mut parts = vec![Part { key: "kernels", table, data: json!(rows.rows) }];
+    let mut parts = vec![Part::new("kernels", table, json!(rows.rows))];
     if !copied.rows.is_empty() {
-        parts.push(Part { key: "copies", table: copies_table(&copied), data: json!(copied.rows) });
+        parts.push(Part::new("copies", copies_table(&copied), json!(copied.rows)));
     }
     if by == "copies" {
         parts.retain(|part| part.key == "copies");
@@ -65,7 +65,8 @@ fn words(report: &KernelsReport) -> String {
 
 pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table {
     let occupancy = rows.iter().any(|r| r.occupancy_percent.is_some());
-    let mut columns = vec![Column::name("Kernel")];
+    // Kernels are told apart by their template arguments: the name needs more room than usual.
+    let mut columns = vec![Column::name("Kernel").flexible(36, crate::print::middle_ellipsis)];
     if group.op {
         columns.push(Column::text("Operator").flexible(16, end_ellipsis).priority(140));
     }
@@ -85,7 +86,7 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
     columns.push(Column::number("Min").priority(50));
     columns.push(Column::number("Max").priority(50));
     if occupancy {
-        columns.push(Column::number("Blocks/SM").priority(60));
+        columns.push(Column::number("Blocks/SM").priority(45));
         columns.push(Column::number("Occupancy").priority(70));
     }
     columns.push(Column::text("TC").priority(75));

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::memory::{self, DeviceMemory, Options, Report};
+use stepscope_analyse::memory::{self, Options, Report};
 
 use super::{TOP, by, wants_only_definitions};
 use crate::args::Common;
@@ -28,39 +28,36 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         ..Options::default()
     };
     let report = memory::analyse(&input.trace, &options);
-    if common.format == Format::Table {
-        let screen = words::screen(common);
-        for device in &report.devices {
-            curve(out, &screen, device)?;
-        }
-    }
-    let devices = devices_table(&report);
-    let extra = vec![("devices", json!(report.devices)), ("records", json!(report.records))];
+    let mut devices = Part::new("devices", devices_table(&report), json!(report.devices));
+    devices.picture = curves(&words::screen(common), &report, true)?;
+    let extra = vec![("records", json!(report.records))];
     let part = match by {
         "event" => events_part(report, common)?,
         "peak" => peak_part(&report, common)?,
         "stack" => stack_part(&report, common)?,
         _ => operators_part(report, common)?,
     };
-    let mut parts = vec![part];
-    if common.format == Format::Table || common.format == Format::Md {
-        parts.insert(0, Part { key: "devices", table: devices, data: json!(null) });
-    }
+    // CSV prints the first part: the one that was asked for.
+    let parts = if common.format == Format::Csv { vec![part] } else { vec![devices, part] };
     answer(out, common, parts, extra, &[memory::DEFINITIONS])
 }
 
-/// The curve of one device, with its peak.
-pub(super) fn curve(out: &mut dyn Write, screen: &Screen, device: &DeviceMemory) -> Result<(), Failure> {
-    let points: Vec<(i64, i64)> = device.curve.iter().map(|p| (p.at_ns, p.allocated_bytes)).collect();
-    if points.len() < 2 || device.peak_allocated_bytes <= 0 {
-        return Ok(());
+/// The memory curves, drawn: of all devices, or of accelerators only.
+pub(super) fn curves(screen: &Screen, report: &Report, host_too: bool) -> Result<Vec<u8>, Failure> {
+    let mut out = Vec::new();
+    for device in &report.devices {
+        let accelerator = device.device_id.is_some_and(|id| id >= 0);
+        let points: Vec<(i64, i64)> = device.curve.iter().map(|p| (p.at_ns, p.allocated_bytes)).collect();
+        if points.len() < 2 || device.peak_allocated_bytes <= 0 || !(accelerator || host_too) {
+            continue;
+        }
+        let words = format!("allocated over time, peak {}", units::bytes(device.peak_allocated_bytes));
+        print::heading(&mut out, screen, &format!("Memory on {}", device.device), &words)?;
+        let role = if accelerator { Role::Device } else { Role::Host };
+        print::area_plot(&mut out, screen, &points, &Plot { role, ..Plot::new(screen.width.min(110), 8) })?;
+        writeln!(out)?;
     }
-    let words = format!("allocated over time, peak {}", units::bytes(device.peak_allocated_bytes));
-    print::heading(out, screen, &format!("Memory on {}", device.device), &words)?;
-    let role = if device.device_id.is_some_and(|id| id >= 0) { Role::Device } else { Role::Host };
-    print::area_plot(out, screen, &points, &Plot { role, ..Plot::new(screen.width.min(110), 8) })?;
-    writeln!(out)?;
-    Ok(())
+    Ok(out)
 }
 
 pub(super) fn devices_table(report: &Report) -> Table {
@@ -128,7 +125,7 @@ fn operators_part(report: Report, common: &Common) -> Result<Part, Failure> {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    Ok(Part { key: "operators", table, data: json!(rows.rows) })
+    Ok(Part::new("operators", table, json!(rows.rows)))
 }
 
 fn events_part(report: Report, common: &Common) -> Result<Part, Failure> {
@@ -157,7 +154,7 @@ fn events_part(report: Report, common: &Common) -> Result<Part, Failure> {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    Ok(Part { key: "events", table, data: json!(rows.rows) })
+    Ok(Part::new("events", table, json!(rows.rows)))
 }
 
 fn peak_part(report: &Report, common: &Common) -> Result<Part, Failure> {
@@ -200,7 +197,7 @@ fn peak_part(report: &Report, common: &Common) -> Result<Part, Failure> {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    Ok(Part { key: "peak", table, data: json!(rows.rows) })
+    Ok(Part::new("peak", table, json!(rows.rows)))
 }
 
 fn stack_part(report: &Report, common: &Common) -> Result<Part, Failure> {
@@ -243,5 +240,5 @@ fn stack_part(report: &Report, common: &Common) -> Result<Part, Failure> {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    Ok(Part { key: "peak", table, data: json!(rows.rows) })
+    Ok(Part::new("peak", table, json!(rows.rows)))
 }

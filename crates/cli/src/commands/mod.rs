@@ -28,7 +28,7 @@ pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Info(common) => info::run(&common, out),
         Command::Steps(common) => steps::run(&common, out),
         Command::Gpu(common) => gpu::run(&common, out),
-        Command::Ops(common) => ops::run(&common, out),
+        Command::Ops(args) => ops::run(&args, out),
         Command::Kernels(common) => kernels::run(&common, out),
         Command::Memory(common) => memory::run(&common, out),
         Command::Modules(common) => modules::run(&common, out),

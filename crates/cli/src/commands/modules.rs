@@ -47,7 +47,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let part = if by == "class" {
         let rows = arrange(classes(&report.modules), common, Some("device_self_ns"), 0, |r| &r.name)?;
         let table = class_table(&rows.rows).title("Modules by class", words).when_empty(empty);
-        Part { key: "modules", table, data: json!(rows.rows) }
+        Part::new("modules", table, json!(rows.rows))
     } else {
         let rows = arrange(report.modules, common, None, 0, |r| &r.path)?;
         let tree = common.sort.is_none() && common.filter.is_none();
@@ -55,7 +55,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         if let Some(text) = rows.left_out() {
             table.note(text);
         }
-        Part { key: "modules", table, data: json!(rows.rows) }
+        Part::new("modules", table, json!(rows.rows))
     };
     answer(out, common, vec![part], extra, &[modules::DEFINITIONS])
 }

@@ -3,29 +3,32 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::ops::{self, OpGroup, OpRow, OpsQuery, OpsReport};
+use stepscope_analyse::ops::{self, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
 
 use super::{TOP, by, wants_only_definitions};
-use crate::args::Common;
+use crate::args;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::rows::{Arranged, arrange};
 use crate::words::{Part, answer, only_definitions};
 
-pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(args: &args::Ops, out: &mut dyn Write) -> Result<(), Failure> {
+    let common = &args.common;
     let definitions = [ops::DEFINITIONS, stepscope_analyse::flops::DEFINITIONS];
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
     }
-    let group = match by(common, &["name", "shape", "stack", "overload"])? {
+    let group = match by(common, &["name", "shape", "shape-lists", "stack", "overload"])? {
         "shape" => OpGroup::Shapes,
+        "shape-lists" => OpGroup::ShapesWithLists,
         "stack" => OpGroup::Stack(common.frames),
         "overload" => OpGroup::Overload,
         _ => OpGroup::Name,
     };
     let input = Input::load(common)?;
-    let query = OpsQuery { by: group, selection: input.selection.clone(), ..OpsQuery::default() };
+    let stray_calls = if args.own_threads { StrayCalls::OwnThread } else { StrayCalls::MainThread };
+    let query = OpsQuery { by: group, selection: input.selection.clone(), stray_calls, ..OpsQuery::default() };
     let report = ops::ops(&input.trace, &query);
     let totals = totals(&report);
     let ledger = ledger(&report);
@@ -90,6 +93,13 @@ fn ledger(report: &OpsReport) -> Vec<String> {
     add(report.device_time_in_annotations_ns, "was launched inside annotations but no operator");
     add(report.device_time_unlinked_ns, "belongs to no operator in this file");
     add(report.device_time_elsewhere_ns, "belongs to operators outside the selection");
+    if report.ops.iter().chain(&report.annotations).any(|row| row.host_self_ns < 0) {
+        lines.push(
+            "self times below zero: as in PyTorch's tables, calls of other threads are charged to the main \
+             thread; --own-threads leaves them where they ran"
+                .to_owned(),
+        );
+    }
     lines
 }
 
@@ -98,7 +108,7 @@ fn part(key: &'static str, rows: &Arranged<OpRow>, device: i64, host: i64, title
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    Part { key, table, data: json!(rows.rows) }
+    Part::new(key, table, json!(rows.rows))
 }
 
 /// The operator table; columns that would be empty throughout are left out.
@@ -107,7 +117,7 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
     let shapes = any(|r| r.input_shapes.is_some());
     let stacks = any(|r| r.stack.is_some());
     let overloads = any(|r| r.overload.is_some());
-    let device = device_total > 0;
+    let device = device_total > 0 && any(|r| r.device_total_ns != 0);
     let memory = any(|r| r.device_memory_bytes != 0);
     let host_memory = any(|r| r.host_memory_bytes != 0);
     let flops = any(|r| r.flops != 0);

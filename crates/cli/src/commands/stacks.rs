@@ -57,11 +57,5 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
             Cell::text(leaf_first.join(" < ")),
         ]);
     }
-    answer(
-        out,
-        common,
-        vec![Part { key: "stacks", table, data: json!(rows.rows) }],
-        extra,
-        &[stacks::DEFINITIONS],
-    )
+    answer(out, common, vec![Part::new("stacks", table, json!(rows.rows))], extra, &[stacks::DEFINITIONS])
 }

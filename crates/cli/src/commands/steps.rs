@@ -78,7 +78,7 @@ fn host_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Fail
             units::count(steps.device_slices_outside)
         ));
     }
-    Ok(Part { key: "steps", table, data: json!(rows.rows) })
+    Ok(Part::new("steps", table, json!(rows.rows)))
 }
 
 pub(super) fn words(report: &Breakdown) -> String {
@@ -169,5 +169,5 @@ fn device_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Fa
         ]);
     }
     table = table.when_empty("no device work in this trace");
-    Ok(Part { key: "steps", table, data: json!(rows.rows) })
+    Ok(Part::new("steps", table, json!(rows.rows)))
 }

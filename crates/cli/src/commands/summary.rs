@@ -100,15 +100,11 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
             runs_table(&runs).write(out, &screen)?;
         }
         step_bars(out, &screen, &summary.breakdown)?;
-        if let Some(device) = summary.memory.devices.iter().find(|d| d.device_id.is_some_and(|id| id >= 0)) {
-            writeln!(out)?;
-            super::memory::curve(out, &screen, device)?;
-        }
     }
     let notes = json!(summary.info.notes);
     let mut parts = tables(summary, common)?;
     if common.format != Format::Table && runs.len() > 1 {
-        parts.insert(0, Part { key: "runs", table: runs_table(&runs), data: json!(runs) });
+        parts.insert(0, Part::new("runs", runs_table(&runs), json!(runs)));
     }
     answer(out, common, parts, vec![("notes", notes)], &definitions)?;
     if common.format == Format::Table && !input.trace.notes().is_empty() {
@@ -281,20 +277,23 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
         .title("Kernels", kernel_words);
     let steps = json!(s.breakdown.rows);
     let mut all = vec![
-        Part { key: "gpu", table: super::gpu::table(&s.gpu), data: json!(s.gpu.devices) },
-        Part { key: "ops", table: ops_table, data: json!(ops.rows) },
-        Part { key: "kernels", table: kernels_table, data: json!(kernels.rows) },
-        Part { key: "copies", table: super::kernels::copies_table(&s.copies), data: json!(s.copies.rows) },
-        Part { key: "memory", table: super::memory::devices_table(&s.memory), data: json!(s.memory.devices) },
+        Part::new("gpu", super::gpu::table(&s.gpu), json!(s.gpu.devices)),
+        Part::new("ops", ops_table, json!(ops.rows)),
+        Part::new("kernels", kernels_table, json!(kernels.rows)),
+        Part::new("copies", super::kernels::copies_table(&s.copies), json!(s.copies.rows)),
+        Part::new("memory", super::memory::devices_table(&s.memory), json!(s.memory.devices)),
     ];
     if common.format == Format::Table {
+        if let Some(part) = all.last_mut() {
+            part.picture = super::memory::curves(&words::screen(common), &s.memory, false)?;
+        }
         all.retain(|part| has_rows(&part.data));
     } else {
         let average = s.breakdown.average.as_ref();
         let table =
             super::steps::table(&s.breakdown.rows, average).title("Steps", super::steps::words(&s.breakdown));
-        all.insert(0, Part { key: "steps", table, data: steps });
-        all.push(Part { key: "info", table: Table::new(vec![Column::text("")]), data: json!(s.info) });
+        all.insert(0, Part::new("steps", table, steps));
+        all.push(Part::new("info", Table::new(vec![Column::text("")]), json!(s.info)));
         if common.format != Format::Json {
             all.pop();
         }

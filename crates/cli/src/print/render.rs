@@ -85,8 +85,11 @@ impl Table {
 
         let header = |text: &String| Ready { text: text.clone(), ..Ready::default() };
         let header: Vec<Ready> = headers.iter().map(header).collect();
-        self.write_row(out, screen, &slots, &header, Some(Role::Heading))?;
-        writeln!(out, "{}", screen.paint(Role::Dim, &rule))?;
+        // A list of facts has no headers: its first column says what each line is.
+        if headers.iter().any(|header| !header.is_empty()) {
+            self.write_row(out, screen, &slots, &header, Some(Role::Heading))?;
+            writeln!(out, "{}", screen.paint(Role::Dim, &rule))?;
+        }
         for row in &rows {
             self.write_row(out, screen, &slots, row, None)?;
         }

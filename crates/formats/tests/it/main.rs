@@ -1,5 +1,11 @@
 //! Reading real, old, broken and hostile files.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed; helpers are tests too"
+)]
+
 mod eras;
 mod hostile;
 mod round_trip;

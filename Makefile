@@ -1,0 +1,37 @@
+# Two commands do everything: `make demo` and `make test`.
+.PHONY: demo test lint bench build fuzz clean
+
+CARGO ?= cargo
+STEPSCOPE = target/release/stepscope
+DEMO = fixtures/pytorch/2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz
+
+## Build, then show where the time went in a real H200 training run.
+demo: build
+	$(STEPSCOPE) $(DEMO)
+
+build:
+	$(CARGO) build --release --locked --bin stepscope
+
+## All tests. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set, the checks against other tools' data run too.
+test:
+	$(CARGO) test --workspace --locked
+	@if [ -z "$$STEPSCOPE_PEER_DATA" ]; then echo "note: peers' checks skipped (STEPSCOPE_PEER_DATA is not set)"; fi
+
+## Formatting, clippy and docs, warnings denied.
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
+
+## Side by side with the peers, in one run; see BENCHMARKS.md. Pass options with ARGS.
+bench: build
+	python3 scripts/bench/run.py --stepscope $(STEPSCOPE) $(ARGS)
+
+## The reader against mutated files; needs a nightly toolchain and cargo-fuzz. Seconds: FUZZ_SECONDS.
+FUZZ_SECONDS ?= 900
+fuzz:
+	mkdir -p fuzz/corpus/read && cp -n fixtures/pytorch/mini/*.json fuzz/corpus/read/ || true
+	$(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048
+
+clean:
+	$(CARGO) clean

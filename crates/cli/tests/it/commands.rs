@@ -1,0 +1,157 @@
+//! Every command answers in every format, and all of them say the same.
+
+use crate::{fixture, gpt, json, run, stdout, stepscope};
+
+#[test]
+fn a_path_alone_is_the_summary() {
+    assert_eq!(stdout(&[&gpt()]), stdout(&["summary", &gpt()]));
+}
+
+#[test]
+fn output_is_the_same_on_every_run() {
+    for command in ["summary", "ops", "kernels", "memory", "steps", "gpu", "info", "stacks", "modules"] {
+        assert_eq!(stdout(&[command, &gpt()]), stdout(&[command, &gpt()]), "{command}");
+    }
+}
+
+#[test]
+fn every_command_speaks_every_format() {
+    let stack = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
+    for command in ["summary", "ops", "kernels", "memory", "steps", "gpu", "info", "stacks", "modules"] {
+        assert!(json(&[command, &stack]).is_object(), "{command}");
+        let csv = stdout(&[command, &stack, "--format", "csv"]);
+        assert!(csv.lines().count() > 1 && csv.lines().next().unwrap().contains(','), "{command}: {csv}");
+        assert!(stdout(&[command, &stack, "--format", "md"]).contains("| --- |"), "{command}");
+        assert!(stdout(&[command, "--explain"]).contains("What the figures mean"), "{command}");
+    }
+}
+
+#[test]
+fn the_json_contract() {
+    let ops = json(&["ops", &gpt()]);
+    let mm = ops["ops"].as_array().unwrap().iter().find(|r| r["name"] == "aten::mm").unwrap();
+    // PyTorch's own: 153 calls, 4.613 ms self, 6.174 ms total, 5.706 ms on the device.
+    assert_eq!(mm["calls"], 153);
+    assert_eq!(mm["host_self_ns"].as_i64().unwrap() / 1000, 4613);
+    assert_eq!(mm["host_total_ns"].as_i64().unwrap() / 1000, 6173);
+    assert_eq!(mm["device_self_ns"].as_i64().unwrap() / 1000, 5706);
+    for field in ["device_total_ns", "host_memory_bytes", "device_memory_bytes", "flops"] {
+        assert!(mm[field].is_i64() || mm[field].is_u64(), "{field}");
+    }
+    let steps = json(&["steps", &gpt()]);
+    for row in steps["steps"].as_array().unwrap() {
+        let parts = [
+            "kernel_ns",
+            "memcpy_ns",
+            "memset_ns",
+            "communication_ns",
+            "runtime_ns",
+            "data_loading_ns",
+            "host_ns",
+            "other_ns",
+        ];
+        let sum: i64 = parts.iter().map(|part| row[part].as_i64().unwrap()).sum();
+        assert_eq!(sum, row["wall_ns"].as_i64().unwrap());
+        assert!(row["step"].is_i64());
+    }
+    let gpu = json(&["gpu", &gpt()]);
+    for field in
+        ["device", "busy_ns", "window_ns", "utilization", "sm_efficiency", "occupancy", "tensor_core_share"]
+    {
+        assert!(gpu["gpu"][0][field].is_number(), "{field}");
+    }
+}
+
+#[test]
+fn torch_sort_keys_work() {
+    let first = |key: &str| {
+        let ops = json(&["ops", &gpt(), "--sort", key]);
+        ops["ops"][0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(first("self_cuda_time_total"), "aten::mm");
+    assert_eq!(first("self_cuda_time_total"), first("device_self"));
+    assert_eq!(first("cpu_time_total"), first("host_total_ns"));
+    assert_eq!(first("count"), first("calls"));
+}
+
+#[test]
+fn filters_steps_and_top() {
+    let ops = json(&["ops", &gpt(), "--filter", "^aten::(mm|addmm)$", "--top", "0"]);
+    assert_eq!(ops["ops"].as_array().unwrap().len(), 2);
+    let all = json(&["ops", &gpt(), "--filter", "^aten::mm$"]);
+    let one = json(&["ops", &gpt(), "--filter", "^aten::mm$", "--step", "3"]);
+    assert_eq!(all["ops"][0]["calls"].as_i64().unwrap(), 3 * one["ops"][0]["calls"].as_i64().unwrap());
+    assert_eq!(json(&["steps", &gpt(), "--step", "2-3"])["steps"].as_array().unwrap().len(), 2);
+    assert_eq!(json(&["kernels", &gpt(), "--top", "3"])["kernels"].as_array().unwrap().len(), 3);
+    assert_eq!(json(&["kernels", &gpt(), "--device", "5"])["kernels"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_folder_of_ranks() {
+    let folder = fixture("gloo_ddp");
+    let summary = json(&[&folder]);
+    let ranks: Vec<i64> =
+        summary["runs"].as_array().unwrap().iter().map(|r| r["rank"].as_i64().unwrap()).collect();
+    assert_eq!(ranks, [0, 1, 2, 3]);
+    let of = |rank: &str| json(&["info", &folder, "--rank", rank])["info"]["distributed"]["rank"].as_i64();
+    assert_eq!(of("2"), Some(2));
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    for columns in [80, 100, 200] {
+        for command in ["summary", "ops", "kernels", "steps", "memory", "info"] {
+            let output = stepscope(&[command, &gpt()]).env("COLUMNS", columns.to_string()).output().unwrap();
+            for line in String::from_utf8(output.stdout).unwrap().lines() {
+                let wide = stepscope_cli::print::width(line);
+                assert!(wide <= columns, "{command} at {columns}: {wide} columns: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colours_only_when_wanted() {
+    let colour = |args: &[&str], no_color: bool| {
+        let mut command = stepscope(args);
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        command.output().unwrap().stdout.contains(&0x1b)
+    };
+    assert!(!colour(&[&gpt()], false), "a pipe gets no colours");
+    assert!(colour(&[&gpt(), "--color", "always"], false));
+    assert!(!colour(&[&gpt(), "--color", "never"], false));
+}
+
+#[test]
+fn exports() {
+    let stack = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
+    let folded = stdout(&["export", "--to", "folded", &stack]);
+    assert!(folded.lines().all(|l| l.rsplit_once(' ').is_some_and(|(_, v)| v.parse::<i64>().is_ok())));
+    let scope: serde_json::Value =
+        serde_json::from_str(&stdout(&["export", "--to", "speedscope", "--by", "device", &stack])).unwrap();
+    assert_eq!(scope["profiles"][0]["unit"], "nanoseconds");
+    let total: i64 =
+        scope["profiles"][0]["weights"].as_array().unwrap().iter().map(|w| w.as_i64().unwrap()).sum();
+    assert_eq!(scope["profiles"][0]["endValue"].as_i64(), Some(total));
+    let all: serde_json::Value = serde_json::from_str(&stdout(&["export", "--to", "json", &stack])).unwrap();
+    assert!(all["ops"].as_array().unwrap().len() > 50);
+    assert!(stdout(&["export", "--to", "csv", "--table", "kernels", &stack]).starts_with("name,"));
+
+    let target = std::env::temp_dir().join(format!("stepscope-export-{}.json.gz", std::process::id()));
+    let path = target.display().to_string();
+    assert!(run(&["export", "--to", "chrome", "-o", &path, &stack]).status.success());
+    let cells = |path: &str| json(&["ops", path, "--top", "0"])["ops"].clone();
+    assert_eq!(cells(&path), cells(&stack), "an exported trace answers the same");
+    std::fs::remove_file(target).unwrap();
+}
+
+#[test]
+fn completions_and_manual() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(stdout(&["completions", shell]).contains("stepscope"));
+    }
+    assert!(stdout(&["man"]).contains(".TH stepscope"));
+    assert!(stdout(&["--help"]).contains("Examples:"));
+}

@@ -1,0 +1,53 @@
+//! The real program on real files: what it prints, what it refuses, what it exits with.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed; helpers are tests too"
+)]
+
+mod commands;
+mod errors;
+mod house;
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn fixture(case: &str) -> String {
+    root().join("fixtures/pytorch/2.11-h200").join(case).display().to_string()
+}
+
+fn gpt() -> String {
+    fixture("gpt_bf16/gpt_bf16.pt.trace.json.gz")
+}
+
+fn stepscope(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stepscope"));
+    command
+        .args(args)
+        .env_remove("NO_COLOR")
+        .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    stepscope(args).output().unwrap()
+}
+
+/// What a run that must succeed printed.
+fn stdout(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(args: &[&str]) -> serde_json::Value {
+    let text = stdout(&[args, &["--format", "json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{args:?}: {e}\n{text}"))
+}
