@@ -41,13 +41,13 @@ pub struct Options {
     pub frames: usize,
     /// About how many points a curve may have; 0 keeps every mark.
     pub curve_points: usize,
-    /// Whether to list every allocation.
+    /// Whether to list every allocation: one row each, so only where asked for.
     pub events: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { selection: Selection::all(), frames: 8, curve_points: 2_000, events: true }
+        Options { selection: Selection::all(), frames: 8, curve_points: 2_000, events: false }
     }
 }
 
@@ -64,7 +64,8 @@ pub struct Report {
     pub devices: Vec<DeviceMemory>,
     /// Which operators took and gave back memory: by device, the largest allocation sum first.
     pub operators: Vec<OperatorMemory>,
-    /// Every allocation and every release of something allocated earlier, in order of time.
+    /// Every allocation and every release of something allocated earlier, in order of time; empty unless asked
+    /// for.
     pub events: Vec<Event>,
 }
 

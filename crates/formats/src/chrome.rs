@@ -82,18 +82,31 @@ fn write_micros(out: &mut impl Write, at: Ns) -> io::Result<()> {
 }
 
 fn write_args(out: &mut impl Write, args: Args<'_>) -> io::Result<()> {
-    let members = args.iter().filter_map(|(key, value)| Some((key.strip_prefix(EVENT_MEMBER_PREFIX)?, value)));
-    for (key, value) in members {
-        out.write_all(b", ")?;
-        write_member(out, key, value)?;
+    for (key, value) in args.iter() {
+        if let Some(member) = member_name(key, value) {
+            out.write_all(b", ")?;
+            write_member(out, member, value)?;
+        }
     }
     let mut written = false;
-    for (key, value) in args.iter().filter(|(key, _)| !key.starts_with(EVENT_MEMBER_PREFIX)) {
+    for (key, value) in args.iter().filter(|&(key, value)| member_name(key, value).is_none()) {
         out.write_all(if written { b", " } else { b", \"args\": {" })?;
         written = true;
         write_member(out, key, value)?;
     }
     out.write_all(if written { b"}}" } else { b"}" })
+}
+
+/// The event member that was kept as this argument. A file may name an argument so that it looks like one
+/// (`event.ts`): written as a member it would say something else about the event, so it stays an argument.
+fn member_name<'a>(key: &'a str, value: Value<'_>) -> Option<&'a str> {
+    let name = key.strip_prefix(EVENT_MEMBER_PREFIX)?;
+    let speaks_for_event = match name {
+        "ph" | "name" | "cat" | "pid" | "tid" | "ts" | "dur" | "bp" => true,
+        "args" => matches!(value, Value::Json(text) if text.starts_with('{')),
+        _ => false,
+    };
+    (!speaks_for_event).then_some(name)
 }
 
 fn write_member(out: &mut impl Write, key: &str, value: Value<'_>) -> io::Result<()> {

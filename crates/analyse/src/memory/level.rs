@@ -89,7 +89,7 @@ pub(super) fn curve(records: &Records, selected: &[u32], limit: usize) -> (Vec<C
     };
     // Records are ordered by time, so the distance is never under zero and always fits.
     let since = |i: u32| record(i).at.0.wrapping_sub(record(first).at.0) as u64;
-    let width = since(last) / (limit / 3).max(1) as u64 + 1;
+    let width = (since(last) / (limit / 3).max(1) as u64).saturating_add(1);
     let bucket = |i: u32| since(i) / width;
     let mut kept = vec![first];
     for run in selected.chunk_by(|&a, &b| bucket(a) == bucket(b)) {

@@ -61,19 +61,27 @@ impl Sum {
     }
 }
 
-/// Sums by slice. Few slices allocate, so those that do are also marked, 64 to a word, and found by their marks.
+/// Sums by slice, for the few slices that have one: a slot number by slice, and marks, 64 to a word, by which
+/// they are found again.
 struct Column {
+    /// 0: none yet; otherwise one more than the place in `sums`.
+    slots: Vec<u32>,
     sums: Vec<Sum>,
     touched: Vec<u64>,
 }
 
 impl Column {
     fn new(len: usize) -> Column {
-        Column { sums: vec![Sum::default(); len], touched: vec![0; len.div_ceil(64)] }
+        Column { slots: vec![0; len], sums: Vec::new(), touched: vec![0; len.div_ceil(64)] }
     }
 
     fn add(&mut self, id: SliceId, sum: Sum) {
-        self.sums[id.index()].add(sum);
+        let slot = &mut self.slots[id.index()];
+        if *slot == 0 {
+            self.sums.push(Sum::default());
+            *slot = self.sums.len() as u32;
+        }
+        self.sums[*slot as usize - 1].add(sum);
         self.touched[id.index() / 64] |= 1 << (id.index() % 64);
     }
 
@@ -84,7 +92,8 @@ impl Column {
             while let Some(bit) = self.touched[word].checked_ilog2() {
                 self.touched[word] &= !(1 << bit);
                 let id = SliceId::from_index(word * 64 + bit as usize);
-                let sum = std::mem::take(&mut self.sums[id.index()]);
+                let slot = self.slots[id.index()] as usize;
+                let sum = std::mem::take(&mut self.sums[slot - 1]);
                 take(id, sum);
                 if let Some(parent) = tree.parent(id) {
                     self.add(parent, sum);

@@ -71,6 +71,7 @@ pub(super) fn read(trace: &Trace) -> Records {
     // Decoding the arguments is a third of the whole analysis, and each mark's stand alone.
     let parsed: Vec<_> = marks.par_iter().with_min_len(4_096).map(|&id| parse(trace, id)).collect();
     records.all.reserve_exact(parsed.len());
+    let mut last: Option<(DeviceKey, u8)> = None;
     for mark in parsed {
         let Some((mut key, mut record)) = mark else {
             records.unreadable += 1;
@@ -80,10 +81,15 @@ pub(super) fn read(trace: &Trace) -> Records {
             key = DeviceKey::REST;
         }
         records.merged += u64::from(key.rest);
-        record.device = *ids.entry(key).or_insert_with(|| {
-            records.devices.push(key);
-            records.devices.len() as u8 - 1
-        });
+        // Neighbours mostly speak of one device, which saves the look-up.
+        record.device = match last {
+            Some((before, device)) if before == key => device,
+            _ => *ids.entry(key).or_insert_with(|| {
+                records.devices.push(key);
+                records.devices.len() as u8 - 1
+            }),
+        };
+        last = Some((key, record.device));
         records.all.push(record);
     }
     records.all.sort_by_key(|r| r.at);

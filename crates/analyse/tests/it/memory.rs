@@ -91,7 +91,7 @@ fn assert_closes(report: &Report) {
 
 #[test]
 fn a_worked_example() {
-    let report = memory::analyse(&worked(), &Options::default());
+    let report = memory::analyse(&worked(), &Options { events: true, ..Options::default() });
     assert_closes(&report);
     let device = only(&report);
     assert_eq!((device.device.as_str(), device.records), ("CUDA 0", 6));
@@ -198,7 +198,7 @@ fn hostile_marks_do_no_harm() {
             [("Bytes", big), ("Addr", i % 3), ("Total Allocated", big), ("Device Id", i), ("Device Type", i)];
         mark(&mut b, t, if i % 5 == 0 { i64::MAX } else { i64::MIN }, &args);
     }
-    let report = memory::analyse(&b.finish(), &Options { curve_points: 3, ..Options::default() });
+    let report = memory::analyse(&b.finish(), &Options { curve_points: 3, events: true, ..Options::default() });
     assert_eq!(report.devices.len(), 65);
     assert_eq!(report.merged_device_records, 300 - 64);
     assert!(memory::analyse(&TraceBuilder::new().finish(), &Options::default()).devices.is_empty());
@@ -221,7 +221,7 @@ fn a_small_curve_keeps_every_peak() {
 #[test]
 fn every_fixture_closes() {
     for path in fixtures() {
-        let report = memory::analyse(&read(&path), &Options::default());
+        let report = memory::analyse(&read(&path), &Options { events: true, ..Options::default() });
         assert_closes(&report);
         for device in &report.devices {
             assert_eq!(device.level_gaps, 0, "{}", path.display());

@@ -37,11 +37,11 @@ pub(super) fn table(report: &GpuReport) -> Table {
     let mut table = Table::new(vec![
         Column::text("GPU").keep(),
         Column::text("Name").priority(80),
-        Column::text("Utilization").keep(),
-        Column::text("SM efficiency").priority(130),
-        Column::text("Occupancy").priority(120),
-        Column::text("Tensor cores").priority(110),
-        Column::text("TC eligible").priority(70),
+        Column::number("Utilization").keep(),
+        Column::number("SM efficiency").priority(130),
+        Column::number("Occupancy").priority(120),
+        Column::number("Tensor cores").priority(110),
+        Column::number("TC eligible").priority(70),
         Column::number("Busy").priority(60),
     ])
     .title("GPU", format!("over {} from the first step to the last", units::time(window)))
@@ -65,7 +65,7 @@ fn streams_table(report: &GpuReport) -> Table {
     let mut table = Table::new(vec![
         Column::text("GPU").keep(),
         Column::text("Stream").keep(),
-        Column::text("Utilization").keep(),
+        Column::number("Utilization").keep(),
         Column::number("Busy"),
         Column::number("Kernels"),
         Column::number("Copies"),

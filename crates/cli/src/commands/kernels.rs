@@ -81,7 +81,7 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
     }
     columns.push(Column::number("Calls").priority(150));
     columns.push(Column::number("Total").keep());
-    columns.push(Column::text("% kernels").priority(120));
+    columns.push(Column::number("% kernels").priority(120));
     columns.push(Column::number("Mean").priority(110));
     columns.push(Column::number("Min").priority(50));
     columns.push(Column::number("Max").priority(50));

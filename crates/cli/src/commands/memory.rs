@@ -180,7 +180,7 @@ fn peak_part(report: &Report, common: &Common) -> Result<Part, Failure> {
         Column::name("Operator"),
         Column::text("Device").priority(140),
         Column::number("Live bytes").keep(),
-        Column::text("% of peak").priority(120),
+        Column::number("% of peak").priority(120),
         Column::number("Allocations").priority(100),
     ])
     .title("What lived at the peak", "by the operator that allocated it")

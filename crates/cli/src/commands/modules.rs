@@ -66,7 +66,7 @@ fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
         Column::number("Calls").priority(110),
         Column::number("Ops").priority(60),
         Column::number("Device total").priority(150),
-        Column::text("% device").priority(120),
+        Column::number("% device").priority(120),
         Column::number("Device self").priority(130),
         Column::number("Backward").priority(125),
         Column::number("Host total").priority(140),

@@ -131,12 +131,12 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
     columns.push(Column::number("Calls").priority(150));
     if device {
         columns.push(Column::number("Device self").priority(200));
-        columns.push(Column::text("% device").priority(120));
-        columns.push(Column::number("Device total").priority(110));
+        columns.push(Column::number("% device").priority(120));
+        columns.push(Column::number("Device total").priority(90));
     }
     columns.push(Column::number("Host self").priority(200));
     if !device {
-        columns.push(Column::text("% host").priority(120));
+        columns.push(Column::number("% host").priority(120));
     }
     columns.push(Column::number("Host total").priority(110));
     if memory {

@@ -39,7 +39,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let rows = arrange(report.rows, common, Some("value_ns"), TOP, |r| &r.stack)?;
     let mut table = Table::new(vec![
         Column::number("Self").keep(),
-        Column::text("Share").priority(120),
+        Column::number("Share").priority(120),
         Column::number("Count").priority(60),
         Column::name("Stack, leaf first").flexible(24, crate::print::end_ellipsis),
     ])

@@ -23,7 +23,7 @@ pub(super) fn parts(p: &Parts) -> [(&'static str, i64, Role); 8] {
         ("Memcpy", p.memcpy_ns, Role::Copy),
         ("Memset", p.memset_ns, Role::Copy),
         ("Communication", p.communication_ns, Role::Comm),
-        ("Runtime", p.runtime_ns, Role::Accent),
+        ("Runtime", p.runtime_ns, Role::Runtime),
         ("Data loading", p.data_loading_ns, Role::DataLoad),
         ("Host", p.host_ns, Role::Host),
         ("Other", p.other_ns, Role::Idle),
@@ -102,7 +102,7 @@ pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
     for &i in &used {
         columns.push(Column::number(labels[i].0).priority(120 - 2 * i as u8));
     }
-    columns.push(Column::text("GPU busy").priority(90));
+    columns.push(Column::number("GPU busy").priority(90));
     let mut table = Table::new(columns);
     let cells = |p: &Parts, name: String| {
         let mut cells = vec![Cell::text(name), Cell::time(p.wall_ns)];
@@ -148,7 +148,7 @@ fn device_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Fa
         Column::number("Exposed comm").priority(115),
         Column::number("Exposed memcpy").priority(115),
         Column::number("Idle").priority(120),
-        Column::text("Busy").priority(100),
+        Column::number("Busy").priority(100),
     ])
     .title(
         "Steps on the device",

@@ -173,7 +173,7 @@ fn runs_table(runs: &[RunRow]) -> Table {
         Column::number("Events").priority(80),
         Column::number("Steps").priority(100),
         Column::number("Mean step").keep(),
-        Column::text("GPU utilization").priority(120),
+        Column::number("GPU utilization").priority(120),
     ])
     .title("Traces", "");
     for r in runs {

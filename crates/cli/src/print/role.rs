@@ -19,8 +19,10 @@ pub enum Role {
     Bad,
     /// Work on the device: kernels.
     Device,
-    /// Work on the host: operators, Python, runtime calls.
+    /// Work on the host: operators and Python.
     Host,
+    /// Calls into the device's libraries.
+    Runtime,
     /// Copies and fills of memory.
     Copy,
     /// Communication between devices.
@@ -50,7 +52,7 @@ impl Role {
             Role::Heading => return Style::new().effects(Effects::BOLD),
             Role::Dim | Role::Idle => 244,
             Role::Good => 64,
-            Role::Warn => 166,
+            Role::Warn | Role::Runtime => 166,
             Role::Bad => 197,
             Role::Device | Role::Accent => 32,
             Role::Host => 134,
@@ -69,7 +71,7 @@ impl Role {
             Role::Good | Role::DataLoad => AnsiColor::Green,
             Role::Warn | Role::Host => AnsiColor::Magenta,
             Role::Bad | Role::Comm => AnsiColor::Red,
-            Role::Copy | Role::Device | Role::Accent => AnsiColor::Cyan,
+            Role::Copy | Role::Device | Role::Runtime | Role::Accent => AnsiColor::Cyan,
         };
         Style::new().fg_color(Some(Color::Ansi(colour)))
     }

@@ -11,7 +11,7 @@ use super::units;
 /// What separates two entries of a legend.
 const GAP: usize = 3;
 /// Fills for all but idle parts. All are block elements, which fill their cell in every font.
-const FILLS: [char; 7] = ['█', '▓', '▒', '▚', '▌', '▄', '▖'];
+const FILLS: [char; 7] = ['█', '▓', '▒', '▚', '▞', '▄', '▀'];
 const ASCII_FILLS: [char; 7] = ['#', '=', '+', 'o', '*', 'x', '~'];
 
 /// A line of exactly `width` blocks in proportion to `parts`, and a legend below it.

@@ -94,7 +94,10 @@ impl Accept {
             kind = refine(kind, self.parser.builder.text(event.name));
         }
         match event.phase {
-            b'X' => self.complete(event, start, cat, kind, at),
+            b'X' => match self.duration(&event, start, at) {
+                Some(dur) => self.complete(event, start, dur, cat, kind),
+                None => return self.set_aside(NoteKind::TimeOutOfRange, at),
+            },
             b'B' => self.begin(event, start, cat, kind),
             b'E' => self.end(event, start, cat, kind, at),
             b's' | b't' | b'f' => {
@@ -116,26 +119,24 @@ impl Accept {
         self.parser.builder.meta().events_in_file += 1;
     }
 
-    fn complete(&mut self, event: Event, start: Ns, cat: CatId, kind: Kind, at: u64) {
+    /// How long a complete event took; `None` where its end is out of range.
+    fn duration(&mut self, event: &Event, start: Ns, at: u64) -> Option<Ns> {
         let dur = match event.dur {
             Some(Time::Exact(dur) | Time::Rounded(dur)) if dur >= Ns::ZERO => dur,
             Some(Time::Exact(_) | Time::Rounded(_)) => {
                 self.notes().add(NoteKind::NegativeDuration, at);
                 Ns::ZERO
             }
-            Some(Time::OutOfRange) => {
-                self.parser.builder.meta().events_in_file -= 1;
-                return self.set_aside(NoteKind::TimeOutOfRange, at);
-            }
+            Some(Time::OutOfRange) => return None,
             Some(Time::Nothing) | None => {
                 self.notes().add(NoteKind::MissingDuration, at);
                 Ns::ZERO
             }
         };
-        if start.0.checked_add(dur.0).is_none() {
-            self.parser.builder.meta().events_in_file -= 1;
-            return self.set_aside(NoteKind::TimeOutOfRange, at);
-        }
+        start.0.checked_add(dur.0).map(|_| dur)
+    }
+
+    fn complete(&mut self, event: Event, start: Ns, dur: Ns, cat: CatId, kind: Kind) {
         let lane = self.lane(&event, kind);
         self.latest = self.latest.max(start + dur);
         let args = self.parser.builder.commit_args();

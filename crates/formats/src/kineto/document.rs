@@ -1,16 +1,22 @@
 //! The document around the events: top-level keys before and after, separators, what is broken between.
 
+use std::collections::HashSet;
+
 use stepscope_model::{NoteKind, TraceBuilder};
 
 use super::accept::Accept;
 use super::salvage;
 use super::scan::{Cursor, Scan, Stop};
+use super::text::unescape;
 use crate::error::ReadError;
 
 /// A broken event is looked for in windows from this size on, before the window is grown further.
 const SUSPECT_BYTES: usize = 256 << 10;
 /// Bytes kept back when skipping, so that a brace is seen with the key after it.
 const KEEP_BACK: usize = 4096;
+/// Events that leave a bracket open make the strict reader run to the end of the window, each of them. After
+/// this many bytes read in vain it stops at the next event instead.
+const MAX_VAIN_BYTES: usize = 64 << 20;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -33,6 +39,9 @@ pub(super) struct Document {
     seen_events: bool,
     after_comma: bool,
     entries: Vec<(String, String)>,
+    keys: HashSet<String>,
+    /// Bytes that the strict reader went over for events it could not finish.
+    vain_bytes: usize,
     accept: Accept,
     max_event_bytes: usize,
 }
@@ -45,6 +54,8 @@ impl Document {
             seen_events: false,
             after_comma: true,
             entries: Vec::new(),
+            keys: HashSet::new(),
+            vain_bytes: 0,
             accept: Accept::new(),
             max_event_bytes,
         }
@@ -114,7 +125,9 @@ impl Document {
                 self.state = State::End;
             }
             b'"' => {
-                let key = c.string()?.bytes;
+                let start = c.pos;
+                let mut key = Vec::new();
+                let bad_escape = unescape(c.string()?, &mut key).bad_escape;
                 c.expect(b':')?;
                 if c.next_token()? == b'[' && key == b"traceEvents" {
                     c.pos += 1;
@@ -122,10 +135,12 @@ impl Document {
                     self.seen_events = true;
                     self.after_comma = true;
                 } else {
-                    let start = c.pos;
                     let value = c.value_text()?;
-                    let key = String::from_utf8_lossy(key).into_owned();
-                    if self.entries.iter().any(|(k, _)| *k == key) {
+                    let key = String::from_utf8_lossy(&key).into_owned();
+                    if bad_escape {
+                        self.accept.notes().add(NoteKind::BadEscape, offset + start as u64);
+                    }
+                    if !self.keys.insert(key.clone()) {
                         self.accept.notes().add(NoteKind::DuplicateKey, offset + start as u64);
                     }
                     self.entries.push((key, String::from_utf8_lossy(value).into_owned()));
@@ -153,13 +168,19 @@ impl Document {
             }
             b'{' => {
                 let start = c.pos;
-                match self.accept.event::<false>(c, offset) {
-                    Ok(()) => self.separator_before(offset + start as u64),
-                    Err(Stop::More) if c.buf.len() - start < SUSPECT_BYTES && !last => return Err(Stop::More),
-                    Err(stop) => {
-                        c.pos = start;
-                        self.salvage(c, offset, stop, last)?;
+                let mut strict = c.clone();
+                if self.vain_bytes > MAX_VAIN_BYTES
+                    && let Some(next) = salvage::next_event(c.buf, start + 1)
+                {
+                    strict.buf = &c.buf[..next];
+                }
+                match self.accept.event::<false>(&mut strict, offset) {
+                    Ok(()) => {
+                        c.pos = strict.pos;
+                        self.separator_before(offset + start as u64);
                     }
+                    Err(Stop::More) if c.buf.len() - start < SUSPECT_BYTES && !last => return Err(Stop::More),
+                    Err(stop) => self.salvage(c, offset, stop, last)?,
                 }
                 Ok(())
             }
@@ -182,6 +203,9 @@ impl Document {
         if next.is_none() && (stop == Stop::More || !last) {
             return Err(Stop::More);
         }
+        if stop == Stop::More {
+            self.vain_bytes = self.vain_bytes.saturating_add(c.buf.len() - start);
+        }
         let mut bounded = Cursor { buf: &c.buf[..next.unwrap_or(c.buf.len())], pos: start };
         if self.accept.event::<true>(&mut bounded, offset).is_ok() {
             self.separator_before(offset + start as u64);
@@ -199,7 +223,9 @@ impl Document {
     fn broken(&mut self, c: &mut Cursor<'_>, offset: u64) {
         let at = offset + c.pos as u64;
         self.accept.notes().add(NoteKind::Garbage, at);
+        // After the first array there is nothing to look for but more events, and that is what being lost is.
         if self.state == State::Top
+            && !self.seen_events
             && let Some(events) = salvage::events_array(c.buf, c.pos)
         {
             c.pos = events;

@@ -2,6 +2,7 @@
 
 use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 
+use super::keys::Keys;
 use super::salvage;
 use super::scan::{Cursor, Number, Raw, Scan, Stop};
 use super::text::unescape;
@@ -50,6 +51,9 @@ pub(super) struct EventParser {
     /// Oddities of the event being read; they count once it is accepted, not on every try.
     pending: Vec<(NoteKind, usize)>,
     scratch: Vec<u8>,
+    /// Brackets of the event being read that were followed to its end in vain.
+    vain: u32,
+    keys: Keys,
     correlation: StrId,
     external: StrId,
     external_2021: StrId,
@@ -67,6 +71,8 @@ impl EventParser {
             builder,
             pending: Vec::new(),
             scratch: Vec::new(),
+            vain: 0,
+            keys: Keys::new(),
         }
     }
 
@@ -80,6 +86,7 @@ impl EventParser {
     /// Reads the event object at the cursor. `LENIENT` guesses where a strict reader would give up.
     pub(super) fn event<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Event> {
         self.pending.clear();
+        self.vain = 0;
         self.builder.discard_args();
         let mut event = NOTHING;
         let mut seen = 0u16;
@@ -126,6 +133,7 @@ impl EventParser {
         }
     }
 
+    #[inline(always)]
     fn key<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
         let key = if LENIENT { salvage::key(c)? } else { c.string()? };
         c.expect(b':')?;
@@ -151,7 +159,13 @@ impl EventParser {
                 1 << 1
             }
             b"cat" => {
-                event.cat = self.text_or_word::<LENIENT>(c)?;
+                event.cat = match c.peek()? {
+                    b'"' => {
+                        let raw = self.string::<LENIENT>(c)?;
+                        self.intern_key(raw, c.pos)
+                    }
+                    _ => self.text_or_word::<LENIENT>(c)?,
+                };
                 1 << 2
             }
             b"pid" => {
@@ -213,7 +227,7 @@ impl EventParser {
         while self.member::<LENIENT>(c, first)? {
             first = false;
             let key = self.key::<LENIENT>(c)?;
-            let key = self.intern(key, c.pos);
+            let key = self.intern_key(key, c.pos);
             let value = self.value::<LENIENT>(c)?;
             match value {
                 ArgValue::Int(id) if key == self.correlation => event.correlation = Some(id),
@@ -251,7 +265,7 @@ impl EventParser {
             }
             b'[' | b'{' => {
                 let start = c.pos;
-                let text = if LENIENT { salvage::nested(c)? } else { c.nested()? };
+                let text = if LENIENT { salvage::nested(c, &mut self.vain)? } else { c.nested()? };
                 ArgValue::Json(self.intern_bytes(text, start))
             }
             // `"key": ,` — a value that was never written.
@@ -277,6 +291,7 @@ impl EventParser {
         })
     }
 
+    #[inline(always)]
     fn string<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
         if !LENIENT {
             return c.string();
@@ -346,6 +361,19 @@ impl EventParser {
             }
             _ => 0,
         }
+    }
+
+    /// As [`EventParser::intern`], for texts that come again and again.
+    fn intern_key(&mut self, raw: Raw<'_>, pos: usize) -> StrId {
+        if raw.escaped {
+            return self.intern(raw, pos);
+        }
+        if let Some(id) = self.keys.get(raw.bytes) {
+            return id;
+        }
+        let id = self.intern_bytes(raw.bytes, pos);
+        self.keys.put(raw.bytes, id);
+        id
     }
 
     fn intern(&mut self, raw: Raw<'_>, pos: usize) -> StrId {

@@ -8,6 +8,7 @@ mod accept;
 mod category;
 mod document;
 mod event;
+mod keys;
 mod meta;
 mod salvage;
 mod scan;

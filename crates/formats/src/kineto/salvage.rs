@@ -12,6 +12,8 @@ const EVENT_KEYS: &[&[u8]] =
 
 /// A key may be this long to be believed where a string's end is guessed.
 const KEY_BYTES: usize = 80;
+/// After this many strict tries in vain the brackets of one event are only guessed at.
+const MAX_VAIN_TRIES: u32 = 8;
 /// The phase of an event stands this near its opening brace.
 const PHASE_WITHIN: usize = 16 << 10;
 
@@ -144,13 +146,15 @@ fn string_until<'a>(c: &mut Cursor<'a>, ends: impl Fn(&[u8], usize) -> bool) -> 
     Err(Stop::Bad)
 }
 
-/// An array or object: strictly if that works out, else up to a bracket that another member follows.
-pub(super) fn nested<'a>(c: &mut Cursor<'a>) -> Scan<&'a [u8]> {
+/// An array or object: strictly if that works out, else up to a bracket that another member follows. `vain`
+/// counts the event's strict tries that ran to its end: each costs the whole event, so only a few are made.
+pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> Scan<&'a [u8]> {
     let start = c.pos;
-    if let Ok(text) = c.nested() {
-        let mut after = c.clone();
-        if matches!(after.next_token(), Ok(b',' | b'}') | Err(Stop::More)) {
-            return Ok(text);
+    if *vain < MAX_VAIN_TRIES {
+        match c.nested() {
+            Ok(text) if matches!(c.clone().next_token(), Ok(b',' | b'}') | Err(Stop::More)) => return Ok(text),
+            Ok(_) => {}
+            Err(_) => *vain += 1,
         }
     }
     c.pos = start;

@@ -66,7 +66,9 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// A string, from its opening quote.
+    /// A string, from its opening quote. Inlined because its result, handed over in memory, stalls the caller:
+    /// that alone took a tenth of a load.
+    #[inline(always)]
     pub(super) fn string(&mut self) -> Scan<Raw<'a>> {
         if self.peek()? != b'"' {
             return Err(Stop::Bad);
