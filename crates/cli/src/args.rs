@@ -160,6 +160,11 @@ pub(crate) struct Ops {
     #[arg(long)]
     pub(crate) own_threads: bool,
 
+    /// Give device work that names no operator (CUDA graphs, old files) to the operator around its launch.
+    /// PyTorch's tables give it to nobody.
+    #[arg(long)]
+    pub(crate) by_launch: bool,
+
     #[command(flatten)]
     pub(crate) common: Common,
 }

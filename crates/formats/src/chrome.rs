@@ -1,8 +1,9 @@
 //! Writes a trace as Chrome trace JSON: everything that was read, times and arguments to the digit.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use stepscope_model::{Args, Domain, LaneKey, Ns, Tag, Trace, Value};
+use stepscope_model::{Args, Domain, LaneKey, Ns, OVERLOAD_KEY, Tag, Trace, Value};
 
 use crate::kineto::EVENT_MEMBER_PREFIX;
 
@@ -25,7 +26,11 @@ pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     let mut first = true;
     let slices = trace.slices();
     for id in slices.ids() {
-        open(out, &mut first, b'X', trace.category(slices.cat(id)), trace.name(id))?;
+        let name = match trace.args(id).get(OVERLOAD_KEY) {
+            Some(Value::Str(overload)) => Cow::Owned(format!("{}.{overload}", trace.name(id))),
+            _ => Cow::Borrowed(trace.name(id)),
+        };
+        open(out, &mut first, b'X', trace.category(slices.cat(id)), &name)?;
         let lane = trace.lanes().get(slices.lane(id)).key;
         place(trace, out, lane, slices.start(id))?;
         out.write_all(b", \"dur\": ")?;

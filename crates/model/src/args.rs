@@ -12,6 +12,9 @@ use hashbrown::HashTable;
 
 use crate::strings::{StrId, Strings};
 
+/// The key under which readers keep an operator's overload (`Tensor` of `aten::add.Tensor`) apart from its name.
+pub const OVERLOAD_KEY: &str = "event.overload";
+
 /// Names the arguments of one event.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub struct ArgsId(u32);

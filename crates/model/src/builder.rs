@@ -303,8 +303,11 @@ fn link_backward(trace: &mut Trace) {
     };
     let mut starts: HashMap<i64, SliceId, RandomState> = HashMap::default();
     let mut ends: Vec<(i64, SliceId)> = Vec::new();
+    // Looked up once a place: a file may put all its arrows where a million slices begin together.
+    let mut ops: HashMap<(LaneId, Ns), Option<SliceId>, RandomState> = HashMap::default();
     for flow in trace.flows.iter().filter(|f| f.cat == cat) {
-        if let Some(op) = op_starting_at(trace, flow.lane, flow.at) {
+        let op = ops.entry((flow.lane, flow.at)).or_insert_with(|| op_starting_at(trace, flow.lane, flow.at));
+        if let Some(op) = *op {
             match flow.phase {
                 b's' => drop(starts.insert(flow.id, op)),
                 _ => ends.push((flow.id, op)),

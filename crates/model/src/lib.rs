@@ -30,7 +30,7 @@ mod time;
 mod trace;
 mod tree;
 
-pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
+pub use args::{ArgValue, Args, ArgsId, Decimal, OVERLOAD_KEY, Value};
 pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};

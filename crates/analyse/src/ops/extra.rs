@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{SliceId, StrId, Trace};
+use stepscope_model::{OVERLOAD_KEY, SliceId, StrId, Trace};
 
 use super::stacks::Stacks;
 use super::{OpGroup, OpRow};
@@ -32,8 +32,7 @@ impl<'a> Extra<'a> {
             OpGroup::ShapesWithLists => Extra::Shapes(Shapes::new(trace, true)),
             OpGroup::Stack(depth) => Extra::Stacks(Stacks::new(trace, depth)),
             OpGroup::Overload => {
-                let keys = ["Overload Name", "Overload name", "overload_name", "Overload"];
-                let key = keys.iter().find_map(|key| trace.strings().find(key));
+                let key = trace.strings().find(OVERLOAD_KEY);
                 Extra::Overloads(Overloads { trace, key, numbers: HashMap::default(), texts: Vec::new() })
             }
         }

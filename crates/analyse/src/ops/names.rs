@@ -14,6 +14,8 @@ pub(crate) struct Facts {
     pub step: bool,
     /// A range that older files list among the operators.
     pub annotation: bool,
+    /// The range of a collective: it ends on another thread, so it calls nothing and has no time of its own.
+    pub asynchronous: bool,
     /// Can use tensor cores.
     pub eligible: bool,
     /// How its floating-point operations are counted.
@@ -54,5 +56,8 @@ fn facts(name: &str) -> Facts {
             | "aten::output_nr"
             | "aten::_version"
     );
-    Facts { hidden, step, annotation, eligible: op_is_eligible(name), formula: formula(name) }
+    // The file does not tell which ranges end on another thread; of PyTorch's own, the collectives' do.
+    let asynchronous =
+        ["nccl:", "gloo:", "ucc:", "mpi:", "xccl:", "hccl:"].iter().any(|backend| name.starts_with(backend));
+    Facts { hidden, step, annotation, asynchronous, eligible: op_is_eligible(name), formula: formula(name) }
 }

@@ -113,9 +113,12 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
         row_of[id.index()] = row;
         let sums = &mut rows.sums[row as usize];
         sums.calls += 1;
-        sums.host = [sums.host[0].saturating_add(ns), sums.host[1].saturating_add(ns)];
+        sums.host[0] = sums.host[0].saturating_add(ns);
         sums.memory = add(sums.memory, bytes);
-        sums.memory_self = add(sums.memory_self, bytes);
+        if !(facts.asynchronous && kind == OpKind::Annotation) {
+            sums.host[1] = sums.host[1].saturating_add(ns);
+            sums.memory_self = add(sums.memory_self, bytes);
+        }
         sums.device[0] = add(sums.device[0], device.total[id.index()]);
         sums.device[1] = add(sums.device[1], device.own[id.index()]);
         sums.eligible |= device.eligible[id.index()];

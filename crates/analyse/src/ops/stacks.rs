@@ -1,7 +1,7 @@
 //! The Python frames around an operator.
 //!
-//! They come from the `Call stack` text that files until 2022 carry, else from the Python calls recorded around
-//! the operator; an operator on a backward thread, where no Python runs, takes those of its forward operator.
+//! They come from the `Call stack` text that old and verbose files carry, else from the Python calls recorded
+//! around the operator; a backward operator takes those of its forward operator.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -70,11 +70,13 @@ impl<'a> Stacks<'a> {
 
     /// The number of the stack around a slice.
     pub(crate) fn number(&mut self, id: SliceId) -> u32 {
-        if let Some(text) = self.call_stack.and_then(|key| self.trace.args(id).text_id(key)) {
+        let forward = self.forward[id.index()];
+        // A backward operator's own text only says that somebody called backward().
+        let told = if forward == NONE { id } else { SliceId::from_index(forward as usize) };
+        if let Some(text) = self.call_stack.and_then(|key| self.trace.args(told).text_id(key)) {
             return self.add(Stack::Text(first_frames(self.trace.text(text), self.depth)));
         }
         let here = self.python[id.index()];
-        let forward = self.forward[id.index()];
         let call = if here == NONE && forward != NONE { self.python[forward as usize] } else { here };
         if call == NONE {
             return self.empty;

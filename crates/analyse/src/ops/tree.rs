@@ -1,8 +1,9 @@
 //! The call tree of operators as PyTorch's tables see it.
 //!
-//! It differs from a plain tree of a thread's slices in four ways: Python calls are invisible; a runtime call
-//! stands on the thread of the operator it names; the profiler's own pauses, whose thread no file tells, stand on
-//! the main thread; and an only child of its parent's name is folded into the parent.
+//! It differs from a plain tree of a thread's slices in five ways: Python calls are invisible; the range of a
+//! collective, which ends on another thread, is nobody's parent or child; a runtime call stands on the thread of
+//! the operator it names; the profiler's own pauses, whose thread no file tells, stand on the main thread; and an
+//! only child of its parent's name is folded into the parent.
 
 use std::cell::OnceCell;
 
@@ -51,7 +52,12 @@ impl HostTree {
                     (None, _) => guests.next(),
                 };
                 let Some(id) = next else { break };
-                if names.facts(slices.name(id)).hidden {
+                let facts = names.facts(slices.name(id));
+                if facts.hidden {
+                    continue;
+                }
+                if facts.asynchronous && slices.kind(id) == Kind::HostAnnotation {
+                    order.push(id);
                     continue;
                 }
                 let (start, end) = (slices.start(id), slices.end(id));

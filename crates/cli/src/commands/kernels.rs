@@ -91,6 +91,7 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
     }
     columns.push(Column::text("TC").priority(75));
     let mut table = Table::new(columns);
+    let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
     for row in rows {
         let mut cells = vec![Cell::text(shown_name(&row.name, full))];
         if group.op {
@@ -108,7 +109,7 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
         }
         cells.push(Cell::count(row.calls));
         cells.push(Cell::time(row.total_ns));
-        cells.push(Cell::share(row.share).role(Role::Device));
+        cells.push(Cell::percent(row.share).bar(row.share / largest).role(Role::Device));
         cells.push(Cell::time(row.mean_ns.round() as i64));
         cells.push(Cell::time(row.min_ns));
         cells.push(Cell::time(row.max_ns));

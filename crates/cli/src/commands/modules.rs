@@ -72,6 +72,7 @@ fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
         Column::number("Host total").priority(140),
         Column::number("Host self").priority(90),
     ]);
+    let largest = rows.iter().map(|m| m.device_total_ns).max().unwrap_or(0);
     for (at, m) in rows.iter().enumerate() {
         let name = if tree { m.name.clone() } else { m.path.clone() };
         let mut first = Cell::text(name);
@@ -83,7 +84,7 @@ fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
             Cell::maybe(m.occurrences, Cell::count),
             Cell::count(m.operators_total),
             Cell::time(m.device_total_ns),
-            Cell::share(super::ops::ratio(m.device_total_ns, device)).role(Role::Device),
+            super::ops::share(m.device_total_ns, device, largest).role(Role::Device),
             Cell::time(m.device_self_ns),
             Cell::time(m.backward_device_ns),
             Cell::time(m.host_total_ns),

@@ -54,18 +54,21 @@ pub(super) fn run(args: &args::Ops, out: &mut dyn Write) -> Result<(), Failure> 
         }
     }
     parts.retain(|p| p.key == "ops" || p.data.as_array().is_some_and(|rows| !rows.is_empty()));
-    let extra = vec![(
-        "totals",
-        json!({
-            "host_self_ns": host,
-            "device_self_ns": device,
-            "device_time_in_ops_ns": report.device_time_in_ops_ns,
-            "device_time_in_annotations_ns": report.device_time_in_annotations_ns,
-            "device_time_unlinked_ns": report.device_time_unlinked_ns,
-            "device_time_elsewhere_ns": report.device_time_elsewhere_ns,
-            "device_time_overlap_ns": report.device_time_overlap_ns,
-        }),
-    )];
+    let extra = vec![
+        ("memory_outside", json!(report.memory_outside)),
+        (
+            "totals",
+            json!({
+                "host_self_ns": host,
+                "device_self_ns": device,
+                "device_time_in_ops_ns": report.device_time_in_ops_ns,
+                "device_time_in_annotations_ns": report.device_time_in_annotations_ns,
+                "device_time_unlinked_ns": report.device_time_unlinked_ns,
+                "device_time_elsewhere_ns": report.device_time_elsewhere_ns,
+                "device_time_overlap_ns": report.device_time_overlap_ns,
+            }),
+        ),
+    ];
     answer(out, common, parts, extra, &definitions)
 }
 
@@ -153,6 +156,9 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         columns.push(Column::text("Stack").flexible(24, crate::print::end_ellipsis).priority(130));
     }
     let mut table = Table::new(columns);
+    // Bars compare the rows shown: the largest fills its cell. The figure beside it is the share of the whole.
+    let largest = |value: fn(&OpRow) -> i64| rows.iter().map(value).max().unwrap_or(0);
+    let (most_device, most_host) = (largest(|r| r.device_self_ns), largest(|r| r.host_self_ns));
     for row in rows {
         let mut cells = vec![Cell::text(&row.name)];
         if overloads {
@@ -164,12 +170,12 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         cells.push(Cell::count(row.calls));
         if device {
             cells.push(Cell::time(row.device_self_ns));
-            cells.push(Cell::share(ratio(row.device_self_ns, device_total)).role(Role::Device));
+            cells.push(share(row.device_self_ns, device_total, most_device).role(Role::Device));
             cells.push(Cell::time(row.device_total_ns));
         }
         cells.push(Cell::time(row.host_self_ns));
         if !device {
-            cells.push(Cell::share(ratio(row.host_self_ns, host_total)).role(Role::Host));
+            cells.push(share(row.host_self_ns, host_total, most_host).role(Role::Host));
         }
         cells.push(Cell::time(row.host_total_ns));
         if memory {
@@ -188,6 +194,11 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         table.row(cells);
     }
     table
+}
+
+/// A share of the whole, with a bar relative to the largest.
+pub(super) fn share(part: i64, whole: i64, largest: i64) -> Cell {
+    Cell::percent(ratio(part, whole)).bar(ratio(part, largest))
 }
 
 pub(super) fn ratio(part: i64, whole: i64) -> f64 {

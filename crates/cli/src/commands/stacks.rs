@@ -48,11 +48,12 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         table.note(text);
     }
     table.note("`stepscope export --to folded|speedscope` writes them for flame graph tools");
+    let largest = rows.rows.iter().map(|r| r.value_ns).max().unwrap_or(0);
     for row in &rows.rows {
         let leaf_first: Vec<&str> = row.stack.rsplit(';').collect();
         table.row(vec![
             Cell::time(row.value_ns),
-            Cell::share(super::ops::ratio(row.value_ns, total)).role(role),
+            super::ops::share(row.value_ns, total, largest).role(role),
             Cell::count(row.count),
             Cell::text(leaf_first.join(" < ")),
         ]);

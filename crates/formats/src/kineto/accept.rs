@@ -3,19 +3,30 @@
 use std::collections::HashMap;
 
 use stepscope_model::{
-    ArgsId, CatId, Domain, Kind, LaneId, LaneKey, NewFlow, NewPoint, NewSlice, NoteKind, Notes, Ns, StrId, Tag,
-    TraceBuilder,
+    ArgValue, ArgsId, CatId, Domain, Kind, LaneId, LaneKey, NewFlow, NewPoint, NewSlice, NoteKind, Notes, Ns,
+    OVERLOAD_KEY, StrId, Tag, TraceBuilder,
 };
 
-use super::category::{kind_of, refine, stream_number};
+use super::category::{is_step, kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
 use super::scan::{Cursor, Scan, Stop};
 use super::time::Time;
+
+/// What an operator's name turned out to be.
+#[derive(Copy, Clone)]
+enum OpName {
+    Plain,
+    /// A step mark among the operators.
+    Step,
+    /// The name without its overload, and the overload.
+    Overload(StrId, StrId),
+}
 
 /// Takes events in.
 pub(super) struct Accept {
     parser: EventParser,
     kinds: HashMap<StrId, (CatId, Kind)>,
+    op_names: Vec<Option<OpName>>,
     last_cat: (StrId, CatId, Kind),
     last_lane: [(LaneKey, Option<LaneId>); 2],
     /// Begin events that wait for their end.
@@ -26,6 +37,7 @@ pub(super) struct Accept {
     process_name: StrId,
     thread_name: StrId,
     device_arrow: StrId,
+    overload: StrId,
 }
 
 impl Accept {
@@ -35,8 +47,10 @@ impl Accept {
             process_name: parser.builder.intern("process_name"),
             thread_name: parser.builder.intern("thread_name"),
             device_arrow: parser.builder.intern("ac2g"),
+            overload: parser.builder.intern(OVERLOAD_KEY),
             parser,
             kinds: HashMap::new(),
+            op_names: Vec::new(),
             last_cat: (StrId::EMPTY, CatId::default(), Kind::Other),
             last_lane: [(LaneKey::default(), None); 2],
             open: HashMap::new(),
@@ -79,7 +93,7 @@ impl Accept {
         Ok(())
     }
 
-    fn take_in(&mut self, event: Event, at: u64) {
+    fn take_in(&mut self, mut event: Event, at: u64) {
         let start = match event.at {
             Time::Exact(ns) | Time::Rounded(ns) => ns,
             Time::Nothing if event.phase == b'M' => Ns::ZERO,
@@ -91,7 +105,14 @@ impl Accept {
         }
         let (cat, mut kind) = self.category(event.cat);
         if kind == Kind::HostOp {
-            kind = refine(kind, self.parser.builder.text(event.name));
+            match self.op_name(event.name) {
+                OpName::Plain => {}
+                OpName::Step => kind = Kind::HostAnnotation,
+                OpName::Overload(base, overload) => {
+                    event.name = base;
+                    self.parser.builder.push_arg(self.overload, ArgValue::Str(overload));
+                }
+            }
         }
         match event.phase {
             b'X' => match self.duration(&event, start, at) {
@@ -192,6 +213,24 @@ impl Accept {
         });
         self.last_cat = (text, cat, kind);
         (cat, kind)
+    }
+
+    fn op_name(&mut self, name: StrId) -> OpName {
+        if let Some(Some(known)) = self.op_names.get(name.index()) {
+            return *known;
+        }
+        let builder = &mut self.parser.builder;
+        let text = builder.text(name).to_owned();
+        let found = match split_overload(&text) {
+            _ if is_step(&text) => OpName::Step,
+            Some((base, overload)) => OpName::Overload(builder.intern(base), builder.intern(overload)),
+            None => OpName::Plain,
+        };
+        if self.op_names.len() <= name.index() {
+            self.op_names.resize(name.index() + 1, None);
+        }
+        self.op_names[name.index()] = Some(found);
+        found
     }
 
     fn lane(&mut self, event: &Event, kind: Kind) -> LaneId {

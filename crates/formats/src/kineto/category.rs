@@ -30,11 +30,33 @@ pub(super) fn kind_of(category: &str) -> Kind {
 }
 
 /// Until 2022 ranges shared the operators' category; the profiler's own step marks are told by name.
-pub(super) fn refine(kind: Kind, name: &str) -> Kind {
-    if kind == Kind::HostOp && name.starts_with("ProfilerStep#") { Kind::HostAnnotation } else { kind }
+pub(super) fn is_step(name: &str) -> bool {
+    name.starts_with("ProfilerStep#")
+}
+
+/// Name and overload of an operator recorded with its overload: `aten::add.Tensor`.
+pub(super) fn split_overload(name: &str) -> Option<(&str, &str)> {
+    let (base, overload) = name.rsplit_once('.')?;
+    let word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let (space, op) = base.split_once("::")?;
+    (word(space) && word(op) && word(overload)).then_some((base, overload))
 }
 
 /// The number in a stream's text (`stream 7`), as older files write it.
 pub(super) fn stream_number(text: &str) -> Option<i64> {
     text.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overloads_are_told_from_other_dots() {
+        assert_eq!(split_overload("aten::add_.Tensor"), Some(("aten::add_", "Tensor")));
+        assert_eq!(split_overload("my_lib::op.out"), Some(("my_lib::op", "out")));
+        for name in ["aten::mm", "Optimizer.step#AdamW.step", "a::b.c d", "std::x<1.5>", "aten::.x", "v1.2"] {
+            assert_eq!(split_overload(name), None, "{name}");
+        }
+    }
 }

@@ -234,7 +234,6 @@ impl Document {
             self.after_comma = true;
         } else {
             self.state = State::Lost;
-            c.pos += 1;
         }
     }
 

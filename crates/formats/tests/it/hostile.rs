@@ -180,3 +180,22 @@ fn many_broken_events_cost_linear_time() {
     assert_ledger_closes(&trace);
     assert!(begin.elapsed() < Duration::from_secs(30), "took {:?}", begin.elapsed());
 }
+
+/// Each of these once cost the square of its size: minutes for a few megabytes.
+#[test]
+fn repeated_damage_costs_linear_time() {
+    let begin = Instant::now();
+    let times = 200_000;
+    let open_lists =
+        format!(r#"{{"ph":"X","name":"a"b","ts":1,"dur":1,"args":{{{}"z":1}}}}"#, r#""a":[[],"#.repeat(times));
+    assert_eq!(read(with_events(&open_lists)).slices().len(), 1);
+    let open_events = r#"{"ph":"X","ts":1,"args":[[[[ "#.repeat(times);
+    assert_eq!(read(with_events(&open_events)).meta().events_set_aside, times as u64);
+    let closed_over_and_over = r#"{"ph":"X","ts":1,"dur":1}] "#.repeat(times);
+    assert_eq!(read(with_events(&closed_over_and_over)).slices().len(), times);
+    let keys: String = (0..times).map(|i| format!("\"k{i}\": 1, ")).collect();
+    assert_eq!(read(format!("{{{keys}\"traceEvents\": []}}")).meta().entries.len(), times);
+    let arrows = r#"{"ph":"X","ts":1,"dur":1},{"ph":"s","cat":"fwdbwd","ts":1},"#.repeat(times);
+    assert_eq!(read(with_events(&arrows)).flows().len(), times);
+    assert!(begin.elapsed() < Duration::from_secs(30), "took {:?}", begin.elapsed());
+}

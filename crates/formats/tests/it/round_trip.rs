@@ -58,3 +58,29 @@ fn a_salvaged_file_exports_as_valid_json() {
     assert_eq!(event["args"]["list"], "[1, N/A]");
     assert_eq!(event["args"]["d"].to_string(), "-0.05");
 }
+
+#[test]
+fn names_made_to_be_misread_come_back_as_they_were() {
+    let text = r#"{"a\"b\u00e9": 1, "traceEv\u0065nts": [
+        {"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"cname":"good","t\u0073":5,
+         "args":{"event.ph":"M","event.args":{"b":1},"c":2}},
+        {"ph":"i","name":"b","pid":1,"tid":1,"ts":2,"args":7}]}"#;
+    let trace = read(text);
+    assert_eq!((trace.slices().len(), trace.points().len()), (1, 1));
+    assert_eq!(trace.meta().entry("a\"bé"), Some("1"));
+    let again = read(written(&trace));
+    assert_eq!(rows(&trace), rows(&again));
+    assert_eq!(trace.meta().entries, again.meta().entries);
+}
+
+#[test]
+fn overloads_leave_the_name_and_come_back() {
+    let text = r#"{"traceEvents": [{"ph":"X","cat":"cpu_op","name":"aten::add_.Tensor","pid":1,"tid":1,"ts":1,"dur":1,"args":{"Ev Idx":3}}]}"#;
+    let trace = read(text);
+    let id = trace.slices().ids().next().unwrap();
+    assert_eq!(trace.name(id), "aten::add_");
+    assert_eq!(trace.args(id).get(stepscope_model::OVERLOAD_KEY), Some(Value::Str("Tensor")));
+    let json: serde_json::Value = serde_json::from_slice(&written(&trace)).unwrap();
+    assert_eq!(json["traceEvents"][0]["name"], "aten::add_.Tensor");
+    assert_eq!(json["traceEvents"][0].as_object().unwrap().len(), 8);
+}

@@ -139,6 +139,15 @@ fn times_that_cannot_be() {
 }
 
 #[test]
+fn the_very_first_event_ends_out_of_range() {
+    for dur in ["1e300", "9223372036854775.807"] {
+        let trace = read(with_events(&format!(r#"{{"ph":"X","name":"a","ts":1,"dur":{dur}}}"#)));
+        assert_eq!(trace.meta().events_set_aside, 1);
+        assert_ledger_closes(&trace);
+    }
+}
+
+#[test]
 fn duplicate_keys_count_the_last() {
     let trace = read(with_events(r#"{"ph":"X","name":"a","name":"b","pid":1,"tid":1,"ts":1,"dur":1}"#));
     assert_eq!(names(&trace), ["b"]);
