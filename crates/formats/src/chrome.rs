@@ -87,14 +87,16 @@ fn write_micros(out: &mut impl Write, at: Ns) -> io::Result<()> {
 }
 
 fn write_args(out: &mut impl Write, args: Args<'_>) -> io::Result<()> {
-    for (key, value) in args.iter() {
+    // The overload went back into the name.
+    let args = || args.iter().filter(|&(key, value)| !(key == OVERLOAD_KEY && matches!(value, Value::Str(_))));
+    for (key, value) in args() {
         if let Some(member) = member_name(key, value) {
             out.write_all(b", ")?;
             write_member(out, member, value)?;
         }
     }
     let mut written = false;
-    for (key, value) in args.iter().filter(|&(key, value)| member_name(key, value).is_none()) {
+    for (key, value) in args().filter(|&(key, value)| member_name(key, value).is_none()) {
         out.write_all(if written { b", " } else { b", \"args\": {" })?;
         written = true;
         write_member(out, key, value)?;

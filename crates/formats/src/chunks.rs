@@ -178,7 +178,8 @@ fn produce(
     }
 }
 
-fn unwrap_layers<'a>(
+/// The text below all layers of compression, and the format in words.
+pub(crate) fn unwrap_layers<'a>(
     input: impl Read + Send + 'a,
     name: &str,
     options: &OpenOptions,

@@ -1,13 +1,17 @@
 //! Traces in a folder: TensorBoard's layout (`<worker>.<span>.pt.trace.json.gz`) and any other.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use memchr::memmem;
 use stepscope_model::Source;
 
+use crate::OpenOptions;
+use crate::chunks::unwrap_layers;
 use crate::error::ReadError;
 
-/// A file that looks like a trace by its name; only reading tells.
+/// A file that looks like a trace; only reading tells.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceFile {
     /// Where it is.
@@ -43,7 +47,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
             if depth < MAX_DEPTH && !entry.file_name().to_string_lossy().starts_with('.') {
                 search(&entry.path(), depth + 1, found)?;
             }
-        } else if is_trace_name(&entry.file_name().to_string_lossy()) {
+        } else if is_trace(&entry.path(), &entry.file_name().to_string_lossy()) {
             let bytes = fs::metadata(entry.path()).map_or(0, |m| m.len());
             found.push(TraceFile { path: entry.path(), bytes });
         }
@@ -51,9 +55,27 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
     Ok(())
 }
 
-fn is_trace_name(name: &str) -> bool {
+/// Files named like traces are; other JSON files are if they begin like one.
+fn is_trace(path: &Path, name: &str) -> bool {
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    plain.ends_with(".trace.json") || plain.ends_with("trace.json") || plain.ends_with("_trace.json")
+    plain.ends_with("trace.json") || (plain.ends_with(".json") && begins_like_a_trace(path))
+}
+
+/// Bytes of text looked at: long lists of process groups stand before the events.
+const HEAD_BYTES: u64 = 256 << 10;
+
+fn begins_like_a_trace(path: &Path) -> bool {
+    let Ok(file) = fs::File::open(path) else { return false };
+    let Ok((text, _)) = unwrap_layers(file, "", &OpenOptions::default()) else { return false };
+    let mut head = Vec::new();
+    // A damaged file may still be a trace: what came before the damage decides.
+    let _ = text.take(HEAD_BYTES).read_to_end(&mut head);
+    let has = |word: &str| memmem::find(&head, word.as_bytes()).is_some();
+    match head.iter().find(|b| !b.is_ascii_whitespace()) {
+        Some(b'{') => has("\"traceEvents\"") || (has("\"schemaVersion\"") && has("\"deviceProperties\"")),
+        Some(b'[') => has("\"ph\"") && has("\"ts\""),
+        _ => false,
+    }
 }
 
 /// Worker and span from a name such as `host_1234.1700000000000000000.pt.trace.json.gz`.
@@ -89,11 +111,20 @@ mod tests {
     }
 
     #[test]
-    fn trace_names() {
-        assert!(is_trace_name("w.1.pt.trace.json.gz"));
-        assert!(is_trace_name("trace.json"));
-        assert!(is_trace_name("eager_trace.json.zst"));
-        assert!(!is_trace_name("key_averages.csv"));
-        assert!(!is_trace_name("package.json"));
+    fn content_decides_where_the_name_does_not() {
+        let folder = std::env::temp_dir().join(format!("stepscope-discover-{}", std::process::id()));
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        let put = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+        put("w.1.pt.trace.json", "{");
+        put("deep/other.json", "{\"traceEvents\": []}");
+        put("list.json", "[{\"ph\": \"X\", \"ts\": 1}]");
+        put("package.json", "{\"name\": \"x\"}");
+        put("timeline.json", "[[1, 2], [3]]");
+        put("notes.txt", "{\"traceEvents\": []}");
+        let found = discover(&folder).unwrap();
+        let names: Vec<_> = found.iter().map(|f| f.path.strip_prefix(&folder).unwrap().to_owned()).collect();
+        let want = ["deep/other.json", "list.json", "w.1.pt.trace.json"];
+        assert_eq!(names, want.map(PathBuf::from));
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::ops::{self, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
+use stepscope_analyse::ops::{self, Attribution, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
 
 use super::{TOP, by, wants_only_definitions};
 use crate::args;
@@ -28,7 +28,8 @@ pub(super) fn run(args: &args::Ops, out: &mut dyn Write) -> Result<(), Failure> 
     };
     let input = Input::load(common)?;
     let stray_calls = if args.own_threads { StrayCalls::OwnThread } else { StrayCalls::MainThread };
-    let query = OpsQuery { by: group, selection: input.selection.clone(), stray_calls, ..OpsQuery::default() };
+    let attribution = if args.by_launch { Attribution::Launch } else { Attribution::PyTorch };
+    let query = OpsQuery { by: group, selection: input.selection.clone(), attribution, stray_calls };
     let report = ops::ops(&input.trace, &query);
     let totals = totals(&report);
     let ledger = ledger(&report);
@@ -94,7 +95,13 @@ fn ledger(report: &OpsReport) -> Vec<String> {
         }
     };
     add(report.device_time_in_annotations_ns, "was launched inside annotations but no operator");
-    add(report.device_time_unlinked_ns, "belongs to no operator in this file");
+    match report.device_time_by_launch_ns {
+        0 => add(report.device_time_unlinked_ns, "belongs to no operator in this file"),
+        found => {
+            let text = format!("names no operator; --by-launch finds one for {} of it", units::time(found));
+            add(report.device_time_unlinked_ns, &text);
+        }
+    }
     add(report.device_time_elsewhere_ns, "belongs to operators outside the selection");
     if report.ops.iter().chain(&report.annotations).any(|row| row.host_self_ns < 0) {
         lines.push(

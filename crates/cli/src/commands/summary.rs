@@ -100,6 +100,13 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
             runs_table(&runs).write(out, &screen)?;
         }
         step_bars(out, &screen, &summary.breakdown)?;
+        if summary.ops.ops.is_empty() && summary.kernels.rows.is_empty() {
+            print::note(
+                out,
+                &screen,
+                "no operators or kernels in this trace; `stepscope info` lists what there is",
+            )?;
+        }
     }
     let notes = json!(summary.info.notes);
     let mut parts = tables(summary, common)?;

@@ -68,6 +68,11 @@ impl Accept {
         self.parser.builder.is_empty()
     }
 
+    /// Whether there was not one event, but something else.
+    pub(super) fn found_nothing(&mut self) -> bool {
+        self.parser.builder.meta().events_in_file == 0 && self.notes().count(NoteKind::Garbage) > 0
+    }
+
     /// An event that cannot be kept.
     pub(super) fn set_aside(&mut self, why: NoteKind, at: u64) {
         self.parser.builder.discard_args();

@@ -285,12 +285,14 @@ impl Document {
     }
 
     /// The builder with everything read; an error if there was no sign of events.
-    pub(super) fn finish(self, offset: u64, name: &str) -> Result<TraceBuilder, ReadError> {
+    pub(super) fn finish(mut self, offset: u64, name: &str) -> Result<TraceBuilder, ReadError> {
         let path = || name.to_owned();
         if self.state == State::Start {
             return Err(ReadError::Empty { path: path() });
         }
-        if !self.seen_events {
+        // An array of something else: not one event in it, and bytes that are none.
+        let other_array = self.bare && self.accept.found_nothing();
+        if !self.seen_events || other_array {
             return Err(ReadError::NoEvents { path: path() });
         }
         let mut builder = self.accept.finish();

@@ -156,9 +156,16 @@ fn duplicate_keys_count_the_last() {
 
 #[test]
 fn json_without_events_is_refused_with_a_hint() {
-    for text in ["{}", "{\"a\": 1}", "{\"traceEvents\": null}"] {
+    for text in ["{}", "{\"a\": 1}", "{\"traceEvents\": null}", "[[1, 2], [3]]", "[1, 2]"] {
         let error = try_read(text.as_bytes()).unwrap_err();
         assert!(error.to_string().contains("no trace events"), "{text}: {error}");
         assert!(!error.hint().is_empty());
+    }
+}
+
+#[test]
+fn a_list_without_events_is_an_empty_trace() {
+    for text in ["[]", "{\"traceEvents\": []}"] {
+        assert_eq!(read(text).meta().events_in_file, 0);
     }
 }
