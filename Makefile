@@ -15,7 +15,10 @@ build:
 ## All tests. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set, the checks against other tools' data run too.
 test:
 	$(CARGO) test --workspace --locked
-	@if [ -z "$$STEPSCOPE_PEER_DATA" ]; then echo "note: peers' checks skipped (STEPSCOPE_PEER_DATA is not set)"; fi
+	@if [ -n "$$STEPSCOPE_PEER_DATA" ]; then echo "checked against the data of torch-tb-profiler, TraceLens and HTA in $$STEPSCOPE_PEER_DATA"; \
+	else echo "skipped: checks against torch-tb-profiler, TraceLens and HTA (STEPSCOPE_PEER_DATA is not set)"; fi
+	@if [ -n "$$STEPSCOPE_LARGE_TRACE" ]; then echo "checked against the large trace $$STEPSCOPE_LARGE_TRACE"; \
+	else echo "skipped: the large trace (STEPSCOPE_LARGE_TRACE is not set)"; fi
 
 ## Formatting, clippy and docs, warnings denied.
 lint:

@@ -25,10 +25,6 @@ impl Failure {
         Failure::Use { what: what.into(), hint: hint.into() }
     }
 
-    pub(crate) fn exit_code(&self) -> u8 {
-        2
-    }
-
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::Read(error) => Some(not_a_command(error).unwrap_or_else(|| error.hint().to_owned())),

@@ -24,8 +24,6 @@ const BAR_AFTER: Duration = Duration::from_millis(700);
 pub(crate) struct Input {
     /// The trace.
     pub(crate) trace: Trace,
-    /// How many traces the path holds.
-    pub(crate) traces: usize,
     /// The steps.
     pub(crate) steps: Steps,
     /// The part asked about.
@@ -48,11 +46,11 @@ impl Input {
                 files.len()
             ));
         }
-        Input::of(trace, files.len(), common)
+        Input::of(trace, common)
     }
 
     /// A trace already loaded.
-    pub(crate) fn of(trace: Trace, traces: usize, common: &Common) -> Result<Input, Failure> {
+    pub(crate) fn of(trace: Trace, common: &Common) -> Result<Input, Failure> {
         let steps = Steps::find(&trace);
         let mut selection = match &common.step {
             None => Selection::all(),
@@ -65,7 +63,7 @@ impl Input {
             }
         };
         selection.device = common.device;
-        Ok(Input { trace, traces, steps, selection })
+        Ok(Input { trace, steps, selection })
     }
 
     /// Whether the whole trace is meant.

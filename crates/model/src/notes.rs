@@ -63,10 +63,6 @@ pub enum NoteKind {
     Misnested,
     /// Device work without the host call that launched it.
     Unlinked,
-    /// A window mark so far off that it cannot belong to the run.
-    StrayWindowEnd,
-    /// The text held a byte order mark or followed another document.
-    LeadingBytes,
 }
 
 impl NoteKind {
@@ -77,9 +73,10 @@ impl NoteKind {
             TruncatedEvent | DamagedCompression | LimitReached | Garbage | BrokenEvent | NoTime
             | TimeOutOfRange | ArgsDropped => Severity::Lost,
             MissingTail | NegativeDuration | MissingDuration | BadEscape | InvalidUtf8 | BareWord
-            | UnescapedQuote | Comma | UnmatchedBegin | UnmatchedEnd | StrayWindowEnd | ControlByte
-            | DuplicateKey => Severity::Repaired,
-            SubNanosecond | StreamOverlap | Misnested | Unlinked | LeadingBytes => Severity::Info,
+            | UnescapedQuote | Comma | UnmatchedBegin | UnmatchedEnd | ControlByte | DuplicateKey => {
+                Severity::Repaired
+            }
+            SubNanosecond | StreamOverlap | Misnested | Unlinked => Severity::Info,
         }
     }
 
@@ -111,8 +108,6 @@ impl NoteKind {
             StreamOverlap => "stream-overlap",
             Misnested => "misnested",
             Unlinked => "unlinked",
-            StrayWindowEnd => "stray-window-end",
-            LeadingBytes => "leading-bytes",
         }
     }
 
@@ -144,10 +139,6 @@ impl NoteKind {
             StreamOverlap => "device slices overlap another on their stream; all kept, none counted twice",
             Misnested => "host slices overlap their neighbour without nesting; all kept",
             Unlinked => "device slices have no host call that launched them in this file",
-            StrayWindowEnd => {
-                "window marks over 24 hours away from every slice are not used as the end of the run"
-            }
-            LeadingBytes => "bytes before the JSON text were skipped",
         }
     }
 }
