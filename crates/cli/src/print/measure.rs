@@ -1,6 +1,6 @@
 //! How wide text is on a terminal, and how to make it narrower.
 //!
-//! The functions expect text that went through [`clean`](super::clean); the width of a text is the sum of the
+//! The functions expect text that went through [`clean`](super::clean()); the width of a text is the sum of the
 //! widths of its characters, which is how terminals move the cursor.
 
 use unicode_width::UnicodeWidthChar;

@@ -4,7 +4,7 @@
 //!
 //! * Nothing here writes to the process's own streams: a writer is passed in, together with a [`Screen`]
 //!   that says how wide the output is and what it can show.
-//! * Text that came out of a trace is cleaned ([`clean`]) before it reaches a terminal, because a kernel may
+//! * Text that came out of a trace is cleaned ([`clean()`]) before it reaches a terminal, because a kernel may
 //!   be named anything, including an escape sequence.
 //! * Colour only repeats what is already said in words, glyphs or position.
 
