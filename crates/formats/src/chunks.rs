@@ -223,12 +223,21 @@ fn peek<'a>(mut layer: Layer<'a>, name: &str, compressed: bool) -> Result<(Vec<u
     let result = layer.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut head);
     match result {
         // A damaged stream that gave something is left to the parser: it reads what there is and notes the rest.
-        Err(_) if !head.is_empty() => Ok((head, layer)),
+        Err(e) if !head.is_empty() => Ok((head, Box::new(BufReader::new(Fails(Some(e)))))),
         Err(e) if compressed => {
             Err(ReadError::NotATrace { what: format!("damaged compressed data ({e})"), path: name.to_owned() })
         }
         Err(e) => Err(ReadError::open(name, e)),
         Ok(_) => Ok((head, layer)),
+    }
+}
+
+/// What is left of a stream that failed while it was looked at: its failure.
+struct Fails(Option<io::Error>);
+
+impl Read for Fails {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

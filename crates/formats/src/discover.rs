@@ -40,16 +40,21 @@ pub fn discover(path: &Path) -> Result<Vec<TraceFile>, ReadError> {
 }
 
 fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
+    for entry in fs::read_dir(folder)?.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
         // Links are followed for files, not for folders: a loop would never end.
-        if entry.file_type()?.is_dir() {
-            if depth < MAX_DEPTH && !entry.file_name().to_string_lossy().starts_with('.') {
-                search(&entry.path(), depth + 1, found)?;
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if depth < MAX_DEPTH && !name.starts_with('.') {
+                // A folder that may not be read hides its own traces, not those beside it.
+                let _ = search(&path, depth + 1, found);
             }
-        } else if is_trace(&entry.path(), &entry.file_name().to_string_lossy()) {
-            let bytes = fs::metadata(entry.path()).map_or(0, |m| m.len());
-            found.push(TraceFile { path: entry.path(), bytes });
+        } else if let Ok(info) = fs::metadata(&path)
+            // Opening a pipe would wait for a writer.
+            && info.is_file()
+            && is_trace(&path, &name)
+        {
+            found.push(TraceFile { path, bytes: info.len() });
         }
     }
     Ok(())

@@ -2,6 +2,9 @@
 
 use std::io;
 
+/// Words of the one limit that an option raises; the others are about how the file is packed.
+const TEXT_LIMIT: &str = "bytes of text";
+
 /// Why no trace came out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -99,8 +102,26 @@ impl ReadError {
             ReadError::NoTraces { .. } => {
                 "give the folder that tensorboard_trace_handler() wrote to (files named *.pt.trace.json[.gz])"
             }
-            ReadError::Limit { .. } => "if the file is trustworthy, raise the limit with --max-text-bytes",
+            ReadError::Limit { why, .. } if why.contains(TEXT_LIMIT) => {
+                "if the file is trustworthy, raise the limit with --max-text-bytes"
+            }
+            ReadError::Limit { .. } => {
+                "if the file is trustworthy, unpack it (gzip -d, zstd -d) and give the JSON itself"
+            }
             ReadError::Io { .. } => "check the disk and the mount, then try again",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_hints_at_what_helps() {
+        let hint = |why: &str| ReadError::Limit { why: why.to_owned(), path: String::new() }.hint();
+        assert!(hint("more than 1000 bytes of text").contains("--max-text-bytes"));
+        assert!(hint("one stored byte unpacks to more than 1100").contains("gzip -d"));
+        assert!(hint("compressed more than 2 times over").contains("gzip -d"));
     }
 }

@@ -43,7 +43,9 @@ pub(crate) fn sniff(head: &[u8]) -> Content {
     if head.starts_with(b"\x1f\x8b") {
         return Content::Gzip;
     }
-    if head.starts_with(b"\x28\xb5\x2f\xfd") {
+    // Parallel compressors put a skippable frame first.
+    let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == *b"\x2a\x4d\x18";
+    if head.starts_with(b"\x28\xb5\x2f\xfd") || skippable {
         return Content::Zstd;
     }
     if let Some((_, what)) = MAGICS.iter().find(|(magic, _)| head.starts_with(magic)) {

@@ -32,7 +32,8 @@ pub fn write_speedscope(profile: &Profile, out: &mut impl Write) -> io::Result<(
         samples.push(sample);
     }
     let weights: Vec<i64> = profile.stacks.iter().map(|(_, weight)| *weight).collect();
-    let total: i64 = weights.iter().sum();
+    // Durations come from the file: their sum may pass any number.
+    let total = weights.iter().fold(0i64, |sum, &weight| sum.saturating_add(weight));
     let document = json!({
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "name": profile.name,

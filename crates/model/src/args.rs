@@ -174,10 +174,12 @@ impl ArgWriter {
         self.shape.push((key, kind));
     }
 
-    /// Forgets what was pushed since the last [`ArgWriter::commit`]: the event was set aside.
-    pub(crate) fn discard(&mut self) {
+    /// Forgets what was pushed since the last [`ArgWriter::commit`], and says whether there was anything.
+    pub(crate) fn discard(&mut self) -> bool {
+        let any = !self.shape.is_empty();
         self.shape.clear();
         self.payload.clear();
+        any
     }
 
     /// Stores what was pushed. `None` once four gigabytes of arguments are held; the caller notes it.

@@ -47,6 +47,8 @@ pub enum NoteKind {
     BareWord,
     /// A quote inside a text that was not escaped.
     UnescapedQuote,
+    /// A bracket missing or one too many.
+    Bracket,
     /// A comma missing or one too many.
     Comma,
     /// The same key twice in one object.
@@ -73,7 +75,7 @@ impl NoteKind {
             TruncatedEvent | DamagedCompression | LimitReached | Garbage | BrokenEvent | NoTime
             | TimeOutOfRange | ArgsDropped => Severity::Lost,
             MissingTail | NegativeDuration | MissingDuration | BadEscape | InvalidUtf8 | BareWord
-            | UnescapedQuote | Comma | UnmatchedBegin | UnmatchedEnd | ControlByte | DuplicateKey => {
+            | UnescapedQuote | Bracket | Comma | UnmatchedBegin | UnmatchedEnd | ControlByte | DuplicateKey => {
                 Severity::Repaired
             }
             SubNanosecond | StreamOverlap | Misnested | Unlinked => Severity::Info,
@@ -100,6 +102,7 @@ impl NoteKind {
             InvalidUtf8 => "invalid-utf8",
             BareWord => "bare-word",
             UnescapedQuote => "unescaped-quote",
+            Bracket => "bracket",
             Comma => "comma",
             DuplicateKey => "duplicate-key",
             ArgsDropped => "args-dropped",
@@ -117,8 +120,8 @@ impl NoteKind {
         match self {
             TruncatedEvent => "the file ends inside an event; that event was set aside",
             MissingTail => "the file ends before its closing brackets; read as if they were there",
-            DamagedCompression => "the compressed stream is damaged or cut short; what came before was read",
-            LimitReached => "reading stopped at a limit",
+            DamagedCompression => "the stream is damaged or cut short; what came before was read",
+            LimitReached => "what lies beyond a limit was left out",
             Garbage => "stretches of bytes that are no event were skipped",
             BrokenEvent => "events could not be understood and were set aside",
             NoTime => "events without a usable timestamp were set aside",
@@ -131,9 +134,10 @@ impl NoteKind {
             InvalidUtf8 => "texts that are not UTF-8 were kept with replacement characters",
             BareWord => "bare words (N/A, NaN, Infinity, …) were read as texts",
             UnescapedQuote => "texts with unescaped quotes were repaired",
+            Bracket => "values whose brackets do not match were kept up to the next member",
             Comma => "missing or doubled commas were repaired",
             DuplicateKey => "events with a key given twice: the last one counts",
-            ArgsDropped => "argument lists too deep or too large were left out",
+            ArgsDropped => "argument lists that could not be kept were left out",
             UnmatchedBegin => "begin events without an end were closed at the end of their lane",
             UnmatchedEnd => "end events without a begin were kept as points",
             StreamOverlap => "device slices overlap another on their stream; all kept, none counted twice",

@@ -31,7 +31,8 @@ pub(super) struct Accept {
     last_lane: [(LaneKey, Option<LaneId>); 2],
     /// Begin events that wait for their end.
     open: HashMap<LaneId, Vec<NewSlice>>,
-    latest: Ns,
+    /// The latest time seen on each lane.
+    latest: Vec<Ns>,
     process_names: HashMap<Tag, StrId>,
     thread_names: HashMap<(Tag, Tag), StrId>,
     process_name: StrId,
@@ -54,7 +55,7 @@ impl Accept {
             last_cat: (StrId::EMPTY, CatId::default(), Kind::Other),
             last_lane: [(LaneKey::default(), None); 2],
             open: HashMap::new(),
-            latest: Ns::MIN,
+            latest: Vec::new(),
             process_names: HashMap::new(),
             thread_names: HashMap::new(),
         }
@@ -90,7 +91,8 @@ impl Accept {
             // `{}` closes the list in some writers; it says nothing, so nothing is lost.
             return Ok(());
         }
-        if LENIENT && event.phase == 0 {
+        // A guess that yields no event was a wrong guess: where it ended means nothing.
+        if LENIENT && (event.phase == 0 || event.at == Time::Nothing) {
             return Err(Stop::Bad);
         }
         self.take_in(event, at);
@@ -109,7 +111,7 @@ impl Accept {
             return self.set_aside(NoteKind::BrokenEvent, at);
         }
         let (cat, mut kind) = self.category(event.cat);
-        if kind == Kind::HostOp {
+        if kind == Kind::HostOp && matches!(event.phase, b'X' | b'B') {
             match self.op_name(event.name) {
                 OpName::Plain => {}
                 OpName::Step => kind = Kind::HostAnnotation,
@@ -127,7 +129,9 @@ impl Accept {
             b'B' => self.begin(event, start, cat, kind),
             b'E' => self.end(event, start, cat, kind, at),
             b's' | b't' | b'f' => {
-                self.parser.builder.discard_args();
+                if self.parser.builder.discard_args() {
+                    self.notes().add(NoteKind::ArgsDropped, at);
+                }
                 let lane = self.arrow_lane(&event);
                 let (id, name, phase) = (event.id, event.name, event.phase);
                 self.parser.builder.flow(NewFlow { at: start, id, name, cat, lane, phase });
@@ -164,7 +168,7 @@ impl Accept {
 
     fn complete(&mut self, event: Event, start: Ns, dur: Ns, cat: CatId, kind: Kind) {
         let lane = self.lane(&event, kind);
-        self.latest = self.latest.max(start + dur);
+        self.saw(lane, start + dur);
         let args = self.parser.builder.commit_args();
         self.parser.builder.slice(new_slice(&event, start, dur, cat, kind, lane, args));
     }
@@ -173,12 +177,28 @@ impl Accept {
         let lane = self.lane(&event, kind);
         let args = self.parser.builder.commit_args();
         let slice = new_slice(&event, start, Ns::ZERO, cat, kind, lane, args);
-        self.latest = self.latest.max(start);
+        self.saw(lane, start);
         self.open.entry(lane).or_default().push(slice);
     }
 
+    fn saw(&mut self, lane: LaneId, at: Ns) {
+        if self.latest.len() <= lane.index() {
+            self.latest.resize(lane.index() + 1, Ns::MIN);
+        }
+        let latest = &mut self.latest[lane.index()];
+        *latest = (*latest).max(at);
+    }
+
     fn end(&mut self, event: Event, end: Ns, cat: CatId, kind: Kind, at: u64) {
-        let lane = self.lane(&event, kind);
+        // An end need not repeat its category: without one it may belong to either side.
+        let has_open = |accept: &Accept, lane| accept.open.get(&lane).is_some_and(|open| !open.is_empty());
+        let mut lane = self.lane(&event, kind);
+        if !has_open(self, lane) {
+            let other = self.lane(&event, if kind.is_device() { Kind::Other } else { Kind::Kernel });
+            if has_open(self, other) {
+                lane = other;
+            }
+        }
         let args = self.parser.builder.commit_args();
         if let Some(mut slice) = self.open.get_mut(&lane).and_then(Vec::pop) {
             slice.dur = (end - slice.start).max(Ns::ZERO);
@@ -188,7 +208,7 @@ impl Accept {
             if args != ArgsId::default() {
                 self.notes().add(NoteKind::ArgsDropped, at);
             }
-            self.latest = self.latest.max(end);
+            self.saw(lane, end);
             self.parser.builder.slice(slice);
             self.parser.builder.meta().joined_pairs += 1;
         } else {
@@ -277,7 +297,8 @@ impl Accept {
         open.sort_unstable_by_key(|(lane, _)| *lane);
         for slice in open.into_iter().flat_map(|(_, slices)| slices) {
             self.parser.builder.notes().add_count(NoteKind::UnmatchedBegin, 1);
-            self.parser.builder.slice(NewSlice { dur: self.latest - slice.start, ..slice });
+            let end = self.latest.get(slice.lane.index()).copied().unwrap_or(slice.start);
+            self.parser.builder.slice(NewSlice { dur: end - slice.start, ..slice });
         }
         for lane in self.parser.builder.lanes_mut() {
             let LaneKey { process, thread, .. } = lane.key;

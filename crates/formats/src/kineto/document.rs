@@ -12,11 +12,11 @@ use crate::error::ReadError;
 
 /// A broken event is looked for in windows from this size on, before the window is grown further.
 const SUSPECT_BYTES: usize = 256 << 10;
-/// Bytes kept back when skipping, so that a brace is seen with the key after it.
-const KEEP_BACK: usize = 4096;
+/// Bytes kept back when skipping, so that a brace is seen with the phase after it.
+const KEEP_BACK: usize = salvage::PHASE_WITHIN;
 /// Events that leave a bracket open make the strict reader run to the end of the window, each of them. After
 /// this many bytes read in vain it stops at the next event instead.
-const MAX_VAIN_BYTES: usize = 64 << 20;
+const MAX_VAIN_BYTES: usize = 16 << 20;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -37,6 +37,8 @@ pub(super) struct Document {
     /// The text is a bare array of events.
     bare: bool,
     seen_events: bool,
+    /// The document was closed; what follows is something else.
+    closed: bool,
     after_comma: bool,
     entries: Vec<(String, String)>,
     keys: HashSet<String>,
@@ -52,6 +54,7 @@ impl Document {
             state: State::Start,
             bare: false,
             seen_events: false,
+            closed: false,
             after_comma: true,
             entries: Vec::new(),
             keys: HashSet::new(),
@@ -75,10 +78,8 @@ impl Document {
                 State::Top => self.top(&mut c, offset),
                 State::Events => self.events(&mut c, offset, last),
                 State::Lost => self.lost(&mut c, last),
-                State::End => {
-                    self.accept.notes().add(NoteKind::Garbage, offset + done as u64);
-                    return window.len();
-                }
+                // Another document, perhaps: its events are looked for like any others.
+                State::End => Err(Stop::Bad),
             };
             match step {
                 Ok(()) => {}
@@ -119,10 +120,16 @@ impl Document {
 
     fn top(&mut self, c: &mut Cursor<'_>, offset: u64) -> Scan<()> {
         match c.peek()? {
-            b',' => c.pos += 1,
+            b',' => {
+                if std::mem::replace(&mut self.after_comma, true) {
+                    self.accept.notes().add(NoteKind::Comma, offset + c.pos as u64);
+                }
+                c.pos += 1;
+            }
             b'}' => {
                 c.pos += 1;
                 self.state = State::End;
+                self.closed = true;
             }
             b'"' => {
                 let start = c.pos;
@@ -131,12 +138,17 @@ impl Document {
                 c.expect(b':')?;
                 if c.next_token()? == b'[' && key == b"traceEvents" {
                     c.pos += 1;
+                    self.separator_before(offset + start as u64);
                     self.state = State::Events;
                     self.seen_events = true;
                     self.after_comma = true;
                 } else {
                     let value = c.value_text()?;
+                    if std::str::from_utf8(&key).is_err() || std::str::from_utf8(value).is_err() {
+                        self.accept.notes().add(NoteKind::InvalidUtf8, offset + start as u64);
+                    }
                     let key = String::from_utf8_lossy(&key).into_owned();
+                    self.separator_before(offset + start as u64);
                     if bad_escape {
                         self.accept.notes().add(NoteKind::BadEscape, offset + start as u64);
                     }
@@ -163,7 +175,9 @@ impl Document {
             }
             b']' => {
                 c.pos += 1;
+                self.closed |= self.bare;
                 self.state = if self.bare { State::End } else { State::Top };
+                self.after_comma = false;
                 Ok(())
             }
             b'{' => {
@@ -180,7 +194,7 @@ impl Document {
                         self.separator_before(offset + start as u64);
                     }
                     Err(Stop::More) if c.buf.len() - start < SUSPECT_BYTES && !last => return Err(Stop::More),
-                    Err(stop) => self.salvage(c, offset, stop, last)?,
+                    Err(stop) => self.salvage(c, offset, stop, strict.pos, last)?,
                 }
                 Ok(())
             }
@@ -196,16 +210,16 @@ impl Document {
     }
 
     /// Tries an event again within the bounds of the next one, guessing; sets it aside if that fails too.
-    fn salvage(&mut self, c: &mut Cursor<'_>, offset: u64, stop: Stop, last: bool) -> Scan<()> {
+    /// `reached` is how far the strict try came.
+    fn salvage(&mut self, c: &mut Cursor<'_>, offset: u64, stop: Stop, reached: usize, last: bool) -> Scan<()> {
         let start = c.pos;
         let next = salvage::next_event(c.buf, start + 1);
         // Without another event in sight the rest of this one may just not be there yet.
         if next.is_none() && (stop == Stop::More || !last) {
             return Err(Stop::More);
         }
-        if stop == Stop::More {
-            self.vain_bytes = self.vain_bytes.saturating_add(c.buf.len() - start);
-        }
+        let reached = if stop == Stop::More { c.buf.len() } else { reached };
+        self.vain_bytes = self.vain_bytes.saturating_add(reached.saturating_sub(next.unwrap_or(reached)));
         let mut bounded = Cursor { buf: &c.buf[..next.unwrap_or(c.buf.len())], pos: start };
         if self.accept.event::<true>(&mut bounded, offset).is_ok() {
             self.separator_before(offset + start as u64);
@@ -242,7 +256,7 @@ impl Document {
         let next = salvage::next_event(c.buf, c.pos);
         let end = salvage::end_of_events(&c.buf[..next.unwrap_or(c.buf.len())], c.pos);
         match (next, end) {
-            (None, Some(end)) if last || self.bare => {
+            (None, Some(end)) if last => {
                 c.pos = end;
                 self.state = State::Events;
             }
@@ -296,7 +310,7 @@ impl Document {
             return Err(ReadError::NoEvents { path: path() });
         }
         let mut builder = self.accept.finish();
-        if self.state != State::End {
+        if !self.closed {
             builder.notes().add(NoteKind::MissingTail, offset);
         }
         super::meta::fill(builder.meta(), self.entries);

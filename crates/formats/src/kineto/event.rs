@@ -1,5 +1,7 @@
 //! One event: from its text to what it says.
 
+use std::collections::HashMap;
+
 use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 
 use super::keys::Keys;
@@ -51,6 +53,8 @@ pub(super) struct EventParser {
     /// Oddities of the event being read; they count once it is accepted, not on every try.
     pending: Vec<(NoteKind, usize)>,
     scratch: Vec<u8>,
+    /// Texts with something odd in them.
+    odd: HashMap<StrId, NoteKind>,
     /// Brackets of the event being read that were followed to its end in vain.
     vain: u32,
     keys: Keys,
@@ -71,6 +75,7 @@ impl EventParser {
             builder,
             pending: Vec::new(),
             scratch: Vec::new(),
+            odd: HashMap::new(),
             vain: 0,
             keys: Keys::new(),
         }
@@ -229,17 +234,27 @@ impl EventParser {
             let key = self.key::<LENIENT>(c)?;
             let key = self.intern_key(key, c.pos);
             let value = self.value::<LENIENT>(c)?;
-            match value {
-                ArgValue::Int(id) if key == self.correlation => event.correlation = Some(id),
-                ArgValue::Int(id) if key == self.external || key == self.external_2021 => {
-                    event.external = Some(id);
-                }
-                ArgValue::Str(text) if key == self.name => event.arg_name = Some(text),
-                _ => {}
+            if key == self.correlation {
+                event.correlation = self.id(value);
+            } else if key == self.external || key == self.external_2021 {
+                event.external = self.id(value);
+            } else if key == self.name
+                && let ArgValue::Str(text) = value
+            {
+                event.arg_name = Some(text);
             }
             self.builder.push_arg(key, value);
         }
         Ok(())
+    }
+
+    /// An id, also one that was quoted.
+    fn id(&self, value: ArgValue) -> Option<i64> {
+        match value {
+            ArgValue::Int(id) => Some(id),
+            ArgValue::Str(text) => self.builder.text(text).parse().ok(),
+            _ => None,
+        }
     }
 
     fn value<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<ArgValue> {
@@ -265,7 +280,15 @@ impl EventParser {
             }
             b'[' | b'{' => {
                 let start = c.pos;
-                let text = if LENIENT { salvage::nested(c, &mut self.vain)? } else { c.nested()? };
+                let text = if LENIENT {
+                    let (text, guessed) = salvage::nested(c, &mut self.vain)?;
+                    if guessed {
+                        self.pending.push((NoteKind::Bracket, start));
+                    }
+                    text
+                } else {
+                    c.nested()?
+                };
                 ArgValue::Json(self.intern_bytes(text, start))
             }
             // `"key": ,` — a value that was never written.
@@ -314,6 +337,7 @@ impl EventParser {
     }
 
     fn tag<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Tag> {
+        let start = c.pos;
         Ok(match self.value::<LENIENT>(c)? {
             ArgValue::Int(v) => Tag::Int(v),
             ArgValue::Str(text) => match self.builder.text(text).parse() {
@@ -321,6 +345,7 @@ impl EventParser {
                 Err(_) => Tag::Str(text),
             },
             ArgValue::Json(text) => Tag::Str(text),
+            ArgValue::Decimal(_) => Tag::Str(self.intern_bytes(&c.buf[start..c.pos], start)),
             _ => Tag::None,
         })
     }
@@ -372,7 +397,9 @@ impl EventParser {
             return id;
         }
         let id = self.intern_bytes(raw.bytes, pos);
-        self.keys.put(raw.bytes, id);
+        if !self.odd.contains_key(&id) {
+            self.keys.put(raw.bytes, id);
+        }
         id
     }
 
@@ -384,23 +411,33 @@ impl EventParser {
         if unescape(raw, &mut scratch).bad_escape {
             self.pending.push((NoteKind::BadEscape, pos));
         }
-        let (id, _) = self.builder.strings().intern_bytes(&scratch);
+        let (id, new) = self.builder.strings().intern_bytes(&scratch);
         self.scratch = scratch;
+        self.note_oddities(id, new, raw.bytes, pos);
         id
     }
 
     fn intern_bytes(&mut self, bytes: &[u8], pos: usize) -> StrId {
         let (id, new) = self.builder.strings().intern_bytes(bytes);
-        // Only a new text is worth a look: the others were looked at when they were new.
+        self.note_oddities(id, new, bytes, pos);
+        id
+    }
+
+    /// Looks at a text once, when it is new; what was odd about it is noted for every event that has it.
+    fn note_oddities(&mut self, id: StrId, new: bool, bytes: &[u8], pos: usize) {
         if new {
             if bytes.iter().any(|&b| b < 0x20 && b != b'\n' && b != b'\t' && b != b'\r') {
-                self.pending.push((NoteKind::ControlByte, pos));
+                self.odd.insert(id, NoteKind::ControlByte);
             }
             if std::str::from_utf8(bytes).is_err() {
-                self.pending.push((NoteKind::InvalidUtf8, pos));
+                self.odd.insert(id, NoteKind::InvalidUtf8);
             }
         }
-        id
+        if !self.odd.is_empty()
+            && let Some(&kind) = self.odd.get(&id)
+        {
+            self.pending.push((kind, pos));
+        }
     }
 }
 

@@ -15,10 +15,9 @@ const KEY_BYTES: usize = 80;
 /// After this many strict tries in vain the brackets of one event are only guessed at.
 const MAX_VAIN_TRIES: u32 = 8;
 /// The phase of an event stands this near its opening brace.
-const PHASE_WITHIN: usize = 16 << 10;
+pub(super) const PHASE_WITHIN: usize = 32 << 10;
 
-/// The next place after `from` where an event begins: a brace after a separator, a known first key, and a
-/// phase soon after.
+/// The next place after `from` where an event begins.
 pub(super) fn next_event(buf: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(found) = memchr(b'{', buf.get(at..)?) {
@@ -31,23 +30,33 @@ pub(super) fn next_event(buf: &[u8], from: usize) -> Option<usize> {
     None
 }
 
+/// Whether an event begins at this brace: after a separator, with a known first key, and with a phase among its
+/// own members. An object inside an argument has no phase, whatever the next event has.
 fn begins_event(buf: &[u8], brace: usize) -> bool {
     let before = buf[..brace].iter().rev().find(|&&b| !is_blank(b));
     if !matches!(before, None | Some(b',' | b'[' | b'}' | b']')) {
         return false;
     }
-    let mut c = Cursor { buf, pos: brace + 1 };
-    c.skip_blanks();
-    let Ok(key) = c.string() else { return false };
-    if !EVENT_KEYS.contains(&key.bytes) || c.next_token() != Ok(b':') {
-        return false;
+    let near = &buf[..buf.len().min(brace + PHASE_WITHIN)];
+    let mut c = Cursor { buf: near, pos: brace + 1 };
+    let mut first = true;
+    while let Ok(b'"') = c.next_token() {
+        let Ok(key) = c.string() else { return false };
+        if first && !EVENT_KEYS.contains(&key.bytes) {
+            return false;
+        }
+        if c.expect(b':').is_err() {
+            return false;
+        }
+        if key.bytes == b"ph" {
+            return c.next_token() == Ok(b'"');
+        }
+        if c.value_text().is_err() || c.expect(b',').is_err() {
+            return false;
+        }
+        first = false;
     }
-    if key.bytes == b"ph" {
-        return true;
-    }
-    let near = &buf[brace..buf.len().min(brace + PHASE_WITHIN)];
-    // A brace closed before the phase shows up: not an event but a member's value.
-    memmem::find(near, b"\"ph\"").is_some()
+    false
 }
 
 /// Where the array of events ends: a bracket followed by a top-level key, the final brace or nothing.
@@ -146,15 +155,17 @@ fn string_until<'a>(c: &mut Cursor<'a>, ends: impl Fn(&[u8], usize) -> bool) -> 
     Err(Stop::Bad)
 }
 
-/// An array or object: strictly if that works out, else up to a bracket that another member follows. `vain`
-/// counts the event's strict tries that ran to its end: each costs the whole event, so only a few are made.
-pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> Scan<&'a [u8]> {
+/// An array or object, and whether its end was guessed: strictly if that works out, else up to a bracket that
+/// another member follows. `vain` counts the event's strict tries that came to nothing: each may cost the whole
+/// event, so only a few are made.
+pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> Scan<(&'a [u8], bool)> {
     let start = c.pos;
     if *vain < MAX_VAIN_TRIES {
         match c.nested() {
-            Ok(text) if matches!(c.clone().next_token(), Ok(b',' | b'}') | Err(Stop::More)) => return Ok(text),
-            Ok(_) => {}
-            Err(_) => *vain += 1,
+            Ok(text) if matches!(c.clone().next_token(), Ok(b',' | b'}') | Err(Stop::More)) => {
+                return Ok((text, false));
+            }
+            Ok(_) | Err(_) => *vain += 1,
         }
     }
     c.pos = start;
@@ -174,7 +185,7 @@ pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> Scan<&'a [u8]> {
         };
         if ends {
             c.pos = end;
-            return Ok(&c.buf[start..end]);
+            return Ok((&c.buf[start..end], true));
         }
         at = end;
     }

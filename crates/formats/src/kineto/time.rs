@@ -43,7 +43,7 @@ fn scaled(mantissa: i128, power: i32) -> Time {
         return Time::Rounded(Ns::ZERO);
     };
     let half = if mantissa < 0 { -divisor / 2 } else { divisor / 2 };
-    match exact(Some((mantissa + half) / divisor)) {
+    match exact(mantissa.checked_add(half).map(|sum| sum / divisor)) {
         Time::Exact(ns) if mantissa % divisor != 0 => Time::Rounded(ns),
         other => other,
     }
@@ -99,6 +99,7 @@ mod tests {
         assert_eq!(time("0e99999"), Time::Exact(Ns(0)));
         assert_eq!(time("1e400"), Time::OutOfRange);
         assert_eq!(time("99999999999999999999"), Time::OutOfRange);
+        assert_eq!(time("170141183460469231731687303715884105727e-38"), Time::OutOfRange);
         assert_eq!(time("007.000"), Time::Exact(Ns(7000)));
         assert_eq!(time("0.00000000000000000000000000000000000000001"), Time::Rounded(Ns(0)));
     }

@@ -133,3 +133,29 @@ fn every_fixture_is_read_whole() {
     }
     assert_eq!(cases, 10);
 }
+
+#[test]
+fn ends_without_category_close_their_begins() {
+    let trace = read(with_events(
+        r#"{"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1},{"ph":"E","pid":0,"tid":7,"ts":5},
+           {"ph":"B","name":"open","pid":1,"tid":1,"ts":2},{"ph":"X","name":"x","pid":1,"tid":1,"ts":3,"dur":2},
+           {"ph":"X","name":"later","pid":2,"tid":2,"ts":900,"dur":100}"#,
+    ));
+    let slices = trace.slices();
+    let of = |name: &str| slices.ids().find(|&id| trace.name(id) == name).unwrap();
+    assert_eq!(slices.dur(of("k")), Ns(4000));
+    assert_eq!(slices.end(of("open")), Ns(5000), "an open begin ends with its lane, not with the file");
+    assert_ledger_closes(&trace);
+}
+
+#[test]
+fn quoted_ids_link_too() {
+    let trace = read(with_events(
+        r#"{"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":9,"ts":1,"dur":9,"args":{"External id":"5"}},
+           {"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":9,"ts":2,"dur":1,"args":{"correlation":"3","External id":"5"}},
+           {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":4,"dur":1,"args":{"correlation":"3","External id":"5"}}"#,
+    ));
+    let kernel = trace.slices().ids().find(|&id| trace.name(id) == "k").unwrap();
+    assert_eq!(trace.links().op(kernel).map(|id| trace.name(id)), Some("op"));
+    assert_eq!(trace.links().launch(kernel).map(|id| trace.name(id)), Some("launch"));
+}

@@ -199,3 +199,25 @@ fn repeated_damage_costs_linear_time() {
     assert_eq!(read(with_events(&arrows)).flows().len(), times);
     assert!(begin.elapsed() < Duration::from_secs(30), "took {:?}", begin.elapsed());
 }
+
+#[test]
+fn brackets_left_open_cost_linear_time() {
+    let begin = Instant::now();
+    let n = 20_000;
+    let text = format!("{{\"traceEvents\":[{}{}x", r#"{"ph":"X","a":["#.repeat(n), "]".repeat(2 * n));
+    let trace = read(text);
+    assert_ledger_closes(&trace);
+    let text = format!(r#"[{{"ph":"X","ts":1,"dur":1,"k":{}1{} x}}]"#, r#"[[],"k":"#.repeat(n), "]".repeat(n));
+    let _ = try_read(text.as_bytes());
+    assert!(begin.elapsed() < Duration::from_secs(20), "took {:?}", begin.elapsed());
+}
+
+#[test]
+fn a_wrong_checksum_is_noted_in_small_files_too() {
+    let mut packed = gzip(br#"{"traceEvents": [{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}"#);
+    let crc = packed.len() - 8;
+    packed[crc] ^= 0xff;
+    let trace = read(packed);
+    assert_eq!(trace.slices().len(), 1);
+    assert!(note(&trace, NoteKind::DamagedCompression).is_some());
+}

@@ -125,7 +125,7 @@ fn times_that_cannot_be() {
         event("1", "-5"),
         event("1e300", "1"),
         event("9223372036854775", "9223372036854775"),
-        event("\"abc\"", "1"),
+        r#"{"ph":"X","name":"words","pid":1,"tid":1,"ts":"abc","dur":1}"#,
         event("-7.25", "1"),
         r#"{"ph":"X","name":"nodur","pid":1,"tid":1,"ts":3}"#
     )));
@@ -168,4 +168,68 @@ fn a_list_without_events_is_an_empty_trace() {
     for text in ["[]", "{\"traceEvents\": []}"] {
         assert_eq!(read(text).meta().events_in_file, 0);
     }
+}
+
+#[test]
+fn a_broken_event_does_not_take_its_neighbours_along() {
+    let good: Vec<String> = (0..100).map(|i| slice("good", 100 + i)).collect();
+    for broken in [
+        r#"{"ph":"X","name":"w","pid":1,"tid":1,"ts":1,"dur":1,"args":{"path":"C:\dir\","kw":[{"id":3}]}}"#,
+        r#"{"ph":"X","name":"a"b","pid":1,"tid":1,"ts":1,"dur":1,"args":{"kw":[{"name":"inner"}]}}"#,
+        r#"{"ph":"X","name" "w" "pid" @@ ,"args":{"kw":[{"name":"inner"},{"id":1}]}}"#,
+    ] {
+        let trace = read(with_events(&format!("{broken},\n{}", good.join(",\n"))));
+        assert!(names(&trace).iter().filter(|n| **n == "good").count() == 100, "{broken}");
+        assert!(trace.meta().events_set_aside <= 1, "{broken}");
+        assert_eq!(trace.meta().events_in_file, 101, "{broken}");
+        assert_ledger_closes(&trace);
+    }
+}
+
+#[test]
+fn a_phase_far_behind_its_brace_still_begins_an_event() {
+    let late = format!(
+        r#"{{"name":"late","args":{{"a":"{}"}},"ph":"X","pid":1,"tid":1,"ts":5,"dur":1}}"#,
+        "x".repeat(12_000)
+    );
+    let text = with_events(&format!(r#"{{"ph":"X","name" @@ "w"}}, {late}, {}"#, slice("last", 90)));
+    assert_eq!(names(&read(text)), ["late", "last"]);
+}
+
+#[test]
+fn documents_one_after_the_other_are_all_read() {
+    let text = format!("{}\n{}", with_events(&slice("one", 1)), with_events(&slice("two", 20)));
+    let trace = read(text);
+    assert_eq!(names(&trace), ["one", "two"]);
+    assert_eq!(note(&trace, NoteKind::Garbage).unwrap().count, 1);
+    assert_eq!(note(&trace, NoteKind::MissingTail), None);
+}
+
+#[test]
+fn a_bracket_at_the_end_of_a_window_does_not_end_the_events() {
+    let mut text = format!("[{}, ", slice("one", 1)).into_bytes();
+    text.resize((512 << 10) - 1, b'@');
+    text.push(b']');
+    text.extend_from_slice(format!(", {}]", slice("two", 20)).as_bytes());
+    assert_eq!(names(&read(text)), ["one", "two"]);
+}
+
+#[test]
+fn odd_texts_are_noted_however_often_they_are_tried() {
+    let mut text = three(&slice("a@\"b", 50)).into_bytes();
+    let at = text.iter().position(|&b| b == b'@').unwrap();
+    text[at] = 0xff;
+    let trace = read(text);
+    assert_eq!(names(&trace)[1], "a\u{fffd}\"b");
+    assert_eq!(note(&trace, NoteKind::InvalidUtf8).unwrap().count, 1);
+    let escaped = read(three(&slice("a\\n\u{1}", 50)));
+    assert_eq!(note(&escaped, NoteKind::ControlByte).unwrap().count, 1);
+}
+
+#[test]
+fn brackets_too_many_are_noted() {
+    let trace =
+        read(three(r#"{"ph":"X","name":"m","pid":1,"tid":1,"ts":50,"dur":1,"args":{"dims":[1,2]],"b":3}}"#));
+    assert_eq!(names(&trace), ["first", "m", "last"]);
+    assert_eq!(note(&trace, NoteKind::Bracket).unwrap().count, 1);
 }
