@@ -65,7 +65,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "other_ns",
         label: "Other",
-        text: "The rest of the step: nothing recorded but, maybe, Python calls.",
+        text: "The rest of the step: nothing recorded but, maybe, Python calls, the profiler's own overhead, waits on \
+               the device and slices of categories unknown here.",
     },
     Definition {
         field: "gpu_busy_ns",
@@ -100,7 +101,7 @@ pub struct Parts {
     pub data_loading_ns: i64,
     /// The host was in an operator or a named range.
     pub host_ns: i64,
-    /// None of it.
+    /// None of it: nothing recorded, Python calls, profiler overhead, categories unknown here.
     pub other_ns: i64,
     /// Any device work ran.
     pub gpu_busy_ns: i64,

@@ -19,8 +19,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "window_ns",
         label: "Window",
-        text: "From the start of the first step to the end of the last. All figures of a device count only what \
-               lies in it; slices that reach out are clipped.",
+        text: "From the start of the first step to the end of the last. All times and shares of a device and its \
+               streams count only what lies in it; slices that reach out are clipped.",
     },
     Definition {
         field: "busy_ns",
@@ -53,6 +53,12 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "kernel_ns",
         label: "Kernel time",
         text: "The sum of kernel durations in the window; overlapping kernels count each.",
+    },
+    Definition {
+        field: "kernels",
+        label: "Kernels",
+        text: "How many kernels the stream ran in the whole trace, also outside of the window; copies and fills are \
+               counted alike.",
     },
     Definition {
         field: "tensor_core_ns",
@@ -90,9 +96,9 @@ pub struct StreamRow {
     pub utilization: Option<f64>,
     /// How many kernels, in the whole trace.
     pub kernels: u64,
-    /// How many copies.
+    /// How many copies, in the whole trace.
     pub memcpy: u64,
-    /// How many fills.
+    /// How many fills, in the whole trace.
     pub memset: u64,
 }
 

@@ -5,7 +5,7 @@
 //! Memory taken before the recording has no mark: it is shown as its own part, never guessed.
 
 mod definitions;
-mod device;
+pub(crate) mod device;
 mod innermost;
 mod level;
 mod lifetime;

@@ -6,10 +6,13 @@
 
 use stepscope_model::{Ns, SliceId, Trace};
 
+use crate::memory::device::{device_counts, is_host};
+use crate::selection::Selection;
+
 /// Host and device bytes.
 pub(crate) type Bytes = [i64; 2];
 
-/// All records in the order of time, with running sums: an operator's memory is two look-ups.
+/// All records of the selected device and the host in the order of time, with running sums: an operator's memory is two look-ups.
 pub(crate) struct MemoryRecords {
     at: Vec<Ns>,
     /// `sums[i]`: bytes of the first `i` records.
@@ -22,22 +25,25 @@ pub(crate) struct MemoryRecords {
 }
 
 impl MemoryRecords {
-    pub(crate) fn new(trace: &Trace) -> MemoryRecords {
+    pub(crate) fn new(trace: &Trace, selection: &Selection) -> MemoryRecords {
         let mut records: Vec<(Ns, Bytes)> = Vec::new();
         let points = trace.points();
         let find = |key| trace.strings().find(key);
         if let Some(memory) = find("[memory]") {
             for id in points.ids().filter(|&id| points.name(id) == memory) {
-                let (mut bytes, mut device_type) = (0, 0);
-                // One pass over the arguments: two searches would decode them twice.
+                let (mut bytes, mut kind, mut device) = (0, None, None);
+                // One pass over the arguments: a search for each would decode them three times.
                 for (key, value) in trace.point_args(id).iter() {
                     match key {
                         "Bytes" => bytes = value.as_int().unwrap_or(0),
-                        "Device Type" => device_type = value.as_int().unwrap_or(0),
+                        "Device Type" => kind = value.as_int(),
+                        "Device Id" => device = value.as_int(),
                         _ => {}
                     }
                 }
-                records.push((points.at(id), if is_host(device_type) { [bytes, 0] } else { [0, bytes] }));
+                if device_counts(kind, device, selection) {
+                    records.push((points.at(id), if is_host(kind) { [bytes, 0] } else { [0, bytes] }));
+                }
             }
         }
         records.sort_by_key(|r| r.0);
@@ -94,11 +100,6 @@ fn first(at: &[Ns], from: usize, late: impl Fn(Ns) -> bool) -> usize {
         Some(found) => from + found,
         None => near + at[near..].partition_point(|&at| !late(at)),
     }
-}
-
-/// PyTorch's numbers of device types that mean host memory: CPU, MKLDNN and IDEEP.
-fn is_host(device_type: i64) -> bool {
-    matches!(device_type, 0 | 2 | 5)
 }
 
 pub(crate) fn add(a: Bytes, b: Bytes) -> Bytes {

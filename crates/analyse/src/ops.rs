@@ -127,6 +127,10 @@ pub struct OpRow {
     pub device_total_ns: i64,
     /// Device time of the calls themselves.
     pub device_self_ns: i64,
+    /// Host total of one call, on average.
+    pub host_mean_ns: f64,
+    /// Device total of one call, on average.
+    pub device_mean_ns: f64,
     /// Host bytes allocated less those freed while the calls ran, on any thread.
     pub host_memory_bytes: i64,
     /// The same less that of everything called directly.

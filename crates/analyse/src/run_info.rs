@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_model::{Kind, Severity, Trace};
 
+use crate::by_name::ByName;
+use crate::steps::step_number;
+
 pub use definitions::DEFINITIONS;
 pub use lanes::LaneInfo;
 pub use report::{
@@ -128,10 +131,11 @@ fn device(device: &stepscope_model::Device) -> DeviceInfo {
 
 fn steps(trace: &Trace) -> Vec<String> {
     let slices = trace.slices();
+    let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
     let mut found: Vec<_> = slices
         .ids()
         .filter(|&id| matches!(slices.kind(id), Kind::HostAnnotation | Kind::HostOp))
-        .filter(|&id| trace.name(id).starts_with("ProfilerStep#"))
+        .filter(|&id| is_step.get(slices.name(id)))
         .map(|id| (slices.start(id), slices.name(id)))
         .collect();
     found.sort_unstable();
@@ -186,6 +190,7 @@ fn ledger(trace: &Trace) -> Ledger {
         points: points as u64,
         flows: flows as u64,
         set_aside: meta.events_set_aside,
+        skipped_bytes: meta.skipped_bytes,
         closes: parts == meta.events_in_file,
     }
 }

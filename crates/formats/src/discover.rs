@@ -115,6 +115,25 @@ mod tests {
         assert_eq!(parts("trace.json"), (None, None));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn folders_that_may_not_be_read_hide_only_their_own() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = std::env::temp_dir().join(format!("stepscope-locked-{}", std::process::id()));
+        let locked = folder.join("locked");
+        fs::create_dir_all(&locked).unwrap();
+        fs::write(folder.join("w.pt.trace.json"), "{").unwrap();
+        // A link to nothing and one to a folder: neither is a file.
+        std::os::unix::fs::symlink("nowhere", folder.join("gone.trace.json")).unwrap();
+        std::os::unix::fs::symlink(".", folder.join("loop.trace.json")).unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+        let found = discover(&folder);
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let paths: Vec<PathBuf> = found.unwrap().into_iter().map(|f| f.path).collect();
+        assert_eq!(paths, [folder.join("w.pt.trace.json")]);
+    }
+
     #[test]
     fn content_decides_where_the_name_does_not() {
         let folder = std::env::temp_dir().join(format!("stepscope-discover-{}", std::process::id()));

@@ -53,3 +53,18 @@ pub fn write_speedscope(profile: &Profile, out: &mut impl Write) -> io::Result<(
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_stops_at_the_end() {
+        let stack = |name: &str| (vec![name.to_owned()], i64::MAX);
+        let profile = Profile { name: String::new(), stacks: vec![stack("a"), stack("b")] };
+        let mut out = Vec::new();
+        write_speedscope(&profile, &mut out).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(document["profiles"][0]["endValue"], i64::MAX);
+    }
+}

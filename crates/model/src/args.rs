@@ -182,14 +182,15 @@ impl ArgWriter {
         any
     }
 
-    /// Stores what was pushed. `None` once four gigabytes of arguments are held; the caller notes it.
+    /// Stores what was pushed. `None` once four gigabytes of arguments or four billion shapes are held; the caller
+    /// notes it.
     pub(crate) fn commit(&mut self) -> Option<ArgsId> {
         if self.shape.is_empty() {
             return Some(ArgsId(0));
         }
         let shape = self.shape_id();
-        let offset = u32::try_from(self.store.bytes.len()).ok();
-        if offset.is_some() {
+        let offset = shape.and_then(|_| u32::try_from(self.store.bytes.len()).ok());
+        if let (Some(shape), Some(_)) = (shape, offset) {
             put_varint(&mut self.store.bytes, u64::from(shape));
             self.store.bytes.extend_from_slice(&self.payload);
         }
@@ -202,21 +203,24 @@ impl ArgWriter {
         self.store
     }
 
-    fn shape_id(&mut self) -> u32 {
+    fn shape_id(&mut self) -> Option<u32> {
         let ArgWriter { store, shape_ids, hasher, shape, last, .. } = self;
         if *store.shapes[*last as usize] == shape[..] {
-            return *last;
+            return Some(*last);
         }
         let hash = hasher.hash_one(&shape[..]);
         let found = shape_ids.find(hash, |&id| *store.shapes[id as usize] == shape[..]).copied();
-        let id = found.unwrap_or_else(|| {
-            let id = store.shapes.len() as u32;
-            store.shapes.push(shape.clone().into_boxed_slice());
-            shape_ids.insert_unique(hash, id, |&id| hasher.hash_one(&*store.shapes[id as usize]));
-            id
-        });
+        let id = match found {
+            Some(id) => id,
+            None => {
+                let id = u32::try_from(store.shapes.len()).ok()?;
+                store.shapes.push(shape.clone().into_boxed_slice());
+                shape_ids.insert_unique(hash, id, |&id| hasher.hash_one(&*store.shapes[id as usize]));
+                id
+            }
+        };
         *last = id;
-        id
+        Some(id)
     }
 }
 

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use crate::args::{ArgValue, ArgWriter, ArgsId};
 use crate::kind::{CatId, Kind};
 use crate::lanes::{Domain, Lane, LaneId, LaneKey, Lanes};
+use crate::link;
 use crate::links::Links;
 use crate::meta::Meta;
 use crate::notes::{NoteKind, Notes};
@@ -72,8 +73,12 @@ pub struct NewFlow {
     pub phase: u8,
 }
 
-/// Collects events and turns them into a [`Trace`].
-#[derive(Debug, Default)]
+/// Handles are 32-bit numbers, and the largest stands for "none".
+const MOST: usize = u32::MAX as usize - 1;
+
+/// Collects events and turns them into a [`Trace`]. It holds 4,294,967,294 slices, as many points and as many flow
+/// ends; what comes after is set aside, counted and noted.
+#[derive(Debug)]
 pub struct TraceBuilder {
     slices: Slices,
     points: Points,
@@ -87,12 +92,38 @@ pub struct TraceBuilder {
     externals: Vec<(u32, i64)>,
     notes: Notes,
     meta: Meta,
+    /// How many slices, points and flow ends each are taken.
+    most: usize,
+}
+
+impl Default for TraceBuilder {
+    fn default() -> Self {
+        TraceBuilder::new()
+    }
 }
 
 impl TraceBuilder {
     /// An empty one.
     pub fn new() -> TraceBuilder {
-        let mut builder = TraceBuilder::default();
+        TraceBuilder::with_limit(MOST)
+    }
+
+    fn with_limit(most: usize) -> TraceBuilder {
+        let mut builder = TraceBuilder {
+            slices: Slices::default(),
+            points: Points::default(),
+            flows: Flows::default(),
+            lanes: Lanes::default(),
+            strings: Strings::default(),
+            categories: Vec::new(),
+            category_ids: HashMap::default(),
+            args: ArgWriter::default(),
+            correlations: Vec::new(),
+            externals: Vec::new(),
+            notes: Notes::default(),
+            meta: Meta::default(),
+            most,
+        };
         // Category 0 is "none given".
         builder.category("");
         builder
@@ -113,23 +144,33 @@ impl TraceBuilder {
         self.strings.get(id)
     }
 
-    /// The category of this text. After 65,535 different ones the rest share the empty category.
+    /// The category of this text. After 65,536 different ones the rest share the empty category, which is noted.
     pub fn category(&mut self, text: &str) -> CatId {
         let id = self.strings.intern(text);
         if let Some(&cat) = self.category_ids.get(&id) {
             return cat;
         }
-        let Ok(index) = u16::try_from(self.categories.len()) else {
-            return CatId::default();
+        let cat = match u16::try_from(self.categories.len()) {
+            Ok(index) => {
+                self.categories.push(id);
+                CatId(index)
+            }
+            Err(_) => {
+                self.notes.add_count(NoteKind::TooManyCategories, 1);
+                CatId::default()
+            }
         };
-        self.categories.push(id);
-        self.category_ids.insert(id, CatId(index));
-        CatId(index)
+        // Also where there is no room: each text is noted once.
+        self.category_ids.insert(id, cat);
+        cat
     }
 
-    /// The lane of this key.
+    /// The lane of this key. Past four billion lanes the rest share the first, which is noted.
     pub fn lane(&mut self, key: LaneKey) -> LaneId {
-        self.lanes.find_or_add(key)
+        self.lanes.find_or_add(key).unwrap_or_else(|| {
+            self.notes.add_count(NoteKind::LimitReached, 1);
+            LaneId::default()
+        })
     }
 
     /// The lane of this key, if there is one already.
@@ -152,9 +193,9 @@ impl TraceBuilder {
         self.args.push(key, value);
     }
 
-    /// Forgets the arguments pushed since the last commit.
-    pub fn discard_args(&mut self) {
-        self.args.discard();
+    /// Forgets the arguments pushed since the last commit, and says whether there were any.
+    pub fn discard_args(&mut self) -> bool {
+        self.args.discard()
     }
 
     /// Closes the argument list of the event being built.
@@ -167,6 +208,9 @@ impl TraceBuilder {
 
     /// Adds a slice. A duration under zero is read as zero.
     pub fn slice(&mut self, new: NewSlice) {
+        if self.slices.len() >= self.most {
+            return self.refuse();
+        }
         let index = self.slices.len() as u32;
         if let Some(correlation) = new.correlation {
             self.correlations.push((index, correlation));
@@ -186,6 +230,9 @@ impl TraceBuilder {
 
     /// Adds a point.
     pub fn point(&mut self, new: NewPoint) {
+        if self.points.len() >= self.most {
+            return self.refuse();
+        }
         let p = &mut self.points;
         p.at.push(new.at);
         p.name.push(new.name);
@@ -197,6 +244,9 @@ impl TraceBuilder {
 
     /// Adds one end of an arrow.
     pub fn flow(&mut self, new: NewFlow) {
+        if self.flows.len() >= self.most {
+            return self.refuse();
+        }
         let f = &mut self.flows;
         f.at.push(new.at);
         f.id.push(new.id);
@@ -204,6 +254,12 @@ impl TraceBuilder {
         f.lane.push(new.lane);
         f.cat.push(new.cat);
         f.phase.push(new.phase);
+    }
+
+    /// An event for which there is no handle left.
+    fn refuse(&mut self) {
+        self.meta.events_set_aside = self.meta.events_set_aside.saturating_add(1);
+        self.notes.add_count(NoteKind::LimitReached, 1);
     }
 
     /// How many slices, points and flow ends were added.
@@ -228,6 +284,7 @@ impl TraceBuilder {
 
     /// Sorts, links and checks.
     pub fn finish(mut self) -> Trace {
+        self.notes.add_count(NoteKind::LimitReached, self.strings.refused());
         let new_of_old = self.slices.sort(self.lanes.len());
         let mut trace = Trace {
             links: Links {
@@ -250,49 +307,11 @@ impl TraceBuilder {
         };
         let (correlations, externals) = (place(self.correlations), place(self.externals));
         drop(new_of_old);
-        link_launches(&mut trace, &correlations);
-        link_ops(&mut trace, &externals);
+        link::launches(&mut trace, &correlations);
+        link::ops(&mut trace, &externals);
         link_backward(&mut trace);
         flag(&mut trace);
         trace
-    }
-}
-
-fn link_launches(trace: &mut Trace, correlations: &[(usize, i64)]) {
-    let kinds = trace.slices.kinds();
-    let mut launches: HashMap<i64, u32, RandomState> = HashMap::default();
-    for &(slice, correlation) in correlations {
-        if kinds[slice].is_runtime() {
-            // The first call of a correlation counts: a driver call nested in a runtime call shares its number.
-            let first = launches.entry(correlation).or_insert(slice as u32);
-            *first = (*first).min(slice as u32);
-        }
-    }
-    for &(slice, correlation) in correlations {
-        if kinds[slice].is_device()
-            && let Some(&launch) = launches.get(&correlation)
-        {
-            trace.links.launch[slice] = launch;
-        }
-    }
-}
-
-fn link_ops(trace: &mut Trace, externals: &[(usize, i64)]) {
-    let kinds = trace.slices.kinds();
-    let is_op = |slice: usize| matches!(kinds[slice], Kind::HostOp | Kind::HostAnnotation);
-    let mut ops: HashMap<i64, u32, RandomState> =
-        HashMap::with_capacity_and_hasher(externals.len() / 2, RandomState::default());
-    for &(slice, external) in externals {
-        if is_op(slice) && external != 0 {
-            ops.entry(external).or_insert(slice as u32);
-        }
-    }
-    for &(slice, external) in externals {
-        if !is_op(slice)
-            && let Some(&op) = ops.get(&external)
-        {
-            trace.links.op[slice] = op;
-        }
     }
 }
 
@@ -355,4 +374,46 @@ fn flag(trace: &mut Trace) {
     trace.notes.add_count(NoteKind::Unlinked, unlinked);
     let misnested = crate::CallTree::build(trace, |_| true).misnested;
     trace.notes.add_count(NoteKind::Misnested, misnested);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_limit_events_are_set_aside_and_counted() {
+        let mut b = TraceBuilder::with_limit(3);
+        let lane = b.lane(LaneKey::default());
+        for i in 0..5 {
+            b.slice(NewSlice {
+                start: Ns(i),
+                lane,
+                correlation: Some(i),
+                external: Some(i),
+                ..NewSlice::default()
+            });
+            b.point(NewPoint { at: Ns(i), lane, ..NewPoint::default() });
+        }
+        for i in 0..4 {
+            b.flow(NewFlow { at: Ns(i), lane, ..NewFlow::default() });
+        }
+        let trace = b.finish();
+        assert_eq!((trace.slices().len(), trace.points().len(), trace.flows().len()), (3, 3, 3));
+        assert_eq!(trace.meta().events_set_aside, 5);
+        assert_eq!(trace.notes().count(NoteKind::LimitReached), 5);
+    }
+
+    #[test]
+    fn categories_without_room_are_noted_once_each() {
+        let mut b = TraceBuilder::new();
+        // The empty one is there already.
+        for i in 1..=65_535 {
+            assert_eq!(b.category(&format!("c{i}")).index(), i);
+        }
+        for text in ["x", "y", "x"] {
+            assert_eq!(b.category(text), CatId::default());
+        }
+        assert_eq!(b.category("c65535").index(), 65_535);
+        assert_eq!(b.notes().count(NoteKind::TooManyCategories), 2);
+    }
 }

@@ -107,15 +107,16 @@ impl Lanes {
         self.ids.find(hash, |&id| self.lanes[id.index()].key == key).copied()
     }
 
-    pub(crate) fn find_or_add(&mut self, key: LaneKey) -> LaneId {
+    /// `None` where there is no number left for a new one.
+    pub(crate) fn find_or_add(&mut self, key: LaneKey) -> Option<LaneId> {
         if let Some(id) = self.find(key) {
-            return id;
+            return Some(id);
         }
-        let id = LaneId(self.lanes.len() as u32);
+        let id = LaneId(u32::try_from(self.lanes.len()).ok()?);
         self.lanes.push(Lane { key, ..Lane::default() });
         let Lanes { lanes, ids, hasher } = self;
         ids.insert_unique(hasher.hash_one(key), id, |&id| hasher.hash_one(lanes[id.index()].key));
-        id
+        Some(id)
     }
 
     pub(crate) fn get_mut(&mut self, id: LaneId) -> &mut Lane {

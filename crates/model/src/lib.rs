@@ -20,6 +20,7 @@ mod args;
 mod builder;
 mod kind;
 mod lanes;
+mod link;
 mod links;
 mod meta;
 mod notes;

@@ -60,7 +60,7 @@ pub struct ProfilerOptions {
 pub struct Source {
     /// The path as given, or `-`.
     pub path: String,
-    /// What the content turned out to be (`Kineto JSON, gzip`).
+    /// What the content turned out to be (`Chrome trace JSON, gzip`).
     pub format: String,
     /// Bytes read, as stored.
     pub stored_bytes: u64,
@@ -93,6 +93,8 @@ pub struct Meta {
     pub events_set_aside: u64,
     /// Begin and end events that were joined into slices (two events each).
     pub joined_pairs: u64,
+    /// Bytes between events that belong to no event.
+    pub skipped_bytes: u64,
 }
 
 impl Meta {

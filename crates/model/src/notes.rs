@@ -53,6 +53,8 @@ pub enum NoteKind {
     Comma,
     /// The same key twice in one object.
     DuplicateKey,
+    /// A category after the most that can be told apart.
+    TooManyCategories,
     /// An argument list nested too deep or too long to keep.
     ArgsDropped,
     /// A begin without an end.
@@ -73,7 +75,7 @@ impl NoteKind {
         use NoteKind::*;
         match self {
             TruncatedEvent | DamagedCompression | LimitReached | Garbage | BrokenEvent | NoTime
-            | TimeOutOfRange | ArgsDropped => Severity::Lost,
+            | TimeOutOfRange | TooManyCategories | ArgsDropped => Severity::Lost,
             MissingTail | NegativeDuration | MissingDuration | BadEscape | InvalidUtf8 | BareWord
             | UnescapedQuote | Bracket | Comma | UnmatchedBegin | UnmatchedEnd | ControlByte | DuplicateKey => {
                 Severity::Repaired
@@ -105,6 +107,7 @@ impl NoteKind {
             Bracket => "bracket",
             Comma => "comma",
             DuplicateKey => "duplicate-key",
+            TooManyCategories => "too-many-categories",
             ArgsDropped => "args-dropped",
             UnmatchedBegin => "unmatched-begin",
             UnmatchedEnd => "unmatched-end",
@@ -137,6 +140,7 @@ impl NoteKind {
             Bracket => "values whose brackets do not match were kept up to the next member",
             Comma => "missing or doubled commas were repaired",
             DuplicateKey => "events with a key given twice: the last one counts",
+            TooManyCategories => "categories after the first 65,536 were not kept; their events were",
             ArgsDropped => "argument lists that could not be kept were left out",
             UnmatchedBegin => "begin events without an end were closed at the end of their lane",
             UnmatchedEnd => "end events without a begin were kept as points",

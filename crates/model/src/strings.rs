@@ -38,23 +38,32 @@ pub struct Strings {
     ends: Vec<usize>,
     ids: HashTable<StrId>,
     hasher: RandomState,
+    /// How many texts are taken.
+    most: usize,
+    refused: u64,
 }
 
 impl Default for Strings {
     fn default() -> Self {
+        Strings::with_limit(u32::MAX as usize)
+    }
+}
+
+impl Strings {
+    fn with_limit(most: usize) -> Strings {
         let mut strings = Strings {
             text: String::new(),
             ends: Vec::new(),
             ids: HashTable::new(),
             hasher: RandomState::default(),
+            most,
+            refused: 0,
         };
         strings.intern("");
         strings
     }
-}
 
-impl Strings {
-    /// The id of `text`, stored if it is new.
+    /// The id of `text`, stored if it is new. Past four billion texts new ones are read as empty, and counted.
     pub fn intern(&mut self, text: &str) -> StrId {
         self.intern_new(text).0
     }
@@ -64,7 +73,7 @@ impl Strings {
         let hash = self.hasher.hash_one(text.as_bytes());
         match self.lookup(hash, text.as_bytes()) {
             Some(id) => (id, false),
-            None => (self.add(hash, text), true),
+            None => self.add(hash, text),
         }
     }
 
@@ -76,7 +85,7 @@ impl Strings {
             return (id, false);
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) => (self.add(hash, text), true),
+            Ok(text) => self.add(hash, text),
             Err(_) => self.intern_new(&String::from_utf8_lossy(bytes)),
         }
     }
@@ -120,16 +129,25 @@ impl Strings {
         self.ids.find(hash, |&id| self.get(id).as_bytes() == bytes).copied()
     }
 
-    fn add(&mut self, hash: u64, text: &str) -> StrId {
+    /// How many times a text found no room.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn add(&mut self, hash: u64, text: &str) -> (StrId, bool) {
+        if self.ends.len() >= self.most {
+            self.refused = self.refused.saturating_add(1);
+            return (StrId::EMPTY, false);
+        }
         let id = StrId(self.ends.len() as u32);
         self.text.push_str(text);
         self.ends.push(self.text.len());
-        let Strings { text, ends, ids, hasher } = self;
+        let Strings { text, ends, ids, hasher, .. } = self;
         ids.insert_unique(hash, id, |&id| {
             let start = if id.index() == 0 { 0 } else { ends[id.index() - 1] };
             hasher.hash_one(&text.as_bytes()[start..ends[id.index()]])
         });
-        id
+        (id, true)
     }
 }
 
@@ -146,6 +164,16 @@ mod tests {
         assert_eq!(s.get(a), "aten::mm");
         assert_eq!(s.find("aten::bmm"), None);
         assert_eq!(s.get(StrId::EMPTY), "");
+    }
+
+    #[test]
+    fn texts_without_room_are_empty_and_counted() {
+        let mut s = Strings::with_limit(2);
+        let a = s.intern("a");
+        assert_eq!(s.intern_new("b"), (StrId::EMPTY, false));
+        assert_eq!(s.intern_bytes(b"c"), (StrId::EMPTY, false));
+        assert_eq!(s.intern("a"), a);
+        assert_eq!((s.len(), s.refused()), (2, 2));
     }
 
     #[test]

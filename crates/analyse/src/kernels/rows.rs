@@ -90,7 +90,7 @@ impl<'a> Form<'a> {
 
 pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let slices = trace.slices();
-    // Only the owner by launch needs the tree; an empty one costs nothing.
+    // Only the owner by launch needs the tree; building it is a pass over all host slices.
     let needs_tree = query.attribution == Attribution::Launch;
     let tree = needs_tree.then(|| HostTree::build(trace, &mut Names::new(trace), StrayCalls::OwnThread));
     let op_of = |id: SliceId| match &tree {

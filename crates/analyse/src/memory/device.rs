@@ -1,5 +1,7 @@
 //! Which device a memory mark speaks of.
 
+use crate::selection::Selection;
+
 /// A device as the marks name it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct DeviceKey {
@@ -19,9 +21,21 @@ impl DeviceKey {
         if self.rest { "other devices".to_owned() } else { device_label(self.kind, self.id) }
     }
 
-    pub(super) fn is_host(self) -> bool {
-        self.kind == Some(0)
+    /// Whether marks of this device are asked for.
+    pub(super) fn counts(self, selection: &Selection) -> bool {
+        // Of the devices past the limit the numbers are forgotten.
+        if self.rest { selection.device.is_none() } else { device_counts(self.kind, self.id, selection) }
     }
+}
+
+/// Whether marks of a device are asked for: all of the host's, else by the device's number.
+pub(crate) fn device_counts(kind: Option<i64>, id: Option<i64>, selection: &Selection) -> bool {
+    is_host(kind) || selection.device.is_none_or(|wanted| id == Some(wanted))
+}
+
+/// Whether PyTorch's number of a device type means host memory: CPU, MKLDNN or IDEEP, or none given.
+pub(crate) fn is_host(kind: Option<i64>) -> bool {
+    matches!(kind, None | Some(0 | 2 | 5))
 }
 
 /// What a device is called: `CPU`, `CUDA 0`, `HIP 1`. The numbers are PyTorch's `c10::DeviceType`.
@@ -65,6 +79,17 @@ fn label(name: &str, id: Option<i64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_asked_for_by_number_and_the_host_always() {
+        let one = Selection { device: Some(1), ..Selection::all() };
+        for kind in [None, Some(0), Some(2), Some(5)] {
+            assert!(device_counts(kind, Some(0), &one), "{kind:?}");
+        }
+        assert!(device_counts(Some(1), Some(1), &one) && device_counts(Some(1), None, &Selection::all()));
+        assert!(!device_counts(Some(1), Some(0), &one) && !device_counts(Some(6), None, &one));
+        assert!(!DeviceKey::REST.counts(&one) && DeviceKey::REST.counts(&Selection::all()));
+    }
 
     #[test]
     fn devices_have_the_names_people_use() {

@@ -55,8 +55,7 @@ impl Records {
     /// Whether a record counts: by its time, and by its device unless it is the host's.
     pub(super) fn counts(&self, record: &Record, selection: &Selection) -> bool {
         let device = self.devices[usize::from(record.device)];
-        let here = device.is_host() || selection.device.is_none_or(|wanted| device.id == Some(wanted));
-        here && selection.contains_time(record.at)
+        device.counts(selection) && selection.contains_time(record.at)
     }
 }
 

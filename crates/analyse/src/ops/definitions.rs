@@ -35,6 +35,16 @@ pub const DEFINITIONS: &[Definition] = &[
                named range casts on the device is not device time.",
     },
     Definition {
+        field: "host_mean_ns",
+        label: "Host mean",
+        text: "Host total divided by the calls: PyTorch's \"CPU time avg\".",
+    },
+    Definition {
+        field: "device_mean_ns",
+        label: "Device mean",
+        text: "Device total divided by the calls: PyTorch's \"CUDA time avg\".",
+    },
+    Definition {
         field: "host_memory_bytes",
         label: "Host memory",
         text: "Host bytes allocated less those freed between the calls' starts and ends, by any thread.",
@@ -47,7 +57,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "device_memory_bytes",
         label: "Device memory",
-        text: "Device bytes allocated less those freed between the calls' starts and ends, by any thread.",
+        text: "Device bytes allocated less those freed between the calls' starts and ends, by any thread; of one device, \
+               if one was asked for.",
     },
     Definition {
         field: "device_self_memory_bytes",

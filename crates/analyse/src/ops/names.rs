@@ -3,6 +3,7 @@
 use stepscope_model::{StrId, Trace};
 
 use crate::flops::{Formula, formula};
+use crate::steps::step_number;
 use crate::tensor_core::op_is_eligible;
 
 /// The facts of one name.
@@ -40,7 +41,7 @@ impl<'a> Names<'a> {
 }
 
 fn facts(name: &str) -> Facts {
-    let step = name.starts_with("ProfilerStep#");
+    let step = step_number(name).is_some();
     let annotation = step
         || name.starts_with("Optimizer.")
         || name.starts_with("enumerate(DataLoader)#")

@@ -70,7 +70,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
     let mut names = Names::new(trace);
     let tree = HostTree::build(trace, &mut names, query.stray_calls);
     let device = Attributed::new(trace, &tree, &mut names, query);
-    let mut memory = MemoryRecords::new(trace);
+    let mut memory = MemoryRecords::new(trace, &query.selection);
     let mut flops = Flops::new(trace);
     let mut extra = Extra::new(trace, query.by);
     let mut rows =
@@ -195,6 +195,8 @@ fn place(trace: &Trace, names: &mut Names<'_>, extra: &Extra<'_>, sums: &Sums, r
         host_self_ns: sums.host[1],
         device_total_ns: sums.device[0][0],
         device_self_ns: sums.device[1][0],
+        host_mean_ns: mean(sums.host[0], sums.calls),
+        device_mean_ns: mean(sums.device[0][0], sums.calls),
         host_memory_bytes: sums.memory[0],
         host_self_memory_bytes: sums.memory_self[0],
         device_memory_bytes: sums.memory[1],
@@ -228,6 +230,10 @@ fn place(trace: &Trace, names: &mut Names<'_>, extra: &Extra<'_>, sums: &Sums, r
     }
 }
 
+fn mean(total: i64, calls: u64) -> f64 {
+    total as f64 / calls.max(1) as f64
+}
+
 fn share([all, part]: [i64; 2]) -> Option<f64> {
     (all > 0).then(|| part as f64 / all as f64)
 }
@@ -245,6 +251,8 @@ fn memory_row(calls: u64, bytes: Bytes) -> OpRow {
         host_self_ns: 0,
         device_total_ns: 0,
         device_self_ns: 0,
+        host_mean_ns: 0.0,
+        device_mean_ns: 0.0,
         host_memory_bytes: bytes[0],
         host_self_memory_bytes: bytes[0],
         device_memory_bytes: bytes[1],

@@ -49,8 +49,12 @@ impl Bench {
     }
 
     fn memory(&mut self, at: i64, bytes: i64, device_type: i64) {
+        self.memory_on(at, bytes, device_type, if device_type == 0 { -1 } else { 0 });
+    }
+
+    fn memory_on(&mut self, at: i64, bytes: i64, device_type: i64, device: i64) {
         let name = self.0.intern("[memory]");
-        for (key, value) in [("Bytes", bytes), ("Device Type", device_type)] {
+        for (key, value) in [("Bytes", bytes), ("Device Type", device_type), ("Device Id", device)] {
             let key = self.0.intern(key);
             self.0.push_arg(key, ArgValue::Int(value));
         }
@@ -149,6 +153,41 @@ fn memory_counts_both_ends_and_every_thread() {
     assert_eq!((outer.host_self_memory_bytes, outer.device_self_memory_bytes), (1, -1000));
     let outside = report.memory_outside.unwrap();
     assert_eq!((outside.calls, outside.host_memory_bytes), (1, 7));
+}
+
+#[test]
+fn memory_of_other_devices_is_left_out() {
+    let mut b = Bench::new();
+    b.op("op", 1, (0, 100), 1);
+    // Of CUDA 0, CUDA 1, the host and MKLDNN, which is the host's too; then twice outside of the operator.
+    let marks =
+        [(10, 1, 1, 0), (20, 10, 1, 1), (30, 100, 0, -1), (40, 1000, 2, -1), (200, 7, 1, 0), (201, 70, 1, 1)];
+    for (at, bytes, device_type, device) in marks {
+        b.memory_on(at, bytes, device_type, device);
+    }
+    let trace = b.0.finish();
+    for (device, inside, outside) in [(None, 11, 77), (Some(0), 1, 7), (Some(1), 10, 70), (Some(2), 0, 0)] {
+        let selection = Selection { device, ..Selection::all() };
+        let report = ops(&trace, &OpsQuery { selection, ..OpsQuery::default() });
+        let op = row(&report.ops, "op");
+        assert_eq!((op.host_memory_bytes, op.device_memory_bytes), (1100, inside), "{device:?}");
+        assert_eq!(report.memory_outside.map_or(0, |r| r.device_memory_bytes), outside, "{device:?}");
+    }
+}
+
+#[test]
+fn a_step_has_a_number_everywhere() {
+    let mut b = Bench::new();
+    b.slice(Kind::HostAnnotation, "ProfilerStep#3", 1, (0, 100), 1, 0);
+    b.slice(Kind::HostAnnotation, "ProfilerStep#x", 1, (100, 200), 2, 0);
+    b.op("ProfilerStep#", 1, (200, 300), 3);
+    let trace = b.0.finish();
+    let report = ops(&trace, &OpsQuery::default());
+    let names: Vec<_> = report.annotations.iter().map(|r| r.name.as_str()).collect();
+    assert_eq!(names, ["ProfilerStep#x", "ProfilerStep*"]);
+    assert_eq!((report.ops.len(), report.ops[0].name.as_str()), (1, "ProfilerStep#"));
+    assert_eq!(crate::run_info::analyse(&trace).steps, ["ProfilerStep#3"]);
+    assert_eq!(crate::steps::Steps::find(&trace).steps.len(), 1);
 }
 
 #[test]

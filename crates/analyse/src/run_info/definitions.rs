@@ -22,9 +22,15 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "Events found in the file but not kept; the notes say why and where.",
     },
     Definition {
+        field: "skipped_bytes",
+        label: "Skipped bytes",
+        text: "Bytes between events that belong to no event; above zero some events may be missing. They are no part \
+               of whether the ledger closes, which is about counts.",
+    },
+    Definition {
         field: "steps",
         label: "Steps",
-        text: "Host ranges named `ProfilerStep#N`, by their names in order of time.",
+        text: "Host ranges named `ProfilerStep#N`, N a number, by their names in order of time.",
     },
     Definition {
         field: "processes",

@@ -162,6 +162,8 @@ pub struct Ledger {
     pub flows: u64,
     /// Not kept; the notes say why.
     pub set_aside: u64,
+    /// Bytes between events that belong to no event.
+    pub skipped_bytes: u64,
     /// Whether the parts add up to the events in the file.
     pub closes: bool,
 }

@@ -65,6 +65,15 @@ fn peers_files_close() {
 }
 
 #[test]
+fn skipped_bytes_are_told_and_the_ledger_is_about_counts() {
+    let mut builder = TraceBuilder::new();
+    builder.meta().skipped_bytes = 17;
+    let ledger = run_info::analyse(&builder.finish()).ledger;
+    assert_eq!((ledger.skipped_bytes, ledger.closes), (17, true));
+    assert!(run_info::DEFINITIONS.iter().any(|d| d.field == "skipped_bytes"));
+}
+
+#[test]
 fn an_empty_trace_has_an_answer() {
     let report = run_info::analyse(&TraceBuilder::new().finish());
     assert!(report.ledger.closes && report.framework.is_none() && report.bytes_per_event.is_none());

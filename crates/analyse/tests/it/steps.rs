@@ -224,6 +224,7 @@ fn device_figures_have_worked_answers() {
     close(d.occupancy, (80.0 * 0.4 + 35.0 * 0.8) / 115.0);
     // The launch of `gemm` lies in aten::mm, which is eligible.
     assert_eq!((d.tensor_core_ns, d.eligible_ns), (0, 80));
+    // Counts are of the whole trace: the fill was over when the window began.
     let streams: Vec<_> =
         d.streams.iter().map(|s| (s.stream, s.busy_ns, s.kernels, s.memcpy, s.memset)).collect();
     assert_eq!(streams, [(Some(7), 145, 1, 1, 1), (Some(8), 35, 1, 0, 0)]);

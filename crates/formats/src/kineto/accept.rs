@@ -69,6 +69,11 @@ impl Accept {
         self.parser.builder.is_empty()
     }
 
+    /// Counts bytes that belong to no event.
+    pub(super) fn skipped(&mut self, bytes: u64) {
+        self.parser.builder.meta().skipped_bytes += bytes;
+    }
+
     /// Whether there was not one event, but something else.
     pub(super) fn found_nothing(&mut self) -> bool {
         self.parser.builder.meta().events_in_file == 0 && self.notes().count(NoteKind::Garbage) > 0

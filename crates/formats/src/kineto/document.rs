@@ -77,7 +77,11 @@ impl Document {
                 State::Start => self.start(&mut c),
                 State::Top => self.top(&mut c, offset),
                 State::Events => self.events(&mut c, offset, last),
-                State::Lost => self.lost(&mut c, last),
+                State::Lost => {
+                    let step = self.lost(&mut c, last);
+                    self.accept.skipped((c.pos - done) as u64);
+                    step
+                }
                 // Another document, perhaps: its events are looked for like any others.
                 State::End => Err(Stop::Bad),
             };

@@ -96,6 +96,7 @@ fn garbage_between_events() {
     let trace = read(three("@@ garbage {not: json} @@"));
     assert_eq!(names(&trace), ["first", "last"]);
     assert_eq!(note(&trace, NoteKind::Garbage).unwrap().count, 1);
+    assert!(trace.meta().skipped_bytes >= 25, "{}", trace.meta().skipped_bytes);
 }
 
 #[test]
