@@ -147,7 +147,7 @@ pub(crate) struct Common {
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: ColourWhen,
 
-    /// Refuse files that unpack to more text than this.
+    /// Stop reading after this much text; what came before is shown.
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_text_bytes: Option<u64>,
 }

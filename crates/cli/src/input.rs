@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_analyse::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_formats::{OpenOptions, Progress, TraceFile, discover, open};
-use stepscope_model::Trace;
+use stepscope_model::{Domain, Severity, Trace};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ const BAR_AFTER: Duration = Duration::from_millis(700);
 pub(crate) struct Input {
     /// The trace.
     pub(crate) trace: Trace,
-    /// The steps.
+    /// The steps asked about.
     pub(crate) steps: Steps,
     /// The part asked about.
     pub(crate) selection: Selection,
@@ -33,25 +33,14 @@ pub(crate) struct Input {
 impl Input {
     /// The trace at the path; of several, the asked or lowest rank.
     pub(crate) fn load(common: &Common) -> Result<Input, Failure> {
-        let path = path_of(common)?;
-        let files = discover(path)?;
-        let trace = match common.rank {
-            None => load_file(&files[0], common)?,
-            Some(rank) => load_rank(&files, rank, common)?,
-        };
-        if files.len() > 1 && common.rank.is_none() {
-            remark(&format!(
-                "showing {} (1 of {} traces here; --rank N or a file's path chooses another)",
-                trace.meta().source.path,
-                files.len()
-            ));
-        }
+        let trace = choose(common, None)?;
+        warn(&trace);
         Input::of(trace, common)
     }
 
     /// A trace already loaded.
     pub(crate) fn of(trace: Trace, common: &Common) -> Result<Input, Failure> {
-        let steps = Steps::find(&trace);
+        let mut steps = Steps::find(&trace);
         let mut selection = match &common.step {
             None => Selection::all(),
             Some(text) => {
@@ -62,6 +51,10 @@ impl Input {
                 steps.selection(&numbers)
             }
         };
+        keep_asked(&mut steps, common)?;
+        if let Some(device) = common.device {
+            known_device(&trace, device)?;
+        }
         selection.device = common.device;
         Ok(Input { trace, steps, selection })
     }
@@ -69,6 +62,45 @@ impl Input {
     /// Whether the whole trace is meant.
     pub(crate) fn is_whole(&self) -> bool {
         self.selection == Selection::all()
+    }
+}
+
+/// Keeps only the steps that `--step` asks for.
+pub(crate) fn keep_asked(steps: &mut Steps, common: &Common) -> Result<(), Failure> {
+    if let Some(text) = &common.step {
+        let numbers = parse_steps(text)?;
+        steps.steps.retain(|s| numbers.contains(&s.step));
+    }
+    Ok(())
+}
+
+/// Fails for a device on which nothing ran.
+fn known_device(trace: &Trace, device: i64) -> Result<(), Failure> {
+    let on_devices = trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device);
+    let mut devices: Vec<i64> = on_devices.filter_map(|(_, lane)| lane.key.process.as_int()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    if devices.contains(&device) {
+        return Ok(());
+    }
+    let names: Vec<String> = devices.iter().map(i64::to_string).collect();
+    let hint = match names.is_empty() {
+        true => "nothing ran on a device in this trace".to_owned(),
+        false => format!("devices here: {}", names.join(", ")),
+    };
+    Err(Failure::wrong_use(format!("there is no device {device}"), hint))
+}
+
+/// Says on the side what the figures lack or rest on; `info` and `summary` say it in full instead.
+pub(crate) fn warn(trace: &Trace) {
+    let count =
+        |severity| trace.notes().iter().filter(|n| n.kind.severity() == severity).map(|n| n.count).sum::<u64>();
+    let (lost, repaired) = (count(Severity::Lost), count(Severity::Repaired));
+    let part = |n: u64, what: &str| (n > 0).then(|| format!("{n} {what}"));
+    let parts: Vec<String> =
+        [part(lost, "things lost"), part(repaired, "repaired")].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        remark(&format!("the file is damaged: {}; `stepscope info` says what and where", parts.join(", ")));
     }
 }
 
@@ -86,22 +118,77 @@ fn no_such_step(step: i64, steps: &Steps) -> Failure {
 }
 
 /// The path, which only `--explain` can do without.
-pub(crate) fn path_of(common: &Common) -> Result<&Path, Failure> {
+fn path_of(common: &Common) -> Result<&Path, Failure> {
     common.path.as_deref().ok_or_else(|| {
         Failure::wrong_use("no trace given", "give a trace file, a folder or - for standard input")
     })
 }
 
-fn load_rank(files: &[TraceFile], rank: i64, common: &Common) -> Result<Trace, Failure> {
-    let mut seen = Vec::new();
-    for file in files {
-        let trace = load_file(file, common)?;
-        let found = rank_of(&trace);
-        if found == Some(rank) {
-            return Ok(trace);
+/// What is done with every trace of a folder.
+pub(crate) type Each<'a> = &'a mut dyn FnMut(&Trace) -> Result<(), Failure>;
+
+/// The trace a command is about: of several, the asked rank or else the lowest, of equals the first path.
+///
+/// Files that cannot be read are skipped with a remark as long as another can. `each` is shown every trace here;
+/// without it the search ends as soon as the choice is clear. Only the best trace so far is kept.
+pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Trace, Failure> {
+    let files = discover(path_of(common)?)?;
+    let mut best: Option<Trace> = None;
+    let mut ranks = Vec::new();
+    let mut unreadable = Vec::new();
+    for file in &files {
+        let trace = match load_file(file, common) {
+            Ok(trace) => trace,
+            Err(failure) => {
+                unreadable.push(failure);
+                continue;
+            }
+        };
+        if let Some(each) = &mut each {
+            each(&trace)?;
         }
-        seen.extend(found);
+        let rank = rank_of(&trace);
+        ranks.extend(rank);
+        let better = match common.rank {
+            Some(_) => rank == common.rank && best.is_none(),
+            None => best.as_ref().is_none_or(|best| order(rank) < order(rank_of(best))),
+        };
+        if better {
+            best = Some(trace);
+            if each.is_none() && (common.rank.is_some() || rank == Some(0)) {
+                break;
+            }
+        }
     }
+    // Nothing could be read: the first failure is the answer, not a remark.
+    let none_read = unreadable.len() == files.len();
+    let mut unreadable = unreadable.into_iter();
+    let failure = if none_read { unreadable.next() } else { None };
+    for failure in unreadable {
+        remark(&format!("skipped: {failure}"));
+    }
+    match (failure, best, common.rank) {
+        (Some(failure), ..) => Err(failure),
+        (None, Some(trace), rank) => {
+            if files.len() > 1 && rank.is_none() {
+                remark(&format!(
+                    "showing {} (1 of {} traces here; --rank N or a file's path chooses another)",
+                    trace.meta().source.path,
+                    files.len()
+                ));
+            }
+            Ok(trace)
+        }
+        (None, None, rank) => Err(no_such_rank(rank.unwrap_or_default(), ranks)),
+    }
+}
+
+/// Traces that do not say their rank come last. No real rank is below 0, so that the search may end at 0.
+fn order(rank: Option<i64>) -> u64 {
+    rank.and_then(|rank| u64::try_from(rank).ok()).unwrap_or(u64::MAX)
+}
+
+fn no_such_rank(rank: i64, mut seen: Vec<i64>) -> Failure {
     seen.sort_unstable();
     seen.dedup();
     let ranks: Vec<String> = seen.iter().map(i64::to_string).collect();
@@ -110,7 +197,7 @@ fn load_rank(files: &[TraceFile], rank: i64, common: &Common) -> Result<Trace, F
     } else {
         format!("ranks here: {}", ranks.join(", "))
     };
-    Err(Failure::wrong_use(format!("there is no trace of rank {rank}"), hint))
+    Failure::wrong_use(format!("there is no trace of rank {rank}"), hint)
 }
 
 /// The rank a trace says it is.
@@ -119,7 +206,7 @@ pub(crate) fn rank_of(trace: &Trace) -> Option<i64> {
 }
 
 /// Loads one file, with a bar if that takes a while and somebody watches.
-pub(crate) fn load_file(file: &TraceFile, common: &Common) -> Result<Trace, Failure> {
+fn load_file(file: &TraceFile, common: &Common) -> Result<Trace, Failure> {
     let progress = Arc::new(Progress::default());
     let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
     if let Some(limit) = common.max_text_bytes {

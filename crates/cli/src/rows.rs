@@ -43,6 +43,11 @@ pub(crate) struct Arranged<R> {
 }
 
 impl<R> Arranged<R> {
+    /// What an empty table says: that nothing was recorded, or that nothing matches.
+    pub(crate) fn when_empty<'a>(&self, nothing_recorded: &'a str) -> &'a str {
+        if self.all > 0 { "no row matches --filter" } else { nothing_recorded }
+    }
+
     /// What the table leaves out, in words; `None` if nothing.
     pub(crate) fn left_out(&self) -> Option<String> {
         let filtered =
@@ -107,31 +112,18 @@ fn sorted<R: Serialize>(rows: Vec<R>, key: &str, asked: bool) -> Result<Vec<R>, 
                 None => return Ok(keyed.into_iter().map(|(_, row)| row).chain([row]).collect()),
             },
         };
-        keyed.push((field_value(&value, field), row));
+        keyed.push((value.get(field).cloned().unwrap_or(Value::Null), row));
     }
     keyed.sort_by(|(a, _), (b, _)| compare(a, b));
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-/// A mean is not a field of its own: it is a total over the calls.
-fn field_value(row: &Value, field: &str) -> Value {
-    match field.strip_suffix("_mean_ns") {
-        Some(side) if row.get(field).is_none() => {
-            let total = row.get(format!("{side}_total_ns")).and_then(Value::as_f64);
-            let calls = row.get("calls").and_then(Value::as_f64);
-            total.zip(calls).map_or(Value::Null, |(total, calls)| Value::from(total / calls.max(1.0)))
-        }
-        _ => row.get(field).cloned().unwrap_or(Value::Null),
-    }
-}
-
 fn find_field(row: &Value, key: &str) -> Option<String> {
-    let key = key.trim().to_ascii_lowercase().replace('-', "_");
+    let key = key.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let key = TORCH_KEYS.iter().find(|(torch, _)| *torch == key).map_or(key.as_str(), |(_, ours)| ours);
     let endings = ["", "_ns", "_bytes", "_percent"];
-    let candidates = endings.iter().map(|ending| format!("{key}{ending}"));
-    let mean = |field: &str| matches!(field, "host_mean_ns" | "device_mean_ns") && row.get("calls").is_some();
-    candidates.into_iter().find(|field| row.get(field).is_some() || mean(field))
+    let mut candidates = endings.iter().map(|ending| format!("{key}{ending}"));
+    candidates.find(|field| row.get(field).is_some())
 }
 
 fn unknown_key(key: &str, row: &Value) -> Failure {
@@ -198,14 +190,12 @@ mod tests {
 
     #[test]
     fn keys_may_be_ours_shortened_or_torchs() {
-        let row =
-            serde_json::json!({"name": "a", "calls": 3, "host_total_ns": 9, "device_self_ns": 2, "bytes": 1});
+        let row = serde_json::json!({"name": "a", "calls": 3, "host_total_ns": 9, "device_self_ns": 2, "host_mean_ns": 3.0});
         let found = |key| find_field(&row, key);
         assert_eq!(found("host_total").as_deref(), Some("host_total_ns"));
         assert_eq!(found("self_cuda_time_total").as_deref(), Some("device_self_ns"));
         assert_eq!(found("count").as_deref(), Some("calls"));
         assert_eq!(found("cpu_time").as_deref(), Some("host_mean_ns"));
         assert_eq!(found("nonsense"), None);
-        assert_eq!(field_value(&row, "host_mean_ns"), 3.0);
     }
 }

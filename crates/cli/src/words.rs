@@ -12,7 +12,7 @@ use crate::print::{self, Cell, Column, Format, Role, Screen, Table, units};
 
 /// The screen for a command's output.
 pub(crate) fn screen(common: &Common) -> Screen {
-    Screen::detect_with(&std::io::stdout(), common.color).with_wide(common.wide)
+    Screen::detect_with(&std::io::stdout(), common.color).with_wide(common.wide || common.full)
 }
 
 /// One part of a command's answer.

@@ -1,6 +1,6 @@
 //! `stepscope export`: the trace or its tables in another format.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use stepscope_analyse::comm::CommRule;
 use stepscope_analyse::{kernels, memory, modules, ops, stacks};
 use stepscope_formats::{Profile, write_chrome, write_speedscope};
 
+use super::{refuse, refuse_device_of_steps};
 use crate::args::{Common, Export, TableName, Target};
 use crate::failure::Failure;
 use crate::input::Input;
@@ -17,30 +18,56 @@ use crate::print::{self, Format};
 use crate::rows::arrange;
 
 pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
+    check_options(export)?;
     let input = Input::load(&export.common)?;
-    match &export.output {
-        None => write(export, &input, out),
-        Some(path) => {
-            let failed = |error: io::Error| {
-                Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
-            };
-            // Beside the target first: an interrupted export leaves no half file under the asked name.
-            let part = path
-                .with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-            let result = write_file(export, &input, path, &part);
-            if result.is_err() {
-                let _ = std::fs::remove_file(&part);
-            }
-            result?;
-            std::fs::rename(&part, path).map_err(failed)?;
-            Ok(())
+    let Some(path) = &export.output else { return write(export, &input, out) };
+    let failed = |error: io::Error| {
+        Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
+    };
+    // Links, pipes and devices stay what they are: the bytes go where they lead.
+    if let Some(info) = fs::symlink_metadata(path).ok().filter(|info| !info.is_file()) {
+        // A link may lead to a file that is yet to be made.
+        let mut options = OpenOptions::new();
+        options.write(true).truncate(true).create(info.is_symlink());
+        return write_file(export, &input, path, options.open(path).map_err(failed)?);
+    }
+    // Beside the target first: an interrupted export leaves no half file under the asked name.
+    let part = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
+    let file = File::create(&part).map_err(failed)?;
+    let result = write_file(export, &input, path, file).and_then(|()| fs::rename(&part, path).map_err(failed));
+    if result.is_err() {
+        // The failure to write is what the user must hear of.
+        let _ = fs::remove_file(&part);
+    }
+    result
+}
+
+/// Refuses options that the format has no use for.
+fn check_options(export: &Export) -> Result<(), Failure> {
+    let common = &export.common;
+    match export.to {
+        Target::Chrome => {
+            let options = ["--by", "--sort", "--top", "--filter", "--step", "--device"];
+            let hint = "the whole trace is written; leave the option out";
+            refuse(common, &options, "--to chrome", hint)
         }
+        Target::Speedscope => {
+            let hint = "every stack is written; `--to folded` takes it";
+            refuse(common, &["--sort", "--top", "--filter"], "--to speedscope", hint)
+        }
+        Target::Csv => {
+            if export.table == TableName::Steps {
+                refuse_device_of_steps(common)?;
+            }
+            let hint = "`stepscope ops --by … --format csv` (or kernels, memory, …) writes grouped tables";
+            refuse(common, &["--by"], "--to csv", hint)
+        }
+        Target::Json => refuse(common, &["--by"], "--to json", "`stepscope ops --by … --format json` groups"),
+        Target::Folded => Ok(()),
     }
 }
 
-fn write_file(export: &Export, input: &Input, path: &Path, part: &Path) -> Result<(), Failure> {
-    let file = File::create(part)
-        .map_err(|e| Failure::Output(io::Error::new(e.kind(), format!("{e}: {}", path.display()))))?;
+fn write_file(export: &Export, input: &Input, path: &Path, file: File) -> Result<(), Failure> {
     let mut file = BufWriter::with_capacity(1 << 18, file);
     if path.extension().is_some_and(|e| e == "gz") {
         let mut gz = flate2::write::GzEncoder::new(&mut file, flate2::Compression::new(6));
@@ -58,7 +85,7 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
         Target::Chrome => Ok(write_chrome(&input.trace, &mut out)?),
         Target::Folded => {
             let report = stacks::analyse(&input.trace, &super::stacks::options(common, input)?);
-            for row in report.rows {
+            for row in arrange(report.rows, common, None, 0, |r| &r.stack)?.rows {
                 writeln!(out, "{} {}", row.stack, row.value_ns)?;
             }
             Ok(())
@@ -69,8 +96,7 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
             let text =
                 |frames: Vec<stacks::Frame>| frames.iter().map(|f| f.text(&input.trace).into_owned()).collect();
             let profile = Profile {
-                name: format!("{} ({:?} self time)", input.trace.meta().source.path, options.weight)
-                    .to_lowercase(),
+                name: format!("{} ({})", input.trace.meta().source.path, super::stacks::words(options.weight)),
                 stacks: folded.iter().map(|(frames, value)| (text(frames), value.0)).collect(),
             };
             Ok(write_speedscope(&profile, &mut out)?)

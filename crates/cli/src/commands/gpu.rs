@@ -5,27 +5,50 @@ use std::io::Write;
 use serde_json::json;
 use stepscope_analyse::gpu::{self, GpuReport};
 
-use super::wants_only_definitions;
+use super::{refuse, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::print::{Cell, Column, Role, Table, units};
+use crate::rows::arrange;
 use crate::words::{Part, answer, only_definitions};
 
 pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if wants_only_definitions(common) {
         return only_definitions(out, common, &[gpu::DEFINITIONS]);
     }
+    refuse(common, &["--by"], "the devices", "`stepscope kernels --by …` groups what ran on them")?;
     let input = Input::load(common)?;
     let mut report = gpu::gpu(&input.trace, &input.steps);
-    if let Some(device) = common.device {
-        report.devices.retain(|d| d.device == Some(device));
+    keep_device(&mut report, common.device);
+    let rows = arrange(report.devices, common, None, 0, |d| d.name.as_deref().unwrap_or_default())?;
+    let left_out = rows.left_out();
+    report.devices = rows.rows;
+    let mut table = table(&report);
+    if let Some(text) = left_out {
+        table.note(text);
     }
-    let mut parts = vec![Part::new("gpu", table(&report), json!(report.devices))];
+    let gap = input.steps.steps.windows(2).any(|pair| pair[0].step.saturating_add(1) != pair[1].step);
+    if common.step.is_some() && gap {
+        table.note("steps between the first and the last asked for count too");
+    }
+    let mut parts = vec![Part::new("gpu", table, json!(report.devices))];
     if !report.devices.is_empty() {
-        parts.push(Part::new("streams", streams_table(&report), streams_json(&report)));
+        let mut streams = streams_table(&report);
+        if common.step.is_some() {
+            streams
+                .note("kernels, copies and fills are those of the whole trace, whatever the steps asked for");
+        }
+        parts.push(Part::new("streams", streams, streams_json(&report)));
     }
     answer(out, common, parts, Vec::new(), &[gpu::DEFINITIONS])
+}
+
+/// Keeps only the device asked for.
+pub(super) fn keep_device(report: &mut GpuReport, device: Option<i64>) {
+    if device.is_some() {
+        report.devices.retain(|d| d.device == device);
+    }
 }
 
 fn share(value: Option<f64>) -> Cell {

@@ -5,10 +5,10 @@ use std::io::Write;
 use serde_json::json;
 use stepscope_analyse::run_info::{self, Report};
 
-use super::wants_only_definitions;
+use super::{refuse, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, choose};
 use crate::print::{Cell, Column, Format, Role, Table, units};
 use crate::words::{self, Part, answer, only_definitions};
 
@@ -16,7 +16,9 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if wants_only_definitions(common) {
         return only_definitions(out, common, &[run_info::DEFINITIONS]);
     }
-    let input = Input::load(common)?;
+    let options = ["--by", "--sort", "--top", "--filter", "--step", "--device"];
+    refuse(common, &options, "info, which is about the whole file", "leave it out, or ask another command")?;
+    let input = Input::of(choose(common, None)?, common)?;
     let report = run_info::analyse(&input.trace);
     let mut parts = vec![Part::new("info", facts(&report), json!(report))];
     if matches!(common.format, Format::Table | Format::Md) {
@@ -95,6 +97,7 @@ fn facts(r: &Report) -> Table {
 }
 
 fn categories(r: &Report) -> Table {
+    let l = &r.ledger;
     let mut table = Table::new(vec![
         Column::text("Category").keep(),
         Column::text("Read as"),
@@ -104,6 +107,12 @@ fn categories(r: &Report) -> Table {
     for c in &r.categories {
         let name = if c.category.is_empty() { "(none)" } else { &c.category };
         table.row(vec![Cell::text(name), Cell::text(c.kind), Cell::count(c.count)]);
+    }
+    // With the arrows this table adds up to what the ledger says was kept.
+    let kept = [l.slices, l.points, l.flows].into_iter().fold(0, u64::saturating_add);
+    let listed = r.categories.iter().map(|c| c.count).fold(0, u64::saturating_add);
+    if kept > listed {
+        table.row(vec![Cell::text("(arrows)"), Cell::text("arrow-end"), Cell::count(kept - listed)]);
     }
     table
 }

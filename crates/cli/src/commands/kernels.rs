@@ -44,17 +44,23 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     )];
     let rows = arrange(report.rows, common, Some("total_ns"), TOP, |r| &r.name)?;
     let mut table = table(&rows.rows, group, common.full).title("Kernels", words);
-    table =
-        table.when_empty("no kernels in this trace: record with ProfilerActivity.CUDA on a machine with a GPU");
+    table = table
+        .when_empty(rows.when_empty("no kernels in this trace: record with ProfilerActivity.CUDA on a GPU"));
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
     let mut parts = vec![Part::new("kernels", table, json!(rows.rows))];
-    if !copied.rows.is_empty() {
-        parts.push(Part::new("copies", copies_table(&copied), json!(copied.rows)));
-    }
     if by == "copies" {
-        parts.retain(|part| part.key == "copies");
+        let rows = arrange(copied.rows, common, None, 0, |r| &r.name)?;
+        let left_out = rows.left_out();
+        let copied = CopiesReport { rows: rows.rows, ..copied };
+        let mut table = copies_table(&copied);
+        if let Some(text) = left_out {
+            table.note(text);
+        }
+        parts = vec![Part::new("copies", table, json!(copied.rows))];
+    } else if !copied.rows.is_empty() {
+        parts.push(Part::new("copies", copies_table(&copied), json!(copied.rows)));
     }
     answer(out, common, parts, extra, &definitions)
 }
@@ -74,10 +80,10 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
         columns.push(Column::text("Stream").priority(140));
     }
     if group.launch {
-        columns.push(Column::text("Grid").priority(90));
-        columns.push(Column::text("Block").priority(90));
-        columns.push(Column::number("Regs").priority(80));
-        columns.push(Column::number("Shared").priority(80));
+        columns.push(Column::text("Grid").priority(145));
+        columns.push(Column::text("Block").priority(145));
+        columns.push(Column::number("Regs").priority(135));
+        columns.push(Column::number("Shared").priority(132));
     }
     columns.push(Column::number("Calls").priority(150));
     columns.push(Column::number("Total").keep());
@@ -139,7 +145,8 @@ pub(super) fn copies_table(report: &CopiesReport) -> Table {
         Column::number("Mean").priority(60),
         Column::number("Max").priority(50),
     ])
-    .title("Copies and fills", words);
+    .title("Copies and fills", words)
+    .when_empty("no copies or fills in this trace");
     for row in &report.rows {
         table.row(vec![
             Cell::text(&row.name),

@@ -32,7 +32,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     devices.picture = curves(&words::screen(common), &report, true)?;
     let extra = vec![("records", json!(report.records))];
     let part = match by {
-        "event" => events_part(report, common)?,
+        "event" => events_part(report, common, input.trace.extent().map_or(0, |(start, _)| start.0))?,
         "peak" => peak_part(&report, common)?,
         "stack" => stack_part(&report, common)?,
         _ => operators_part(report, common)?,
@@ -109,7 +109,7 @@ fn operators_part(report: Report, common: &Common) -> Result<Part, Failure> {
         Column::number("Increase").priority(70),
     ])
     .title("Memory by operator", "self: by the operator itself, not its children")
-    .when_empty(NONE);
+    .when_empty(rows.when_empty(NONE));
     for r in &rows.rows {
         table.row(vec![
             Cell::text(&r.name),
@@ -128,7 +128,8 @@ fn operators_part(report: Report, common: &Common) -> Result<Part, Failure> {
     Ok(Part::new("operators", table, json!(rows.rows)))
 }
 
-fn events_part(report: Report, common: &Common) -> Result<Part, Failure> {
+/// Times are shown since the trace's first slice; the data keeps them since its base.
+fn events_part(report: Report, common: &Common, start: i64) -> Result<Part, Failure> {
     let rows =
         arrange(report.events, common, Some("bytes"), TOP, |r| r.operator.as_deref().unwrap_or_default())?;
     let mut table = Table::new(vec![
@@ -139,15 +140,15 @@ fn events_part(report: Report, common: &Common) -> Result<Part, Failure> {
         Column::number("Released at").priority(90),
         Column::number("Lived").priority(110),
     ])
-    .title("Allocations", "")
-    .when_empty(NONE);
+    .title("Allocations", "times since the start of the trace")
+    .when_empty(rows.when_empty(NONE));
     for r in &rows.rows {
         table.row(vec![
             Cell::maybe(r.operator.as_deref(), Cell::text),
             Cell::text(&r.device),
             Cell::bytes(r.bytes),
-            Cell::maybe(r.allocated_at_ns, Cell::time),
-            Cell::maybe(r.released_at_ns, Cell::time),
+            Cell::maybe(r.allocated_at_ns, |at| Cell::time(at.saturating_sub(start))),
+            Cell::maybe(r.released_at_ns, |at| Cell::time(at.saturating_sub(start))),
             Cell::maybe(r.duration_ns, Cell::time),
         ]);
     }
@@ -184,7 +185,7 @@ fn peak_part(report: &Report, common: &Common) -> Result<Part, Failure> {
         Column::number("Allocations").priority(100),
     ])
     .title("What lived at the peak", "by the operator that allocated it")
-    .when_empty(NONE);
+    .when_empty(rows.when_empty(NONE));
     for r in &rows.rows {
         table.row(vec![
             Cell::text(&r.operator),
@@ -227,7 +228,7 @@ fn stack_part(report: &Report, common: &Common) -> Result<Part, Failure> {
         Column::name("Stack").flexible(24, print::end_ellipsis),
     ])
     .title("What lived at the peak", "by operator and Python stack")
-    .when_empty(NONE);
+    .when_empty(rows.when_empty(NONE));
     for r in &rows.rows {
         table.row(vec![
             Cell::bytes(r.bytes),

@@ -59,6 +59,28 @@ fn by<'a>(common: &Common, known: &[&'a str]) -> Result<&'a str, Failure> {
     })
 }
 
+/// Fails if one of these options was given: an option without effect would be taken for an answer.
+fn refuse(common: &Common, options: &[&str], what: &str, hint: &str) -> Result<(), Failure> {
+    let given = [
+        ("--by", common.by.is_some()),
+        ("--sort", common.sort.is_some()),
+        ("--top", common.top.is_some()),
+        ("--filter", common.filter.is_some()),
+        ("--step", common.step.is_some()),
+        ("--device", common.device.is_some()),
+    ];
+    match given.iter().find(|(option, given)| *given && options.contains(option)) {
+        Some((option, _)) => Err(Failure::wrong_use(format!("{option} does not apply to {what}"), hint)),
+        None => Ok(()),
+    }
+}
+
+/// The parts of a step are those of all devices together.
+fn refuse_device_of_steps(common: &Common) -> Result<(), Failure> {
+    let hint = "`stepscope steps --by device` shows each device's steps";
+    refuse(common, &["--device"], "the parts of a step, which count all devices", hint)
+}
+
 /// `--explain` without a trace.
 fn wants_only_definitions(common: &Common) -> bool {
     common.explain && common.path.is_none()

@@ -35,23 +35,31 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let report = modules::analyse(&input.trace, &input.selection);
     let ledger = &report.ledger;
     let device = ledger.device_ns;
-    let words = format!(
+    let mut words = format!(
         "device {}: {} forward, {} backward under modules, {} outside",
         units::time(device),
         units::time(ledger.forward_device_ns),
         units::time(ledger.backward_device_ns),
-        units::time(device - ledger.forward_device_ns - ledger.backward_device_ns),
+        units::time(ledger.outside_device_ns),
     );
+    if ledger.unlinked_device_ns > 0 {
+        words.push_str(&format!(", {} without a known launch", units::time(ledger.unlinked_device_ns)));
+    }
     let empty = "no modules in this trace: record with with_stack=True (or with_modules=True) to see them";
     let extra = vec![("ledger", json!(ledger)), ("origin", json!(report.origin))];
     let part = if by == "class" {
         let rows = arrange(classes(&report.modules), common, Some("device_self_ns"), 0, |r| &r.name)?;
-        let table = class_table(&rows.rows).title("Modules by class", words).when_empty(empty);
+        let mut table =
+            class_table(&rows.rows).title("Modules by class", words).when_empty(rows.when_empty(empty));
+        if let Some(text) = rows.left_out() {
+            table.note(text);
+        }
         Part::new("modules", table, json!(rows.rows))
     } else {
         let rows = arrange(report.modules, common, None, 0, |r| &r.path)?;
         let tree = common.sort.is_none() && common.filter.is_none();
-        let mut table = tree_table(&rows.rows, device, tree).title("Modules", words).when_empty(empty);
+        let mut table =
+            tree_table(&rows.rows, device, tree).title("Modules", words).when_empty(rows.when_empty(empty));
         if let Some(text) = rows.left_out() {
             table.note(text);
         }
@@ -73,12 +81,12 @@ fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
         Column::number("Host self").priority(90),
     ]);
     let largest = rows.iter().map(|m| m.device_total_ns).max().unwrap_or(0);
+    let branches = if tree { branches(rows) } else { Vec::new() };
     for (at, m) in rows.iter().enumerate() {
-        let name = if tree { m.name.clone() } else { m.path.clone() };
-        let mut first = Cell::text(name);
-        if tree {
-            first = first.prefix(branch(rows, at));
-        }
+        let first = match branches.get(at) {
+            Some(branch) => Cell::text(&m.name).prefix(branch),
+            None => Cell::text(&m.path),
+        };
         table.row(vec![
             first,
             Cell::maybe(m.occurrences, Cell::count),
@@ -94,20 +102,30 @@ fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
     table
 }
 
-/// The lines that connect a module to its parent; the modules come in depth-first order.
-fn branch(rows: &[Module], at: usize) -> String {
-    let depth = rows[at].depth;
-    if depth == 0 {
-        return String::new();
-    }
-    let more_below =
-        |level: u32| rows[at + 1..].iter().take_while(|m| m.depth >= level).any(|m| m.depth == level);
-    let mut text = String::new();
-    for level in 1..depth {
-        text.push_str(if more_below(level) { "│ " } else { "  " });
-    }
-    text.push_str(if more_below(depth) { "├ " } else { "└ " });
-    text
+/// The lines that connect each module to its parent; the modules come in depth-first order.
+fn branches(rows: &[Module]) -> Vec<String> {
+    // Of each level: whether a module of it follows below under the same parent. So the rows go backwards.
+    let mut more_below: Vec<bool> = Vec::new();
+    let mut branches: Vec<String> = rows
+        .iter()
+        .rev()
+        .map(|row| {
+            let depth = row.depth as usize;
+            // Deeper modules below belong to this one, not to those above it.
+            more_below.resize(depth + 1, false);
+            let mut text = String::new();
+            for &more in more_below.iter().take(depth).skip(1) {
+                text.push_str(if more { "│ " } else { "  " });
+            }
+            if depth > 0 {
+                text.push_str(if more_below[depth] { "├ " } else { "└ " });
+            }
+            more_below[depth] = true;
+            text
+        })
+        .collect();
+    branches.reverse();
+    branches
 }
 
 fn classes(rows: &[Module]) -> Vec<ClassRow> {
@@ -116,10 +134,11 @@ fn classes(rows: &[Module]) -> Vec<ClassRow> {
         let row = classes.entry(&m.class).or_default();
         row.name.clone_from(&m.class);
         row.modules += 1;
-        row.occurrences += m.occurrences.unwrap_or(0);
-        row.host_self_ns += m.host_self_ns;
-        row.device_self_ns += m.device_self_ns;
-        row.backward_device_self_ns += m.backward_device_self_ns;
+        // Saturating: durations come from the file and may be anything.
+        row.occurrences = row.occurrences.saturating_add(m.occurrences.unwrap_or(0));
+        row.host_self_ns = row.host_self_ns.saturating_add(m.host_self_ns);
+        row.device_self_ns = row.device_self_ns.saturating_add(m.device_self_ns);
+        row.backward_device_self_ns = row.backward_device_self_ns.saturating_add(m.backward_device_self_ns);
     }
     classes.into_values().collect()
 }
@@ -144,4 +163,47 @@ fn class_table(rows: &[ClassRow]) -> Table {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(depth: u32) -> Module {
+        Module {
+            name: String::new(),
+            class: "Linear".to_owned(),
+            path: String::new(),
+            depth,
+            parent: None,
+            occurrences: Some(u64::MAX),
+            operators: 0,
+            operators_total: 0,
+            host_total_ns: 0,
+            host_self_ns: i64::MAX,
+            device_total_ns: 0,
+            device_self_ns: i64::MIN,
+            backward_host_ns: 0,
+            backward_host_self_ns: 0,
+            backward_device_ns: 0,
+            backward_device_self_ns: i64::MAX,
+        }
+    }
+
+    #[test]
+    fn branches_join_neighbours_of_one_parent() {
+        let rows: Vec<Module> = [0, 1, 2, 3, 2, 1, 2, 0, 1].into_iter().map(module).collect();
+        assert_eq!(branches(&rows), ["", "├ ", "│ ├ ", "│ │ └ ", "│ └ ", "└ ", "  └ ", "", "└ "]);
+    }
+
+    #[test]
+    fn sums_of_a_class_stop_at_the_ends() {
+        let rows = classes(&[module(0), module(1)]);
+        assert_eq!((rows.len(), rows[0].modules, rows[0].occurrences), (1, 2, u64::MAX));
+        let row = &rows[0];
+        assert_eq!(
+            (row.host_self_ns, row.device_self_ns, row.backward_device_self_ns),
+            (i64::MAX, i64::MIN, i64::MAX)
+        );
+    }
 }

@@ -9,7 +9,7 @@ use super::{TOP, by, wants_only_definitions};
 use crate::args;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Format, Role, Table, units};
 use crate::rows::{Arranged, arrange};
 use crate::words::{Part, answer, only_definitions};
 
@@ -54,19 +54,22 @@ pub(super) fn run(args: &args::Ops, out: &mut dyn Write) -> Result<(), Failure> 
             first.table.note(line);
         }
     }
-    parts.retain(|p| p.key == "ops" || p.data.as_array().is_some_and(|rows| !rows.is_empty()));
+    if matches!(common.format, Format::Table | Format::Md) {
+        parts.retain(|p| p.key == "ops" || p.data.as_array().is_some_and(|rows| !rows.is_empty()));
+    }
     let extra = vec![
         ("memory_outside", json!(report.memory_outside)),
         (
             "totals",
             json!({
-                "host_self_ns": host,
-                "device_self_ns": device,
+                "total_host_self_ns": host,
+                "total_device_self_ns": device,
                 "device_time_in_ops_ns": report.device_time_in_ops_ns,
                 "device_time_in_annotations_ns": report.device_time_in_annotations_ns,
                 "device_time_unlinked_ns": report.device_time_unlinked_ns,
                 "device_time_elsewhere_ns": report.device_time_elsewhere_ns,
                 "device_time_overlap_ns": report.device_time_overlap_ns,
+                "device_time_by_launch_ns": report.device_time_by_launch_ns,
             }),
         ),
     ];
@@ -114,7 +117,8 @@ fn ledger(report: &OpsReport) -> Vec<String> {
 }
 
 fn part(key: &'static str, rows: &Arranged<OpRow>, device: i64, host: i64, title: &str, words: &str) -> Part {
-    let mut table = table(&rows.rows, device, host).title(title, words).when_empty("none recorded");
+    let mut table =
+        table(&rows.rows, device, host).title(title, words).when_empty(rows.when_empty("none recorded"));
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
@@ -149,6 +153,10 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         columns.push(Column::number("% host").priority(120));
     }
     columns.push(Column::number("Host total").priority(110));
+    columns.push(Column::number("Host mean").priority(50));
+    if device {
+        columns.push(Column::number("Device mean").priority(52));
+    }
     if memory {
         columns.push(Column::number("Device mem").priority(60));
         columns.push(Column::number("Self mem").priority(55));
@@ -185,6 +193,10 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
             cells.push(share(row.host_self_ns, host_total, most_host).role(Role::Host));
         }
         cells.push(Cell::time(row.host_total_ns));
+        cells.push(Cell::time(row.host_mean_ns.round() as i64));
+        if device {
+            cells.push(Cell::time(row.device_mean_ns.round() as i64));
+        }
         if memory {
             cells.push(Cell::bytes(row.device_memory_bytes));
             cells.push(Cell::bytes(row.device_self_memory_bytes));

@@ -22,6 +22,14 @@ pub(super) fn options(common: &Common, input: &Input) -> Result<Options, Failure
     Ok(Options { weight, selection: input.selection.clone(), ..Options::default() })
 }
 
+/// A weight in words.
+pub(super) fn words(weight: Weight) -> &'static str {
+    match weight {
+        Weight::DeviceSelf => "device self time",
+        Weight::HostSelf => "host self time",
+    }
+}
+
 pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if wants_only_definitions(common) {
         return only_definitions(out, common, &[stacks::DEFINITIONS]);
@@ -29,12 +37,10 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::load(common)?;
     let options = options(common, &input)?;
     let report = stacks::analyse(&input.trace, &options);
-    let (role, side) = match options.weight {
-        Weight::DeviceSelf => (Role::Device, "device"),
-        Weight::HostSelf => (Role::Host, "host"),
-    };
+    let role = if options.weight == Weight::DeviceSelf { Role::Device } else { Role::Host };
+    let side = words(options.weight);
     let total = report.total_ns;
-    let words = format!("{} of {side} self time", units::time(total));
+    let subtitle = format!("{} of {side}", units::time(total));
     let extra = vec![("weight", json!(report.weight)), ("total_ns", json!(total))];
     let rows = arrange(report.rows, common, Some("value_ns"), TOP, |r| &r.stack)?;
     let mut table = Table::new(vec![
@@ -43,7 +49,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         Column::number("Count").priority(60),
         Column::name("Stack, leaf first").flexible(24, crate::print::end_ellipsis),
     ])
-    .title(format!("Stacks by {side} self time"), words);
+    .title(format!("Stacks by {side}"), subtitle);
     if let Some(text) = rows.left_out() {
         table.note(text);
     }

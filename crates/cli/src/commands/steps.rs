@@ -6,15 +6,18 @@ use serde_json::json;
 use stepscope_analyse::breakdown::{self, Breakdown, BreakdownRow, Parts, breakdown};
 use stepscope_analyse::comm::CommRule;
 use stepscope_analyse::device_timeline::{self, TimelineOptions, TimelineRow, timeline_of_steps};
-use stepscope_analyse::steps::{self, Steps};
+use stepscope_analyse::steps;
 
-use super::{by, wants_only_definitions};
+use super::{by, refuse_device_of_steps, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::rows::{arrange, parse_steps};
+use crate::rows::arrange;
 use crate::words::{Part, answer, only_definitions};
+
+/// How much the columns of the parts matter on a narrow screen: what is usually large stays longest.
+const PRIORITIES: [u8; 8] = [180, 130, 110, 160, 140, 170, 175, 120];
 
 /// The exclusive parts in priority order: label, colour, value.
 pub(super) fn parts(p: &Parts) -> [(&'static str, i64, Role); 8] {
@@ -36,13 +39,11 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         return only_definitions(out, common, &definitions);
     }
     let by = by(common, &["breakdown", "device"])?;
+    if by == "breakdown" {
+        refuse_device_of_steps(common)?;
+    }
     let input = Input::load(common)?;
-    let wanted = wanted_steps(common, input.steps.clone())?;
-    let part = if by == "device" {
-        device_part(&input, &wanted, common)?
-    } else {
-        host_part(&input, &wanted, common)?
-    };
+    let part = if by == "device" { device_part(&input, common)? } else { host_part(&input, common)? };
     let extra = vec![
         ("synthetic", json!(input.steps.synthetic)),
         ("device_slices_outside", json!(input.steps.device_slices_outside)),
@@ -50,16 +51,8 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     answer(out, common, vec![part], extra, &definitions)
 }
 
-/// Only the steps asked for.
-fn wanted_steps(common: &Common, mut steps: Steps) -> Result<Steps, Failure> {
-    if let Some(text) = &common.step {
-        let numbers = parse_steps(text)?;
-        steps.steps.retain(|s| numbers.contains(&s.step));
-    }
-    Ok(steps)
-}
-
-fn host_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Failure> {
+fn host_part(input: &Input, common: &Common) -> Result<Part, Failure> {
+    let steps = &input.steps;
     let report = breakdown(&input.trace, steps, CommRule::default());
     let average = report.average;
     let words = words(&report);
@@ -100,9 +93,9 @@ pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
     let labels = parts(&Parts::default());
     let mut columns = vec![Column::text("Step").keep(), Column::number("Wall").keep()];
     for &i in &used {
-        columns.push(Column::number(labels[i].0).priority(120 - 2 * i as u8));
+        columns.push(Column::number(labels[i].0).priority(PRIORITIES[i]));
     }
-    columns.push(Column::number("GPU busy").priority(90));
+    columns.push(Column::number("GPU busy").priority(165));
     let mut table = Table::new(columns);
     let cells = |p: &Parts, name: String| {
         let mut cells = vec![Cell::text(name), Cell::time(p.wall_ns)];
@@ -124,7 +117,7 @@ pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
     table
 }
 
-fn device_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Failure> {
+fn device_part(input: &Input, common: &Common) -> Result<Part, Failure> {
     #[derive(serde::Serialize)]
     struct Row {
         step: i64,
@@ -133,7 +126,7 @@ fn device_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Fa
         timeline: TimelineRow,
     }
     let options = TimelineOptions { linked_only: false, selection: input.selection.clone() };
-    let rows: Vec<Row> = timeline_of_steps(&input.trace, steps, &options)
+    let rows: Vec<Row> = timeline_of_steps(&input.trace, &input.steps, &options)
         .into_iter()
         .flat_map(|s| {
             s.rows.into_iter().map(move |timeline| Row { step: s.step, name: s.name.clone(), timeline })
@@ -169,5 +162,8 @@ fn device_part(input: &Input, steps: &Steps, common: &Common) -> Result<Part, Fa
         ]);
     }
     table = table.when_empty("no device work in this trace");
+    if let Some(text) = rows.left_out() {
+        table.note(text);
+    }
     Ok(Part::new("steps", table, json!(rows.rows)))
 }

@@ -16,10 +16,10 @@ use stepscope_analyse::steps::{self, Steps};
 use stepscope_formats::discover;
 
 use super::steps::parts;
-use super::wants_only_definitions;
+use super::{refuse, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
-use crate::input::{Input, load_file, path_of, rank_of};
+use crate::input::{Input, choose, keep_asked, rank_of, remark};
 use crate::print::{self, Cell, Column, Format, Role, Screen, Table, units};
 use crate::rows::arrange;
 use crate::words::{self, Part, answer, only_definitions};
@@ -57,6 +57,11 @@ impl Summary {
     /// Asks every analysis; they are independent, so they run side by side.
     pub(super) fn of(input: &Input) -> Summary {
         let (trace, steps, selection) = (&input.trace, &input.steps, &input.selection);
+        if selection.device.is_some() {
+            remark("the parts of the steps count all devices; `stepscope steps --by device` tells them apart");
+        }
+        let mut gpu = gpu::gpu(trace, steps);
+        super::gpu::keep_device(&mut gpu, selection.device);
         std::thread::scope(|scope| {
             let ops = scope
                 .spawn(|| ops::ops(trace, &OpsQuery { selection: selection.clone(), ..OpsQuery::default() }));
@@ -67,7 +72,7 @@ impl Summary {
             let query = KernelsQuery { selection: selection.clone(), ..KernelsQuery::default() };
             Summary {
                 breakdown: breakdown(trace, steps, CommRule::default()),
-                gpu: gpu::gpu(trace, steps),
+                gpu,
                 kernels: kernels::kernels(trace, &query),
                 copies: copies::copies(trace, selection),
                 memory,
@@ -90,6 +95,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
     }
+    refuse(common, &["--by"], "the summary", "`stepscope ops --by …` and other commands group")?;
     let (input, runs) = load(common)?;
     let summary = Summary::of(&input);
     if common.format == Format::Table {
@@ -121,46 +127,33 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The trace to show, and a line on each trace of the folder.
+/// The trace to show, and a line on each trace of the folder unless one rank was asked for.
 fn load(common: &Common) -> Result<(Input, Vec<RunRow>), Failure> {
-    let files = discover(path_of(common)?)?;
-    if files.len() == 1 || common.rank.is_some() {
-        return Ok((Input::load(common)?, Vec::new()));
+    let several = match &common.path {
+        Some(path) => discover(path)?.len() > 1,
+        None => false,
+    };
+    if common.rank.is_some() || !several {
+        return Ok((Input::of(choose(common, None)?, common)?, Vec::new()));
     }
     let mut runs = Vec::new();
-    let mut chosen = None;
-    for file in &files {
-        let trace = match load_file(file, common) {
-            Ok(trace) => trace,
-            Err(failure) => {
-                crate::input::remark(&format!("skipped: {failure}"));
-                continue;
-            }
-        };
-        runs.push(run_row(&trace));
-        let rank = rank_of(&trace).unwrap_or(i64::MAX);
-        if chosen.as_ref().is_none_or(|(lowest, _)| rank < *lowest) {
-            chosen = Some((rank, trace));
-        }
-    }
-    let Some((_, trace)) = chosen else {
-        // None of them could be read: the first one's failure says why.
-        return Ok((Input::load(common)?, runs));
-    };
-    crate::input::remark(&format!(
-        "{} traces; details of {} (--rank chooses)",
-        runs.len(),
-        trace.meta().source.path
-    ));
+    let trace = choose(
+        common,
+        Some(&mut |trace| {
+            runs.push(run_row(trace, common)?);
+            Ok(())
+        }),
+    )?;
     Ok((Input::of(trace, common)?, runs))
 }
 
-fn run_row(trace: &stepscope_model::Trace) -> RunRow {
-    let steps = Steps::find(trace);
+fn run_row(trace: &stepscope_model::Trace, common: &Common) -> Result<RunRow, Failure> {
+    let mut steps = Steps::find(trace);
+    keep_asked(&mut steps, common)?;
     let report = breakdown(trace, &steps, CommRule::default());
     let gpus = gpu::gpu(trace, &steps);
     let source = &trace.meta().source;
-    RunRow {
+    Ok(RunRow {
         path: source.path.clone(),
         worker: source.worker.clone(),
         rank: rank_of(trace),
@@ -169,7 +162,7 @@ fn run_row(trace: &stepscope_model::Trace) -> RunRow {
         steps: if steps.synthetic { 0 } else { steps.steps.len() },
         mean_step_ns: report.average.map(|a| a.wall_ns),
         gpu_utilization: gpus.devices.iter().filter_map(|d| d.utilization).reduce(f64::max),
-    }
+    })
 }
 
 fn runs_table(runs: &[RunRow]) -> Table {
@@ -216,7 +209,7 @@ fn head(out: &mut dyn Write, screen: &Screen, s: &Summary, input: &Input) -> Res
     );
     print::heading(out, screen, &s.info.path, &words)?;
     if !input.is_whole() {
-        print::note(out, screen, "operators, kernels and memory: only the steps and devices asked for")?;
+        print::note(out, screen, "only the steps and devices asked for")?;
     }
     Ok(())
 }
@@ -299,9 +292,9 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
         let table =
             super::steps::table(&s.breakdown.rows, average).title("Steps", super::steps::words(&s.breakdown));
         all.insert(0, Part::new("steps", table, steps));
-        all.push(Part::new("info", Table::new(vec![Column::text("")]), json!(s.info)));
-        if common.format != Format::Json {
-            all.pop();
+        // Facts, not rows: only JSON has a place for them here.
+        if common.format == Format::Json {
+            all.push(Part::new("info", Table::default(), json!(s.info)));
         }
     }
     Ok(all)

@@ -1,6 +1,6 @@
 //! Every command answers in every format, and all of them say the same.
 
-use crate::{fixture, gpt, json, run, stdout, stepscope};
+use crate::{fixture, gpt, json, root, run, stdout, stepscope, temp_folder};
 
 #[test]
 fn a_path_alone_is_the_summary() {
@@ -83,7 +83,6 @@ fn filters_steps_and_top() {
     assert_eq!(all["ops"][0]["calls"].as_i64().unwrap(), 3 * one["ops"][0]["calls"].as_i64().unwrap());
     assert_eq!(json(&["steps", &gpt(), "--step", "2-3"])["steps"].as_array().unwrap().len(), 2);
     assert_eq!(json(&["kernels", &gpt(), "--top", "3"])["kernels"].as_array().unwrap().len(), 3);
-    assert_eq!(json(&["kernels", &gpt(), "--device", "5"])["kernels"].as_array().unwrap().len(), 0);
 }
 
 #[test]
@@ -154,4 +153,135 @@ fn completions_and_manual() {
     }
     assert!(stdout(&["man"]).contains(".TH stepscope"));
     assert!(stdout(&["--help"]).contains("Examples:"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_export_goes_where_links_and_pipes_lead() {
+    let folder = temp_folder("links");
+    let mini = root().join("fixtures/pytorch/mini/mini.pt.trace.json").display().to_string();
+    let export = ["export", "--to", "csv", mini.as_str(), "-o"];
+    let wanted = stdout(&export[..4]);
+    let path = |name: &str| folder.join(name).display().to_string();
+
+    // One link to a file that is there and longer, one to a file that is not.
+    std::fs::write(folder.join("old.csv"), "x".repeat(1 << 20)).unwrap();
+    for (link, target) in [("link", "old.csv"), ("new", "new.csv")] {
+        std::os::unix::fs::symlink(target, folder.join(link)).unwrap();
+        assert!(run(&[&export[..], &[&path(link)]].concat()).status.success());
+        assert!(folder.join(link).is_symlink());
+        assert_eq!(std::fs::read_to_string(folder.join(target)).unwrap(), wanted);
+    }
+
+    let pipe = path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut writer = stepscope(&[&export[..], &[&pipe]].concat()).spawn().unwrap();
+    assert_eq!(std::fs::read_to_string(&pipe).unwrap(), wanted);
+    assert!(writer.wait().unwrap().success());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn steps_asked_for_count_everywhere() {
+    let numbers = |rows: &serde_json::Value| -> Vec<i64> {
+        rows.as_array().unwrap().iter().map(|r| r["step"].as_i64().unwrap()).collect()
+    };
+    let steps = json(&["steps", &gpt()]);
+    let three = steps["steps"].as_array().unwrap().iter().find(|r| r["step"] == 3).unwrap();
+    let gpu = json(&["gpu", &gpt(), "--step", "3"]);
+    assert_eq!(gpu["gpu"][0]["window_ns"], three["wall_ns"]);
+    let summary = json(&["summary", &gpt(), "--step", "3"]);
+    assert_eq!(numbers(&summary["steps"]), [3]);
+    assert_eq!(summary["gpu"], gpu["gpu"]);
+    let shown = stdout(&["summary", &gpt(), "--step", "3"]);
+    assert!(!shown.contains("steps, "), "one step has no average: {shown}");
+    let export = ["export", "--step", "3", &gpt(), "--to"];
+    assert_eq!(stdout(&[&export[..], &["csv", "--table", "steps"]].concat()).lines().count(), 2);
+    let all: serde_json::Value = serde_json::from_str(&stdout(&[&export[..], &["json"]].concat())).unwrap();
+    assert_eq!(numbers(&all["steps"]), [3]);
+    assert!(stdout(&["gpu", &gpt(), "--step", "2,4"]).contains("steps between"));
+    assert!(!stdout(&["gpu", &gpt(), "--step", "2,3"]).contains("steps between"));
+}
+
+#[test]
+fn the_gpu_rows_are_arranged() {
+    let rows = |args: &[&str]| json(&[&["gpu", &gpt()], args].concat())["gpu"].as_array().unwrap().len();
+    assert_eq!(rows(&["--sort", "utilization", "--top", "1", "--filter", "H200"]), 1);
+    assert_eq!(rows(&["--filter", "no such device"]), 0);
+    assert_eq!(rows(&["--device", "0"]), 1);
+    let folded = ["export", "--to", "folded", &gpt()];
+    assert_eq!(stdout(&[&folded[..], &["--top", "2"]].concat()).lines().count(), 2);
+}
+
+#[test]
+fn every_command_takes_the_same_trace_of_a_folder() {
+    let folder = temp_folder("ranks");
+    let path = folder.display().to_string();
+    // The first path is not the lowest rank, and two files are of that.
+    for (name, rank) in [("a", 3), ("b", 1), ("c", 1), ("d", 2)] {
+        let from = fixture(&format!("gloo_ddp/rank{rank}.pt.trace.json.gz"));
+        std::fs::copy(from, folder.join(format!("{name}.pt.trace.json.gz"))).unwrap();
+    }
+    let rank = |args: &[&str]| json(args)["info"]["distributed"]["rank"].as_i64();
+    assert_eq!(rank(&["info", &path]), Some(1));
+    assert_eq!(rank(&["summary", &path]), Some(1));
+    for command in ["info", "summary"] {
+        let shown = json(&[command, &path])["info"]["path"].clone();
+        assert!(shown.as_str().unwrap().ends_with("b.pt.trace.json.gz"), "{command}: {shown}");
+    }
+    assert_eq!(rank(&["info", &path, "--rank", "3"]), Some(3));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn an_empty_table_says_so() {
+    let host_only = root().join("fixtures/pytorch/2.11-h200-features/flops_cpu/flops_cpu.pt.trace.json.gz");
+    let host_only = host_only.display().to_string();
+    let none = ["kernels", &host_only, "--by", "copies"];
+    assert!(stdout(&none).contains("no copies or fills"));
+    assert_eq!(json(&none)["copies"].as_array().unwrap().len(), 0);
+    assert!(stdout(&["kernels", &gpt(), "--filter", "no such kernel"]).contains("no row matches --filter"));
+    assert_eq!(
+        json(&["kernels", &gpt(), "--by", "copies", "--top", "1"])["copies"].as_array().unwrap().len(),
+        1
+    );
+}
+
+#[test]
+fn classes_left_out_are_mentioned() {
+    let stack = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
+    assert!(stdout(&["modules", &stack, "--by", "class", "--top", "1"]).contains("--top 0 shows all"));
+    let ledger = json(&["modules", &stack])["ledger"].clone();
+    let part = |name: &str| ledger[name].as_i64().unwrap();
+    let parts =
+        ["forward_device_ns", "backward_device_ns", "outside_device_ns", "unlinked_device_ns"].map(part);
+    assert_eq!(parts.iter().sum::<i64>(), part("device_ns"));
+    let shown = stdout(&["modules", &stack]);
+    assert_eq!(shown.contains("without a known launch"), part("unlinked_device_ns") > 0, "{shown}");
+}
+
+#[test]
+fn the_events_of_info_add_up_to_its_ledger() {
+    let shown = stdout(&["info", &gpt(), "--format", "md"]);
+    let count = |line: &str| -> Option<u64> {
+        line.trim_end_matches('|')
+            .rsplit('|')
+            .next()?
+            .trim()
+            .replace([',', ' ', '\u{202f}', '*'], "")
+            .parse()
+            .ok()
+    };
+    let (events, ledger) = shown.split_once("Ledger").unwrap();
+    let (_, events) = events.split_once("Category").unwrap();
+    let listed: u64 = events.lines().filter_map(count).sum();
+    let rows: Vec<u64> = ledger.lines().filter_map(count).collect();
+    assert_eq!(listed, rows[..3].iter().sum::<u64>(), "{shown}");
+    assert!(events.contains("arrow"), "{shown}");
+}
+
+#[test]
+fn info_is_a_part_of_the_summary_only_in_json() {
+    assert!(json(&["summary", &gpt()])["info"].is_object());
+    assert!(!stdout(&["summary", &gpt(), "--format", "md"]).contains("heap_bytes"));
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::{fixture, gpt, run, stdout, stepscope};
+use crate::{fixture, gpt, json, run, stdout, stepscope, temp_folder};
 
 fn refused(args: &[&str]) -> String {
     let output = run(args);
@@ -36,6 +36,7 @@ fn every_failure_ends_in_a_hint() {
         (vec!["ops", &gpt(), "--by", "nonsense"], "cannot group by"),
         (vec!["ops", &gpt(), "--step", "99"], "no step 99"),
         (vec!["ops", &gpt(), "--step", "x"], "not a list"),
+        (vec!["kernels", &gpt(), "--device", "99"], "no device 99"),
         (vec!["ops", &fixture("gloo_ddp"), "--rank", "9"], "no trace of rank 9"),
         (vec!["ops", &fixture("../mini/none")], "no file or folder"),
     ] {
@@ -92,6 +93,8 @@ fn a_broken_file_is_shown_with_what_was_lost() {
     assert!(shown.contains("the file ends inside an event"), "{shown}");
     assert!(shown.contains("every event of the file is accounted for"), "{shown}");
     assert!(stdout(&[&cut]).contains("lost"));
+    let output = run(&["ops", &cut]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("the file is damaged"));
     std::fs::remove_file(cut).unwrap();
 }
 
@@ -108,4 +111,90 @@ fn hostile_names_do_not_reach_the_terminal() {
 fn an_export_that_fails_leaves_nothing_behind() {
     let err = refused(&["export", "--to", "json", "-o", "no/such/folder/out.json", &gpt()]);
     assert!(err.contains("cannot write"), "{err}");
+}
+
+#[test]
+fn a_part_file_goes_when_it_cannot_be_renamed() {
+    let folder = temp_folder("rename");
+    let target = format!("{}/nodir/", folder.display());
+    let err = refused(&["export", "--to", "json", "-o", &target, &gpt()]);
+    assert!(err.contains("cannot write"), "{err}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "a part file was left behind");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    let gpt = gpt();
+    let chrome = ["export", "--to", "chrome", gpt.as_str()];
+    for option in ["--step=2", "--device=0", "--filter=mm", "--top=3", "--sort=calls", "--by=host"] {
+        let err = refused(&[chrome.as_slice(), &[option]].concat());
+        assert!(err.contains("does not apply to --to chrome") && err.contains("whole trace"), "{err}");
+        let err = refused(&["info", &gpt, option]);
+        assert!(err.contains("does not apply to info"), "{err}");
+    }
+    for args in
+        [["steps", "--device", "0"].as_slice(), &["export", "--to", "csv", "--table", "steps", "--device", "0"]]
+    {
+        let err = refused(&[args, &[gpt.as_str()]].concat());
+        assert!(err.contains("--device does not apply") && err.contains("--by device"), "{err}");
+    }
+    for args in [
+        ["gpu", "--by", "stream"].as_slice(),
+        &["summary", "--by", "shape"],
+        &["export", "--to", "csv", "--by", "shape"],
+        &["export", "--to", "json", "--by", "shape"],
+        &["export", "--to", "speedscope", "--top", "3"],
+        &["gpu", "--sort", "nonsense"],
+        &["gpu", "--step", "99"],
+    ] {
+        assert!(refused(&[args, &[gpt.as_str()]].concat()).contains("hint:"), "{args:?}");
+    }
+}
+
+#[test]
+fn unreadable_files_beside_good_ones_are_skipped() {
+    let folder = temp_folder("skip");
+    let path = folder.display().to_string();
+    std::fs::write(folder.join("a.pt.trace.json"), "\u{89}PNG").unwrap();
+    let err = refused(&["ops", &path]);
+    assert!(err.contains("a.pt.trace.json"), "{err}");
+    std::fs::copy(gpt(), folder.join("b.pt.trace.json.gz")).unwrap();
+    for command in ["summary", "ops", "info"] {
+        let output = run(&[command, &path]);
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{err}");
+        assert!(err.contains("skipped") && err.contains("a.pt.trace.json"), "{command}: {err}");
+    }
+    let err = refused(&["ops", &path, "--rank", "5"]);
+    assert!(err.contains("skipped") && err.contains("no trace of rank 5"), "{err}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_in_a_folder_are_no_traces() {
+    let folder = temp_folder("pipes");
+    for name in ["a.json", "b.trace.json"] {
+        let made = std::process::Command::new("mkfifo").arg(folder.join(name)).status().unwrap();
+        assert!(made.success());
+    }
+    std::fs::copy(gpt(), folder.join("c.pt.trace.json.gz")).unwrap();
+    assert!(json(&["ops", &folder.display().to_string()])["ops"].is_array());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn layers_of_compression_are_not_a_matter_of_text() {
+    let mut bytes = b"{\"traceEvents\": []}".to_vec();
+    for _ in 0..4 {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&bytes).unwrap();
+        bytes = gz.finish().unwrap();
+    }
+    let path = temp("layers.json.gz", &bytes);
+    let err = refused(&["info", &path]);
+    assert!(err.contains("gzip -d") && !err.contains("--max-text-bytes"), "{err}");
+    assert!(stdout(&["ops", "--help"]).contains("what came before is shown"));
+    std::fs::remove_file(path).unwrap();
 }

@@ -25,6 +25,13 @@ fn gpt() -> String {
     fixture("gpt_bf16/gpt_bf16.pt.trace.json.gz")
 }
 
+/// An empty folder of a test's own.
+fn temp_folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("stepscope-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 fn stepscope(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stepscope"));
     command
