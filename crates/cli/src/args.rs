@@ -180,7 +180,7 @@ pub(crate) struct Export {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) table: TableName,
 
-    /// Where to write; standard output if left out. A name ending in .gz is compressed.
+    /// Where to write; standard output if left out or `-`. A name ending in .gz is compressed.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

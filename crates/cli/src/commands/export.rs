@@ -20,7 +20,12 @@ use crate::rows::arrange;
 pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
     check_options(export)?;
     let input = Input::load(&export.common)?;
-    let Some(path) = &export.output else { return write(export, &input, out) };
+    let Some(path) = export.output.as_ref().filter(|path| path.as_os_str() != "-") else {
+        return write(export, &input, out);
+    };
+    if path.extension().is_some_and(|e| e == "zst") {
+        return Err(Failure::wrong_use("cannot write zstd", "end the name in .gz, or pipe the output to zstd"));
+    }
     let failed = |error: io::Error| {
         Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
     };

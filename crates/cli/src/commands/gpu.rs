@@ -9,7 +9,7 @@ use super::{refuse, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Format, Role, Table, units};
 use crate::rows::arrange;
 use crate::words::{Part, answer, only_definitions};
 
@@ -33,7 +33,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         table.note("steps between the first and the last asked for count too");
     }
     let mut parts = vec![Part::new("gpu", table, json!(report.devices))];
-    if !report.devices.is_empty() {
+    if !report.devices.is_empty() || common.format == Format::Json {
         let mut streams = streams_table(&report);
         if common.step.is_some() {
             streams

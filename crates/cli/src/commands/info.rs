@@ -119,7 +119,9 @@ fn categories(r: &Report) -> Table {
 
 fn ledger(r: &Report) -> Table {
     let l = &r.ledger;
-    let words = if l.closes {
+    let words = if l.closes && l.skipped_bytes > 0 {
+        "every event found is accounted for"
+    } else if l.closes {
         "every event of the file is accounted for"
     } else {
         "DOES NOT CLOSE: please report this"
@@ -136,5 +138,11 @@ fn ledger(r: &Report) -> Table {
         table.row(vec![Cell::text(name), Cell::count(count)]);
     }
     table.total(vec![Cell::text("in the file"), Cell::count(l.events_in_file)]);
+    if l.skipped_bytes > 0 {
+        table.note(format!(
+            "{} bytes belong to no event that could be found: some events may be missing",
+            units::count(l.skipped_bytes)
+        ));
+    }
     table
 }

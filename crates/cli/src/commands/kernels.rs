@@ -11,7 +11,7 @@ use super::{TOP, by, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Format, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 use crate::words::{Part, answer, only_definitions};
 
@@ -59,7 +59,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
             table.note(text);
         }
         parts = vec![Part::new("copies", table, json!(copied.rows))];
-    } else if !copied.rows.is_empty() {
+    } else if !copied.rows.is_empty() || common.format == Format::Json {
         parts.push(Part::new("copies", copies_table(&copied), json!(copied.rows)));
     }
     answer(out, common, parts, extra, &definitions)

@@ -43,17 +43,22 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         refuse_device_of_steps(common)?;
     }
     let input = Input::load(common)?;
-    let part = if by == "device" { device_part(&input, common)? } else { host_part(&input, common)? };
+    let report = breakdown(&input.trace, &input.steps, CommRule::default());
+    let average = report.average;
+    let part = match by {
+        "device" => device_part(&input, common)?,
+        _ => host_part(&input, report, common)?,
+    };
     let extra = vec![
+        ("average", json!(average)),
         ("synthetic", json!(input.steps.synthetic)),
         ("device_slices_outside", json!(input.steps.device_slices_outside)),
     ];
     answer(out, common, vec![part], extra, &definitions)
 }
 
-fn host_part(input: &Input, common: &Common) -> Result<Part, Failure> {
+fn host_part(input: &Input, report: Breakdown, common: &Common) -> Result<Part, Failure> {
     let steps = &input.steps;
-    let report = breakdown(&input.trace, steps, CommRule::default());
     let average = report.average;
     let words = words(&report);
     let synthetic = report.synthetic;

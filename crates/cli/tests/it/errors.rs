@@ -37,6 +37,7 @@ fn every_failure_ends_in_a_hint() {
         (vec!["ops", &gpt(), "--step", "99"], "no step 99"),
         (vec!["ops", &gpt(), "--step", "x"], "not a list"),
         (vec!["kernels", &gpt(), "--device", "99"], "no device 99"),
+        (vec!["export", "--to", "json", "-o", "x.zst", &gpt()], "cannot write zstd"),
         (vec!["ops", &fixture("gloo_ddp"), "--rank", "9"], "no trace of rank 9"),
         (vec!["ops", &fixture("../mini/none")], "no file or folder"),
     ] {
