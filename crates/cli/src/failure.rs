@@ -29,10 +29,16 @@ impl Failure {
         match self {
             Failure::Read(error) => Some(not_a_command(error).unwrap_or_else(|| error.hint().to_owned())),
             Failure::Use { hint, .. } => Some(hint.clone()),
-            Failure::Output(error) if error.kind() == io::ErrorKind::StorageFull => {
-                Some("free some space or write elsewhere with -o".to_owned())
+            Failure::Output(error) => {
+                let hint = match error.kind() {
+                    io::ErrorKind::StorageFull => "free some space or write elsewhere with -o",
+                    io::ErrorKind::NotFound => "make the folder first",
+                    io::ErrorKind::PermissionDenied => "write to a folder of your own with -o",
+                    io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => "give the name of a file",
+                    _ => return None,
+                };
+                Some(hint.to_owned())
             }
-            Failure::Output(_) => None,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Writes a trace as Chrome trace JSON: everything that was read, times and arguments to the digit.
+//! Writes a trace as Chrome trace JSON: every event that was kept, times and arguments to the digit. Ids of arrows
+//! that were texts come out as numbers; ends that belong together still do.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

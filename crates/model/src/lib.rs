@@ -38,7 +38,7 @@ pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;
 pub use meta::{Device, Distributed, Meta, ProfilerOptions, Source};
 pub use notes::{Note, NoteKind, Notes, Severity};
-pub use points::{Flows, PointId, Points};
+pub use points::{FlowEnd, Flows, PointId, Points};
 pub use slices::{SliceId, Slices};
 pub use strings::{StrId, Strings};
 pub use time::Ns;

@@ -291,18 +291,27 @@ fn cuda_graphs() {
     assert_eq!(by_launch.device_time_unlinked_ns, 0);
 }
 
-#[test]
-fn collectives_end_on_another_thread() {
-    let path = feature("nccl");
-    let report = answer(&data::read(&path), OpGroup::Name, StrayCalls::default());
-    let mut theirs = theirs(&path.with_file_name("key_averages.csv"));
-    // This run did not ask PyTorch for FLOPs; the shapes are in the file, so we count them all the same.
+/// Compares a run that did not ask PyTorch for FLOPs; the shapes are in the file, so we count them all the same.
+fn check_without_flops(path: &Path, twice: &[&str]) -> OpsReport {
+    let report = answer(&data::read(path), OpGroup::Name, StrayCalls::default());
     let ours = ours(&report);
+    let mut theirs = theirs(&path.with_file_name("key_averages.csv"));
     for (key, figures) in &mut theirs {
         assert_eq!(figures.flops, 0);
         figures.flops = ours.get(key).map_or(0, |f| f.flops);
     }
-    compare("nccl", &ours, &theirs, NONE);
+    compare(&path.file_name().unwrap().to_string_lossy(), &ours, &theirs, twice);
+    report
+}
+
+#[test]
+fn many_threads_at_once() {
+    check_without_flops(&feature("threads"), EVERYWHERE);
+}
+
+#[test]
+fn collectives_end_on_another_thread() {
+    let report = check_without_flops(&feature("nccl"), NONE);
     let all_reduce = report.annotations.iter().find(|r| r.name == "nccl:all_reduce").unwrap();
     assert_eq!((all_reduce.calls, all_reduce.host_self_ns), (6, 0));
 }

@@ -111,7 +111,7 @@ fn hostile_names_do_not_reach_the_terminal() {
 #[test]
 fn an_export_that_fails_leaves_nothing_behind() {
     let err = refused(&["export", "--to", "json", "-o", "no/such/folder/out.json", &gpt()]);
-    assert!(err.contains("cannot write"), "{err}");
+    assert!(err.contains("cannot write") && err.contains("hint: make the folder"), "{err}");
 }
 
 #[test]
