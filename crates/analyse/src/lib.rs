@@ -13,6 +13,7 @@ mod device_work;
 mod extent;
 pub mod flops;
 pub mod gpu;
+pub mod hta;
 pub mod intervals;
 mod kernel_estimates;
 mod kernel_kinds;
