@@ -23,6 +23,7 @@ pub mod memory;
 pub mod modules;
 mod op_memory;
 pub mod ops;
+pub mod roofline;
 pub mod run_info;
 pub mod selection;
 pub mod shapes;

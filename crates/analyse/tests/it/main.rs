@@ -15,6 +15,8 @@ mod kernels;
 mod key_averages;
 mod memory;
 mod modules;
+mod roofline;
+mod roofline_tracelens;
 mod run_info;
 mod stacks;
 mod steps;

@@ -1,0 +1,93 @@
+//! How close operators come to what their device can do: FLOPs, bytes, and the time both take at peak.
+//!
+//! For each call of an operator a model counts from the recorded inputs what it must compute and move at the
+//! least ([`Cost`]). Divided by the device's peaks that is the roofline time, which no implementation of the
+//! operator can beat by much; divided by the measured time, the rates achieved. Work that has no model, or
+//! whose inputs were not recorded, is listed with its share of device time. A device that the table does not
+//! know gets rates without shares of a peak: nothing is guessed.
+//!
+//! These counts are not those of [`crate::flops`], which are PyTorch's `with_flops` to the digit; where both
+//! count an operator (`mm`, `addmm`, `bmm`, `baddbmm`, convolutions), they agree.
+
+mod call;
+mod cost;
+mod costs;
+mod definitions;
+mod hardware;
+mod mfu;
+mod models;
+mod number;
+mod report;
+mod rows;
+
+#[cfg(test)]
+mod tests;
+
+use stepscope_model::Trace;
+
+pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
+pub use costs::{NoCost, OpCost, OpCosts, op_costs};
+pub use definitions::DEFINITIONS;
+pub use hardware::{Hardware, TABLE_DATE, device_name, known as known_hardware};
+pub use mfu::StepUse;
+pub use number::{Pipe, Precision};
+pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodelledRow};
+
+use crate::selection::Selection;
+
+/// What makes a row.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum RooflineBy {
+    /// The operator.
+    Name,
+    /// The operator, the sizes and types of its inputs, and the arithmetic it ran in.
+    #[default]
+    NameAndShape,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RooflineQuery {
+    /// The part of the trace that counts.
+    pub selection: Selection,
+    /// What makes a row.
+    pub by: RooflineBy,
+}
+
+/// How close the operators of a trace come to what their devices can do.
+pub fn roofline(trace: &Trace, query: &RooflineQuery) -> Roofline {
+    roofline_of(trace, query, &op_costs(trace, &query.selection))
+}
+
+/// The same from costs that are known already; they must be those of the query's selection.
+pub fn roofline_of(trace: &Trace, query: &RooflineQuery, costs: &OpCosts) -> Roofline {
+    let rows = rows::rows(trace, costs, query.by);
+    let modelled_ns = rows.iter().fold(0i64, |sum, row| sum.saturating_add(row.device_ns));
+    let ideals: Vec<i64> = rows.iter().filter_map(|row| row.ideal_ns).collect();
+    let (steps, mean_mfu) = mfu::step_use(trace, &query.selection, costs);
+    Roofline {
+        devices: devices(trace, costs),
+        unmodelled: rows::unmodelled(trace, costs),
+        device_ns: costs.device_ns,
+        modelled_ns,
+        modelled_share: rows::share(modelled_ns, costs.device_ns),
+        flops: rows.iter().fold(0, |sum, row| sum.saturating_add(row.flops)),
+        bytes: rows.iter().fold(0, |sum, row| sum.saturating_add(row.bytes)),
+        ideal_ns: (!ideals.is_empty()).then(|| ideals.iter().fold(0, |sum, ns| ns.saturating_add(sum))),
+        steps,
+        mean_mfu,
+        rows,
+    }
+}
+
+fn devices(trace: &Trace, costs: &OpCosts) -> Vec<RooflineDevice> {
+    let mut devices: Vec<RooflineDevice> = Vec::new();
+    for op in &costs.ops {
+        if !devices.iter().any(|known| known.device == op.device) {
+            let name = device_name(trace, op.device).map(str::to_owned);
+            devices.push(RooflineDevice { device: op.device, name, hardware: op.hardware });
+        }
+    }
+    devices.sort_by_key(|device| device.device);
+    devices
+}

@@ -1,0 +1,164 @@
+//! From calls to rows.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{StrId, Trace};
+
+use super::RooflineBy;
+use super::cost::{Bound, Ideal};
+use super::costs::{NoCost, OpCost, OpCosts};
+use super::number::Precision;
+use super::report::{OverPeak, RooflineRow, UnmodelledRow};
+use crate::shapes::Shapes;
+
+/// Sums of one row.
+struct Sums {
+    first: usize,
+    precision: Option<Precision>,
+    calls: u64,
+    kernels: u64,
+    device_ns: i64,
+    flops: u64,
+    bytes: u64,
+    ideal: Ideal,
+    /// The sum of the calls' roofline times, which is more than the longest of the sums.
+    ideal_ns: f64,
+    /// Whether every call has a roofline time.
+    known: bool,
+}
+
+impl Sums {
+    fn add(&mut self, op: &OpCost) {
+        self.precision = self.precision.filter(|p| *p == op.precision);
+        self.calls += 1;
+        self.kernels += u64::from(op.kernels);
+        self.device_ns = self.device_ns.saturating_add(op.device_ns);
+        self.flops = self.flops.saturating_add(op.cost.flops);
+        self.bytes = self.bytes.saturating_add(op.cost.bytes());
+        match op.ideal {
+            None => self.known = false,
+            Some(ideal) => {
+                self.ideal.compute_ns += ideal.compute_ns;
+                self.ideal.memory_ns += ideal.memory_ns;
+                self.ideal.host_bus_ns += ideal.host_bus_ns;
+                self.ideal_ns += ideal.ns();
+            }
+        }
+    }
+}
+
+/// Name, number of the shapes, types, arithmetic; all but the name empty where rows are by name.
+type Key = (StrId, u32, Option<StrId>, Option<Precision>);
+
+/// A row a name, or a name and shapes and types and arithmetic.
+pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<RooflineRow> {
+    let slices = trace.slices();
+    let mut shapes = Shapes::new(trace, true);
+    let types_key = trace.strings().find("Input type");
+    let types_of = |op: &OpCost| types_key.and_then(|key| trace.args(op.slice).text_id(key));
+    let mut numbers: HashMap<Key, usize, RandomState> = HashMap::default();
+    let mut sums: Vec<Sums> = Vec::new();
+    for (first, op) in costs.ops.iter().enumerate() {
+        let name = slices.name(op.slice);
+        let key = match by {
+            RooflineBy::Name => (name, 0, None, None),
+            RooflineBy::NameAndShape => (name, shapes.number(op.slice), types_of(op), Some(op.precision)),
+        };
+        let number = *numbers.entry(key).or_insert_with(|| {
+            sums.push(Sums {
+                first,
+                precision: Some(op.precision),
+                calls: 0,
+                kernels: 0,
+                device_ns: 0,
+                flops: 0,
+                bytes: 0,
+                ideal: Ideal::default(),
+                ideal_ns: 0.0,
+                known: true,
+            });
+            sums.len() - 1
+        });
+        sums[number].add(op);
+    }
+    let mut rows: Vec<RooflineRow> = Vec::with_capacity(sums.len());
+    for sums in &sums {
+        let op = &costs.ops[sums.first];
+        let by_shape = by == RooflineBy::NameAndShape;
+        let number = shapes.number(op.slice);
+        rows.push(RooflineRow {
+            name: trace.name(op.slice).to_owned(),
+            family: op.cost.family,
+            input_shapes: by_shape.then(|| shapes.text(number).to_owned()),
+            input_types: types_of(op).filter(|_| by_shape).map(|text| trace.text(text).to_owned()),
+            ..row(sums, costs.device_ns)
+        });
+    }
+    rows.sort_by(|a, b| {
+        b.device_ns
+            .cmp(&a.device_ns)
+            .then_with(|| (&a.name, &a.input_shapes).cmp(&(&b.name, &b.input_shapes)))
+            .then_with(|| (&a.input_types, a.precision).cmp(&(&b.input_types, b.precision)))
+    });
+    rows
+}
+
+fn row(sums: &Sums, device_ns: i64) -> RooflineRow {
+    let ns = (sums.device_ns > 0).then_some(sums.device_ns as f64);
+    let part = |of: f64| ns.filter(|_| sums.known).map(|ns| of / ns);
+    let of_roofline = part(sums.ideal_ns);
+    let bound = sums.ideal.bound().filter(|_| sums.known);
+    let note = of_roofline.filter(|share| *share > 1.0).and(bound).map(|bound| match bound {
+        Bound::Compute => OverPeak::Arithmetic,
+        Bound::Memory => OverPeak::Cache,
+        Bound::HostBus => OverPeak::HostBus,
+    });
+    RooflineRow {
+        name: String::new(),
+        family: super::Family::Copy,
+        input_shapes: None,
+        input_types: None,
+        precision: sums.precision,
+        calls: sums.calls,
+        kernels: sums.kernels,
+        device_ns: sums.device_ns,
+        share: share(sums.device_ns, device_ns),
+        flops: sums.flops,
+        bytes: sums.bytes,
+        tflops: ns.map(|ns| sums.flops as f64 / ns / 1e3),
+        gbs: ns.map(|ns| sums.bytes as f64 / ns),
+        intensity: (sums.bytes > 0).then(|| sums.flops as f64 / sums.bytes as f64),
+        ideal_ns: sums.known.then_some(sums.ideal_ns.ceil() as i64),
+        bound,
+        of_roofline,
+        of_compute_peak: part(sums.ideal.compute_ns),
+        of_bandwidth: part(sums.ideal.memory_ns),
+        note,
+    }
+}
+
+/// Device work without a cost: by operator, and by its own name where no operator is known.
+pub(super) fn unmodelled(trace: &Trace, costs: &OpCosts) -> Vec<UnmodelledRow> {
+    let slices = trace.slices();
+    let mut sums: HashMap<(StrId, NoCost), (u64, i64), RandomState> = HashMap::default();
+    for &(id, op, reason) in &costs.without {
+        let sum = sums.entry((slices.name(op.unwrap_or(id)), reason)).or_default();
+        *sum = (sum.0 + 1, sum.1.saturating_add(slices.dur(id).0));
+    }
+    let rows = sums.into_iter().map(|((name, reason), (kernels, device_ns))| UnmodelledRow {
+        name: trace.text(name).to_owned(),
+        reason,
+        kernels,
+        device_ns,
+        share: share(device_ns, costs.device_ns),
+    });
+    let mut rows: Vec<UnmodelledRow> = rows.collect();
+    rows.sort_by(|a, b| {
+        b.device_ns.cmp(&a.device_ns).then_with(|| (&a.name, a.reason).cmp(&(&b.name, b.reason)))
+    });
+    rows
+}
+
+pub(super) fn share(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
