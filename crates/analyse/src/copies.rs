@@ -103,7 +103,7 @@ pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
         row.total = row.total.saturating_add(ns);
         row.min = row.min.min(ns);
         row.max = row.max.max(ns);
-        if let Some(bytes) = bytes(trace, id, keys) {
+        if let Some(bytes) = bytes_of(trace, id, keys) {
             row.bytes = row.bytes.saturating_add(bytes);
             row.with_bytes += 1;
             row.bytes_ns = row.bytes_ns.saturating_add(ns);
@@ -136,7 +136,7 @@ pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
 }
 
 /// The copy's own figure, else that of the call that asked for it: AMD's older files have it only there.
-fn bytes(trace: &Trace, id: SliceId, keys: [Option<StrId>; 2]) -> Option<i64> {
+pub(crate) fn bytes_of(trace: &Trace, id: SliceId, keys: [Option<StrId>; 2]) -> Option<i64> {
     let of = |id| {
         let args = trace.args(id);
         keys.into_iter().find_map(|key| args.int(key)).filter(|&bytes| bytes >= 0)

@@ -3,26 +3,36 @@
 //! Each module answers one question and holds the definitions of its figures; the terminal, the browser and
 //! Python show what these functions return. This crate refuses to read files, to print and to be async.
 
+pub mod account;
+pub mod activity;
 pub mod breakdown;
 mod by_name;
+pub mod cause;
 pub mod comm;
 pub mod copies;
+pub mod critical_path;
+pub mod data_loading;
 pub mod define;
 pub mod device_timeline;
 mod device_work;
 mod extent;
 pub mod flops;
+pub mod gaps;
 pub mod gpu;
+pub mod host_time;
 pub mod hta;
+pub mod idle;
 pub mod intervals;
 mod kernel_estimates;
 mod kernel_kinds;
 pub mod kernel_name;
 pub mod kernels;
+pub mod launches;
 pub mod memory;
 pub mod modules;
 mod op_memory;
 pub mod ops;
+pub mod replay;
 pub mod roofline;
 pub mod run_info;
 pub mod selection;
@@ -30,4 +40,9 @@ pub mod shapes;
 pub mod stacks;
 mod step_ranges;
 pub mod steps;
+mod streams;
 pub mod tensor_core;
+pub mod tensor_cores;
+pub mod transfers;
+pub mod waits;
+pub mod what_if;

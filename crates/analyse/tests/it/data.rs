@@ -10,16 +10,27 @@ pub fn read(path: &Path) -> Trace {
     open(path, &OpenOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Every recorded trace of the repository, by path.
+/// The recorded traces that have PyTorch's own answers beside them, by path.
 pub fn fixtures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch/2.11-h200");
+    let found = traces_in("2.11-h200");
+    assert!(found.len() >= 10, "{found:?}");
+    found
+}
+
+/// Every recorded trace of the repository, by path.
+pub fn all_fixtures() -> Vec<PathBuf> {
+    let sets = ["2.11-h200", "2.11-h200-features"];
+    sets.into_iter().flat_map(traces_in).collect()
+}
+
+fn traces_in(set: &str) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch").join(set);
     let mut found = Vec::new();
-    for case in std::fs::read_dir(&root).unwrap() {
+    for case in std::fs::read_dir(&root).unwrap_or_else(|e| panic!("{set}: {e}")) {
         let files = std::fs::read_dir(case.unwrap().path()).unwrap().map(|file| file.unwrap().path());
         found.extend(files.filter(|file| file.to_string_lossy().ends_with(".pt.trace.json.gz")));
     }
     found.sort();
-    assert!(found.len() >= 10, "{found:?}");
     found
 }
 

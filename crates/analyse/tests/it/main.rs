@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 mod any_trace;
+mod causality;
 mod csv;
 mod data;
 mod hta;
@@ -23,3 +24,4 @@ mod steps;
 mod tb_overview;
 mod tb_tables;
 mod tracelens;
+mod worked;

@@ -1,0 +1,106 @@
+//! Device work as nodes: each starts when its stream is free, its launch has arrived and what it depends on is done.
+
+use stepscope_model::{Ns, SliceId, Trace};
+
+use super::graph::{GraphBuilder, What};
+use super::host::Chains;
+use crate::cause::Cause;
+use crate::streams::{Stream, launch_latency};
+
+/// Ranks among nodes of the same moment: ends first, then the host, then starts, then ends of work without length.
+const END: u8 = 0;
+const START: u8 = 3;
+const END_AT_START: u8 = 4;
+
+/// A stream that stands still longer than this behind its own work waits for something.
+const QUEUED_LIMIT: Ns = Ns(30_000);
+/// Work of another stream that ended this shortly before is what was waited for.
+const DEPENDENCY_WINDOW: Ns = Ns(20_000);
+
+/// Start and end nodes of device work, by slice.
+pub(super) struct Nodes(Vec<u32>);
+
+impl Nodes {
+    pub(super) fn get(&self, work: SliceId) -> Option<(u32, u32)> {
+        // Both are made together; the origin is nobody's start.
+        let start = self.0.get(work.index()).copied().filter(|&node| node != GraphBuilder::ORIGIN)?;
+        Some((start, start + 1))
+    }
+}
+
+pub(super) fn add(graph: &mut GraphBuilder, trace: &Trace, streams: &[Stream], chains: &Chains) -> Nodes {
+    let mut nodes = Nodes(vec![GraphBuilder::ORIGIN; trace.slices().len()]);
+    for stream in streams {
+        for work in &stream.work {
+            let start = graph.node(work.start, START);
+            let end = graph.node(work.end, if work.start == work.end { END_AT_START } else { END });
+            graph.measured(start, end, What::Device, Some(work.slice));
+            nodes.0[work.slice.index()] = start;
+        }
+    }
+    let latency = launch_latency(streams);
+    let queued = queued_gap(streams);
+    for (at, stream) in streams.iter().enumerate() {
+        for (i, work) in stream.work.iter().enumerate() {
+            let Some((node, _)) = nodes.get(work.slice) else { continue };
+            let before = i.checked_sub(1).map(|b| &stream.work[b]);
+            let launch = work.launch.and_then(|l| chains.at(trace.slices().lane(l), work.launched));
+            let since_launch = work.start - work.launched;
+            let since_before = before.map(|b| work.start - b.end);
+            // Queued behind its stream, not launched late.
+            let queued_up = before.is_some_and(|b| b.end >= work.launched) || launch.is_none();
+            let in_flight = since_launch <= latency + latency;
+            let explained = match since_before {
+                Some(gap) if queued_up => gap <= QUEUED_LIMIT || in_flight || launch.is_none(),
+                _ => launch.is_some() && since_launch <= latency + QUEUED_LIMIT,
+            };
+            let awaited = if explained { None } else { dependency(streams, at, work.start) };
+            let launch_binds = !queued_up || (in_flight && since_before.is_some_and(|g| g > QUEUED_LIMIT));
+            if let (Some(before), Some(gap)) = (before, since_before)
+                && let Some((before_start, before_end)) = nodes.get(before.slice)
+            {
+                let binds = !launch_binds && awaited.is_none();
+                let cause = if gap > QUEUED_LIMIT { Cause::Dependency } else { Cause::QueuedGap };
+                if gap < Ns::ZERO {
+                    // Overlap within a stream (programmatic launches): follows the start instead.
+                    graph.measured(before_start, node, What::Idle(cause), Some(work.slice));
+                } else {
+                    let ns = if binds { gap } else { gap.min(queued) };
+                    graph.edge(before_end, node, ns.0, What::Idle(cause), Some(work.slice));
+                }
+            }
+            if let Some((from, offset)) = launch {
+                let binds = launch_binds && awaited.is_none();
+                let ns = if binds { since_launch } else { since_launch.min(latency) };
+                let ns = (ns.max(Ns::ZERO) + offset).0;
+                graph.edge(from, node, ns, What::Idle(Cause::LaunchLatency), Some(work.slice));
+            }
+            match awaited.and_then(|w| nodes.get(w)) {
+                Some((_, end)) => graph.measured(end, node, What::Idle(Cause::Dependency), Some(work.slice)),
+                None if before.is_none() && launch.is_none() => {
+                    graph.measured(GraphBuilder::ORIGIN, node, What::Origin, Some(work.slice));
+                }
+                None => {}
+            }
+        }
+    }
+    nodes
+}
+
+/// What a device needs from one queued kernel to the next: the median of all such gaps, or 1 µs without any.
+fn queued_gap(streams: &[Stream]) -> Ns {
+    let mut gaps: Vec<i64> = Vec::new();
+    for stream in streams {
+        let pairs = stream.work.windows(2).filter(|w| w[0].end > w[1].launched);
+        gaps.extend(pairs.map(|w| (w[1].start - w[0].end).0).filter(|g| (0..=QUEUED_LIMIT.0).contains(g)));
+    }
+    let middle = gaps.len() / 2;
+    if gaps.is_empty() { Ns(1_000) } else { Ns(*gaps.select_nth_unstable(middle).1) }
+}
+
+/// The work of another stream that ended last before this moment, if shortly before.
+fn dependency(streams: &[Stream], own: usize, at: Ns) -> Option<SliceId> {
+    let others = streams.iter().enumerate().filter(|(i, _)| *i != own);
+    let ended = others.filter_map(|(_, s)| s.last_ended_by(at));
+    ended.filter(|w| at - w.end <= DEPENDENCY_WINDOW).max_by_key(|w| w.end).map(|w| w.slice)
+}

@@ -1,0 +1,90 @@
+//! Device work in the order of its streams, with the calls that launched it.
+
+use stepscope_model::{Domain, Ns, SliceId, Tag, Trace};
+
+/// One kernel, copy or fill.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) slice: SliceId,
+    pub(crate) start: Ns,
+    pub(crate) end: Ns,
+    /// The launching call, if recorded.
+    pub(crate) launch: Option<SliceId>,
+    /// Where that call starts; the work's own start without one.
+    pub(crate) launched: Ns,
+}
+
+/// One stream's work, by start.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) device: Tag,
+    pub(crate) work: Vec<Work>,
+    /// Work with a known launch, by the start of the launch: (launched, position in `work`).
+    by_launch: Vec<(Ns, u32)>,
+}
+
+impl Stream {
+    /// The work launched last of all that was launched before a moment.
+    pub(crate) fn last_launched_before(&self, at: Ns) -> Option<&Work> {
+        let next = self.by_launch.partition_point(|l| l.0 < at);
+        let (_, position) = self.by_launch[..next].last()?;
+        self.work.get(*position as usize)
+    }
+
+    /// The work that ended last by a moment. Streams run in order, so ends rise but for overlaps.
+    pub(crate) fn last_ended_by(&self, at: Ns) -> Option<&Work> {
+        let next = self.work.partition_point(|w| w.start < at);
+        self.work[..next].iter().rev().take(8).find(|w| w.end <= at)
+    }
+}
+
+/// All streams that have work, devices by number and streams by number.
+pub(crate) fn streams(trace: &Trace) -> Vec<Stream> {
+    let slices = trace.slices();
+    let lanes = trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device);
+    let mut lanes: Vec<_> = lanes.map(|(id, lane)| (lane.key.process, lane.key.thread, id)).collect();
+    lanes.sort();
+    let mut all = Vec::new();
+    for (device, _, lane) in lanes {
+        let ids = slices.of_lane(lane).filter(|&id| slices.kind(id).is_device_work());
+        let work: Vec<Work> = ids
+            .map(|slice| {
+                let launch = trace.links().launch(slice);
+                let start = slices.start(slice);
+                let launched = launch.map_or(start, |l| slices.start(l));
+                Work { slice, start, end: slices.end(slice), launch, launched }
+            })
+            .collect();
+        if work.is_empty() {
+            continue;
+        }
+        let linked = work.iter().enumerate().filter(|(_, w)| w.launch.is_some());
+        let mut by_launch: Vec<(Ns, u32)> = linked.map(|(i, w)| (w.launched, i as u32)).collect();
+        if !by_launch.is_sorted() {
+            by_launch.sort();
+        }
+        all.push(Stream { device, work, by_launch });
+    }
+    all
+}
+
+/// How long work takes from the start of its launching call to its own start if the stream is free: the lower quartile
+/// over all work whose stream had run dry before the call, since some of it waits for other streams; 5 µs if there is
+/// none.
+pub(crate) fn launch_latency(streams: &[Stream]) -> Ns {
+    let mut found: Vec<i64> = Vec::new();
+    for stream in streams {
+        let mut done = Ns::MIN;
+        for work in &stream.work {
+            if work.launch.is_some() && done < work.launched && work.start > work.launched {
+                found.push((work.start - work.launched).0);
+            }
+            done = done.max(work.end);
+        }
+    }
+    let quarter = found.len() / 4;
+    match found.is_empty() {
+        true => Ns(5_000),
+        false => Ns(*found.select_nth_unstable(quarter).1),
+    }
+}
