@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use stepscope_model::{Domain, Kind, LaneId, Ns, SliceId, Trace};
 
 use crate::activity::{Activities, Activity};
@@ -37,17 +39,25 @@ pub struct HostTime {
     backward: Vec<LaneId>,
     /// Main and backward threads as one; empty without the latter.
     relay: Vec<Segment>,
+    /// Runtime calls that stand on another lane than their operator, with the operator's.
+    homes: Homes,
 }
+
+type Homes = HashMap<SliceId, LaneId, RandomState>;
 
 impl HostTime {
     /// Cuts the time of all host threads.
     pub fn new(trace: &Trace) -> HostTime {
         let mut host = HostTime::default();
         let mut activities = Activities::new(trace);
+        let guests = guests(trace);
+        host.homes = guests.iter().map(|&(lane, _, id)| (id, lane)).collect();
         for (lane, info) in trace.lanes().iter() {
             let from = host.segments.len();
             if info.key.domain == Domain::Host {
-                cut(trace, lane, &mut activities, &mut host.segments);
+                let first = guests.partition_point(|g| g.0 < lane);
+                let of_lane = &guests[first..guests.partition_point(|g| g.0 <= lane)];
+                cut(&host.homes, trace, lane, of_lane, &mut activities, &mut host.segments);
             }
             host.ranges.push(from..host.segments.len());
         }
@@ -109,6 +119,12 @@ impl HostTime {
     /// The threads of the backward pass, where they are not the main one.
     pub fn backward(&self) -> &[LaneId] {
         &self.backward
+    }
+
+    /// The lane of the thread that made a call. With stacks recorded, files may name a thread differently for its
+    /// calls than for its operators: the operator decides.
+    pub fn home(&self, trace: &Trace, call: SliceId) -> LaneId {
+        self.homes.get(&call).copied().unwrap_or_else(|| trace.slices().lane(call))
     }
 
     /// A thread's segments, from its first slice to the end of its last.
@@ -217,10 +233,39 @@ struct Open {
     is_call: bool,
 }
 
+/// Calls whose operator stands on another lane and encloses them: (its lane, start, call), in order.
+fn guests(trace: &Trace) -> Vec<(LaneId, Ns, SliceId)> {
+    let slices = trace.slices();
+    let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime());
+    let moved = calls.filter_map(|call| {
+        let op = trace.links().op(call)?;
+        let lane = slices.lane(op);
+        let inside = slices.start(op) <= slices.start(call) && slices.end(call) <= slices.end(op);
+        (lane != slices.lane(call) && inside).then(|| (lane, slices.start(call), call))
+    });
+    let mut moved: Vec<_> = moved.collect();
+    moved.sort_unstable();
+    moved
+}
+
 /// Cuts one thread. The innermost slice is the one that began last of those still open, also where slices stick
 /// out of each other.
-fn cut(trace: &Trace, lane: LaneId, activities: &mut Activities<'_>, segments: &mut Vec<Segment>) {
+fn cut(
+    homes: &Homes,
+    trace: &Trace,
+    lane: LaneId,
+    guests: &[(LaneId, Ns, SliceId)],
+    activities: &mut Activities<'_>,
+    segments: &mut Vec<Segment>,
+) {
     let slices = trace.slices();
+    let mut own = slices.of_lane(lane).filter(|id| homes.is_empty() || !homes.contains_key(id)).peekable();
+    let mut guests = guests.iter().map(|g| g.2).peekable();
+    let merged = std::iter::from_fn(|| match (own.peek(), guests.peek()) {
+        (Some(&a), Some(&b)) if slices.start(b) < slices.start(a) => guests.next(),
+        (Some(_), _) => own.next(),
+        (None, _) => guests.next(),
+    });
     let mut open: Vec<Open> = Vec::new();
     let mut at: Option<Ns> = None;
     let mut push = |start: Ns, end: Ns, top: Option<&Open>| {
@@ -229,7 +274,7 @@ fn cut(trace: &Trace, lane: LaneId, activities: &mut Activities<'_>, segments: &
             segments.push(Segment { start, end, slice, activity });
         }
     };
-    for id in slices.of_lane(lane) {
+    for id in merged {
         let kind = slices.kind(id);
         if !kind.is_host() {
             continue;

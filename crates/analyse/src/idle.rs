@@ -147,16 +147,16 @@ impl Finder<'_> {
                 found.parts.push(GapPart { start, end, cause, slice });
             }
         };
-        let launch = next.and_then(|(w, _)| Some((w.launch?, w.launched)));
-        let lane = launch.map(|(l, _)| self.trace.slices().lane(l)).or(self.host.main());
+        let launch = next.and_then(|(w, _)| Some((w.launch?, w.released)));
+        let lane = launch.map(|(l, _)| self.host.home(self.trace, l)).or(self.host.main());
         let mut kind = GapKind::Unlinked;
         match (launch, next, lane) {
             // Without any later work the host has nothing more to launch: what it did is the cause.
             (None, None, Some(lane)) => {
                 self.host.doing(lane, (start, end), |s| add(s.start, s.end, Cause::Host(s.activity), s.slice));
             }
-            (Some((_, launched)), Some((work, stream)), Some(lane)) => {
-                let late_until = launched.clamp(start, end);
+            (Some((_, released)), Some((work, stream)), Some(lane)) => {
+                let late_until = released.clamp(start, end);
                 self.host.doing(lane, (start, late_until), |s| {
                     add(s.start, s.end, Cause::Host(s.activity), s.slice);
                 });
@@ -188,7 +188,7 @@ impl Finder<'_> {
 
     /// Why launched work did not start at once.
     fn after_launch(&self, work: &Work, stream: usize, dry_since: Ns) -> Cause {
-        if work.launched > dry_since || work.start - work.launched <= self.latency + self.latency {
+        if work.released > dry_since || work.start - work.released <= self.latency + self.latency {
             return Cause::LaunchLatency;
         }
         let own = &self.streams[stream];

@@ -25,12 +25,24 @@ use crate::waits::Wait;
 
 pub(crate) use graph::{Graph, What};
 
+/// A piece of host work between two moments of the graph.
+#[derive(Copy, Clone, Debug)]
+pub struct HostPiece {
+    /// What the thread was doing.
+    pub activity: Activity,
+    /// The innermost slice around it.
+    pub slice: Option<SliceId>,
+    /// When it began.
+    pub start: Ns,
+    /// How long it took by itself, waiting left out.
+    pub ns: i64,
+}
+
 /// What is different in a replay. Everything left alone takes as long as it did.
 pub trait Scenario {
-    /// How long a piece of host work takes. `slice` is the innermost slice around it.
-    fn host(&self, activity: Activity, slice: Option<SliceId>, ns: i64) -> i64 {
-        let _ = (activity, slice);
-        ns
+    /// How long a piece of host work takes.
+    fn host(&self, piece: &HostPiece) -> i64 {
+        piece.ns
     }
 
     /// How long a kernel, copy or fill takes. Work that takes no time any more also frees its place in the queue.

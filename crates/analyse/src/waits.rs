@@ -14,6 +14,7 @@ use crate::by_name::ByName;
 use crate::define::Definition;
 use crate::steps::Steps;
 use crate::streams::{Stream, streams};
+use crate::sync_events::SyncEvents;
 
 /// What the figures of a wait mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -84,6 +85,7 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
     let slices = trace.slices();
     let mut kinds = ByName::new(trace, kind_by_name);
     let copies = copies_by_call(trace, streams);
+    let events = SyncEvents::find(trace, streams);
     let mut found = Vec::new();
     let mut outer = (None, Ns::MIN);
     for id in slices.ids() {
@@ -104,9 +106,10 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
         };
         let until = match (kind, copy) {
             (WaitKind::BlockingCopy, Some(copy)) => Some(copy),
-            _ => last_done(slices, streams, start, end),
+            // The recording may say what was waited for; else times tell.
+            _ => events.awaited.get(&id).copied().or_else(|| last_done(slices, streams, start, end)),
         };
-        let until = until.filter(|&work| slices.end(work) > start);
+        let until = until.filter(|&work| slices.end(work) > start && slices.start(work) < end);
         let wait_ns = until.map_or(0, |work| (slices.end(work).min(end) - start).0.max(0));
         if kind == WaitKind::Free && until.is_none() {
             continue;
@@ -146,7 +149,7 @@ fn copies_by_call(trace: &Trace, streams: &[Stream]) -> Vec<(SliceId, SliceId)> 
 /// Whether the call of a copy came back only after the copy: pageable memory is staged by the call itself, and the
 /// copy's end within the call says so. A pinned copy that happened to be quick is no wait.
 fn blocks(trace: &Trace, copy: SliceId, call_end: Ns) -> bool {
-    trace.name(copy).contains("Pageable") && trace.slices().end(copy) <= call_end + CLOCK_SLACK
+    trace.name(copy).contains("Pageable") && trace.slices().end(copy) <= call_end
 }
 
 /// Of each stream's last work launched before the call, the one that ended last and not after the call.
@@ -271,7 +274,7 @@ pub(crate) fn asked_for(trace: &Trace, tree: &CallTree, call: SliceId) -> Option
     let slices = trace.slices();
     let mut range = None;
     let mut op = None;
-    for above in tree.ancestors(call) {
+    for above in around(trace, tree, call) {
         match slices.kind(above) {
             Kind::HostOp if range.is_none() => op = Some(above),
             Kind::HostAnnotation if range.is_none() => range = Some(above),
@@ -281,8 +284,14 @@ pub(crate) fn asked_for(trace: &Trace, tree: &CallTree, call: SliceId) -> Option
     op.or(range)
 }
 
+/// What a slice is in, from the innermost. A call on a lane of its own is in the operator it names.
+fn around<'a>(trace: &'a Trace, tree: &'a CallTree, id: SliceId) -> impl Iterator<Item = SliceId> + 'a {
+    let op = if tree.parent(id).is_none() { trace.links().op(id) } else { None };
+    op.into_iter().chain(tree.ancestors(op.unwrap_or(id)))
+}
+
 /// Python frames around a slice, from the innermost.
 pub(crate) fn python_stack(trace: &Trace, tree: &CallTree, id: SliceId) -> Vec<String> {
-    let frames = tree.ancestors(id).filter(|&a| trace.slices().kind(a) == Kind::PythonFunction);
+    let frames = around(trace, tree, id).filter(|&a| trace.slices().kind(a) == Kind::PythonFunction);
     frames.take(24).map(|f| trace.name(f).to_owned()).collect()
 }

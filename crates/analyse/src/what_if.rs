@@ -9,7 +9,7 @@ use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use crate::activity::Activity;
 use crate::define::Definition;
-use crate::replay::{Replay, Replayed, Scenario, Unchanged};
+use crate::replay::{HostPiece, Replay, Replayed, Scenario, Unchanged};
 use crate::transfers::{Direction, copy_name};
 
 /// What the figures mean.
@@ -222,13 +222,13 @@ impl Plan {
 }
 
 impl Scenario for Plan {
-    fn host(&self, activity: Activity, slice: Option<SliceId>, ns: i64) -> i64 {
-        if self.free.contains(&activity) {
+    fn host(&self, piece: &HostPiece) -> i64 {
+        if self.free.contains(&piece.activity) {
             return 0;
         }
-        match slice.and_then(|s| self.host_factor.get(&s)) {
-            Some(factor) => (ns as f64 * factor).round() as i64,
-            None => ns,
+        match piece.slice.and_then(|s| self.host_factor.get(&s)) {
+            Some(factor) => (piece.ns as f64 * factor).round() as i64,
+            None => piece.ns,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Ns, SliceId, Trace};
+use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
 use super::graph::{GraphBuilder, What};
 use super::{Replay, StepNodes, device, host};
@@ -22,12 +22,22 @@ pub(super) fn build(
     let mut graph = GraphBuilder::new(origin);
     let waited: HashMap<SliceId, Wait, RandomState> = waits.iter().map(|w| (w.call, *w)).collect();
     let cuts: Vec<Ns> = steps.steps.iter().flat_map(|s| [Ns(s.host_start_ns), Ns(s.host_end_ns)]).collect();
-    let chains = host::add(&mut graph, trace, host, &waited, &cuts);
-    let nodes = device::add(&mut graph, trace, streams, &chains);
+    let mut releases: Vec<(LaneId, Ns)> = streams
+        .iter()
+        .flat_map(|s| &s.work)
+        .filter_map(|w| {
+            let call = w.launch?;
+            let inside = w.launched < w.released && w.released < trace.slices().end(call);
+            inside.then(|| (host.home(trace, call), w.released))
+        })
+        .collect();
+    releases.sort_unstable();
+    let chains = host::add(&mut graph, trace, host, &waited, &cuts, &releases);
+    let nodes = device::add(&mut graph, trace, host, streams, &chains);
     let slices = trace.slices();
     for wait in waits {
         let (Some(work), Some((node, _))) =
-            (wait.until, chains.at(slices.lane(wait.call), slices.end(wait.call)))
+            (wait.until, chains.at(host.home(trace, wait.call), slices.end(wait.call)))
         else {
             continue;
         };

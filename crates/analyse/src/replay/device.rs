@@ -5,7 +5,9 @@ use stepscope_model::{Ns, SliceId, Trace};
 use super::graph::{GraphBuilder, What};
 use super::host::Chains;
 use crate::cause::Cause;
+use crate::host_time::HostTime;
 use crate::streams::{Stream, launch_latency};
+use crate::sync_events::SyncEvents;
 
 /// Ranks among nodes of the same moment: ends first, then the host, then starts, then ends of work without length.
 const END: u8 = 0;
@@ -28,7 +30,13 @@ impl Nodes {
     }
 }
 
-pub(super) fn add(graph: &mut GraphBuilder, trace: &Trace, streams: &[Stream], chains: &Chains) -> Nodes {
+pub(super) fn add(
+    graph: &mut GraphBuilder,
+    trace: &Trace,
+    host: &HostTime,
+    streams: &[Stream],
+    chains: &Chains,
+) -> Nodes {
     let mut nodes = Nodes(vec![GraphBuilder::ORIGIN; trace.slices().len()]);
     for stream in streams {
         for work in &stream.work {
@@ -39,22 +47,26 @@ pub(super) fn add(graph: &mut GraphBuilder, trace: &Trace, streams: &[Stream], c
         }
     }
     let latency = launch_latency(streams);
+    let events = SyncEvents::find(trace, streams);
     let queued = queued_gap(streams);
     for (at, stream) in streams.iter().enumerate() {
         for (i, work) in stream.work.iter().enumerate() {
             let Some((node, _)) = nodes.get(work.slice) else { continue };
             let before = i.checked_sub(1).map(|b| &stream.work[b]);
-            let launch = work.launch.and_then(|l| chains.at(trace.slices().lane(l), work.launched));
-            let since_launch = work.start - work.launched;
+            let launch = work.launch.and_then(|l| chains.at(host.home(trace, l), work.released));
+            let since_launch = work.start - work.released;
             let since_before = before.map(|b| work.start - b.end);
             // Queued behind its stream, not launched late.
-            let queued_up = before.is_some_and(|b| b.end >= work.launched) || launch.is_none();
+            let queued_up = before.is_some_and(|b| b.end >= work.released) || launch.is_none();
             let in_flight = since_launch <= latency + latency;
             let explained = match since_before {
                 Some(gap) if queued_up => gap <= QUEUED_LIMIT || in_flight || launch.is_none(),
                 _ => launch.is_some() && since_launch <= latency + QUEUED_LIMIT,
             };
-            let awaited = if explained { None } else { dependency(streams, at, work.start) };
+            let recorded = events.dependency.get(&work.slice).copied();
+            let recorded = recorded.filter(|&w| trace.slices().end(w) <= work.start);
+            let awaited =
+                if explained { None } else { recorded.or_else(|| dependency(streams, at, work.start)) };
             let launch_binds = !queued_up || (in_flight && since_before.is_some_and(|g| g > QUEUED_LIMIT));
             if let (Some(before), Some(gap)) = (before, since_before)
                 && let Some((before_start, before_end)) = nodes.get(before.slice)
@@ -75,6 +87,11 @@ pub(super) fn add(graph: &mut GraphBuilder, trace: &Trace, streams: &[Stream], c
                 let ns = (ns.max(Ns::ZERO) + offset).0;
                 graph.edge(from, node, ns, What::Idle(Cause::LaunchLatency), Some(work.slice));
             }
+            if let Some((_, end)) = recorded.filter(|_| awaited.is_none()).and_then(|w| nodes.get(w)) {
+                // It did not hold this one up, but might if other things were faster.
+                let ns = (work.start - graph.time(end)).min(queued).0;
+                graph.edge(end, node, ns, What::Idle(Cause::Dependency), Some(work.slice));
+            }
             match awaited.and_then(|w| nodes.get(w)) {
                 Some((_, end)) => graph.measured(end, node, What::Idle(Cause::Dependency), Some(work.slice)),
                 None if before.is_none() && launch.is_none() => {
@@ -91,7 +108,7 @@ pub(super) fn add(graph: &mut GraphBuilder, trace: &Trace, streams: &[Stream], c
 fn queued_gap(streams: &[Stream]) -> Ns {
     let mut gaps: Vec<i64> = Vec::new();
     for stream in streams {
-        let pairs = stream.work.windows(2).filter(|w| w[0].end > w[1].launched);
+        let pairs = stream.work.windows(2).filter(|w| w[0].end > w[1].released);
         gaps.extend(pairs.map(|w| (w[1].start - w[0].end).0).filter(|g| (0..=QUEUED_LIMIT.0).contains(g)));
     }
     let middle = gaps.len() / 2;

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Ns, SliceId};
 
-use super::Scenario;
+use super::{HostPiece, Scenario};
 use crate::activity::Activity;
 use crate::cause::Cause;
 
@@ -40,9 +40,9 @@ impl Edge {
         (self.slice != NONE).then(|| SliceId::from_index(self.slice as usize))
     }
 
-    fn under(&self, scenario: &impl Scenario) -> Option<i64> {
+    fn under(&self, start: Ns, scenario: &impl Scenario) -> Option<i64> {
         Some(match (self.what, self.slice()) {
-            (What::Host(activity), slice) => scenario.host(activity, slice, self.ns),
+            (What::Host(activity), slice) => scenario.host(&HostPiece { activity, slice, start, ns: self.ns }),
             (What::Device, Some(work)) => scenario.device(work, self.ns),
             (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
             (What::Idle(Cause::LaunchLatency), Some(work)) => scenario.latency(work, self.ns),
@@ -85,7 +85,7 @@ impl Graph {
         for &node in &self.order {
             let mut latest: Option<Ns> = None;
             for edge in self.into(node) {
-                if let Some(ns) = edge.under(scenario) {
+                if let Some(ns) = edge.under(self.times[edge.from as usize], scenario) {
                     let at = times[edge.from as usize] + Ns(ns);
                     latest = Some(latest.map_or(at, |l| l.max(at)));
                 }

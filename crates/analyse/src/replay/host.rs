@@ -48,13 +48,15 @@ struct Burst {
     lane: LaneId,
 }
 
-/// Adds all host threads. `cuts` are moments of the main thread that need a node of their own.
+/// Adds all host threads. `cuts` are moments of the main thread that need a node of their own, `releases` moments of
+/// any, in order.
 pub(super) fn add(
     graph: &mut GraphBuilder,
     trace: &Trace,
     host: &HostTime,
     waits: &HashMap<SliceId, Wait, RandomState>,
     cuts: &[Ns],
+    releases: &[(LaneId, Ns)],
 ) -> Chains {
     let mut of_lane: Vec<Option<Chain>> = Vec::new();
     of_lane.resize_with(trace.lanes().len(), || None);
@@ -71,14 +73,20 @@ pub(super) fn add(
             continue;
         }
         let is_main = Some(lane) == host.main();
-        let cuts: &[Ns] = if is_main { &main_cuts } else { &[] };
+        let from = releases.partition_point(|r| r.0 < lane);
+        let mut cuts: Vec<Ns> = releases[from..].iter().take_while(|r| r.0 == lane).map(|r| r.1).collect();
+        if is_main {
+            cuts.extend(&main_cuts);
+            cuts.sort();
+        }
+        cuts.dedup();
         let waiting: Vec<(Ns, Ns)> = match is_main {
             true => bursts.iter().map(|b| (b.from, b.to)).collect(),
             // The backward thread waits from the end of one pass to the start of the next.
             false => rests(segments, bursts.iter().filter(|b| b.lane == lane)),
         };
         let called = bursts.iter().any(|b| b.lane == lane && b.begins == segments[0].start);
-        let chain = chain(graph, segments, cuts, &waiting, waits);
+        let chain = chain(graph, segments, &cuts, &waiting, waits);
         if !called {
             graph.measured(GraphBuilder::ORIGIN, chain.first, What::Origin, None);
         }

@@ -12,7 +12,7 @@ use stepscope_analyse::replay::{Replay, Unchanged};
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::waits::{WaitKind, waits};
 use stepscope_analyse::what_if::{Change, what_if};
-use stepscope_model::{Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 pub(crate) struct Run(TraceBuilder, i64);
 
@@ -101,7 +101,8 @@ fn idle_time_goes_to_what_the_host_did() {
     assert_eq!(us(Cause::Host(Activity::DataLoading)), 300);
     assert_eq!(us(Cause::Host(Activity::Operator)), 10 + 10);
     assert_eq!(us(Cause::Host(Activity::Python)), 100 + 50 + 100);
-    assert_eq!(us(Cause::LaunchLatency), 30 + 30);
+    assert_eq!(us(Cause::Host(Activity::Launch)), 20 + 20);
+    assert_eq!(us(Cause::LaunchLatency), 10 + 10);
 
     let report = gaps(&trace, &steps, None, 10);
     let kinds: Vec<_> = report.gaps.iter().map(|g| (g.start_ns / 1000, g.idle_ns / 1000, g.kind)).collect();
@@ -205,4 +206,68 @@ fn the_backward_thread_takes_over_from_the_main_one() {
     let free = what_if(&trace, &replay, &[Change::FreeLaunches]).unwrap();
     // All host work gone: both kernels one after the other, 1 µs between them.
     assert_eq!(free.predicted_ns, 50_000 + 1_000 + 70_000);
+}
+
+/// Two streams, the second waiting for an event of the first, recorded with synchronization events.
+#[test]
+fn recorded_synchronization_is_used() {
+    let mut run = Run::new();
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 700)
+        .launch(MAIN, (0, 5), Kind::Kernel, "a", 7, (10, 100))
+        .sync("cudaEventRecord", (6, 8), None)
+        .launch(MAIN, (10, 15), Kind::Kernel, "long", 7, (101, 600))
+        .sync("cudaStreamWaitEvent", (16, 18), Some(("Stream Wait Event", 8, 7, 1002)))
+        .launch(MAIN, (20, 25), Kind::Kernel, "b", 8, (150, 300))
+        .sync("cudaStreamSynchronize", (30, 310), Some(("Stream Sync", 8, -1, -1)));
+    let (trace, steps) = run.done();
+    // Of both streams' work the long kernel ends later, but the call waited for the other stream.
+    let found = waits(&trace);
+    assert_eq!((trace.name(found[0].until.unwrap()), found[0].wait_ns), ("b", 270_000));
+    let replay = Replay::new(&trace, &steps);
+    assert_eq!(replay.run(&Unchanged).replayed_ns, 700_000);
+    // b began 50 µs after what it waited for; it keeps that distance when a gets shorter.
+    let path = what_if(&trace, &replay, &[Change::Kernel { name: "a".to_owned(), speedup: 2.0 }]).unwrap();
+    assert_eq!(path.predicted_ns, 700_000 - 45_000);
+}
+
+impl Run {
+    /// A call that synchronizes, and what the profiler recorded of it: name, stream, stream waited for, recording call.
+    fn sync(&mut self, call: &str, at: (i64, i64), event: Option<(&str, i64, i64, i64)>) -> &mut Run {
+        // Numbers of their own: launches count from 1.
+        self.1 += 1;
+        let correlation = self.1 + 1000;
+        self.add(
+            call,
+            Kind::Runtime,
+            (Domain::Host, 100, MAIN),
+            at,
+            correlation,
+            &[("correlation", correlation)],
+        );
+        if let Some((name, stream, on, record)) = event {
+            let args =
+                [("stream", stream), ("wait_on_stream", on), ("wait_on_cuda_event_record_corr_id", record)];
+            self.add(name, Kind::DeviceSync, (Domain::Device, 0, stream), at, correlation, &args);
+        }
+        self
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        lane: (Domain, i64, i64),
+        at: (i64, i64),
+        correlation: i64,
+        args: &[(&str, i64)],
+    ) {
+        for (key, value) in args {
+            let key = self.0.intern(key);
+            self.0.push_arg(key, ArgValue::Int(*value));
+        }
+        let (args, name) = (self.0.commit_args(), self.0.intern(name));
+        let lane = self.0.lane(LaneKey { domain: lane.0, process: Tag::Int(lane.1), thread: Tag::Int(lane.2) });
+        let (start, dur, correlation) = (Ns(at.0 * 1000), Ns((at.1 - at.0) * 1000), Some(correlation));
+        self.0.slice(NewSlice { start, dur, name, kind, lane, args, correlation, ..NewSlice::default() });
+    }
 }

@@ -1,0 +1,183 @@
+//! Findings: what costs how much, why, and what to change.
+//!
+//! Each rule lives in a file of its own and looks for one thing. It says what it saw, what a fix would save (from a
+//! replay of the run where it can), how sure it is, and how to check. Rules are heuristics with thresholds; every
+//! threshold has a name, a default and can be overridden. A rule that has nothing to go on stays silent.
+
+mod context;
+mod definitions;
+mod edit;
+mod rules;
+mod thresholds;
+
+use serde::Serialize;
+use stepscope_model::{SliceId, Trace};
+
+pub use context::{Context, is_users};
+pub use definitions::DEFINITIONS;
+pub(crate) use edit::Edit;
+pub use rules::RULES;
+pub use thresholds::{Threshold, Thresholds};
+
+use crate::steps::Steps;
+
+/// How much a finding matters, by the part of a step it could save.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Something to know about the profile itself, or without a known cost.
+    Info,
+    /// At least 1 % of a step.
+    Low,
+    /// At least 5 % of a step.
+    Medium,
+    /// At least 20 % of a step.
+    High,
+}
+
+impl Severity {
+    /// The word for it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+        }
+    }
+}
+
+/// How sure a rule is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// A guess worth a look.
+    Low,
+    /// Likely.
+    Medium,
+    /// The trace shows it.
+    High,
+}
+
+/// Where the saving comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Estimate {
+    /// The run was replayed with the change.
+    Replay,
+    /// The run was replayed with lengths from a model of the hardware.
+    Model,
+    /// At most this: the time spent on it.
+    UpperBound,
+    /// Nothing is known.
+    None,
+}
+
+/// One figure that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What it is.
+    pub label: String,
+    /// The figure.
+    pub value: Figure,
+    /// What it means, so that a reader can recompute it.
+    pub definition: &'static str,
+}
+
+/// A figure with its unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "unit", content = "value")]
+pub enum Figure {
+    /// Nanoseconds.
+    Ns(i64),
+    /// A part of a whole, 0 to 1.
+    Share(f64),
+    /// A number of things.
+    Count(u64),
+    /// Bytes.
+    Bytes(i64),
+    /// Bytes a second.
+    BytesPerSecond(f64),
+    /// Any other number.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+/// A slice of the trace that shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    /// Its name.
+    pub name: String,
+    /// Where it starts.
+    pub start_ns: i64,
+    /// How long it is.
+    pub dur_ns: i64,
+    /// The slice.
+    #[serde(skip)]
+    pub slice: SliceId,
+}
+
+/// What one rule found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static str,
+    /// One line: what, and how much.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure the rule is.
+    pub confidence: Confidence,
+    /// What a fix would save of a mean step.
+    pub saves_ns: Option<i64>,
+    /// The same as a part of the mean step.
+    pub saves_share: Option<f64>,
+    /// Where that comes from.
+    pub estimate: Estimate,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Why it happens.
+    pub why: String,
+    /// What to change.
+    pub fix: String,
+    /// The change as code.
+    pub code: Option<String>,
+    /// How to see whether it helped.
+    pub verify: String,
+    /// The line of the program, if stacks were recorded.
+    pub source: Option<String>,
+    /// Slices that show it.
+    pub slices: Vec<Shown>,
+    /// From where to where in the trace, if it has a place.
+    pub range_ns: Option<(i64, i64)>,
+}
+
+/// One rule.
+#[derive(Copy, Clone)]
+pub struct Rule {
+    /// Its name, as in machine output and configuration.
+    pub name: &'static str,
+    /// What it looks for, in one sentence.
+    pub about: &'static str,
+    /// Its thresholds.
+    pub thresholds: &'static [Threshold],
+    /// Looks.
+    pub check: fn(&Context<'_>) -> Vec<Finding>,
+}
+
+/// Everything the rules have to say, most important first.
+pub fn findings(trace: &Trace, steps: &Steps, thresholds: &Thresholds) -> Vec<Finding> {
+    in_context(&Context::new(trace, steps, thresholds))
+}
+
+/// The same, with the analyses already at hand.
+pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
+    let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name));
+    let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
+    found.sort_by(|a, b| {
+        let key = |f: &Finding| (f.severity, f.saves_ns.unwrap_or(0), f.confidence);
+        key(b).cmp(&key(a)).then_with(|| (a.rule, &a.title).cmp(&(b.rule, &b.title)))
+    });
+    found
+}

@@ -1,0 +1,66 @@
+//! One file a rule.
+
+mod allocator_churn;
+mod autotune;
+mod blocked_launches;
+mod channels_last;
+mod communication_exposed;
+mod compilation;
+mod data_loading;
+mod data_parallel;
+mod ddp_without_nccl;
+mod exposed_copies;
+mod gemm_alignment;
+mod launch_bound;
+mod low_utilization;
+mod matrix;
+mod memory_fragmentation;
+mod memory_leak;
+mod memory_near_limit;
+mod mixed_precision;
+mod optimizer;
+mod pageable_copies;
+mod profiler_overhead;
+mod round_trips;
+mod small_copies;
+mod synchronization;
+mod tf32_off;
+mod uneven_steps;
+mod unfused_attention;
+mod unfused_pointwise;
+mod unrepresentative;
+mod warm_up;
+mod words;
+
+use super::Rule;
+
+/// Every rule, by name.
+pub const RULES: &[Rule] = &[
+    allocator_churn::RULE,
+    blocked_launches::RULE,
+    channels_last::RULE,
+    communication_exposed::RULE,
+    compilation::RULE,
+    data_loading::RULE,
+    data_parallel::RULE,
+    ddp_without_nccl::RULE,
+    exposed_copies::RULE,
+    gemm_alignment::RULE,
+    launch_bound::RULE,
+    low_utilization::RULE,
+    memory_fragmentation::RULE,
+    memory_leak::RULE,
+    memory_near_limit::RULE,
+    mixed_precision::RULE,
+    optimizer::RULE,
+    pageable_copies::RULE,
+    profiler_overhead::RULE,
+    round_trips::RULE,
+    small_copies::RULE,
+    synchronization::RULE,
+    tf32_off::RULE,
+    uneven_steps::RULE,
+    unfused_attention::RULE,
+    unfused_pointwise::RULE,
+    unrepresentative::RULE,
+];

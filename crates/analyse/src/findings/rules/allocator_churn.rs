@@ -1,0 +1,152 @@
+//! Device memory is asked of the driver and returned to it in every step.
+
+use stepscope_model::SliceId;
+
+use super::memory_near_limit::full_device;
+use super::words::time;
+use crate::activity::{is_allocation, is_synchronization};
+use crate::by_name::ByName;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::waits::WaitKind;
+
+pub(super) const RULE: Rule = Rule {
+    name: "allocator_churn",
+    about: "Device memory is asked of the driver and returned to it in most steps (cudaMalloc, cudaFree), instead of \
+            being reused.",
+    thresholds: &[
+        Threshold {
+            name: "allocator_churn.steps_share",
+            default: 0.5,
+            text: "part of the steps after the first with calls that get or return device memory",
+        },
+        Threshold {
+            name: "allocator_churn.calls_per_step",
+            default: 2.0,
+            text: "such calls a step, on average",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices, steps) = (context.trace, context.trace.slices(), &context.steps.steps);
+    if steps.len() < 3 {
+        return Vec::new();
+    }
+    let mut in_step = vec![0u64; steps.len()];
+    let mut edit = Edit::default();
+    let mut calls: Vec<SliceId> = Vec::new();
+    let mut is_churn = ByName::new(trace, is_device_memory);
+    let mut waits_first = ByName::new(trace, is_synchronization);
+    let mut before: Option<SliceId> = None;
+    for id in slices.ids().filter(|&id| slices.kind(id).is_runtime()) {
+        let last = before.replace(id).filter(|&last| slices.lane(last) == slices.lane(id));
+        let at = slices.start(id).0;
+        let step = steps
+            .partition_point(|s| s.host_start_ns <= at)
+            .checked_sub(1)
+            .filter(|&s| at < steps[s].host_end_ns);
+        let Some(step) = step.filter(|_| is_churn.get(slices.name(id))) else { continue };
+        in_step[step] += 1;
+        calls.push(id);
+        // Some allocators wait for the device themselves before they return memory.
+        let wait = last.filter(|&last| waits_first.get(slices.name(last)) && at - slices.end(last).0 < 50_000);
+        for gone in [Some(id), wait].into_iter().flatten() {
+            edit.remove_host(trace, gone);
+            edit.no_wait(gone);
+        }
+    }
+    let later = &in_step[1..];
+    let touched = later.iter().filter(|&&calls| calls > 0).count();
+    let often = touched as f64 >= context.limit("allocator_churn.steps_share") * later.len() as f64;
+    let per_step = later.iter().sum::<u64>() as f64 / later.len() as f64;
+    if touched < 2 || !often || per_step < context.limit("allocator_churn.calls_per_step") {
+        return Vec::new();
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let spent: i64 = calls.iter().map(|&id| slices.dur(id).0).sum();
+    let frees = calls.iter().filter(|&&id| returns(trace.name(id))).count();
+    let waits =
+        context.waits().iter().filter(|w| w.kind == WaitKind::Free && calls.binary_search(&w.call).is_ok());
+    let waited: i64 = waits.map(|w| w.wait_ns).sum();
+    finding.confidence = Confidence::High;
+    finding.title = format!(
+        "Allocator churn: {per_step:.0} calls a step get or return device memory and take {}",
+        time(context.per_step(spent))
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "calls a step",
+            Figure::Number(per_step),
+            "Calls such as cudaMalloc, cudaFree, hipMalloc and cuMemCreate that start in a step, the first step left \
+             out, over the number of those steps. Calls for host memory and stream-ordered ones do not count.",
+        ),
+        Evidence::new(
+            "steps with such calls",
+            Figure::Count(touched as u64),
+            "Steps after the first that have any.",
+        ),
+        Evidence::new(
+            "time in them a step",
+            Figure::Ns(context.per_step(spent)),
+            "Host time in these calls over all steps.",
+        ),
+        Evidence::new(
+            "waiting for the device a step",
+            Figure::Ns(context.per_step(waited)),
+            "The part of it in which a call that returns memory waited for device work launched before it.",
+        ),
+    ];
+    let full = full_device(context);
+    finding.why = if full.is_some() {
+        "The device's memory is nearly full, so the allocator gives its cache back to the driver to make room and asks \
+         for it again. Each return waits until the device is idle."
+    } else if frees > 0 {
+        "PyTorch keeps freed memory in a cache so that the driver need not be asked again. Something empties that cache \
+         in each step: torch.cuda.empty_cache(), or a model that is built and thrown away. Each return waits until the \
+         device is idle, and the memory is then asked for anew."
+    } else {
+        "The allocator's cache has no block of the wanted size, so it asks the driver in each step. That happens when \
+         the shapes of tensors keep changing, or when memory use still grows."
+    }
+    .to_owned();
+    finding.fix = if full.is_some() {
+        "Use less memory (smaller batches with gradient accumulation, activation checkpointing), and let segments grow \
+         in place so that the cache fits."
+    } else {
+        "Do not call torch.cuda.empty_cache() in the loop. Keep shapes stable (pad to a few lengths), and let segments \
+         grow in place so that blocks of any size can be reused."
+    }
+    .to_owned();
+    finding.code = Some(
+        "# remove from the training loop:\n\
+         # torch.cuda.empty_cache()\n\
+         # and start the program with:\n\
+         # PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again: after the first step no cudaMalloc or cudaFree should be left in a step, and \
+                      torch.cuda.memory_stats()[\"num_device_alloc\"] should stop rising."
+            .to_owned();
+    finding.source = calls
+        .iter()
+        .rev()
+        .find(|&&id| returns(trace.name(id)))
+        .or(calls.last())
+        .and_then(|&id| context.source(id));
+    finding.slices = context.shown(calls.iter().copied());
+    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    vec![finding]
+}
+
+/// Calls for device memory that ask the driver: not for host memory, nor the stream-ordered ones, which have a pool.
+fn is_device_memory(call: &str) -> bool {
+    is_allocation(call) && !call.contains("Host") && !call.contains("Async")
+}
+
+fn returns(call: &str) -> bool {
+    ["Free", "Release", "Unmap"].iter().any(|word| call.contains(word))
+}

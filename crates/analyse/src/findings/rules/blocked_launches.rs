@@ -1,0 +1,146 @@
+//! Launches that stand still in the driver because another thread holds it.
+
+use stepscope_model::{LaneId, Ns, SliceId};
+
+use crate::activity::{Activity, is_allocation};
+use crate::by_name::ByName;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::intervals::{Collector, Intervals};
+use crate::launches::quantile;
+
+pub(super) const RULE: Rule = Rule {
+    name: "blocked_launches",
+    about: "Launch calls stand still in the driver while another thread allocates memory, such as a data loader's \
+            pinning thread.",
+    thresholds: &[
+        Threshold {
+            name: "blocked_launches.min_ms",
+            default: 0.5,
+            text: "milliseconds of a launch call that count as standing still",
+        },
+        Threshold {
+            name: "blocked_launches.min_overlap",
+            default: 0.5,
+            text: "part of such a call during which another thread is in an allocating call",
+        },
+    ],
+    check,
+};
+
+/// Launch calls that stood still, and the median of all.
+struct Blocked {
+    calls: Vec<SliceId>,
+    /// Time of these calls.
+    ns: i64,
+    median: i64,
+    /// Allocating calls of other threads meanwhile.
+    allocations: Vec<SliceId>,
+}
+
+fn find(context: &Context<'_>) -> Blocked {
+    let (trace, slices, host) = (context.trace, context.trace.slices(), context.host());
+    let mut found = Blocked { calls: Vec::new(), ns: 0, median: 0, allocations: Vec::new() };
+    let least = Ns((context.limit("blocked_launches.min_ms") * 1e6) as i64);
+    let threads: Vec<LaneId> = host.main().into_iter().chain(host.backward().iter().copied()).collect();
+    let windows = context.steps.windows();
+    let in_steps = |at: Ns| {
+        let after = windows.partition_point(|w| w.0 <= at);
+        after > 0 && at < windows[after - 1].1
+    };
+    let launches = threads.iter().flat_map(|&lane| host.of_lane(lane));
+    let launches = launches.filter(|s| s.activity == Activity::Launch && in_steps(s.start));
+    let mut lengths: Vec<i64> = Vec::new();
+    let mut long: Vec<(Ns, Ns, SliceId)> = Vec::new();
+    for segment in launches {
+        lengths.push((segment.end - segment.start).0);
+        if segment.end - segment.start >= least {
+            long.extend(segment.slice.map(|call| (segment.start, segment.end, call)));
+        }
+    }
+    found.median = quantile(&mut lengths, 0.5);
+    if long.is_empty() {
+        return found;
+    }
+    let mut allocates = ByName::new(trace, is_allocation);
+    let mut others = Collector::default();
+    for (lane, _) in trace.lanes().iter().filter(|(lane, _)| !threads.contains(lane)) {
+        for id in slices.of_lane(lane).filter(|&id| slices.kind(id).is_runtime()) {
+            if allocates.get(slices.name(id)) {
+                others.add(slices.start(id), slices.end(id));
+                found.allocations.push(id);
+            }
+        }
+    }
+    let others: Intervals = others.finish();
+    for (start, end, call) in long {
+        let overlap = others.clip((start, end)).length().0 as f64 / (end - start).0.max(1) as f64;
+        if overlap >= context.limit("blocked_launches.min_overlap") {
+            found.calls.push(call);
+            found.ns += (end - start).0;
+        }
+    }
+    found
+}
+
+/// Part of the steps that such calls take.
+pub(super) fn share(context: &Context<'_>) -> f64 {
+    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    find(context).ns as f64 / wall.max(1) as f64
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let blocked = find(context);
+    if blocked.calls.is_empty() {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    blocked.calls.iter().for_each(|&call| edit.host_length(call, blocked.median));
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let steps = context.steps.steps.len().max(1) as i64;
+    let longest = blocked.calls.iter().map(|&call| slices.dur(call).0).max().unwrap_or(0);
+    let what = blocked
+        .allocations
+        .iter()
+        .max_by_key(|&&id| slices.dur(id))
+        .map_or("", |&id| trace.name(id))
+        .to_owned();
+    finding.confidence = Confidence::Medium;
+    finding.title = format!(
+        "Launches stand still for up to {:.0} ms while another thread is in {what}",
+        longest as f64 / 1e6
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "blocked calls a step",
+            Figure::Number(blocked.calls.len() as f64 / steps as f64),
+            "Launch calls longer than blocked_launches.min_ms during at least half of which another thread is in an allocating call, over the number of steps.",
+        ),
+        Evidence::new(
+            "their time a step",
+            Figure::Ns(blocked.ns / steps),
+            "Time the launching threads spent in these calls.",
+        ),
+        Evidence::new("median launch call", Figure::Ns(blocked.median), "What a launch call takes otherwise."),
+    ];
+    finding.why = "The driver has one lock for much of its work. Allocating pinned memory takes it for milliseconds, and launches \
+                   from other threads wait. A data loader's pinning thread does so until its cache of pinned buffers has grown."
+        .to_owned();
+    finding.fix = "Let more steps pass before recording: once the buffers are there they are reused. If it goes on, keep batch \
+                   sizes constant (drop_last=True), keep the loader alive between epochs, or let PyTorch reserve pinned memory ahead."
+        .to_owned();
+    finding.code = Some(
+        "# before the program starts: one large pinned segment instead of many small allocations\n\
+         os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"pinned_reserve_segment_size_mb:1024\"\n\
+         loader = DataLoader(dataset, ..., pin_memory=True, persistent_workers=True, drop_last=True)"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again after more warm-up: `stepscope critical-path` should no longer be led by launch calls."
+            .to_owned();
+    finding.slices = context.shown(blocked.calls.iter().copied());
+    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    vec![finding]
+}

@@ -1,0 +1,107 @@
+//! Convolutions in NCHW on a device whose kernels want NHWC.
+
+use stepscope_model::{Kind, SliceId};
+
+use super::matrix::scale;
+use crate::by_name::ByName;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::roofline::{Family, OpCost};
+
+pub(super) const RULE: Rule = Rule {
+    name: "channels_last",
+    about: "Convolutions get their tensors in NCHW, so that each is surrounded by kernels that transpose them.",
+    thresholds: &[Threshold {
+        name: "channels_last.min_share",
+        default: 0.02,
+        text: "part of the device time spent transposing",
+    }],
+    check,
+};
+
+/// Kernels of cuDNN and MIOpen that change between the two layouts.
+fn is_transposition(kernel: &str) -> bool {
+    ["nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "nhwc2nchw", "batched_transpose"]
+        .iter()
+        .any(|mark| kernel.contains(mark))
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let mut named = ByName::new(trace, is_transposition);
+    let transpositions: Vec<SliceId> = context
+        .device_work()
+        // Work from before the recording belongs to no step.
+        .filter(|&id| trace.links().launch(id).is_some())
+        .filter(|&id| slices.kind(id) == Kind::Kernel && named.get(slices.name(id)))
+        .collect();
+    let ns: i64 = transpositions.iter().map(|&id| slices.dur(id).0).sum();
+    let share = ns as f64 / context.attributed_ns().max(1) as f64;
+    if share < context.limit("channels_last.min_share") {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    for &kernel in &transpositions {
+        edit.device_length(kernel, 0);
+    }
+    let norms = slow_norms(context, &mut edit);
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    let steps = context.steps.steps.len().max(1);
+    finding.confidence = Confidence::High;
+    finding.title = format!(
+        "Memory format: {:.0} % of the device time is spent transposing for convolutions",
+        share * 100.0
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "transposing",
+            Figure::Share(share),
+            "Device time of kernels that change between NCHW and NHWC, over all device time.",
+        ),
+        Evidence::new(
+            "such kernels a step",
+            Figure::Count((transpositions.len() / steps) as u64),
+            "Their number, over the number of steps.",
+        ),
+    ];
+    if norms > 0 {
+        finding.evidence.push(Evidence::new(
+            "normalisation in NCHW a step",
+            Figure::Ns(norms / steps as i64),
+            "Device time of batch normalisation whose kernels reach under half of what memory allows.",
+        ));
+    }
+    finding.why = "Tensor-core convolutions work on channels-last tensors. Given NCHW, the library transposes inputs and \
+                   outputs of each layer; normalisation in NCHW is slow as well."
+        .to_owned();
+    finding.fix =
+        "Convert the model and each input batch to channels_last once; shapes stay the same.".to_owned();
+    finding.code = Some(
+        "model = model.to(memory_format=torch.channels_last)\n\
+         x = x.to(device, memory_format=torch.channels_last, non_blocking=True)"
+            .to_owned(),
+    );
+    finding.verify = "Record again: the nchwToNhwc kernels should be gone from `stepscope kernels`.".to_owned();
+    finding.slices = context.shown(transpositions);
+    vec![finding]
+}
+
+/// Batch normalisations far from the memory's rate, which channels-last kernels come near: statistics and result
+/// read the input once each, so they move half as much again as the least.
+fn slow_norms(context: &Context<'_>, edit: &mut Edit) -> i64 {
+    let efficiency = context.limit("assume.memory_efficiency");
+    let mut found = 0;
+    let is_batch_norm = |op: &&OpCost| {
+        op.cost.family == Family::Normalization && context.trace.name(op.slice).contains("batch_norm")
+    };
+    for op in context.costs().ops.iter().filter(is_batch_norm) {
+        let Some(ideal) = op.ideal else { continue };
+        let good = ideal.ns() * 1.5 / efficiency;
+        if ideal.ns() < op.device_ns as f64 * 0.5 && good < op.device_ns as f64 {
+            scale(context, edit, op, good);
+            found += op.device_ns;
+        }
+    }
+    found
+}

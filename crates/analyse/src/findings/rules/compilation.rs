@@ -1,0 +1,148 @@
+//! Code is compiled or loaded inside the measured steps.
+
+use super::words::{steps, time};
+use super::{autotune, warm_up};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+
+pub(super) const RULE: Rule = Rule {
+    name: "compilation",
+    about: "Code is compiled, loaded onto the device for the first time, or chosen by trial inside the measured steps.",
+    thresholds: &[
+        Threshold {
+            name: "compilation.step_share",
+            default: 0.05,
+            text: "part of a step in compilation or loading that makes it a step that compiles",
+        },
+        Threshold {
+            name: "compilation.recompiling_steps",
+            default: 2.0,
+            text: "steps that compile from which on it is recompilation",
+        },
+        Threshold {
+            name: "compilation.autotune_factor",
+            default: 2.0,
+            text: "kernels of convolutions in the first step over those of a later one that show trials of algorithms",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let warm_up = warm_up::find(context);
+    let all = &context.steps.steps;
+    let limit = context.limit("compilation.step_share");
+    let above = |times: &[i64]| -> Vec<usize> {
+        let share = |i: usize| times[i] as f64 / (all[i].window().1 - all[i].window().0).0.max(1) as f64;
+        (0..times.len().min(all.len())).filter(|&i| share(i) >= limit).collect()
+    };
+    let (compiles, loads) = (above(&warm_up.compiling), above(&warm_up.loading));
+    if compiles.is_empty() && loads.is_empty() {
+        return autotune::find(context, RULE.name, context.limit("compilation.autotune_factor"))
+            .into_iter()
+            .collect();
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&warm_up), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let compiling: i64 = warm_up.compiling.iter().sum();
+    let loading: i64 = warm_up.loading.iter().sum();
+    let again =
+        compiles.len() as f64 >= context.limit("compilation.recompiling_steps") && !context.steps.synthetic;
+    let what = if compiling >= loading { "compiling code" } else { "loading code onto the device" };
+    finding.confidence = if compiling >= loading { Confidence::High } else { Confidence::Medium };
+    finding.title = if again {
+        format!(
+            "Recompilation: code is compiled in {} of {}, {} in all",
+            compiles.len(),
+            steps(all.len()),
+            time(compiling)
+        )
+    } else if context.steps.synthetic {
+        format!("Warm-up: {} of the recording goes into {what}", time(compiling + loading))
+    } else {
+        let slow = compiles.first().or(loads.first()).and_then(|&i| all.get(i)).map_or(-1, |s| s.step);
+        format!("Warm-up inside the profile: step {slow} spends {} {what}", time(compiling + loading))
+    };
+    finding.evidence = vec![
+        Evidence::new(
+            "compilation",
+            Figure::Ns(compiling),
+            "Time in all steps in which the host traced, lowered or built code: torch.compile's own ranges, and Python \
+             calls of its compilers where stacks were recorded.",
+        ),
+        Evidence::new(
+            "loading",
+            Figure::Ns(loading),
+            "Time in all steps outside of compilation in which device code was loaded: pauses the profiler names lazy \
+             function loading or module loading, and calls such as cuModuleLoadData and cuLibraryLoadData.",
+        ),
+        Evidence::new(
+            "steps that compile",
+            Figure::Count(compiles.len() as u64),
+            "Steps in which compilation takes at least the part of the step given by compilation.step_share.",
+        ),
+        Evidence::new("steps that load", Figure::Count(loads.len() as u64), "The same for loading."),
+    ];
+    if let Some(ids) = compile_ids(context) {
+        finding.evidence.push(Evidence::new(
+            "compile ids",
+            Figure::Text(ids),
+            "Frame and attempt of torch.compile as its ranges name them: 3/2 is the second recompilation of frame 3.",
+        ));
+    }
+    if again {
+        finding.why = "A compiled function is thrown away and compiled again because a guard failed: a shape, a number or \
+                       an object it was specialised on has changed. The device waits meanwhile."
+            .to_owned();
+        finding.fix = "Find the guard with TORCH_LOGS=recompiles, then make it stable: mark the changing dimension \
+                       dynamic, pad batches to a few lengths, keep changing Python numbers out of compiled code (or make \
+                       them tensors), and drop the last small batch."
+            .to_owned();
+        finding.code = Some(
+            "# TORCH_LOGS=recompiles python train.py\n\
+             torch._dynamo.mark_dynamic(x, 0)          # this dimension changes from batch to batch\n\
+             model = torch.compile(model, dynamic=True) # or: let all shapes vary\n\
+             loader = DataLoader(dataset, batch_size=64, drop_last=True)"
+                .to_owned(),
+        );
+        finding.verify =
+            "Record again: no step should compile. torch._dynamo.utils.counters[\"stats\"][\"unique_graphs\"] \
+                          should stop rising after the first steps."
+                .to_owned();
+    } else {
+        finding.why = "The first run of each piece of code compiles it or loads it onto the device. A long run pays that \
+                       once; in this profile it hides what a usual step costs."
+            .to_owned();
+        finding.fix = "Let a few steps go by before recording. If start-up itself is too slow, keep the compiler's cache \
+                       on a disk that stays, compile repeated blocks once (regional compilation), or ship compiled code."
+            .to_owned();
+        finding.code = Some(
+            "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)\n\
+             with torch.profiler.profile(schedule=schedule, on_trace_ready=handler) as prof:\n\
+             \x20   for x, y in loader:\n\
+             \x20       train_step(x, y)\n\
+             \x20       prof.step()"
+                .to_owned(),
+        );
+        finding.verify =
+            "Record again after more warm-up steps: no step should compile or load code, and the first step \
+                          should take as long as the others."
+                .to_owned();
+    }
+    finding.slices = context.shown(warm_up.slices.iter().copied());
+    finding.source = warm_up.slices.first().and_then(|&id| context.source(id));
+    let at = compiles.first().or(loads.first()).and_then(|&i| all.get(i));
+    finding.range_ns = at.map(|step| (step.start_ns, step.end_ns));
+    vec![finding]
+}
+
+/// The ids in `…, compile_id=1/0`, the first few.
+fn compile_ids(context: &Context<'_>) -> Option<String> {
+    let texts =
+        context.trace.strings().iter().filter_map(|(_, text)| text.split_once("compile_id=")).map(|t| t.1);
+    let mut ids: Vec<&str> = texts.filter(|id| id.len() < 16).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.truncate(8);
+    (!ids.is_empty()).then(|| ids.join(", "))
+}

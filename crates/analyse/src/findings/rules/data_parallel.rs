@@ -1,0 +1,84 @@
+//! `torch.nn.DataParallel` instead of one process a device.
+
+use stepscope_model::{Kind, SliceId};
+
+use crate::by_name::ByName;
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+
+pub(super) const RULE: Rule = Rule {
+    name: "data_parallel",
+    about: "torch.nn.DataParallel drives several devices from one process.",
+    thresholds: &[Threshold {
+        name: "data_parallel.devices",
+        default: 2.0,
+        text: "devices at work in one process from which on it matters (medium); below it is a remark",
+    }],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let host = || slices.ids().filter(|&id| slices.kind(id).is_host());
+    let mut is_forward = ByName::new(trace, is_forward);
+    let mut forwards: Vec<SliceId> = host().filter(|&id| is_forward.get(slices.name(id))).collect();
+    let devices = context.account().devices.iter().filter(|row| row.device.is_some()).count();
+    let enough = devices as f64 >= context.limit("data_parallel.devices");
+    let named = !forwards.is_empty();
+    if !named {
+        // Its autograd functions are known by name, but only all of them together are a sign.
+        let of = |name: &str| host().find(|&id| slices.kind(id) == Kind::HostOp && trace.name(id) == name);
+        let all: Option<Vec<SliceId>> = ["Scatter", "Broadcast", "Gather"].into_iter().map(of).collect();
+        match all.filter(|_| enough) {
+            Some(all) => forwards = all,
+            None => return Vec::new(),
+        }
+    }
+    let mut finding = context.remark(RULE.name);
+    finding.severity = if enough { Severity::Medium } else { Severity::Info };
+    finding.confidence = if named { Confidence::High } else { Confidence::Medium };
+    finding.title = match devices {
+        0 | 1 => "torch.nn.DataParallel is in use".to_owned(),
+        n => format!("torch.nn.DataParallel drives {n} devices from one process"),
+    };
+    finding.evidence = vec![
+        Evidence::new("devices", Figure::Count(devices as u64), "Devices that did any work in this process."),
+        Evidence::new(
+            "seen in",
+            Figure::Text(trace.name(forwards[0]).to_owned()),
+            "The range that DataParallel records, a Python call of its file, or one of its autograd functions (Scatter, \
+             Broadcast, Gather).",
+        ),
+    ];
+    finding.why = "In each step DataParallel copies the model to every device, splits the batch, runs one thread a device \
+                   under a single interpreter lock, and gathers outputs and gradients on the first device, which also has \
+                   most memory in use. PyTorch advises against it."
+        .to_owned();
+    finding.fix =
+        "Run one process a device with DistributedDataParallel: models stay in place, threads do not share a \
+                   lock, and gradients are reduced during the backward pass."
+            .to_owned();
+    finding.code = Some(
+        "# torchrun --nproc_per_node=8 train.py\n\
+         torch.distributed.init_process_group(\"nccl\")\n\
+         device = int(os.environ[\"LOCAL_RANK\"])\n\
+         torch.cuda.set_device(device)\n\
+         model = torch.nn.parallel.DistributedDataParallel(model.to(device), device_ids=[device])\n\
+         sampler = torch.utils.data.DistributedSampler(dataset)\n\
+         loader = DataLoader(dataset, batch_size=..., sampler=sampler)"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record each rank: `stepscope info` should show one device a process, and samples a second should \
+                      rise nearly with the number of devices."
+            .to_owned();
+    finding.source = context.source(forwards[0]);
+    finding.slices = context.shown(forwards);
+    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    vec![finding]
+}
+
+fn is_forward(name: &str) -> bool {
+    name == "DataParallel.forward"
+        || name.starts_with("torch/nn/parallel/data_parallel.py(")
+        || name.starts_with("nn.Module: DataParallel_")
+}

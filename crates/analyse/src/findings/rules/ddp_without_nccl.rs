@@ -1,0 +1,123 @@
+//! Device tensors are reduced by a library for host memory.
+
+use stepscope_model::{Kind, SliceId};
+
+use crate::activity::Activity;
+use crate::by_name::ByName;
+use crate::cause::Cause;
+use crate::comm::is_comm_kernel;
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+
+pub(super) const RULE: Rule = Rule {
+    name: "ddp_without_nccl",
+    about: "Tensors on a GPU are exchanged between ranks by gloo or MPI, through host memory.",
+    thresholds: &[Threshold {
+        name: "ddp_without_nccl.min_share",
+        default: 0.01,
+        text: "part of the steps in ranges of gloo or MPI",
+    }],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    if context.streams().is_empty() || !has_nccl_device(context) {
+        return Vec::new();
+    }
+    let mut is_staged =
+        ByName::new(trace, |name| ["gloo:", "mpi:", "ucc:"].iter().any(|b| name.starts_with(b)));
+    let mut is_nccl = ByName::new(trace, |name| name.starts_with("nccl:") || is_comm_kernel(name));
+    let (mut ranges, mut on_device): (Vec<SliceId>, bool) = (Vec::new(), false);
+    for id in slices.ids() {
+        let name = slices.name(id);
+        if is_nccl.get(name) {
+            return Vec::new();
+        }
+        if is_staged.get(name) {
+            match slices.kind(id) {
+                Kind::HostAnnotation | Kind::HostOp => ranges.push(id),
+                Kind::DeviceAnnotation => on_device = true,
+                _ => {}
+            }
+        }
+    }
+    // Gloo is right for tensors on the host: only device work inside of its ranges, or DDP itself, says otherwise.
+    let ddp = trace.strings().find("DistributedDataParallel.forward").is_some();
+    if ranges.is_empty() || !(on_device || ddp) {
+        return Vec::new();
+    }
+    let spent: i64 = ranges.iter().map(|&id| slices.dur(id).0).sum();
+    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    if (spent as f64) < context.limit("ddp_without_nccl.min_share") * wall as f64 {
+        return Vec::new();
+    }
+    let idle =
+        context.account().devices.iter().map(|row| row.causes.get(Cause::Host(Activity::Communication))).max();
+    let exposed = idle.unwrap_or(0) / (context.counted_steps() as i64).max(1);
+    let distributed = trace.meta().distributed.as_ref();
+    let backend = distributed.and_then(|d| d.backend.clone());
+    let backend =
+        backend.unwrap_or_else(|| trace.name(ranges[0]).split(':').next().unwrap_or("gloo").to_owned());
+    // What it costs is told by the rule for exposed communication; here only how much it matters.
+    let mut finding = context.remark(RULE.name);
+    finding.severity = context.severity(exposed).unwrap_or(Severity::Info);
+    finding.confidence = if on_device { Confidence::High } else { Confidence::Medium };
+    finding.title = format!("Tensors on the GPU are exchanged over {backend} instead of NCCL");
+    finding.evidence = vec![
+        Evidence::new(
+            "backend",
+            Figure::Text(backend),
+            "The communication library: from the file's description of the job, else from the names of its ranges.",
+        ),
+        Evidence::new(
+            "its ranges",
+            Figure::Count(ranges.len() as u64),
+            "Host ranges of the library in the recording.",
+        ),
+        Evidence::new("time in them", Figure::Ns(spent), "Sum of their lengths."),
+        Evidence::new(
+            "device idle meanwhile, a step",
+            Figure::Ns(exposed),
+            "Time a step in which a device was idle and the host in communication.",
+        ),
+    ];
+    if let Some(world) = distributed.and_then(|d| d.world_size) {
+        finding.evidence.push(Evidence::new(
+            "ranks",
+            Figure::Count(world.max(0) as u64),
+            "The world size the file gives.",
+        ));
+    }
+    finding.why = "Gloo and MPI reduce in host memory: each gradient is copied from the device, summed by the CPU, sent \
+                   over sockets and copied back. NCCL (RCCL on AMD) moves data between devices directly and runs beside \
+                   the backward pass."
+        .to_owned();
+    finding.fix =
+        "Use the NCCL backend for device tensors; keep gloo for host tensors only. NCCL needs a device of its \
+                   own for each rank: ranks that share one must stay with gloo."
+            .to_owned();
+    finding.code = Some(
+        "torch.distributed.init_process_group(\"nccl\")                # device tensors only\n\
+         torch.distributed.init_process_group(\"cpu:gloo,cuda:nccl\")  # if host tensors are exchanged too"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again: ranges should be named nccl:… and their kernels run beside the backward pass."
+            .to_owned();
+    finding.slices = context.shown(ranges);
+    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    vec![finding]
+}
+
+/// Whether the devices are of a kind that NCCL or RCCL drives: NVIDIA from compute capability 3.5 on, or AMD. Where the
+/// file describes no device, the names of runtime calls tell.
+fn has_nccl_device(context: &Context<'_>) -> bool {
+    let capabilities: Vec<_> =
+        context.trace.meta().devices.iter().filter_map(|d| d.compute_major.zip(d.compute_minor)).collect();
+    if !capabilities.is_empty() {
+        return capabilities.iter().any(|&capability| capability >= (3, 5));
+    }
+    let slices = context.trace.slices();
+    let mut runs = ByName::new(context.trace, |call| call.starts_with("cuda") || call.starts_with("hip"));
+    slices.ids().any(|id| slices.kind(id).is_runtime() && runs.get(slices.name(id)))
+}

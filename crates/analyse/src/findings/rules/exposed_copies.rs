@@ -1,0 +1,95 @@
+//! Copies from pinned memory that nothing hides.
+
+use stepscope_model::{Kind, SliceId};
+
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::transfers::{Direction, HostMemory, bytes, copy_name};
+
+pub(super) const RULE: Rule = Rule {
+    name: "exposed_copies",
+    about: "Copies between host and device run while no kernel does, although the memory is pinned and they could overlap.",
+    thresholds: &[
+        Threshold {
+            name: "exposed_copies.min_exposed_share",
+            default: 0.5,
+            text: "part of the time of these copies during which no kernel ran",
+        },
+        Threshold {
+            name: "exposed_copies.max_copy_share",
+            default: 0.9,
+            text: "part of a step that is copying, above which there is nothing left to hide the copies behind",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let is_ours = |memory| memory != HostMemory::Pageable;
+    let rows = || {
+        let rows = context.transfers().rows.iter();
+        rows.filter(|r| r.direction == Direction::HostToDevice && is_ours(r.memory))
+    };
+    let total: i64 = rows().map(|r| r.total_ns).sum();
+    let exposed: i64 = rows().map(|r| r.exposed_ns).sum();
+    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    let exposed_share = exposed as f64 / total.max(1) as f64;
+    let copy_share = total as f64 / wall.max(1) as f64;
+    if total == 0
+        || exposed_share < context.limit("exposed_copies.min_exposed_share")
+        || copy_share > context.limit("exposed_copies.max_copy_share")
+    {
+        return Vec::new();
+    }
+    let copies: Vec<SliceId> = context
+        .device_work()
+        .filter(|&id| slices.kind(id) == Kind::Memcpy)
+        .filter(|&id| matches!(copy_name(trace.name(id)), (Direction::HostToDevice, m) if is_ours(m)))
+        .collect();
+    let mut edit = Edit::default();
+    copies.iter().for_each(|&copy| edit.device_length(copy, 0));
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let steps = context.steps.steps.len().max(1) as i64;
+    let moved: i64 = copies.iter().filter_map(|&c| bytes(trace, c)).sum();
+    finding.confidence = Confidence::Medium;
+    finding.title = "Exposed copies: uploads run while the device computes nothing".to_owned();
+    finding.evidence = vec![
+        Evidence::new(
+            "copying a step",
+            Figure::Ns(total / steps),
+            "Time of the copies to the device, over the number of steps.",
+        ),
+        Evidence::new(
+            "of that exposed",
+            Figure::Share(exposed_share),
+            "Part of it during which no kernel ran on the same device.",
+        ),
+        Evidence::new(
+            "bytes a step",
+            Figure::Bytes(moved / steps),
+            "Bytes copied to the device, over the number of steps.",
+        ),
+    ];
+    finding.why = "The copy and the kernels that need it stand in the same stream, so they run one after the other, although \
+                   the device has engines of its own for copies."
+        .to_owned();
+    finding.fix = "Copy the next batch on a second stream while the device works on this one.".to_owned();
+    finding.code = Some(
+        "side = torch.cuda.Stream()\n\
+         def prefetch(batch):\n\
+         \x20   with torch.cuda.stream(side):\n\
+         \x20       return [t.to(device, non_blocking=True) for t in batch]\n\
+         upcoming = prefetch(next(batches))\n\
+         for batch in batches:\n\
+         \x20   torch.cuda.current_stream().wait_stream(side)\n\
+         \x20   current, upcoming = upcoming, prefetch(batch)\n\
+         \x20   for t in current: t.record_stream(torch.cuda.current_stream())\n\
+         \x20   train_step(*current)"
+            .to_owned(),
+    );
+    finding.verify = "Record again: `stepscope transfers` should show most of the copying hidden.".to_owned();
+    finding.slices = context.shown(copies);
+    vec![finding]
+}

@@ -1,0 +1,115 @@
+//! Matrix products whose sizes keep them off the fast kernels.
+
+use super::matrix::{good_ns, kernels, scale, total};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::roofline::{Family, OpCost, Precision};
+use crate::shapes;
+
+pub(super) const RULE: Rule = Rule {
+    name: "gemm_alignment",
+    about: "Matrix products have sizes that are no multiple of 8 (16-bit) or 4 (TF32), so that slow kernels run.",
+    thresholds: &[
+        Threshold {
+            name: "gemm_alignment.max_efficiency",
+            default: 0.4,
+            text: "part of the peak that such a product reaches, above which it is fast enough",
+        },
+        Threshold {
+            name: "gemm_alignment.min_flops",
+            default: 1e8,
+            text: "operations of a product below which its sizes do not matter",
+        },
+    ],
+    check,
+};
+
+/// The sizes of a product's operands that are no multiple of what tensor cores load at once.
+fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
+    let keys = ["Input Dims", "Input dims"].map(|key| context.trace.strings().find(key));
+    let inputs =
+        shapes::dims_text(context.trace, op.slice, keys).and_then(|t| shapes::parse(context.trace.text(t)));
+    let mut odd = Vec::new();
+    for sizes in inputs.iter().flatten().filter_map(shapes::Input::tensor).filter(|s| s.len() >= 2) {
+        // The batch is not part of the product.
+        odd.extend(sizes[sizes.len() - 2..].iter().copied().filter(|n| n % multiple != 0));
+    }
+    odd.sort_unstable();
+    odd.dedup();
+    odd
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let mut edit = Edit::default();
+    let mut slow: Vec<(&OpCost, Vec<i64>)> = Vec::new();
+    for op in &context.costs().ops {
+        let multiple = match op.precision {
+            Precision::Fp16 | Precision::Bf16 => 8,
+            Precision::Tf32 => 4,
+            _ => continue,
+        };
+        if op.cost.family != Family::Gemm || (op.cost.flops as f64) < context.limit("gemm_alignment.min_flops")
+        {
+            continue;
+        }
+        let (Some(peak), Some(good)) = (op.ideal, good_ns(context, op, op.precision, 1.0)) else { continue };
+        let reached = peak.ns() / op.device_ns.max(1) as f64;
+        if reached > context.limit("gemm_alignment.max_efficiency") || good >= op.device_ns as f64 {
+            continue;
+        }
+        let odd = odd_sizes(context, op, multiple);
+        if !odd.is_empty() {
+            scale(context, &mut edit, op, good);
+            slow.push((op, odd));
+        }
+    }
+    if slow.is_empty() {
+        return Vec::new();
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    slow.sort_by_key(|s| std::cmp::Reverse(s.0.device_ns));
+    let ops: Vec<&OpCost> = slow.iter().map(|s| s.0).collect();
+    let mut sizes: Vec<i64> = slow.iter().flat_map(|s| s.1.iter().copied()).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let listed: Vec<String> = sizes.iter().take(4).map(i64::to_string).collect();
+    let share = total(ops.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    finding.confidence = Confidence::Medium;
+    finding.title = format!("Odd sizes: matrix products with a size of {} use slow kernels", listed.join(", "));
+    finding.evidence = vec![
+        Evidence::new(
+            "such products",
+            Figure::Share(share),
+            "Device time of products with an odd size that reach little of the peak, over all device time.",
+        ),
+        Evidence::new(
+            "sizes",
+            Figure::Text(listed.join(", ")),
+            "Sizes of their operands that are no multiple of 8 elements (TF32: 4).",
+        ),
+    ];
+    if let Some(&kernel) = kernels(context, &ops).first() {
+        finding.evidence.push(Evidence::new(
+            "for example",
+            Figure::Text(context.trace.name(kernel).to_owned()),
+            "A kernel of the longest of them.",
+        ));
+    }
+    let padded = sizes.last().map_or(0, |n| (n + 63) / 64 * 64);
+    let size = sizes.last().copied().unwrap_or_default();
+    finding.why = "Tensor cores load 16 bytes at once. Rows that do not start at such a boundary need kernels that load element \
+                   by element."
+        .to_owned();
+    finding.fix =
+        format!("Pad these sizes to a multiple of 64: {size} to {padded}. Mask or ignore what is added.");
+    finding.code = Some(format!(
+        "vocab = (vocab + 63) // 64 * 64          # {size} becomes {padded}\n\
+         head = torch.nn.Linear(hidden, vocab)    # logits of the padding are never a target"
+    ));
+    finding.verify =
+        "Record again: `stepscope roofline` should show these products near the others' share of the peak."
+            .to_owned();
+    finding.slices = context.shown(kernels(context, &ops));
+    vec![finding]
+}

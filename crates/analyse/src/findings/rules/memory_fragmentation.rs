@@ -1,0 +1,114 @@
+//! The allocator holds much more than the program uses.
+
+use super::memory_near_limit::capacity;
+use super::words::size;
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::memory::DeviceMemory;
+
+pub(super) const RULE: Rule = Rule {
+    name: "memory_fragmentation",
+    about: "The allocator holds much more device memory than is ever in use.",
+    thresholds: &[
+        Threshold {
+            name: "memory_fragmentation.share",
+            default: 0.3,
+            text: "part of the memory held that is not even in use at the peak",
+        },
+        Threshold { name: "memory_fragmentation.gib", default: 1.0, text: "the same in GiB, at least" },
+        Threshold {
+            name: "memory_fragmentation.full_share",
+            default: 0.8,
+            text: "part of the device's memory held from which on it matters (medium)",
+        },
+    ],
+    check,
+};
+
+const GIB: f64 = 1_073_741_824.0;
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    context.memory().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
+}
+
+fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
+    let held = memory.peak_reserved_bytes.filter(|&held| held > 0)?;
+    let unused = held.saturating_sub(memory.peak_allocated_bytes);
+    let share = unused as f64 / held as f64;
+    let enough = unused as f64 >= context.limit("memory_fragmentation.gib") * GIB;
+    if !enough || share < context.limit("memory_fragmentation.share") {
+        return None;
+    }
+    let grown = grown_while_unused(memory);
+    let full = capacity(context, memory)
+        .is_some_and(|all| held as f64 >= context.limit("memory_fragmentation.full_share") * all as f64);
+    let mut finding = context.remark(RULE.name);
+    finding.severity = if full { Severity::Medium } else { Severity::Info };
+    finding.confidence = if grown.is_some() { Confidence::Medium } else { Confidence::Low };
+    finding.title = format!(
+        "{}: the allocator holds {} of which {} ({:.0} %) are never in use",
+        memory.device,
+        size(held),
+        size(unused),
+        share * 100.0
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "held at most",
+            Figure::Bytes(held),
+            "The most memory the allocator held from the device in the recording.",
+        ),
+        Evidence::new(
+            "in use at most",
+            Figure::Bytes(memory.peak_allocated_bytes),
+            "The highest level of allocated memory in the recording.",
+        ),
+        Evidence::new(
+            "never in use",
+            Figure::Share(share),
+            "Held at most less in use at most, over held at most.",
+        ),
+    ];
+    if let Some(unused) = grown {
+        finding.evidence.push(Evidence::new(
+            "unused when more was asked of the device",
+            Figure::Bytes(unused),
+            "What the allocator held without use right after it had last asked the device for more: no free piece was \
+             large enough.",
+        ));
+    }
+    finding.why = match grown {
+        Some(_) => "The free memory lies in pieces too small for what is asked next, so the allocator asks the device \
+                    for more although it has enough. Tensors of ever new sizes do that.",
+        None => "The memory held was reached before the recording: it is left over from an earlier, larger need \
+                 (start-up, another batch size, validation), or free memory lies in pieces too small to be used.",
+    }
+    .to_owned();
+    finding.fix = "Let segments grow in place instead of adding new ones, keep shapes to a few sizes (pad or bucket \
+                   lengths), and allocate the largest batch first. Call torch.cuda.empty_cache() once after start-up or \
+                   validation, never in the loop."
+        .to_owned();
+    finding.code = Some(
+        "# PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py\n\
+         # or, if segments cannot grow here, do not split large blocks:\n\
+         # PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512 python train.py"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again with profile_memory=True: memory held should come close to memory in use in \
+                      `stepscope memory`. torch.cuda.memory._dump_snapshot() shows the pieces."
+            .to_owned();
+    finding.range_ns = memory.peak_reserved_at_ns.map(|at| (at, at));
+    Some(finding)
+}
+
+/// What was unused right after the reserve last rose in the recording, if it did.
+fn grown_while_unused(memory: &DeviceMemory) -> Option<i64> {
+    let mut rises = memory
+        .curve
+        .windows(2)
+        .filter(|w| w[0].reserved_bytes.is_some() && w[1].reserved_bytes > w[0].reserved_bytes);
+    rises
+        .next_back()
+        .and_then(|w| Some(w[1].reserved_bytes?.saturating_sub(w[1].allocated_bytes)))
+        .filter(|&unused| unused > 0)
+}

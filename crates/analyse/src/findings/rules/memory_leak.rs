@@ -1,0 +1,172 @@
+//! Memory in use rises from step to step.
+
+use std::collections::BTreeMap;
+
+use super::words::{size, steps};
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::memory::{self, DeviceMemory};
+
+pub(super) const RULE: Rule = Rule {
+    name: "memory_leak",
+    about: "Memory in use at the end of each step rises steadily. A heuristic: a straight line through the levels.",
+    thresholds: &[
+        Threshold { name: "memory_leak.min_steps", default: 4.0, text: "steps needed to judge" },
+        Threshold {
+            name: "memory_leak.fit",
+            default: 0.9,
+            text: "how well a straight line must fit the levels (R²)",
+        },
+        Threshold { name: "memory_leak.mib_per_step", default: 1.0, text: "growth a step in MiB" },
+        Threshold {
+            name: "memory_leak.share_per_step",
+            default: 0.005,
+            text: "growth a step as a part of the mean level",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    if context.steps.synthetic || (context.steps.steps.len() as f64) < context.limit("memory_leak.min_steps") {
+        return Vec::new();
+    }
+    context.memory().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
+}
+
+fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
+    let levels = at_step_ends(context, memory)?;
+    if (levels.len() as f64) < context.limit("memory_leak.min_steps") || levels.windows(2).any(|w| w[1] <= w[0])
+    {
+        return None;
+    }
+    let (growth, fit) = line(&levels);
+    let mean = levels.iter().map(|&level| level as f64).sum::<f64>() / levels.len() as f64;
+    let enough = growth >= context.limit("memory_leak.mib_per_step") * 1_048_576.0
+        && growth >= context.limit("memory_leak.share_per_step") * mean;
+    if !enough || fit < context.limit("memory_leak.fit") {
+        return None;
+    }
+    let mut finding = context.remark(RULE.name);
+    finding.severity = Severity::Medium;
+    finding.confidence = if levels.len() >= 8 { Confidence::High } else { Confidence::Medium };
+    finding.title = format!("{}: memory in use grows by {} in each step", memory.device, size(growth as i64));
+    finding.evidence = vec![
+        Evidence::new(
+            "growth a step",
+            Figure::Bytes(growth as i64),
+            "The slope of a straight line through the levels at the ends of the steps (least squares).",
+        ),
+        Evidence::new(
+            "fit of the line",
+            Figure::Number(fit),
+            "R², the part of the levels' variance that the line explains; 1 is a perfect line.",
+        ),
+        Evidence::new(
+            "steps",
+            Figure::Count(levels.len() as u64),
+            "Steps whose level was compared: memory in use when the step's host range ends.",
+        ),
+        Evidence::new("first level", Figure::Bytes(levels[0]), "Memory in use at the end of the first step."),
+        Evidence::new(
+            "last level",
+            Figure::Bytes(levels[levels.len() - 1]),
+            "Memory in use at the end of the last step.",
+        ),
+    ];
+    if let Some(free) = super::memory_near_limit::capacity(context, memory)
+        .map(|all| all.saturating_sub(levels[levels.len() - 1]))
+    {
+        let left = (free as f64 / growth) as u64;
+        finding.evidence.push(Evidence::new(
+            "steps until the device is full",
+            Figure::Count(left),
+            "Memory of the device less the last level, over the growth a step.",
+        ));
+    }
+    for (operator, bytes) in survivors(context, memory).into_iter().take(3) {
+        finding.evidence.push(Evidence::new(
+            format!("never released, from {operator}"),
+            Figure::Bytes(bytes),
+            "Bytes allocated in the steps but the last in this operator and not released by the end of the recording.",
+        ));
+    }
+    finding.why = format!(
+        "Something keeps what {} allocated. Most often a loss or an output is stored with its graph, which keeps all \
+         activations behind it; or a list, a cache or a hook grows.",
+        steps(levels.len())
+    );
+    finding.fix = "Store numbers or detached tensors, not results with a graph: loss.detach() or loss.item(), outputs \
+                   under torch.no_grad() when evaluating. Clear lists and caches each step, remove hooks, and avoid \
+                   retain_graph=True."
+        .to_owned();
+    finding.code = Some(
+        "total += loss.detach()              # not: total += loss\n\
+         history.append(loss.detach().cpu()) # not: history.append(loss)"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record ten steps or more with profile_memory=True: the level at the end of each step should be the \
+                      same. torch.cuda.memory._record_memory_history() shows who allocated what is left."
+            .to_owned();
+    Some(finding)
+}
+
+/// Memory in use at the end of each step's host range; `None` if the file does not say before the first step's end.
+fn at_step_ends(context: &Context<'_>, memory: &DeviceMemory) -> Option<Vec<i64>> {
+    let level = |at: i64| {
+        let next = memory.curve.partition_point(|p| p.at_ns <= at);
+        memory.curve[..next].last().map(|p| p.allocated_bytes)
+    };
+    context.steps.steps.iter().map(|step| level(step.host_end_ns)).collect()
+}
+
+/// Slope and R² of the straight line through equally spaced levels.
+fn line(levels: &[i64]) -> (f64, f64) {
+    let n = levels.len() as f64;
+    let mean = levels.iter().map(|&l| l as f64).sum::<f64>() / n;
+    let middle = (n - 1.0) / 2.0;
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
+    for (x, &level) in levels.iter().enumerate() {
+        let (x, y) = (x as f64 - middle, level as f64 - mean);
+        xy += x * y;
+        xx += x * x;
+        yy += y * y;
+    }
+    if xx == 0.0 || yy == 0.0 { (0.0, 0.0) } else { (xy / xx, xy * xy / (xx * yy)) }
+}
+
+/// Bytes that steps but the last allocated and nobody released, by operator, most first.
+fn survivors(context: &Context<'_>, memory: &DeviceMemory) -> Vec<(String, i64)> {
+    let (Some(first), Some(last)) = (context.steps.steps.first(), context.steps.steps.last()) else {
+        return Vec::new();
+    };
+    let options = memory::Options { frames: 0, curve_points: 1, events: true, ..memory::Options::default() };
+    let mut by_operator: BTreeMap<String, i64> = BTreeMap::new();
+    for event in memory::analyse(context.trace, &options).events {
+        let in_steps = |at: i64| first.host_start_ns <= at && at < last.host_start_ns;
+        if event.device == memory.device
+            && event.released_at_ns.is_none()
+            && event.allocated_at_ns.is_some_and(in_steps)
+        {
+            let operator = event.operator.unwrap_or_else(|| memory::NO_OPERATOR.to_owned());
+            let bytes = by_operator.entry(operator).or_default();
+            *bytes = bytes.saturating_add(event.bytes);
+        }
+    }
+    let mut all: Vec<_> = by_operator.into_iter().collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn a_straight_line_fits_itself() {
+        assert_eq!(line(&[10, 20, 30, 40]), (10.0, 1.0));
+        let (slope, fit) = line(&[0, 10, 0, 10]);
+        assert!(slope > 0.0 && fit < 0.5);
+        assert_eq!(line(&[5, 5, 5]), (0.0, 0.0));
+    }
+}

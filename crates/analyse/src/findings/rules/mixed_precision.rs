@@ -1,0 +1,103 @@
+//! Matrix work in 32 bits on a device that is several times faster in 16.
+
+use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::roofline::{OpCost, Pipe, Precision};
+
+pub(super) const RULE: Rule = Rule {
+    name: "mixed_precision",
+    about: "Matrix products, convolutions or attention run in fp32 or TF32 on a device with 16-bit tensor cores.",
+    thresholds: &[
+        Threshold {
+            name: "mixed_precision.min_share",
+            default: 0.1,
+            text: "part of the device time that is matrix work in 32 bits",
+        },
+        Threshold {
+            name: "mixed_precision.max_new_share",
+            default: 0.9,
+            text: "new time over old of an operator, above which it is not worth changing",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let costs = context.costs();
+    let worth = context.limit("mixed_precision.max_new_share");
+    let has_16_bits =
+        |op: &OpCost| op.hardware.is_some_and(|h| h.peak_tflops(Precision::Bf16, Pipe::Matrix).is_some());
+    let wide: Vec<&OpCost> = costs
+        .ops
+        .iter()
+        .filter(|op| {
+            is_matrix(op) && matches!(op.precision, Precision::Fp32 | Precision::Tf32) && has_16_bits(op)
+        })
+        .collect();
+    let share = total(wide.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    if share < context.limit("mixed_precision.min_share") {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    let mut changed: Vec<&OpCost> = Vec::new();
+    for &op in &wide {
+        if let Some(ns) = good_ns(context, op, Precision::Bf16, 2.0)
+            && ns < op.device_ns as f64 * worth
+        {
+            scale(context, &mut edit, op, ns);
+            changed.push(op);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    changed.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
+    let peak = |precision| {
+        let hardware = changed.first().and_then(|op| op.hardware);
+        hardware.and_then(|h| h.peak_tflops(precision, Pipe::Matrix)).unwrap_or(0.0)
+    };
+    let now = changed.first().map_or(Precision::Fp32, |op| op.precision);
+    finding.confidence = Confidence::Medium;
+    finding.title =
+        format!("Mixed precision unused: {:.0} % of the device time is matrix work in 32 bits", share * 100.0);
+    finding.evidence = vec![
+        Evidence::new(
+            "matrix work in 32 bits",
+            Figure::Share(share),
+            "Device time of matrix products, convolutions and fused attention with fp32 inputs, over all device time.",
+        ),
+        Evidence::new(
+            format!("peak in {}, TFLOP/s", now.name()),
+            Figure::Number(peak(now)),
+            "The device's dense peak by its data sheet.",
+        ),
+        Evidence::new(
+            "peak in bf16, TFLOP/s",
+            Figure::Number(peak(Precision::Bf16)),
+            "The device's dense peak by its data sheet.",
+        ),
+        Evidence::new(
+            "mostly",
+            Figure::Text(names(context, &changed, 3)),
+            "The operators with most of that time.",
+        ),
+    ];
+    finding.why =
+        "Tensor cores multiply 16-bit numbers many times faster than 32-bit ones, and half the bytes move. \
+                   Sums are still kept in 32 bits."
+            .to_owned();
+    finding.fix = "Run forward and loss under autocast with bfloat16; parameters and optimizer stay in 32 bits. It needs \
+                   no gradient scaling. Check the loss curve."
+        .to_owned();
+    finding.code = Some(
+        "with torch.autocast(\"cuda\", dtype=torch.bfloat16):\n\
+         \x20   loss = loss_fn(model(x), y)\n\
+         loss.backward()"
+            .to_owned(),
+    );
+    finding.verify = "Record again: `stepscope roofline` should show bf16 for these operators and `stepscope gpu` a higher \
+                      tensor-core share. The estimate assumes that they reach the rates of assume.matrix_efficiency."
+        .to_owned();
+    finding.slices = context.shown(kernels(context, &changed));
+    vec![finding]
+}

@@ -1,0 +1,98 @@
+//! Copies from ordinary host memory: slower, and the host waits for them.
+
+use stepscope_model::{Kind, SliceId};
+
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::transfers::{Direction, HostMemory, bytes, copy_name};
+
+pub(super) const RULE: Rule = Rule {
+    name: "pageable_copies",
+    about: "Data is copied to the device from pageable memory: through a staging buffer, with the host waiting.",
+    thresholds: &[Threshold {
+        name: "pageable_copies.min_bytes_per_step",
+        default: 1048576.0,
+        text: "bytes a step copied from pageable memory",
+    }],
+    check,
+};
+
+/// What an asynchronous call costs the host.
+const ASYNC_CALL_NS: i64 = 10_000;
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let steps = context.steps.steps.len().max(1) as i64;
+    let uploads: Vec<(SliceId, i64)> = context
+        .device_work()
+        .filter(|&id| is_upload(context, id))
+        .filter_map(|id| Some((id, bytes(trace, id)?)))
+        .collect();
+    let moved: i64 = uploads.iter().map(|u| u.1).sum();
+    if (moved as f64) < context.limit("pageable_copies.min_bytes_per_step") * steps as f64 {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    for &(copy, _) in &uploads {
+        // Pinned and prefetched, the copy runs beside the kernels of the step before and nobody waits.
+        edit.device_length(copy, 0);
+        if let Some(call) = trace.links().launch(copy) {
+            edit.no_wait(call);
+            edit.host_length(call, ASYNC_CALL_NS);
+        }
+    }
+    for wait in context.waits() {
+        if wait.until.is_some_and(|work| is_upload(context, work)) {
+            edit.no_wait(wait.call);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let copy_ns: i64 = uploads.iter().map(|u| slices.dur(u.0).0).sum();
+    let host_ns: i64 = uploads.iter().filter_map(|u| trace.links().launch(u.0)).map(|c| slices.dur(c).0).sum();
+    let rate = moved as f64 / (copy_ns.max(1) as f64 / 1e9);
+    finding.confidence = Confidence::High;
+    finding.title =
+        "Pageable copies: batches are copied from ordinary memory and the host waits for each".to_owned();
+    finding.evidence = vec![
+        Evidence::new(
+            "bytes a step",
+            Figure::Bytes(moved / steps),
+            "Bytes copied to the device from pageable memory, over the number of steps.",
+        ),
+        Evidence::new(
+            "rate",
+            Figure::BytesPerSecond(rate),
+            "Those bytes over the summed time of the copies on the device.",
+        ),
+        Evidence::new("copying a step", Figure::Ns(copy_ns / steps), "Time of the copies on the device."),
+        Evidence::new(
+            "host in copy calls a step",
+            Figure::Ns(host_ns / steps),
+            "Time the host spent in the calls that asked for these copies.",
+        ),
+    ];
+    finding.why = "The device can only read locked memory. From ordinary memory the driver first copies piece by piece into a \
+                   locked buffer, on the calling thread, which slows the copy and keeps the host from launching."
+        .to_owned();
+    finding.fix = "Put batches into pinned memory and copy without blocking, best one batch ahead on a stream of its own.".to_owned();
+    finding.code = Some(
+        "loader = DataLoader(dataset, ..., pin_memory=True)\n\
+         for x, y in loader:\n\
+         \x20   x = x.to(device, non_blocking=True)\n\
+         \x20   y = y.to(device, non_blocking=True)"
+            .to_owned(),
+    );
+    finding.source = uploads.iter().find_map(|u| context.source(trace.links().launch(u.0)?));
+    finding.verify =
+        "Record again: `stepscope transfers` should list pinned copies only, with little exposed time."
+            .to_owned();
+    finding.slices = context.shown(uploads.iter().map(|u| u.0));
+    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    vec![finding]
+}
+
+fn is_upload(context: &Context<'_>, work: SliceId) -> bool {
+    context.trace.slices().kind(work) == Kind::Memcpy
+        && copy_name(context.trace.name(work)) == (Direction::HostToDevice, HostMemory::Pageable)
+}

@@ -1,0 +1,83 @@
+//! Many tiny copies to the device, each with a wait.
+
+use stepscope_model::{Kind, SliceId};
+
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::transfers::{Direction, HostMemory, bytes, copy_name};
+use crate::waits::asked_for;
+
+pub(super) const RULE: Rule = Rule {
+    name: "small_copies",
+    about: "Many small copies from pageable memory to the device in each step, such as scalars made one by one.",
+    thresholds: &[
+        Threshold { name: "small_copies.min_per_step", default: 10.0, text: "small copies a step" },
+        Threshold { name: "small_copies.max_bytes", default: 65536.0, text: "bytes of a copy that is small" },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let limit = context.limit("small_copies.max_bytes") as i64;
+    let is_small = |&id: &SliceId| {
+        slices.kind(id) == Kind::Memcpy
+            && copy_name(trace.name(id)) == (Direction::HostToDevice, HostMemory::Pageable)
+            && bytes(trace, id).is_some_and(|b| b <= limit)
+    };
+    let copies: Vec<SliceId> = context.device_work().filter(is_small).collect();
+    let steps = context.steps.steps.len().max(1);
+    if (copies.len() as f64) < context.limit("small_copies.min_per_step") * steps as f64 {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    let mut source = None;
+    for &copy in &copies {
+        edit.device_length(copy, 0);
+        let Some(call) = trace.links().launch(copy) else { continue };
+        let op = asked_for(trace, context.tree(), call).filter(|&op| slices.kind(op) == Kind::HostOp);
+        edit.no_wait(call);
+        edit.remove_host(trace, op.unwrap_or(call));
+        source = source.or_else(|| context.source(call));
+    }
+    let wanted: hashbrown::HashSet<SliceId, foldhash::fast::RandomState> = copies.iter().copied().collect();
+    for wait in context.waits().iter().filter(|w| w.until.is_none_or(|u| wanted.contains(&u))) {
+        let near = asked_for(trace, context.tree(), wait.call);
+        if wait.until.is_some()
+            || near.is_some_and(|op| {
+                matches!(trace.name(op), "aten::to" | "aten::copy_" | "aten::_to_copy" | "aten::lift_fresh")
+            })
+        {
+            edit.no_wait(wait.call);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let each = copies.len() as f64 / steps as f64;
+    let moved: i64 = copies.iter().filter_map(|&c| bytes(trace, c)).sum();
+    finding.confidence = Confidence::High;
+    finding.title =
+        format!("Small copies: {each:.0} tiny tensors a step are made on the host and copied one by one");
+    finding.evidence = vec![
+        Evidence::new(
+            "small copies a step",
+            Figure::Number(each),
+            "Copies of at most 64 KiB from pageable memory to the device, over the number of steps.",
+        ),
+        Evidence::new("bytes a step", Figure::Bytes(moved / steps as i64), "Their bytes."),
+    ];
+    finding.why =
+        "Each costs a call, a copy through a staging buffer and a wait, whatever its size.".to_owned();
+    finding.fix =
+        "Make constants on the device once, outside the loop; send what changes as one tensor.".to_owned();
+    finding.code = Some(
+        "scale = torch.full((), 0.5, device=device)     # once, made on the device\n\
+         values = torch.tensor(all_values).pin_memory()\n\
+         values = values.to(device, non_blocking=True)  # one copy instead of many"
+            .to_owned(),
+    );
+    finding.source = source;
+    finding.verify = "Record again: `stepscope transfers` should show few copies to the device.".to_owned();
+    finding.slices = context.shown(copies);
+    vec![finding]
+}

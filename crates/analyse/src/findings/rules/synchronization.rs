@@ -1,0 +1,153 @@
+//! The host waits for the device in the middle of a step.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Ns, SliceId, StrId};
+
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::transfers::{Direction, copy_name};
+use crate::waits::{Wait, WaitKind, asked_for};
+
+pub(super) const RULE: Rule = Rule {
+    name: "synchronization",
+    about: "The host waits for the device in the middle of a step (.item(), .cpu(), synchronize()), so that it \
+            cannot prepare the next work meanwhile.",
+    thresholds: &[Threshold {
+        name: "synchronization.min_per_step",
+        default: 2.0,
+        text: "waits a step, on average; one a step, to log a loss, is common",
+    }],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    let windows = context.steps.windows();
+    let in_step = |wait: &&Wait| {
+        let at = slices.start(wait.call);
+        let after = windows.partition_point(|w| w.0 <= at);
+        after > 0 && at < windows[after - 1].1
+    };
+    let avoidable: Vec<&Wait> =
+        context.waits().iter().filter(in_step).filter(|w| is_avoidable(context, w)).collect();
+    let steps = context.steps.steps.len().max(1);
+    if (avoidable.len() as f64) < context.limit("synchronization.min_per_step") * steps as f64 {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    let mut places: HashMap<Option<StrId>, (u64, i64, SliceId), RandomState> = HashMap::default();
+    for wait in &avoidable {
+        edit.no_wait(wait.call);
+        let asked = asked_for(trace, context.tree(), wait.call);
+        let op = asked.filter(|&op| reads_a_value(trace.name(op)));
+        // Without the question there is no answer to fetch either.
+        edit.remove_host(trace, op.unwrap_or(wait.call));
+        let place = places.entry(asked.map(|a| slices.name(a))).or_insert((0, 0, wait.call));
+        *place = (place.0 + 1, place.1 + wait.wait_ns, place.2);
+    }
+    remove_copies_back(context, &mut edit, &avoidable);
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let waited: i64 = avoidable.iter().map(|w| w.wait_ns).sum();
+    let per_step = avoidable.len() as f64 / steps as f64;
+    let mut by_time: Vec<_> = places.into_iter().collect();
+    by_time.sort_by_key(|p| (std::cmp::Reverse((p.1.1, p.1.0)), p.0));
+    let name = |op: Option<StrId>| op.map_or("a direct call", |op| trace.text(op)).to_owned();
+    let worst = by_time.first().map_or(String::new(), |p| name(p.0));
+    finding.title =
+        format!("Synchronization: the host waits for the device {per_step:.0} times a step, mostly in {worst}");
+    finding.confidence = Confidence::High;
+    finding.evidence = vec![
+        Evidence::new(
+            "waits a step",
+            Figure::Number(per_step),
+            "Calls inside the steps that wait for a device, over the number of steps.",
+        ),
+        Evidence::new(
+            "waiting a step",
+            Figure::Ns(waited / steps as i64),
+            "Time from the start of such a call to the end of the device work it waited for.",
+        ),
+    ];
+    for (op, (count, ns, _)) in by_time.iter().take(3) {
+        finding.evidence.push(Evidence::new(
+            format!("{} ({} a step)", name(*op), count / steps as u64),
+            Figure::Ns(ns / steps as i64),
+            "Waiting time a step under this operator or range.",
+        ));
+    }
+    finding.why =
+        "Each of these calls needs a value from the device, so the host stops until all work before it is \
+                   done. Meanwhile it launches nothing, and when it goes on, the device has run dry."
+            .to_owned();
+    let calls = avoidable.iter().filter(|w| w.kind == WaitKind::Device).count();
+    (finding.fix, finding.code) = if calls * 2 > avoidable.len() {
+        (
+            "Remove torch.cuda.synchronize() from the loop; time with CUDA events, or once around many steps."
+                .to_owned(),
+            None,
+        )
+    } else {
+        (
+            "Keep values on the device and fetch them rarely: add up losses and metrics as tensors, call .item() every \
+             hundred steps, replace `if tensor:` by torch.where, and clip or scale without asking."
+                .to_owned(),
+            Some(
+                "total = torch.zeros((), device=device)\n\
+                 for step, (x, y) in enumerate(loader):\n\
+                 \x20   loss = train_step(x, y)\n\
+                 \x20   total += loss.detach()          # no wait\n\
+                 \x20   if step % 100 == 99:\n\
+                 \x20       print(total.item() / 100)   # one wait in a hundred steps\n\
+                 \x20       total.zero_()"
+                    .to_owned(),
+            ),
+        )
+    };
+    finding.source = by_time.first().and_then(|p| context.source(p.1.2));
+    finding.verify = "Record again: `stepscope waits` should list at most one wait a step. With \
+                      torch.cuda.set_sync_debug_mode(\"warn\") PyTorch names each line that still waits."
+        .to_owned();
+    finding.slices = context.shown(avoidable.iter().map(|w| w.call));
+    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    vec![finding]
+}
+
+/// Waits that the program asked for: not those for pageable uploads or returned memory, which other rules know.
+fn is_avoidable(context: &Context<'_>, wait: &Wait) -> bool {
+    let trace = context.trace;
+    let way = wait.until.map(|work| copy_name(trace.name(work)).0);
+    match wait.kind {
+        WaitKind::Free => false,
+        WaitKind::BlockingCopy => way == Some(Direction::DeviceToHost),
+        WaitKind::Stream | WaitKind::Device | WaitKind::Event => {
+            let asked = asked_for(trace, context.tree(), wait.call);
+            let fetches = asked.is_some_and(|op| reads_a_value(trace.name(op)));
+            // The call behind a pageable upload belongs to the upload, and one that found nothing to wait for is free.
+            let waited = wait.until.is_some() || trace.slices().dur(wait.call) >= NOTICEABLE;
+            fetches || (waited && way != Some(Direction::HostToDevice))
+        }
+    }
+}
+
+/// A synchronizing call that has nothing to wait for takes less.
+const NOTICEABLE: Ns = Ns(20_000);
+
+/// Operators whose only purpose is to bring a value to the host.
+fn reads_a_value(op: &str) -> bool {
+    matches!(op, "aten::item" | "aten::_local_scalar_dense" | "aten::is_nonzero" | "aten::equal")
+}
+
+/// The small copies that carried the values back.
+fn remove_copies_back(context: &Context<'_>, edit: &mut Edit, waits: &[&Wait]) {
+    let (trace, slices) = (context.trace, context.trace.slices());
+    for wait in waits {
+        if let Some(copy) = wait.until
+            && slices.kind(copy) == stepscope_model::Kind::Memcpy
+            && copy_name(trace.name(copy)).0 == Direction::DeviceToHost
+        {
+            edit.device_length(copy, 0);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! fp32 matrix work that could run on tensor cores with one switch.
+
+use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::roofline::{Family, OpCost, Pipe, Precision};
+
+pub(super) const RULE: Rule = Rule {
+    name: "tf32_off",
+    about: "fp32 matrix products run on the ordinary cores although the device has TF32 tensor cores.",
+    thresholds: &[Threshold {
+        name: "tf32_off.min_share",
+        default: 0.05,
+        text: "part of the device time that is such work",
+    }],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let costs = context.costs();
+    let could = |op: &&OpCost| {
+        // Attention has no TF32 kernels behind this switch.
+        is_matrix(op)
+            && op.cost.family != Family::Attention
+            && op.precision == Precision::Fp32
+            && op.hardware.is_some_and(|h| h.peak_tflops(Precision::Tf32, Pipe::Matrix).is_some())
+    };
+    let mut ops: Vec<&OpCost> = costs.ops.iter().filter(could).collect();
+    let share = total(ops.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    if share < context.limit("tf32_off.min_share") {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    for &op in &ops {
+        if let Some(ns) = good_ns(context, op, Precision::Tf32, 1.0) {
+            scale(context, &mut edit, op, ns);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    ops.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
+    finding.confidence = Confidence::Medium;
+    finding.title = format!(
+        "TF32 is off: {:.0} % of the device time is fp32 matrix work without tensor cores",
+        share * 100.0
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "fp32 without tensor cores",
+            Figure::Share(share),
+            "Device time of fp32 matrix products and convolutions whose kernels are not on tensor cores, over all device time.",
+        ),
+        Evidence::new("mostly", Figure::Text(names(context, &ops, 3)), "The operators with most of that time."),
+    ];
+    if let Some(kernel) = kernels(context, &ops).into_iter().max_by_key(|&k| context.trace.slices().dur(k)) {
+        finding.evidence.push(Evidence::new(
+            "for example",
+            Figure::Text(context.trace.name(kernel).to_owned()),
+            "The longest of these kernels.",
+        ));
+    }
+    finding.why = "By default PyTorch multiplies fp32 exactly, on the ordinary cores. TF32 rounds the inputs of a product to ten \
+                   bits of mantissa, keeps the range and the sums, and runs on tensor cores."
+        .to_owned();
+    finding.fix = "Allow TF32 once at the start. bfloat16 autocast is faster still.".to_owned();
+    finding.code = Some(
+        "torch.set_float32_matmul_precision(\"high\")   # matrix products\n\
+         torch.backends.cudnn.allow_tf32 = True        # convolutions (on by default)"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again: kernels should say tf32 and `stepscope roofline` rate them against the TF32 peak."
+            .to_owned();
+    finding.slices = context.shown(kernels(context, &ops));
+    vec![finding]
+}

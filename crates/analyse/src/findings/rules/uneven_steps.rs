@@ -1,0 +1,309 @@
+//! Some steps take much longer than others.
+
+use stepscope_model::SliceId;
+
+use super::words::time;
+use super::{autotune, warm_up};
+use crate::activity::Activity;
+use crate::cause::{ByCause, Cause};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::steps::Step;
+
+pub(super) const RULE: Rule = Rule {
+    name: "uneven_steps",
+    about: "Some steps take much longer than the usual one: the first ones, every k-th, or some in between.",
+    thresholds: &[
+        Threshold {
+            name: "uneven_steps.factor",
+            default: 1.5,
+            text: "a step this many times the usual one is slow",
+        },
+        Threshold { name: "uneven_steps.min_steps", default: 3.0, text: "whole steps needed to judge" },
+        Threshold {
+            name: "uneven_steps.variation",
+            default: 0.25,
+            text: "standard deviation over mean that is worth a remark where no step stands out",
+        },
+        Threshold {
+            name: "uneven_steps.explained",
+            default: 0.5,
+            text: "part of a slow step's excess in compilation or loading that leaves the step to the rule compilation",
+        },
+    ],
+    check,
+};
+
+/// Which steps are slow.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Pattern {
+    First(usize),
+    Every(usize),
+    Some(usize),
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let warm_up = warm_up::find(context);
+    let whole: Vec<(usize, &Step)> = context.steps.steps.iter().enumerate().filter(|s| !s.1.partial).collect();
+    let lengths: Vec<i64> = whole.iter().map(|(_, s)| (s.window().1 - s.window().0).0).collect();
+    if (lengths.len() as f64) < context.limit("uneven_steps.min_steps") {
+        return Vec::new();
+    }
+    let Some((usual_at, usual)) = lower_median(&lengths) else { return Vec::new() };
+    let factor = context.limit("uneven_steps.factor");
+    let trials = autotune::find(context, RULE.name, context.limit("compilation.autotune_factor")).is_some();
+    let explained = |i: usize| {
+        if i == 0 && trials {
+            return true;
+        }
+        let excess = lengths[i] - usual;
+        warm_up.of_step(whole[i].0) as f64 >= context.limit("uneven_steps.explained") * excess as f64
+    };
+    let above: Vec<usize> = (0..lengths.len()).filter(|&i| lengths[i] as f64 > factor * usual as f64).collect();
+    let slow: Vec<usize> = above.iter().copied().filter(|&i| !explained(i)).collect();
+    if slow.is_empty() {
+        let rest: Vec<i64> = (0..lengths.len()).filter(|i| !above.contains(i)).map(|i| lengths[i]).collect();
+        return varied(context, &rest).into_iter().collect();
+    }
+    let excess: i64 = slow.iter().map(|&i| lengths[i] - usual).sum();
+    let saves = excess / lengths.len() as i64;
+    let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else { return Vec::new() };
+    let pattern = pattern(&slow, lengths.len());
+    let changes = changes(context, &slow.iter().map(|&i| whole[i].1).collect::<Vec<_>>(), whole[usual_at].1);
+    let cause = changes.first().map(|c| c.0);
+    let times = excess as f64 / slow.len() as f64 / usual.max(1) as f64 + 1.0;
+    let reason = cause.map_or(String::new(), |c| format!(", mostly: {}", c.label()));
+    finding.title = match pattern {
+        Pattern::First(1) => {
+            format!("The first recorded step takes {times:.1} times as long as the usual one{reason}")
+        }
+        Pattern::First(n) => {
+            format!("The first {n} recorded steps take {times:.1} times as long as the usual one{reason}")
+        }
+        Pattern::Every(k) => {
+            format!("Every {} step takes {times:.1} times as long as the usual one{reason}", ordinal(k))
+        }
+        Pattern::Some(1) => {
+            format!("Step {} takes {times:.1} times as long as the usual one{reason}", whole[slow[0]].1.step)
+        }
+        Pattern::Some(n) => format!("{n} steps take {times:.1} times as long as the usual one{reason}"),
+    };
+    if matches!(pattern, Pattern::First(_)) {
+        // A long run pays this once: it distorts the profile more than it costs the run.
+        finding.severity = finding.severity.min(Severity::Low);
+    }
+    finding.confidence = match pattern {
+        // What repeats twice may be chance.
+        Pattern::Every(_) if slow.len() < 3 => Confidence::Medium,
+        Pattern::Some(1) => Confidence::Medium,
+        _ => Confidence::High,
+    };
+    let numbers: Vec<String> = slow.iter().take(8).map(|&i| whole[i].1.step.to_string()).collect();
+    finding.evidence = vec![
+        Evidence::new(
+            "slow steps",
+            Figure::Text(numbers.join(", ")),
+            "Numbers of the steps longer than uneven_steps.factor times the usual one, the first eight.",
+        ),
+        Evidence::new("usual step", Figure::Ns(usual), "The lower median of the whole steps' wall times."),
+        Evidence::new(
+            "excess of a slow step",
+            Figure::Ns(excess / slow.len() as i64),
+            "Mean wall time of the slow steps less the usual step.",
+        ),
+    ];
+    for (cause, ns) in changes.iter().take(3) {
+        finding.evidence.push(Evidence::new(
+            format!("more time in a slow step: {}", cause.label()),
+            Figure::Ns(*ns),
+            "Time of this cause in the slow steps, on average, less its time in the usual step, by the account of time \
+             of the busiest device.",
+        ));
+    }
+    let launched = slow.iter().map(|&i| whole[i].1.device_slices).sum::<u64>() / slow.len() as u64;
+    if launched != whole[usual_at].1.device_slices {
+        finding.evidence.push(Evidence::new(
+            format!("device work launched (usual step: {})", whole[usual_at].1.device_slices),
+            Figure::Count(launched),
+            "Kernels, copies and fills launched in a slow step, on average.",
+        ));
+    }
+    let advice = advice(cause, pattern);
+    finding.why = advice.0.to_owned();
+    finding.fix = advice.1.to_owned();
+    finding.code = advice.2.map(str::to_owned);
+    finding.verify = "Record again: `stepscope steps` should show steps of nearly one length.".to_owned();
+    let longest = slow.iter().copied().max_by_key(|&i| lengths[i]).map_or(whole[usual_at].1, |i| whole[i].1);
+    let shown = during(context, longest, cause);
+    finding.source = shown.first().and_then(|&id| context.source(id));
+    finding.slices = context.shown(shown);
+    finding.range_ns = Some((longest.start_ns, longest.end_ns));
+    vec![finding]
+}
+
+/// The lower median and where it stands.
+fn lower_median(lengths: &[i64]) -> Option<(usize, i64)> {
+    let mut sorted: Vec<(i64, usize)> = lengths.iter().copied().zip(0..).collect();
+    sorted.sort_unstable();
+    sorted.get(lengths.len().saturating_sub(1) / 2).map(|&(ns, at)| (at, ns))
+}
+
+fn pattern(slow: &[usize], steps: usize) -> Pattern {
+    let count = slow.len();
+    if slow.iter().enumerate().all(|(i, &at)| i == at) {
+        return Pattern::First(count);
+    }
+    let distance = slow.windows(2).map(|w| w[1] - w[0]).next().unwrap_or(0);
+    let regular = slow.windows(2).all(|w| w[1] - w[0] == distance);
+    // Before the first and after the last there must be no room for another.
+    let complete = slow[0] < distance && slow[count - 1] + distance >= steps;
+    if distance >= 2 && regular && complete { Pattern::Every(distance) } else { Pattern::Some(count) }
+}
+
+fn ordinal(k: usize) -> String {
+    match k {
+        2 => "second".to_owned(),
+        3 => "third".to_owned(),
+        _ => format!("{k}th"),
+    }
+}
+
+/// What takes more time in slow steps than in the usual one, most first, a step on average.
+fn changes(context: &Context<'_>, slow: &[&Step], usual: &Step) -> Vec<(Cause, i64)> {
+    let account = context.account();
+    let busiest =
+        account.devices.iter().max_by_key(|row| row.causes.get(Cause::Kernel)).and_then(|row| row.device);
+    let of = |step: &Step| {
+        account.rows.iter().find(|row| row.device == busiest && row.step == step.step).map(|r| r.causes)
+    };
+    let Some(usual) = of(usual) else { return Vec::new() };
+    let mut more = ByCause::default();
+    for causes in slow.iter().filter_map(|step| of(step)) {
+        for cause in Cause::all() {
+            more.add(cause, causes.get(cause) - usual.get(cause));
+        }
+    }
+    let mut all = more.by_size();
+    all.retain(|c| c.1 > 0);
+    all.iter_mut().for_each(|c| c.1 /= slow.len() as i64);
+    all
+}
+
+/// Host slices of a step in which the device waited for this activity.
+fn during(context: &Context<'_>, step: &Step, cause: Option<Cause>) -> Vec<SliceId> {
+    let (Some(Cause::Host(activity)), Some(main)) = (cause, context.host().main()) else { return Vec::new() };
+    let mut pieces: Vec<(i64, SliceId)> = Vec::new();
+    context.host().doing(main, step.window(), |piece| {
+        if let Some(slice) = piece.slice.filter(|_| piece.activity == activity) {
+            pieces.push(((piece.end - piece.start).0, slice));
+        }
+    });
+    pieces.sort_unstable_by_key(|p| (std::cmp::Reverse(p.0), p.1));
+    let mut longest: Vec<SliceId> = pieces.into_iter().map(|p| p.1).take(3).collect();
+    longest.dedup();
+    longest
+}
+
+type Advice = (&'static str, &'static str, Option<&'static str>);
+
+fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
+    match cause {
+        Some(Cause::Host(Activity::GarbageCollection)) => (
+            "Python's garbage collector walks through all objects of the program while the device has nothing to do.",
+            "Do not call gc.collect() in the loop. Freeze the objects made at start-up, and collect at a moment of your \
+             choice: between epochs, or on all ranks in the same step.",
+            Some(
+                "import gc\ngc.collect()\ngc.freeze()      # objects made so far are not looked at again\ngc.disable()     # then gc.collect() between epochs",
+            ),
+        ),
+        Some(Cause::Host(Activity::DataLoading)) => (
+            "The loader's queue ran dry in these steps: a batch came late.",
+            "More workers and a deeper queue even out slow batches; persistent workers avoid the pause at each epoch's \
+             start. If every k-th step is late, k is often the number of workers: they are too slow together.",
+            Some(
+                "loader = DataLoader(dataset, batch_size=..., num_workers=16, prefetch_factor=4, persistent_workers=True, pin_memory=True)",
+            ),
+        ),
+        Some(Cause::Host(Activity::Allocation)) => (
+            "These steps asked the driver for memory, which the others could reuse.",
+            "Allocate the largest batch first, keep shapes stable, and let segments grow in place.",
+            Some("# PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py"),
+        ),
+        Some(Cause::Communication | Cause::Host(Activity::Communication)) => (
+            "These steps waited longer for other ranks: one of them was late, or the network was busy.",
+            "Record all ranks and compare the same steps: the rank that waits least is the late one.",
+            None,
+        ),
+        Some(Cause::Kernel | Cause::Copy | Cause::Fill) => (
+            "The device itself had more to do in these steps: longer sequences, larger batches, evaluation, or kernels \
+             that the usual step does not run.",
+            "Compare the kernels of the slow step with those of a usual one (`stepscope kernels --step N`). Group \
+             samples of similar length into batches; if the extra work is wanted (evaluation, logging), do it less often.",
+            None,
+        ),
+        _ if matches!(pattern, Pattern::First(_)) => (
+            "The first recorded steps still warm up: caches fill, code is loaded, the profiler starts. A long run pays \
+             that once; here it raises the averages.",
+            "Let more steps go by before recording, and judge by the later steps of this profile.",
+            Some("schedule = torch.profiler.schedule(wait=5, warmup=3, active=5)"),
+        ),
+        _ => (
+            "The host did something in these steps that it does not do in others while the device waited: logging, \
+             writing a checkpoint, evaluation, or another program that took the processor.",
+            "Look at the host in the slow step (record with with_stack=True to see the lines). Do such work less often, \
+             or on another thread or process (asynchronous checkpoints, a queue for logs).",
+            None,
+        ),
+    }
+}
+
+/// Steps of which none stands out but which differ much.
+fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
+    if lengths.len() < 5 {
+        return None;
+    }
+    let mean = lengths.iter().sum::<i64>() as f64 / lengths.len() as f64;
+    let variance = lengths.iter().map(|&l| (l as f64 - mean).powi(2)).sum::<f64>() / lengths.len() as f64;
+    let variation = variance.sqrt() / mean.max(1.0);
+    if variation < context.limit("uneven_steps.variation") {
+        return None;
+    }
+    let (low, high) = (lengths.iter().copied().min()?, lengths.iter().copied().max()?);
+    let mut finding = context.remark(RULE.name);
+    finding.confidence = Confidence::Medium;
+    finding.title = format!("Steps differ much: from {} to {}", time(low), time(high));
+    finding.evidence = vec![
+        Evidence::new(
+            "variation",
+            Figure::Share(variation),
+            "Standard deviation of the whole steps' wall times over their mean, steps that compile left out.",
+        ),
+        Evidence::new("steps", Figure::Count(lengths.len() as u64), "How many steps were compared."),
+    ];
+    finding.why =
+        "No single step stands out, but step times scatter. Batches of different sizes do that, and so does a \
+                   host that shares its processor with other programs."
+            .to_owned();
+    finding.fix =
+        "Record more steps before comparing two runs; pin the program to free cores, and group samples of \
+                   similar length into batches."
+            .to_owned();
+    finding.verify = "Record again: the variation should be lower.".to_owned();
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_steps_have_patterns() {
+        assert_eq!(pattern(&[0], 5), Pattern::First(1));
+        assert_eq!(pattern(&[0, 1], 5), Pattern::First(2));
+        assert_eq!(pattern(&[0, 4], 8), Pattern::Every(4));
+        assert_eq!(pattern(&[1, 4, 7], 9), Pattern::Every(3));
+        assert_eq!(pattern(&[3], 8), Pattern::Some(1));
+        assert_eq!(pattern(&[2, 3], 8), Pattern::Some(2));
+        assert_eq!(pattern(&[0, 4], 20), Pattern::Some(2));
+        assert_eq!(lower_median(&[9, 1, 5, 7]), Some((2, 5)));
+    }
+}

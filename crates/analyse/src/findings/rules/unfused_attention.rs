@@ -1,0 +1,142 @@
+//! Attention built from matrix products and a softmax, with the matrix of scores going through memory.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::matrix::{kernels, total};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::roofline::{Family, OpCost, Pipe};
+use crate::shapes;
+
+pub(super) const RULE: Rule = Rule {
+    name: "unfused_attention",
+    about: "Attention runs as matrix products with a softmax between them instead of one fused kernel.",
+    thresholds: &[
+        Threshold {
+            name: "unfused_attention.min_sequence",
+            default: 128.0,
+            text: "length of the sequences from which fusing pays",
+        },
+        Threshold {
+            name: "unfused_attention.min_share",
+            default: 0.02,
+            text: "part of the device time in work on the scores",
+        },
+    ],
+    check,
+};
+
+/// The number of elements of a call's largest input, and its last two sizes.
+fn largest(
+    context: &Context<'_>,
+    op: &OpCost,
+    keys: [Option<stepscope_model::StrId>; 2],
+) -> Option<(i64, i64, i64)> {
+    let text = shapes::dims_text(context.trace, op.slice, keys)?;
+    let inputs = shapes::parse(context.trace.text(text))?;
+    let tensors = inputs.iter().filter_map(shapes::Input::tensor).filter(|s| s.len() >= 2);
+    let sized = tensors.filter_map(|s| {
+        let all = s.iter().try_fold(1i64, |a, &n| a.checked_mul(n))?;
+        Some((all, s[s.len() - 2], s[s.len() - 1]))
+    });
+    sized.max()
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let keys = ["Input Dims", "Input dims"].map(|key| context.trace.strings().find(key));
+    let costs = context.costs();
+    let mut scores: HashMap<i64, (i64, i64), RandomState> = HashMap::default();
+    for op in costs.ops.iter().filter(|op| op.cost.family == Family::Softmax) {
+        let least = context.limit("unfused_attention.min_sequence") as i64;
+        if let Some((all, rows, columns)) = largest(context, op, keys)
+            && rows.min(columns) >= least
+            && context.trace.name(op.slice).contains("_softmax")
+            && !context.trace.name(op.slice).contains("log_softmax")
+        {
+            scores.insert(all, (rows, columns));
+        }
+    }
+    if scores.is_empty() {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    let (mut around, mut products) = (Vec::new(), Vec::new());
+    for op in &costs.ops {
+        match op.cost.family {
+            Family::Softmax | Family::Elementwise | Family::Copy
+                if largest(context, op, keys).is_some_and(|l| scores.contains_key(&l.0)) =>
+            {
+                around.push(op);
+            }
+            Family::Gemm if makes_scores(context, op, keys, &scores) => products.push(op),
+            _ => {}
+        }
+    }
+    let share = total(around.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    if products.is_empty() || share < context.limit("unfused_attention.min_share") {
+        return Vec::new();
+    }
+    for op in &around {
+        costs.kernels_of(op).iter().for_each(|&kernel| edit.device_length(kernel, 0));
+        edit.remove_host(context.trace, op.slice);
+    }
+    for op in &products {
+        let peak = op.hardware.and_then(|h| h.peak_tflops(op.precision, Pipe::Matrix));
+        if let Some(peak) = peak {
+            // Fused kernels do the scores again on the way back: five products instead of four.
+            let ns = op.cost.flops as f64 * 1.2 / (peak * 1e3) / context.limit("assume.attention_efficiency");
+            super::matrix::scale(context, &mut edit, op, ns);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    let (rows, columns) = scores.values().copied().max().unwrap_or_default();
+    finding.confidence = Confidence::Medium;
+    finding.title = format!("Attention is not fused: scores of {rows} x {columns} go through memory");
+    finding.evidence = vec![
+        Evidence::new(
+            "work on the scores",
+            Figure::Share(share),
+            "Device time of softmax, scaling, masking and copies on tensors as large as the scores, over all device time.",
+        ),
+        Evidence::new(
+            "products a step",
+            Figure::Count((products.len() / context.steps.steps.len().max(1)) as u64),
+            "Matrix products that make or use the scores, over the number of steps.",
+        ),
+    ];
+    finding.why = "For each head a matrix of sequence length squared is written to memory, scaled, masked, put through softmax and \
+                   read again. Fused attention keeps it on chip and never writes it."
+        .to_owned();
+    finding.fix = "Use scaled_dot_product_attention, which picks a fused kernel. If it is in use already, see why it fell back: \
+                   fp32 inputs, an attention mask it cannot fuse, head sizes, or a forced backend."
+        .to_owned();
+    finding.code = Some(
+        "# instead of: softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask) @ v\n\
+         out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again: `stepscope kernels` should show flash, fmha or cudnn sdpa kernels instead of softmax."
+            .to_owned();
+    finding.slices = context.shown(kernels(context, &around));
+    vec![finding]
+}
+
+/// Whether a product reads the scores, or makes them: both operands are then as large as what comes out.
+fn makes_scores(
+    context: &Context<'_>,
+    op: &OpCost,
+    keys: [Option<stepscope_model::StrId>; 2],
+    scores: &HashMap<i64, (i64, i64), RandomState>,
+) -> bool {
+    let Some(text) = shapes::dims_text(context.trace, op.slice, keys) else { return false };
+    let Some(inputs) = shapes::parse(context.trace.text(text)) else { return false };
+    let batched: Vec<&[i64]> =
+        inputs.iter().filter_map(shapes::Input::tensor).filter(|s| s.len() == 3).collect();
+    let [.., a, b] = batched[..] else { return false };
+    let size = |s: &[i64]| s.iter().try_fold(1i64, |all, &n| all.checked_mul(n));
+    let out = a[0].checked_mul(a[1]).and_then(|n| n.checked_mul(b[2]));
+    [size(a), size(b), out].into_iter().flatten().any(|n| scores.contains_key(&n))
+}

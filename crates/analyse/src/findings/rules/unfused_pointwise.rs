@@ -1,0 +1,190 @@
+//! Chains of elementwise kernels that read and write the same large tensor again and again.
+
+use stepscope_model::{SliceId, StrId};
+
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::roofline::{Family, OpCost};
+use crate::shapes;
+
+pub(super) const RULE: Rule = Rule {
+    name: "unfused_pointwise",
+    about: "Several elementwise operators in a row work on tensors of the same size, each in a kernel of its own.",
+    thresholds: &[
+        Threshold {
+            name: "unfused_pointwise.min_chain",
+            default: 3.0,
+            text: "operators in a row that make a chain",
+        },
+        Threshold {
+            name: "unfused_pointwise.min_elements",
+            default: 65536.0,
+            text: "elements of the tensors of a chain",
+        },
+    ],
+    check,
+};
+
+/// A run of elementwise calls on one size.
+struct Chain<'a> {
+    ops: Vec<&'a OpCost>,
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let trace = context.trace;
+    let chains = chains(context);
+    if chains.is_empty() {
+        return Vec::new();
+    }
+    let mut edit = Edit::default();
+    let mut all: Vec<SliceId> = Vec::new();
+    for chain in &chains {
+        // One kernel in place of all takes about as long as the longest of them: it moves the same tensors once.
+        let longest = chain.ops.iter().max_by_key(|op| op.device_ns);
+        for op in &chain.ops {
+            let kernels = context.costs().kernels_of(op);
+            all.extend(kernels);
+            if longest.is_some_and(|l| l.slice == op.slice) {
+                continue;
+            }
+            kernels.iter().for_each(|&kernel| edit.device_length(kernel, 0));
+            edit.remove_host(trace, op.slice);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    let steps = context.steps.steps.len().max(1);
+    let costliest = chains.iter().max_by_key(|c| c.ops.iter().map(|o| o.device_ns).sum::<i64>());
+    let names = |chain: &Chain<'_>| {
+        let names: Vec<&str> =
+            chain.ops.iter().map(|op| trace.name(op.slice).trim_start_matches("aten::")).collect();
+        let shown = names.iter().take(10).copied().collect::<Vec<_>>().join(" → ");
+        if names.len() > 10 { format!("{shown} → … ({} in all)", names.len()) } else { shown }
+    };
+    let ns: i64 = chains.iter().flat_map(|c| &c.ops).map(|op| op.device_ns).sum();
+    let count: usize = chains.iter().map(|c| c.ops.len()).sum();
+    let what = costliest.map(|c| guess(&c.ops.iter().map(|op| trace.name(op.slice)).collect::<Vec<_>>()));
+    finding.confidence = Confidence::Medium;
+    finding.title = match what.flatten() {
+        Some(what) => format!("Unfused pointwise work: {what}, in {} kernels a step", count / steps),
+        None => format!("Unfused pointwise work: chains of elementwise kernels, {} a step", count / steps),
+    };
+    finding.evidence = vec![
+        Evidence::new(
+            "in such chains a step",
+            Figure::Ns(ns / steps as i64),
+            "Device time of elementwise operators that follow each other on a stream, at least three in a row on tensors of the same size, over the number of steps.",
+        ),
+        Evidence::new(
+            "chains a step",
+            Figure::Count((chains.len() / steps) as u64),
+            "Number of such chains, over the number of steps.",
+        ),
+    ];
+    if let Some(chain) = costliest {
+        finding.evidence.push(Evidence::new(
+            "the costliest",
+            Figure::Text(names(chain)),
+            "Its operators in order.",
+        ));
+    }
+    finding.why = "Each operator reads its input from memory and writes its result back; the arithmetic between costs nothing. \
+                   n operators in a row move the tensor n times where once would do."
+        .to_owned();
+    finding.fix = "Use the framework's own function where there is one (F.gelu, F.silu, F.layer_norm, fused optimizers); else let \
+                   torch.compile fuse the function."
+        .to_owned();
+    finding.code = Some(
+        "y = torch.nn.functional.gelu(x, approximate=\"tanh\")   # instead of 0.5 * x * (1 + tanh(...))\n\
+         \n\
+         @torch.compile                                        # or: any chain becomes one kernel\n\
+         def activation(x, bias):\n\
+         \x20   return ..."
+            .to_owned(),
+    );
+    finding.source = costliest.and_then(|c| context.source(c.ops.first()?.slice));
+    finding.verify =
+        "Record again: the kernels above should be one each (gelu or triton_poi_…) in `stepscope kernels`."
+            .to_owned();
+    finding.slices = context.shown(all);
+    vec![finding]
+}
+
+/// What a chain of operators probably is: a heuristic over their names.
+fn guess(names: &[&str]) -> Option<&'static str> {
+    let has = |op: &str| names.iter().any(|n| n.trim_start_matches("aten::").trim_end_matches('_') == op);
+    if has("erf") || has("tanh_backward") || (has("tanh") && has("pow")) {
+        Some("a hand-written GELU")
+    } else if has("sigmoid") && has("mul") {
+        Some("a hand-written SiLU or gate")
+    } else {
+        None
+    }
+}
+
+/// All chains, in the order of their streams. Work in the optimizer is another rule's.
+fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
+    let (trace, slices, costs) = (context.trace, context.trace.slices(), context.costs());
+    let least = context.limit("unfused_pointwise.min_chain") as usize;
+    let elements = context.limit("unfused_pointwise.min_elements") as i64;
+    let keys = ["Input Dims", "Input dims"].map(|key| trace.strings().find(key));
+    let mut sizes = Sizes { context, keys, known: Vec::new() };
+    // Device work in stream order, with the elementwise call it belongs to.
+    let mut owner = hashbrown::HashMap::<SliceId, usize, foldhash::fast::RandomState>::default();
+    for (at, op) in costs.ops.iter().enumerate() {
+        if matches!(op.cost.family, Family::Elementwise | Family::Copy) && op.kernels == 1 {
+            owner.extend(costs.kernels_of(op).iter().map(|&k| (k, at)));
+        }
+    }
+    let mut found: Vec<Chain<'a>> = Vec::new();
+    let mut current: Vec<&OpCost> = Vec::new();
+    let mut size = 0;
+    let mut close = |current: &mut Vec<&'a OpCost>| {
+        let arithmetic = current.iter().filter(|op| op.cost.family == Family::Elementwise).count();
+        if arithmetic >= least {
+            found.push(Chain { ops: std::mem::take(current) });
+        }
+        current.clear();
+    };
+    let mut lane = None;
+    for id in context.device_work() {
+        let op = owner.get(&id).map(|&at| &costs.ops[at]).filter(|op| !in_optimizer(context, op.slice));
+        let this = op.and_then(|op| sizes.of(op.slice)).filter(|&n| n >= elements);
+        if lane != Some(slices.lane(id)) || this != Some(size) {
+            close(&mut current);
+        }
+        lane = Some(slices.lane(id));
+        if let (Some(op), Some(this)) = (op, this) {
+            size = this;
+            current.push(op);
+        }
+    }
+    close(&mut current);
+    found
+}
+
+fn in_optimizer(context: &Context<'_>, op: SliceId) -> bool {
+    context.tree().ancestors(op).any(|a| context.trace.name(a).starts_with("Optimizer.step"))
+}
+
+/// Elements of the largest input, remembered by the text of the shapes.
+struct Sizes<'a, 'b> {
+    context: &'a Context<'b>,
+    keys: [Option<StrId>; 2],
+    known: Vec<Option<Option<i64>>>,
+}
+
+impl Sizes<'_, '_> {
+    fn of(&mut self, op: SliceId) -> Option<i64> {
+        let trace = self.context.trace;
+        let text = shapes::dims_text(trace, op, self.keys)?;
+        if self.known.is_empty() {
+            self.known = vec![None; trace.strings().len()];
+        }
+        *self.known[text.index()].get_or_insert_with(|| {
+            let inputs = shapes::parse(trace.text(text))?;
+            let sizes = inputs.iter().filter_map(shapes::Input::tensor);
+            sizes.filter_map(|s| s.iter().try_fold(1i64, |all, &n| all.checked_mul(n))).max()
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! The recording is too short, too early or without steps.
+
+use super::warm_up;
+use super::words::{steps, time};
+use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
+
+pub(super) const RULE: Rule = Rule {
+    name: "unrepresentative",
+    about: "The profile may not stand for the run: too few whole steps, no warm-up, cut steps, or training without \
+            steps.",
+    thresholds: &[
+        Threshold { name: "unrepresentative.min_steps", default: 3.0, text: "whole steps needed" },
+        Threshold {
+            name: "unrepresentative.warm_up_share",
+            default: 0.05,
+            text: "part of the first step in compilation or loading that shows a lack of warm-up",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let mut reasons: Vec<String> = Vec::new();
+    let mut evidence: Vec<Evidence> = Vec::new();
+    let all = &context.steps.steps;
+    let Some(first) = all.first() else { return Vec::new() };
+    if context.steps.synthetic {
+        if !is_training(context) {
+            return Vec::new();
+        }
+        reasons.push("no steps are marked".to_owned());
+        evidence.push(Evidence::new(
+            "steps",
+            Figure::Count(0),
+            "Host ranges named ProfilerStep#N, which prof.step() leaves behind.",
+        ));
+    } else {
+        let partial = all.iter().filter(|s| s.partial).count();
+        let whole = all.len() - partial;
+        if (whole as f64) < context.limit("unrepresentative.min_steps") {
+            reasons.push(format!("only {} recorded whole", steps(whole)));
+        }
+        if partial > 0 {
+            reasons.push(format!("{} cut at the end of the recording", steps(partial)));
+        }
+        evidence.push(Evidence::new(
+            "whole steps",
+            Figure::Count(whole as u64),
+            "Steps whose device work seems to be recorded completely.",
+        ));
+        evidence.push(Evidence::new(
+            "cut steps",
+            Figure::Count(partial as u64),
+            "Steps at the end that launched no device work, or under 80 % of that of the step before.",
+        ));
+        if first.step == 0 {
+            reasons.push("the very first step of the run is recorded".to_owned());
+        }
+    }
+    let of_steps = warm_up::find(context);
+    let warm_up = of_steps.of_step(0);
+    // Code that is compiled in every step is no warm-up.
+    let once = (1..all.len()).all(|i| of_steps.of_step(i) * 2 < warm_up);
+    let share = warm_up as f64 / (first.window().1 - first.window().0).0.max(1) as f64;
+    if once && share >= context.limit("unrepresentative.warm_up_share") {
+        let within = if context.steps.synthetic { "the recording" } else { "the first step" };
+        reasons.push(format!("{within} compiles or loads code for {}", time(warm_up)));
+        evidence.push(Evidence::new(
+            "warm-up",
+            Figure::Share(share),
+            "Part of the first step in compilation or in loading code onto the device.",
+        ));
+    }
+    if reasons.is_empty() {
+        return Vec::new();
+    }
+    let mut finding = context.remark(RULE.name);
+    finding.title = format!("This profile may not stand for the run: {}", reasons.join("; "));
+    finding.evidence = evidence;
+    finding.why =
+        "Times scatter from step to step, and the first steps of a run or of a recording are slower than the \
+                   rest. Averages over few, early or cut steps can mislead."
+            .to_owned();
+    finding.fix = "Skip a few steps, warm the profiler up, record at least five whole steps, and call prof.step() at the \
+                   end of each."
+        .to_owned();
+    finding.code = Some(
+        "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)\n\
+         with torch.profiler.profile(schedule=schedule, on_trace_ready=handler) as prof:\n\
+         \x20   for x, y in loader:\n\
+         \x20       train_step(x, y)\n\
+         \x20       prof.step()"
+            .to_owned(),
+    );
+    finding.verify =
+        "`stepscope steps` should list five or more steps of nearly one length, none of them partial."
+            .to_owned();
+    finding.range_ns = Some((first.start_ns, first.end_ns));
+    vec![finding]
+}
+
+/// Whether there is a backward pass.
+fn is_training(context: &Context<'_>) -> bool {
+    context.trace.strings().iter().any(|(_, text)| text.starts_with("autograd::engine::evaluate_function"))
+}

@@ -1,0 +1,151 @@
+//! The limits of the rules: named, documented, and the user's to change.
+
+use std::collections::BTreeMap;
+
+use super::RULES;
+
+/// One limit of a rule.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// Its name: the rule's, a dot, its own (`data_loading.min_share`).
+    pub name: &'static str,
+    /// What it is unless overridden.
+    pub default: f64,
+    /// What it limits.
+    pub text: &'static str,
+}
+
+/// Limits of severity, which all rules share.
+pub const SEVERITY: &[Threshold] = &[
+    Threshold { name: "severity.high", default: 0.20, text: "part of a step that makes a finding high" },
+    Threshold { name: "severity.medium", default: 0.05, text: "part of a step that makes a finding medium" },
+    Threshold {
+        name: "severity.low",
+        default: 0.01,
+        text: "part of a step under which a cost is not reported",
+    },
+];
+
+/// What well-made kernels reach of a device's peaks: assumptions that estimates of savings rest on.
+pub const ASSUMPTIONS: &[Threshold] = &[
+    Threshold {
+        name: "assume.matrix_efficiency",
+        default: 0.65,
+        text: "part of the peak rate that large matrix products and convolutions reach on tensor cores",
+    },
+    Threshold {
+        name: "assume.attention_efficiency",
+        default: 0.4,
+        text: "part of the peak rate that fused attention reaches",
+    },
+    Threshold {
+        name: "assume.memory_efficiency",
+        default: 0.8,
+        text: "part of the peak memory bandwidth that kernels bound by memory reach",
+    },
+];
+
+/// The limits in force.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thresholds {
+    values: BTreeMap<String, f64>,
+    off: Vec<String>,
+}
+
+impl Thresholds {
+    /// Overrides a limit. An unknown name is refused with the nearest known one.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
+        if !value.is_finite() || value < 0.0 {
+            return Err(format!("the threshold {name} must be a number of 0 or more"));
+        }
+        if Thresholds::all().any(|t| t.name == name) {
+            self.values.insert(name.to_owned(), value);
+            return Ok(());
+        }
+        Err(unknown("threshold", name, Thresholds::all().map(|t| t.name)))
+    }
+
+    /// Switches a rule off.
+    pub fn switch_off(&mut self, rule: &str) -> Result<(), String> {
+        if !RULES.iter().any(|r| r.name == rule) {
+            return Err(unknown("rule", rule, RULES.iter().map(|r| r.name)));
+        }
+        self.off.push(rule.to_owned());
+        Ok(())
+    }
+
+    /// Whether a rule is on.
+    pub fn is_on(&self, rule: &str) -> bool {
+        !self.off.iter().any(|off| off == rule)
+    }
+
+    /// A limit; 0 for a name that no rule has.
+    pub fn get(&self, name: &str) -> f64 {
+        let default = || Thresholds::all().find(|t| t.name == name).map_or(0.0, |t| t.default);
+        debug_assert!(Thresholds::all().any(|t| t.name == name), "{name}");
+        self.values.get(name).copied().unwrap_or_else(default)
+    }
+
+    /// Every limit there is.
+    pub fn all() -> impl Iterator<Item = &'static Threshold> {
+        SEVERITY.iter().chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let nearest = known.min_by_key(|k| distance(name, k)).filter(|k| distance(name, k) <= name.len() / 2 + 1);
+    match nearest {
+        Some(nearest) => format!("there is no {what} '{name}'; did you mean '{nearest}'?"),
+        None => format!("there is no {what} '{name}'"),
+    }
+}
+
+/// How many letters differ, as Levenshtein counts.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let swap = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = swap.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_known_by_name() {
+        let mut limits = Thresholds::default();
+        assert_eq!(limits.get("severity.high"), 0.20);
+        assert_eq!(limits.set("severity.high", 0.5), Ok(()));
+        assert_eq!(limits.get("severity.high"), 0.5);
+        let error = limits.set("severity.hihg", 0.5).unwrap_err();
+        assert!(error.contains("did you mean 'severity.high'"), "{error}");
+        assert!(limits.set("severity.high", f64::NAN).is_err());
+        assert!(limits.switch_off("nonsense").is_err());
+    }
+
+    #[test]
+    fn every_rule_and_limit_has_a_name_of_its_own() {
+        let mut names: Vec<&str> =
+            RULES.iter().map(|r| r.name).chain(Thresholds::all().map(|t| t.name)).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for rule in RULES {
+            assert!(
+                rule.thresholds.iter().all(|t| t.name.split('.').next() == Some(rule.name)),
+                "{}",
+                rule.name
+            );
+        }
+    }
+}
