@@ -9,6 +9,7 @@ mod definitions;
 mod edit;
 mod rules;
 mod thresholds;
+mod warm_up;
 
 use serde::Serialize;
 use stepscope_model::{SliceId, Trace};

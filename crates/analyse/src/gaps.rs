@@ -147,12 +147,18 @@ pub fn gaps(trace: &Trace, steps: &Steps, device: Option<i64>, top: usize) -> Ga
     let mut streams = streams(trace);
     streams.retain(|s| device.is_none() || s.device.as_int() == device);
     let found = idle(trace, &host, &streams, &steps.windows());
-    report(trace, steps, &streams, &found, top)
+    report(trace, steps, &streams, &found, &CallTree::build(trace, |_| true), top)
 }
 
-pub(crate) fn report(trace: &Trace, steps: &Steps, streams: &[Stream], idle: &Idle, top: usize) -> GapsReport {
-    let tree = CallTree::build(trace, |_| true);
-    let mut blame = Blame { trace, tree: &tree, known: HashMap::default() };
+pub(crate) fn report(
+    trace: &Trace,
+    steps: &Steps,
+    streams: &[Stream],
+    idle: &Idle,
+    tree: &CallTree,
+    top: usize,
+) -> GapsReport {
+    let mut blame = Blame { trace, tree, known: vec![None; trace.slices().len()] };
     let devices = streams.chunk_by(|a, b| a.device == b.device).count() as i64;
     let step_ns: i64 = steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
     let mut report = GapsReport { wall_ns: step_ns * devices, ..GapsReport::default() };
@@ -165,7 +171,7 @@ pub(crate) fn report(trace: &Trace, steps: &Steps, streams: &[Stream], idle: &Id
         let kind = kinds.entry((gap.device, gap.kind)).or_default();
         *kind = (kind.0 + 1, kind.1 + ns, kind.2.max(ns));
         for part in idle.parts(gap) {
-            let row = culprits.entry((part.cause, part.slice.and_then(|s| blame.of(s)))).or_default();
+            let row = culprits.entry((part.cause, part.slice.map(|s| blame.of(s)))).or_default();
             *row = (row.0 + 1, row.1 + (part.end - part.start).0);
         }
     }
@@ -194,9 +200,9 @@ pub(crate) fn report(trace: &Trace, steps: &Steps, streams: &[Stream], idle: &Id
             idle_ns: (gap.end - gap.start).0,
             kind: gap.kind,
             cause,
-            culprit: slice.and_then(|s| blame.of(s)).map(|n| trace.text(n).to_owned()),
+            culprit: slice.map(|s| trace.text(blame.of(s)).to_owned()),
             next: gap.next.map(|n| trace.name(n).to_owned()),
-            stack: slice.map(|s| python_stack(trace, &tree, s)).unwrap_or_default(),
+            stack: slice.map(|s| python_stack(trace, tree, s)).unwrap_or_default(),
         });
     }
     report.streams = streams.iter().map(|s| stream_row(trace, s)).collect();
@@ -221,24 +227,24 @@ fn main_part(parts: &[GapPart]) -> (Cause, Option<SliceId>) {
 struct Blame<'a> {
     trace: &'a Trace,
     tree: &'a CallTree,
-    known: HashMap<SliceId, Option<StrId>, RandomState>,
+    known: Vec<Option<StrId>>,
 }
 
 impl Blame<'_> {
     /// The outermost operator below the nearest range; else the range, or the Python call.
-    fn of(&mut self, innermost: SliceId) -> Option<StrId> {
+    fn of(&mut self, innermost: SliceId) -> StrId {
         let Blame { trace, tree, known } = self;
-        *known.entry(innermost).or_insert_with(|| {
+        *known[innermost.index()].get_or_insert_with(|| {
             let slices = trace.slices();
             let mut op = None;
             for id in std::iter::once(innermost).chain(tree.ancestors(innermost)) {
                 match slices.kind(id) {
                     Kind::HostOp => op = Some(id),
-                    Kind::HostAnnotation | Kind::PythonFunction => return Some(slices.name(op.unwrap_or(id))),
+                    Kind::HostAnnotation | Kind::PythonFunction => return slices.name(op.unwrap_or(id)),
                     _ => {}
                 }
             }
-            Some(slices.name(op.unwrap_or(innermost)))
+            slices.name(op.unwrap_or(innermost))
         })
     }
 }

@@ -121,6 +121,11 @@ impl HostTime {
         &self.backward
     }
 
+    /// How many segments all threads have.
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
     /// The lane of the thread that made a call. With stacks recorded, files may name a thread differently for its
     /// calls than for its operators: the operator decides.
     pub fn home(&self, trace: &Trace, call: SliceId) -> LaneId {

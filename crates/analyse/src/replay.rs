@@ -14,6 +14,8 @@ mod device;
 mod graph;
 mod host;
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId, Trace};
 
@@ -75,6 +77,7 @@ pub struct Replay {
     steps: Vec<StepNodes>,
     /// Device work of each step, by step: (step, node of its end).
     ends: Vec<(u32, u32)>,
+    unchanged: OnceCell<Replayed>,
 }
 
 struct StepNodes {
@@ -176,6 +179,11 @@ impl Replay {
             });
         }
         Replayed::of(steps)
+    }
+
+    /// The steps as they come out without any change.
+    pub fn unchanged(&self) -> &Replayed {
+        self.unchanged.get_or_init(|| self.run(&Unchanged))
     }
 
     /// The node at which the last step ends, and the moment the first begins.

@@ -9,7 +9,7 @@ use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use crate::activity::Activity;
 use crate::define::Definition;
-use crate::replay::{HostPiece, Replay, Replayed, Scenario, Unchanged};
+use crate::replay::{HostPiece, Replay, Replayed, Scenario};
 use crate::transfers::{Direction, copy_name};
 
 /// What the figures mean.
@@ -107,7 +107,7 @@ pub struct WhatIf {
 pub fn what_if(trace: &Trace, replay: &Replay, changes: &[Change]) -> Result<WhatIf, String> {
     let plan = Plan::new(trace, changes)?;
     let run = replay.run(&plan);
-    let unchanged = replay.run(&Unchanged);
+    let unchanged = replay.unchanged();
     let error = (unchanged.replayed_ns - unchanged.measured_ns).abs() as f64;
     let predicted_ns = run.replayed_ns.max(plan.floor_ns(&run));
     Ok(WhatIf {

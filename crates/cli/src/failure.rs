@@ -4,6 +4,15 @@ use std::io;
 
 use stepscope_formats::ReadError;
 
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Exit code 0.
+    Fine,
+    /// The answer is no: exit code 1, and nothing more to say.
+    No,
+}
+
 /// A failure on its way to the user.
 #[derive(Debug)]
 pub(crate) enum Failure {

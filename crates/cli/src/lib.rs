@@ -4,8 +4,10 @@
 
 mod args;
 mod commands;
+mod config;
 mod failure;
 mod input;
+
 pub mod print;
 mod rows;
 mod words;
@@ -14,16 +16,18 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use args::Cli;
-use failure::Failure;
+use failure::{Failure, Outcome};
 use print::{Role, Screen};
 
 /// Runs the program with these arguments (the first is its name) and returns its exit code: 0 fine, 1 the answer
 /// is no, 2 wrong use or unreadable input.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let mut command = args::command();
+    let matches = command.try_get_matches_from_mut(arguments);
+    let cli = match matches.and_then(|m| Cli::from_arg_matches(&m).map_err(|e| e.format(&mut command))) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, everything else is a mistake; clap words both.
@@ -33,11 +37,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let result = commands::dispatch(cli, &mut out).and_then(|()| Ok(out.flush()?));
+    let mut outcome = Outcome::Fine;
+    let result = commands::dispatch(cli, &mut out, &mut outcome).and_then(|()| Ok(out.flush()?));
+    let ended = match outcome {
+        Outcome::Fine => ExitCode::SUCCESS,
+        Outcome::No => ExitCode::from(1),
+    };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
-        // `stepscope ops trace | head` is a wish, not an error.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Ok(()) => ended,
+        // `stepscope ops trace | head` is a wish, not an error; nor does it change the answer.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ended,
         Err(failure) => {
             let screen = Screen::detect(&io::stderr());
             // Nothing sensible is left to do if stderr is gone too.

@@ -92,8 +92,17 @@ pub(crate) fn answer(
                 explain(out, &screen, definitions)?;
             }
         }
+        Format::Sarif => return Err(only_findings()),
     }
     Ok(())
+}
+
+/// SARIF is a form for findings, not for tables.
+pub(crate) fn only_findings() -> Failure {
+    Failure::wrong_use(
+        "only findings can be written as SARIF",
+        "`stepscope findings --format sarif`; --format takes table, json, csv or md here",
+    )
 }
 
 /// Only the definitions: what `--explain` without a trace prints.
@@ -113,7 +122,11 @@ pub(crate) fn only_definitions(
     }
 }
 
-fn explain(out: &mut dyn Write, screen: &Screen, definitions: &[&[Definition]]) -> Result<(), Failure> {
+pub(crate) fn explain(
+    out: &mut dyn Write,
+    screen: &Screen,
+    definitions: &[&[Definition]],
+) -> Result<(), Failure> {
     print::heading(out, screen, "What the figures mean", "")?;
     for definition in definitions.iter().flat_map(|list| list.iter()) {
         let field = screen.paint(Role::Dim, &format!("({})", definition.field));
@@ -131,6 +144,31 @@ fn definitions_table(definitions: &[&[Definition]]) -> Table {
         table.row(vec![Cell::text(d.label), Cell::text(d.field), Cell::text(d.text)]);
     }
     table
+}
+
+/// Commands to type next on the same trace, each with what it shows.
+pub(crate) fn next(
+    out: &mut dyn Write,
+    screen: &Screen,
+    common: &Common,
+    commands: &[(&str, &str)],
+) -> std::io::Result<()> {
+    let path = common.path.as_deref().map_or_else(|| "TRACE".to_owned(), |path| path.display().to_string());
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
+    let path = if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) };
+    let rank = common.rank.map(|rank| format!(" --rank {rank}")).unwrap_or_default();
+    let lines: Vec<String> = commands.iter().map(|c| format!("stepscope {} {path}{rank}", c.0)).collect();
+    let widest = lines.iter().map(|line| print::width(&screen.text(line))).max().unwrap_or(0);
+    for (line, (_, about)) in lines.iter().zip(commands) {
+        let line = screen.text(line);
+        let gap = " ".repeat(widest.saturating_sub(print::width(&line)) + 3);
+        write!(out, "  {}", screen.paint(Role::Accent, &line))?;
+        // What does not fit beside the commands stands below them.
+        let about = screen.paint(Role::Dim, &screen.text(about));
+        let beside = commands.iter().all(|c| 2 + widest + 3 + print::width(c.1) <= screen.width);
+        writeln!(out, "{}{about}", if beside { gap } else { "\n      ".to_owned() })?;
+    }
+    Ok(())
 }
 
 /// The notes on a trace that a reader of its figures must know, a line each.

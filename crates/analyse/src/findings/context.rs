@@ -4,11 +4,13 @@ use std::cell::OnceCell;
 
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
+use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
 use crate::account::{self, Account};
 use crate::breakdown::{Breakdown, breakdown};
 use crate::comm::CommRule;
 use crate::data_loading::{self, DataLoading};
+use crate::gaps::{self, GapsReport};
 use crate::gpu::{GpuReport, gpu};
 use crate::host_time::HostTime;
 use crate::idle::{Idle, idle};
@@ -44,6 +46,7 @@ pub struct Context<'a> {
     memory: OnceCell<memory::Report>,
     wait_rows: OnceCell<WaitsReport>,
     costs: OnceCell<OpCosts>,
+    warm_up: OnceCell<WarmUp>,
 }
 
 impl<'a> Context<'a> {
@@ -69,6 +72,7 @@ impl<'a> Context<'a> {
             memory: OnceCell::new(),
             wait_rows: OnceCell::new(),
             costs: OnceCell::new(),
+            warm_up: OnceCell::new(),
         }
     }
 
@@ -99,6 +103,11 @@ impl<'a> Context<'a> {
     /// The gaps of the devices.
     pub fn idle(&self) -> &Idle {
         self.idle.get_or_init(|| idle(self.trace, &self.host, &self.streams, &self.steps.windows()))
+    }
+
+    /// The gaps by kind and culprit, and the longest of them.
+    pub fn gaps(&self, top: usize) -> GapsReport {
+        gaps::report(self.trace, self.steps, &self.streams, self.idle(), self.tree(), top)
     }
 
     /// Where each device's time went.
@@ -151,6 +160,11 @@ impl<'a> Context<'a> {
     /// Who waits, by place.
     pub fn wait_rows(&self) -> &WaitsReport {
         self.wait_rows.get_or_init(|| waits::report_with(self.trace, self.steps, &self.waits, self.tree()))
+    }
+
+    /// Compiling and loading of code inside the steps.
+    pub(super) fn warm_up(&self) -> &WarmUp {
+        self.warm_up.get_or_init(|| warm_up::find(self))
     }
 
     /// What operators cost at the least.

@@ -29,7 +29,6 @@ mod uneven_steps;
 mod unfused_attention;
 mod unfused_pointwise;
 mod unrepresentative;
-mod warm_up;
 mod words;
 
 use super::Rule;

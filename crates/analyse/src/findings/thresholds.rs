@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::RULES;
+use crate::nearest::nearest;
 
 /// One limit of a rule.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -93,27 +94,10 @@ impl Thresholds {
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let nearest = known.min_by_key(|k| distance(name, k)).filter(|k| distance(name, k) <= name.len() / 2 + 1);
-    match nearest {
-        Some(nearest) => format!("there is no {what} '{name}'; did you mean '{nearest}'?"),
+    match nearest(name, known, 1).first() {
+        Some(near) => format!("there is no {what} '{name}'; did you mean '{near}'?"),
         None => format!("there is no {what} '{name}'"),
     }
-}
-
-/// How many letters differ, as Levenshtein counts.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let swap = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = swap.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Puts the graph together.
 
+use std::cell::OnceCell;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
@@ -19,7 +21,8 @@ pub(super) fn build(
     waits: &[Wait],
 ) -> Replay {
     let origin = trace.extent().map_or(Ns::ZERO, |e| e.0);
-    let mut graph = GraphBuilder::new(origin);
+    let work: usize = streams.iter().map(|s| s.work.len()).sum();
+    let mut graph = GraphBuilder::new(origin, host.len() + 2 * work + trace.lanes().len());
     let waited: HashMap<SliceId, Wait, RandomState> = waits.iter().map(|w| (w.call, *w)).collect();
     let cuts: Vec<Ns> = steps.steps.iter().flat_map(|s| [Ns(s.host_start_ns), Ns(s.host_end_ns)]).collect();
     let mut releases: Vec<(LaneId, Ns)> = streams
@@ -37,7 +40,7 @@ pub(super) fn build(
     let slices = trace.slices();
     for wait in waits {
         let (Some(work), Some((node, _))) =
-            (wait.until, chains.at(host.home(trace, wait.call), slices.end(wait.call)))
+            (wait.until, chains.at(&graph, host.home(trace, wait.call), slices.end(wait.call)))
         else {
             continue;
         };
@@ -47,7 +50,7 @@ pub(super) fn build(
         graph.measured(from, node, What::Return, Some(wait.call));
     }
     let step_nodes = steps.steps.iter().map(|step| {
-        let at = |ns: i64| host.main().and_then(|main| chains.at(main, Ns(ns)));
+        let at = |ns: i64| host.main().and_then(|main| chains.at(&graph, main, Ns(ns)));
         let fallback = |ns: i64| (GraphBuilder::ORIGIN, Ns(ns) - origin);
         StepNodes {
             number: step.step,
@@ -70,5 +73,5 @@ pub(super) fn build(
         }
     }
     ends.sort_unstable();
-    Replay { graph: graph.finish(), steps: step_nodes, ends }
+    Replay { graph: graph.finish(), steps: step_nodes, ends, unchanged: OnceCell::new() }
 }

@@ -53,7 +53,7 @@ pub(super) fn add(
         for (i, work) in stream.work.iter().enumerate() {
             let Some((node, _)) = nodes.get(work.slice) else { continue };
             let before = i.checked_sub(1).map(|b| &stream.work[b]);
-            let launch = work.launch.and_then(|l| chains.at(host.home(trace, l), work.released));
+            let launch = work.launch.and_then(|l| chains.at(graph, host.home(trace, l), work.released));
             let since_launch = work.start - work.released;
             let since_before = before.map(|b| work.start - b.end);
             // Queued behind its stream, not launched late.

@@ -111,9 +111,15 @@ pub(crate) struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// A graph with one node, the origin.
-    pub(crate) fn new(origin: Ns) -> Self {
-        GraphBuilder { times: vec![origin], ranks: vec![0], edges: Vec::new() }
+    /// A graph with one node, the origin, and room for as many more.
+    pub(crate) fn new(origin: Ns, nodes: usize) -> Self {
+        let mut new = GraphBuilder {
+            times: Vec::with_capacity(nodes + 1),
+            ranks: Vec::with_capacity(nodes + 1),
+            edges: Vec::with_capacity(nodes + nodes / 8),
+        };
+        new.node(origin, 0);
+        new
     }
 
     pub(crate) const ORIGIN: u32 = 0;
@@ -122,6 +128,13 @@ impl GraphBuilder {
         self.times.push(at);
         self.ranks.push(rank);
         (self.times.len() - 1) as u32
+    }
+
+    /// The last of some neighbouring nodes in order of time that is at or before a moment, and how far before.
+    pub(crate) fn last_by(&self, nodes: std::ops::Range<u32>, at: Ns) -> (u32, Ns) {
+        let times = &self.times[nodes.start as usize..nodes.end as usize];
+        let node = nodes.start + times.partition_point(|&t| t <= at).saturating_sub(1) as u32;
+        (node, at - self.time(node))
     }
 
     pub(crate) fn rank(&self, node: u32) -> u8 {
@@ -146,15 +159,11 @@ impl GraphBuilder {
     pub(crate) fn finish(self) -> Graph {
         let GraphBuilder { times, ranks, mut edges } = self;
         let mut order: Vec<u32> = (0..times.len() as u32).collect();
+        let place = |n: u32| (times[n as usize], ranks[n as usize], n);
         // Lanes are sorted runs, which this sort finds and merges.
-        order.sort_by_key(|&n| (times[n as usize], ranks[n as usize]));
-        let mut place = vec![0u32; order.len()];
-        for (i, &node) in order.iter().enumerate() {
-            place[node as usize] = i as u32;
-        }
+        order.sort_by_key(|&n| place(n));
         // Clocks that disagree by a little would turn a tie around.
-        edges.retain(|e| place[e.from as usize] < place[e.to as usize]);
-        drop(place);
+        edges.retain(|e| place(e.from) < place(e.to));
         let mut first = vec![0u32; times.len() + 1];
         for edge in &edges {
             first[edge.to as usize + 1] += 1;

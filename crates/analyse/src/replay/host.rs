@@ -1,5 +1,7 @@
 //! Host threads as chains of nodes.
 
+use std::ops::Range;
+
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
@@ -14,28 +16,15 @@ pub(super) const HOST: u8 = 1;
 /// A thread that goes on after another.
 const RESUMED: u8 = 2;
 
-/// One thread's nodes: `first` is the start of its first piece, each next one the start of the next.
-pub(super) struct Chain {
-    first: u32,
-    starts: Vec<Ns>,
-}
-
-impl Chain {
-    /// The last node at or before a moment, and how far before it is.
-    pub(super) fn at(&self, at: Ns) -> (u32, Ns) {
-        let next = self.starts.partition_point(|&s| s <= at).saturating_sub(1);
-        (self.first + next as u32, at - self.starts.get(next).copied().unwrap_or(at))
-    }
-}
-
-/// All threads' chains, by lane.
+/// All threads' chains of nodes, by lane.
 pub(super) struct Chains {
-    of_lane: Vec<Option<Chain>>,
+    of_lane: Vec<Option<Range<u32>>>,
 }
 
 impl Chains {
-    pub(super) fn at(&self, lane: LaneId, at: Ns) -> Option<(u32, Ns)> {
-        Some(self.of_lane.get(lane.index())?.as_ref()?.at(at))
+    /// A thread's last node at or before a moment, and how far before it is.
+    pub(super) fn at(&self, graph: &GraphBuilder, lane: LaneId, at: Ns) -> Option<(u32, Ns)> {
+        Some(graph.last_by(self.of_lane.get(lane.index())?.clone()?, at))
     }
 }
 
@@ -58,7 +47,7 @@ pub(super) fn add(
     cuts: &[Ns],
     releases: &[(LaneId, Ns)],
 ) -> Chains {
-    let mut of_lane: Vec<Option<Chain>> = Vec::new();
+    let mut of_lane: Vec<Option<Range<u32>>> = Vec::new();
     of_lane.resize_with(trace.lanes().len(), || None);
     let bursts = bursts(host);
     let mut main_cuts: Vec<Ns> = cuts.to_vec();
@@ -88,7 +77,7 @@ pub(super) fn add(
         let called = bursts.iter().any(|b| b.lane == lane && b.begins == segments[0].start);
         let chain = chain(graph, segments, &cuts, &waiting, waits);
         if !called {
-            graph.measured(GraphBuilder::ORIGIN, chain.first, What::Origin, None);
+            graph.measured(GraphBuilder::ORIGIN, chain.start, What::Origin, None);
         }
         of_lane[lane.index()] = Some(chain);
     }
@@ -105,11 +94,9 @@ fn chain(
     cuts: &[Ns],
     waiting: &[(Ns, Ns)],
     waits: &HashMap<SliceId, Wait, RandomState>,
-) -> Chain {
-    let mut starts = Vec::with_capacity(segments.len() + cuts.len() + 1);
+) -> Range<u32> {
     let mut node = graph.node(segments[0].start, HOST);
     let first = node;
-    starts.push(segments[0].start);
     let mut next_cut = cuts.partition_point(|&c| c <= segments[0].start);
     let mut next_wait = 0;
     for segment in segments {
@@ -132,13 +119,12 @@ fn chain(
             let rank = if waits_here { RESUMED } else { rank };
             let next = graph.node(until, rank);
             graph.edge(node, next, own.min((until - at).0).max(0), What::Host(segment.activity), segment.slice);
-            starts.push(until);
             (node, at) = (next, until);
         }
         // A cut at the very end of a segment is the start of the next.
         next_cut += usize::from(cuts.get(next_cut) == Some(&segment.end));
     }
-    Chain { first, starts }
+    first..node + 1
 }
 
 /// Where the main thread stands in Python while a thread of the backward pass, begun inside that stretch, works.
@@ -180,16 +166,16 @@ fn rests<'a>(segments: &[Segment], bursts: impl Iterator<Item = &'a Burst>) -> V
 
 fn hand_over(graph: &mut GraphBuilder, host: &HostTime, chains: &Chains, burst: &Burst) {
     let Some(main) = host.main() else { return };
-    let tie = |graph: &mut GraphBuilder, from: Option<(u32, Ns)>, to: Option<(u32, Ns)>| {
-        if let (Some((from, offset)), Some((to, _))) = (from, to) {
+    let mut tie = |from: LaneId, to: LaneId, at: Ns| {
+        if let (Some((from, offset)), Some((to, _))) = (chains.at(graph, from, at), chains.at(graph, to, at)) {
             graph.edge(from, to, offset.0, What::Handover, None);
         }
     };
     // Only a thread that rested before is woken; one that went on with its work is not.
     if rested(host, burst) {
-        tie(graph, chains.at(main, burst.begins), chains.at(burst.lane, burst.begins));
+        tie(main, burst.lane, burst.begins);
     }
-    tie(graph, chains.at(burst.lane, burst.to), chains.at(main, burst.to));
+    tie(burst.lane, main, burst.to);
 }
 
 /// Whether a backward thread did nothing before a stretch.

@@ -12,6 +12,7 @@ use stepscope_formats::{Profile, write_chrome, write_speedscope};
 
 use super::{refuse, refuse_device_of_steps};
 use crate::args::{Common, Export, TableName, Target};
+use crate::config;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::print::{self, Format};
@@ -109,7 +110,7 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
         Target::Csv => csv(export.table, input, common, out),
         Target::Json => {
             let common = Common { format: Format::Json, top: Some(common.top.unwrap_or(0)), ..common.clone() };
-            let summary = super::summary::Summary::of(input);
+            let summary = super::summary::Summary::of(input, &config::thresholds(None)?);
             let mut object = serde_json::Map::new();
             for part in super::summary::tables(summary, &common)? {
                 object.insert(part.key.to_owned(), part.data);

@@ -134,6 +134,13 @@ pub(super) fn shown_name(name: &str, full: bool) -> String {
     if full { kernel_name::demangled(name).into_owned() } else { kernel_name::short(name) }
 }
 
+/// The same where a name may also be an operator's, a range's or a Python call's, which are left alone.
+pub(super) fn shorter(name: &str) -> String {
+    let kernel =
+        name.contains('<') && !name.starts_with('<') || name.starts_with("void ") || name.starts_with("_Z");
+    if kernel { kernel_name::short(name) } else { name.to_owned() }
+}
+
 pub(super) fn copies_table(report: &CopiesReport) -> Table {
     let words = format!("copies {}, fills {}", units::time(report.memcpy_ns), units::time(report.memset_ns));
     let mut table = Table::new(vec![

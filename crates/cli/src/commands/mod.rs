@@ -1,30 +1,59 @@
 //! One file a command.
 
+mod account;
+mod critical_path;
 mod export;
+mod findings;
+mod gaps;
 mod gpu;
 mod info;
 mod kernels;
+mod launches;
+mod loading;
 mod memory;
 mod modules;
 mod ops;
+mod roofline;
 mod stacks;
 mod steps;
 mod summary;
+mod transfers;
+
+mod waits;
+mod what_if;
 
 use std::io::Write;
 
-use clap::CommandFactory;
+use stepscope_analyse::findings::is_users;
 
-use crate::args::{Cli, Command, Common};
-use crate::failure::Failure;
+use crate::args::{self, Cli, Command, Common};
+use crate::failure::{Failure, Outcome};
+use crate::print::Format;
+use crate::words::only_findings;
 
 /// Rows a table shows unless `--top` says otherwise.
 const TOP: usize = 20;
 
-/// Runs the command asked for.
-pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
-    match cli.command.unwrap_or(Command::Summary(cli.summary)) {
-        Command::Summary(common) => summary::run(&common, out),
+/// Runs the command asked for. `outcome` is set before anything is printed, so that a reader who stops listening
+/// does not change it.
+pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
+    let command = cli.command.unwrap_or(Command::Summary(cli.summary));
+    let sarif = command.common().is_some_and(|common| common.format == Format::Sarif);
+    if sarif && !matches!(command, Command::Findings(_)) {
+        return Err(only_findings());
+    }
+    match command {
+        Command::Summary(args) => summary::run(&args, out),
+        Command::Findings(args) => findings::run(&args, out, outcome),
+        Command::WhatIf(args) => what_if::run(&args, out),
+        Command::Account(common) => account::run(&common, out),
+        Command::CriticalPath(common) => critical_path::run(&common, out),
+        Command::Gaps(common) => gaps::run(&common, out),
+        Command::Launches(common) => launches::run(&common, out),
+        Command::Loading(common) => loading::run(&common, out),
+        Command::Roofline(common) => roofline::run(&common, out),
+        Command::Transfers(common) => transfers::run(&common, out),
+        Command::Waits(common) => waits::run(&common, out),
         Command::Info(common) => info::run(&common, out),
         Command::Steps(common) => steps::run(&common, out),
         Command::Gpu(common) => gpu::run(&common, out),
@@ -37,12 +66,12 @@ pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Completions { shell } => {
             // Into memory first: the generator panics on a closed pipe.
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "stepscope", &mut text);
+            clap_complete::generate(shell, &mut args::command(), "stepscope", &mut text);
             Ok(out.write_all(&text)?)
         }
         Command::Man => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut text)?;
+            clap_mangen::Man::new(args::command()).render(&mut text)?;
             Ok(out.write_all(&text)?)
         }
     }
@@ -79,6 +108,16 @@ fn refuse(common: &Common, options: &[&str], what: &str, hint: &str) -> Result<(
 fn refuse_device_of_steps(common: &Common) -> Result<(), Failure> {
     let hint = "`stepscope steps --by device` shows each device's steps";
     refuse(common, &["--device"], "the parts of a step, which count all devices", hint)
+}
+
+/// A device's name in a table.
+fn gpu_name(device: Option<i64>) -> String {
+    device.map_or("?".to_owned(), |device| device.to_string())
+}
+
+/// The user's own line among Python frames, innermost first; the innermost if none is.
+fn users_line(stack: &[String]) -> Option<&str> {
+    stack.iter().find(|frame| is_users(frame)).or(stack.first()).map(String::as_str)
 }
 
 /// `--explain` without a trace.

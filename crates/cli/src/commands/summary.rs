@@ -1,26 +1,31 @@
-//! `stepscope summary`: where the time went, on one screen.
+//! `stepscope summary`: where the time went and what to change, on one screen.
+
+mod ending;
+mod runs;
 
 use std::io::Write;
 
-use serde::Serialize;
 use serde_json::{Value, json};
+use stepscope_analyse::account::Account;
 use stepscope_analyse::breakdown::{self, Breakdown, breakdown};
 use stepscope_analyse::comm::CommRule;
 use stepscope_analyse::copies::{self, CopiesReport};
+use stepscope_analyse::findings::{self, Context, Finding, Thresholds};
 use stepscope_analyse::gpu::{self, GpuReport};
 use stepscope_analyse::kernels::{self, KernelGroup, KernelsQuery, KernelsReport};
 use stepscope_analyse::memory;
 use stepscope_analyse::ops::{self, OpsQuery, OpsReport};
 use stepscope_analyse::run_info;
-use stepscope_analyse::steps::{self, Steps};
-use stepscope_formats::discover;
+use stepscope_analyse::steps;
+use stepscope_analyse::verdict::{Grade, verdict};
 
 use super::steps::parts;
 use super::{refuse, wants_only_definitions};
-use crate::args::Common;
+use crate::args::{self, Common};
+use crate::config;
 use crate::failure::Failure;
-use crate::input::{Input, choose, keep_asked, rank_of, remark};
-use crate::print::{self, Cell, Column, Format, Role, Screen, Table, units};
+use crate::input::{Input, remark};
+use crate::print::{self, Format, Role, Screen, Table, units};
 use crate::rows::arrange;
 use crate::words::{self, Part, answer, only_definitions};
 
@@ -28,19 +33,6 @@ use crate::words::{self, Part, answer, only_definitions};
 const TOP: usize = 10;
 /// Steps drawn one by one before only the average is.
 const STEPS_DRAWN: usize = 8;
-
-/// One trace of several, in a line.
-#[derive(Clone, Debug, Serialize)]
-struct RunRow {
-    path: String,
-    worker: Option<String>,
-    rank: Option<i64>,
-    span: Option<String>,
-    events: u64,
-    steps: usize,
-    mean_step_ns: Option<i64>,
-    gpu_utilization: Option<f64>,
-}
 
 /// Everything the summary shows.
 pub(super) struct Summary {
@@ -51,39 +43,49 @@ pub(super) struct Summary {
     pub(super) copies: CopiesReport,
     pub(super) memory: memory::Report,
     pub(super) info: run_info::Report,
+    pub(super) account: Account,
+    pub(super) findings: Vec<Finding>,
+    /// The mean step, which the findings are measured against.
+    pub(super) step_ns: i64,
 }
 
 impl Summary {
     /// Asks every analysis; they are independent, so they run side by side.
-    pub(super) fn of(input: &Input) -> Summary {
+    pub(super) fn of(input: &Input, thresholds: &Thresholds) -> Summary {
         let (trace, steps, selection) = (&input.trace, &input.steps, &input.selection);
         if selection.device.is_some() {
-            remark("the parts of the steps count all devices; `stepscope steps --by device` tells them apart");
+            remark(
+                "the parts of the steps and the findings count all devices; `stepscope steps --by device` tells them apart",
+            );
         }
         let mut gpu = gpu::gpu(trace, steps);
         super::gpu::keep_device(&mut gpu, selection.device);
         std::thread::scope(|scope| {
             let ops = scope
                 .spawn(|| ops::ops(trace, &OpsQuery { selection: selection.clone(), ..OpsQuery::default() }));
+            let found = scope.spawn(|| {
+                let context = Context::new(trace, steps, thresholds);
+                (findings::in_context(&context), context.account().clone(), context.step_ns())
+            });
             let memory = memory::analyse(
                 trace,
                 &memory::Options { selection: selection.clone(), ..memory::Options::default() },
             );
             let query = KernelsQuery { selection: selection.clone(), ..KernelsQuery::default() };
-            Summary {
-                breakdown: breakdown(trace, steps, CommRule::default()),
-                gpu,
-                kernels: kernels::kernels(trace, &query),
-                copies: copies::copies(trace, selection),
-                memory,
-                info: run_info::analyse(trace),
-                ops: ops.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            }
+            let breakdown = breakdown(trace, steps, CommRule::default());
+            let kernels = kernels::kernels(trace, &query);
+            let copies = copies::copies(trace, selection);
+            let info = run_info::analyse(trace);
+            let ops = ops.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (findings, account, step_ns) =
+                found.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Summary { breakdown, gpu, ops, kernels, copies, memory, info, account, findings, step_ns }
         })
     }
 }
 
-pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(args: &args::Summary, out: &mut dyn Write) -> Result<(), Failure> {
+    let common = &args.common;
     let definitions = [
         steps::DEFINITIONS,
         breakdown::DEFINITIONS,
@@ -91,19 +93,21 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         ops::DEFINITIONS,
         kernels::DEFINITIONS,
         memory::DEFINITIONS,
+        findings::DEFINITIONS,
     ];
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
     }
     refuse(common, &["--by"], "the summary", "`stepscope ops --by …` and other commands group")?;
-    let (input, runs) = load(common)?;
-    let summary = Summary::of(&input);
+    let thresholds = config::thresholds(args.config.as_deref())?;
+    let (input, runs) = runs::load(common)?;
+    let summary = Summary::of(&input, &thresholds);
     if common.format == Format::Table {
         let screen = words::screen(common);
         head(out, &screen, &summary, &input)?;
         if runs.len() > 1 {
             writeln!(out)?;
-            runs_table(&runs).write(out, &screen)?;
+            runs::table(&runs).write(out, &screen)?;
         }
         step_bars(out, &screen, &summary.breakdown)?;
         if summary.ops.ops.is_empty() && summary.kernels.rows.is_empty() {
@@ -115,79 +119,30 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         }
     }
     let notes = json!(summary.info.notes);
+    let verdict = json!(verdict(&summary.account));
+    let ending = ending::Ending::of(&summary);
     let mut parts = tables(summary, common)?;
     if common.format != Format::Table && runs.len() > 1 {
-        parts.insert(0, Part::new("runs", runs_table(&runs), json!(runs)));
+        parts.insert(0, Part::new("runs", runs::table(&runs), json!(runs)));
     }
-    answer(out, common, parts, vec![("notes", notes)], &definitions)?;
-    if common.format == Format::Table && !input.trace.notes().is_empty() {
+    if common.format == Format::Table {
+        // Definitions come last: what to do next stands right below the tables.
+        let plain = Common { explain: false, ..common.clone() };
+        answer(out, &plain, parts, Vec::new(), &[])?;
+        let screen = words::screen(common);
         writeln!(out)?;
-        words::notes(out, &words::screen(common), &input.trace)?;
+        ending.write(out, &screen, common)?;
+        if !input.trace.notes().is_empty() {
+            writeln!(out)?;
+            words::notes(out, &screen, &input.trace)?;
+        }
+        if common.explain {
+            writeln!(out)?;
+            words::explain(out, &screen, &definitions)?;
+        }
+        return Ok(());
     }
-    Ok(())
-}
-
-/// The trace to show, and a line on each trace of the folder unless one rank was asked for.
-fn load(common: &Common) -> Result<(Input, Vec<RunRow>), Failure> {
-    let several = match &common.path {
-        Some(path) => discover(path)?.len() > 1,
-        None => false,
-    };
-    if common.rank.is_some() || !several {
-        return Ok((Input::of(choose(common, None)?, common)?, Vec::new()));
-    }
-    let mut runs = Vec::new();
-    let trace = choose(
-        common,
-        Some(&mut |trace| {
-            runs.push(run_row(trace, common)?);
-            Ok(())
-        }),
-    )?;
-    Ok((Input::of(trace, common)?, runs))
-}
-
-fn run_row(trace: &stepscope_model::Trace, common: &Common) -> Result<RunRow, Failure> {
-    let mut steps = Steps::find(trace);
-    keep_asked(&mut steps, common)?;
-    let report = breakdown(trace, &steps, CommRule::default());
-    let gpus = gpu::gpu(trace, &steps);
-    let source = &trace.meta().source;
-    Ok(RunRow {
-        path: source.path.clone(),
-        worker: source.worker.clone(),
-        rank: rank_of(trace),
-        span: source.span.clone(),
-        events: trace.meta().events_in_file,
-        steps: if steps.synthetic { 0 } else { steps.steps.len() },
-        mean_step_ns: report.average.map(|a| a.wall_ns),
-        gpu_utilization: gpus.devices.iter().filter_map(|d| d.utilization).reduce(f64::max),
-    })
-}
-
-fn runs_table(runs: &[RunRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Worker"),
-        Column::number("Rank").keep(),
-        Column::text("Span").priority(60),
-        Column::number("Events").priority(80),
-        Column::number("Steps").priority(100),
-        Column::number("Mean step").keep(),
-        Column::number("GPU utilization").priority(120),
-    ])
-    .title("Traces", "");
-    for r in runs {
-        table.row(vec![
-            Cell::text(r.worker.as_deref().unwrap_or(&r.path)),
-            Cell::maybe(r.rank, |v| Cell::text(v.to_string())),
-            Cell::maybe(r.span.as_deref(), Cell::text),
-            Cell::count(r.events),
-            Cell::count(r.steps as u64),
-            Cell::maybe(r.mean_step_ns, Cell::time),
-            Cell::maybe(r.gpu_utilization, |v| Cell::share(v).role(Role::Device)),
-        ]);
-    }
-    table
+    answer(out, common, parts, vec![("verdict", verdict), ("notes", notes)], &definitions)
 }
 
 /// The lines on top: what this is, and the few figures that matter most.
@@ -208,6 +163,16 @@ fn head(out: &mut dyn Write, screen: &Screen, s: &Summary, input: &Input) -> Res
         units::time(s.info.extent_ns),
     );
     print::heading(out, screen, &s.info.path, &words)?;
+    if let Some(verdict) = verdict(&s.account) {
+        let role = match verdict.grade {
+            Grade::Good => Role::Good,
+            Grade::Fair => Role::Warn,
+            Grade::Poor => Role::Bad,
+        };
+        for line in print::wrap(&screen.text(&verdict.text), screen.width) {
+            writeln!(out, "{}", screen.paint(role, &line))?;
+        }
+    }
     if !input.is_whole() {
         print::note(out, screen, "only the steps and devices asked for")?;
     }
@@ -275,6 +240,7 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
     let kernels_table = super::kernels::table(&kernels.rows, KernelGroup::default(), common.full)
         .title("Kernels", kernel_words);
     let steps = json!(s.breakdown.rows);
+    let findings = Part::new("findings", ending::table(&s.findings, s.step_ns), json!(s.findings));
     let mut all = vec![
         Part::new("gpu", super::gpu::table(&s.gpu), json!(s.gpu.devices)),
         Part::new("ops", ops_table, json!(ops.rows)),
@@ -292,6 +258,7 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
         let table =
             super::steps::table(&s.breakdown.rows, average).title("Steps", super::steps::words(&s.breakdown));
         all.insert(0, Part::new("steps", table, steps));
+        all.push(findings);
         // Facts, not rows: only JSON has a place for them here.
         if common.format == Format::Json {
             all.push(Part::new("info", Table::default(), json!(s.info)));

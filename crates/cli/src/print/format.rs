@@ -22,6 +22,9 @@ pub enum Format {
     Csv,
     /// A Markdown table.
     Md,
+    /// SARIF, which code scanning reads. Only findings have it, so the help of other commands keeps quiet about it.
+    #[value(hide = true)]
+    Sarif,
 }
 
 /// Writes one result in the form asked for: `table` for people, `rows` (objects) for programs.
@@ -37,6 +40,7 @@ pub fn emit(
         Format::Json => json(rows)?,
         Format::Csv => csv(rows),
         Format::Md => markdown(table),
+        Format::Sarif => return Err(io::Error::new(io::ErrorKind::Unsupported, "a table has no SARIF form")),
     };
     out.write_all(screen.guard(&text).as_bytes())
 }

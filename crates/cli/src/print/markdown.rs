@@ -55,7 +55,8 @@ fn push_line(text: &mut String, fields: impl Iterator<Item = String>) {
     text.push('\n');
 }
 
-fn escaped(text: &str) -> String {
+/// Text as it may stand in Markdown: none of it is taken for markup.
+pub fn escaped(text: &str) -> String {
     let letters: Vec<char> = clean(text).chars().collect();
     let mut safe = String::with_capacity(letters.len() + 8);
     for (at, &letter) in letters.iter().enumerate() {

@@ -35,7 +35,7 @@ pub use csv::csv;
 pub use format::{Format, emit};
 pub use heading::{heading, note};
 pub use json::json;
-pub use markdown::markdown;
+pub use markdown::{escaped as markdown_text, markdown};
 pub use measure::{end_ellipsis, middle_ellipsis, width, wrap};
 pub use plot::{Plot, area_plot};
 pub use role::Role;

@@ -26,16 +26,18 @@ pub struct Plot {
     pub range: Option<(i64, i64)>,
     /// The time that is called zero; without it, the left end.
     pub origin: Option<i64>,
+    /// A value in words.
+    pub unit: fn(i64) -> String,
 }
 
 impl Plot {
-    /// A plot of everything, in the colour of the device.
+    /// A plot of everything, in bytes, in the colour of the device.
     pub fn new(width: usize, height: usize) -> Self {
-        Self { width, height, role: Role::Device, range: None, origin: None }
+        Self { width, height, role: Role::Device, range: None, origin: None, unit: units::bytes }
     }
 }
 
-/// Draws `points` of (nanoseconds, bytes), each of which holds until the next.
+/// Draws `points` of (nanoseconds, value), each of which holds until the next.
 ///
 /// A column shows the highest value within it, so that no peak is lost, however short.
 pub fn area_plot(out: &mut dyn Write, screen: &Screen, points: &[(i64, i64)], plot: &Plot) -> io::Result<()> {
@@ -50,11 +52,11 @@ pub fn area_plot(out: &mut dyn Write, screen: &Screen, points: &[(i64, i64)], pl
         return note(out, screen, "nothing measured in this range");
     };
     let height = plot.height.max(1);
-    let labels: Vec<String> = (0..=height).map(|row| label(screen, peak.1, row, height)).collect();
+    let labels: Vec<String> = (0..=height).map(|row| label(screen, plot, peak.1, row)).collect();
     let margin = labels.iter().map(|label| width(label)).max().unwrap_or(0);
     let columns = plot.width.saturating_sub(margin + 2);
     let axis = Axis { start, end, columns, origin: plot.origin.unwrap_or(start) };
-    let mark = screen.text(&format!("{} at {}", units::bytes(peak.1), axis.label(peak.0))).into_owned();
+    let mark = screen.text(&format!("{} at {}", (plot.unit)(peak.1), axis.label(peak.0))).into_owned();
     if columns < NARROWEST {
         return note(out, screen, &format!("peak {mark}"));
     }
@@ -80,8 +82,8 @@ pub fn area_plot(out: &mut dyn Write, screen: &Screen, points: &[(i64, i64)], pl
     write_time_axis(out, screen, margin, labels.last().map_or("", String::as_str), &axis)
 }
 
-fn label(screen: &Screen, peak: i64, row: usize, height: usize) -> String {
-    let peak = peak.max(0);
+fn label(screen: &Screen, plot: &Plot, peak: i64, row: usize) -> String {
+    let (peak, height) = (peak.max(0), plot.height.max(1));
     let middle = height >= 4 && row * 2 == height - height % 2;
     let value = match row {
         _ if row == height => 0,
@@ -89,7 +91,7 @@ fn label(screen: &Screen, peak: i64, row: usize, height: usize) -> String {
         _ if middle => (i128::from(peak) * (height - row) as i128 / height as i128) as i64,
         _ => return String::new(),
     };
-    screen.text(&if value == 0 { "0".to_owned() } else { units::bytes(value) }).into_owned()
+    screen.text(&if value == 0 { "0".to_owned() } else { (plot.unit)(value) }).into_owned()
 }
 
 fn block(screen: &Screen, eighths: usize) -> char {

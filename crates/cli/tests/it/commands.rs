@@ -103,7 +103,9 @@ fn tables_fit_the_terminal() {
             let output = stepscope(&[command, &gpt()]).env("COLUMNS", columns.to_string()).output().unwrap();
             for line in String::from_utf8(output.stdout).unwrap().lines() {
                 let wide = stepscope_cli::print::width(line);
-                assert!(wide <= columns, "{command} at {columns}: {wide} columns: {line}");
+                // What to type next is there to be copied: a long path is not cut.
+                let typed = line.starts_with("  stepscope ");
+                assert!(wide <= columns || typed, "{command} at {columns}: {wide} columns: {line}");
             }
         }
     }
@@ -194,7 +196,7 @@ fn steps_asked_for_count_everywhere() {
     assert_eq!(numbers(&summary["steps"]), [3]);
     assert_eq!(summary["gpu"], gpu["gpu"]);
     let shown = stdout(&["summary", &gpt(), "--step", "3"]);
-    assert!(!shown.contains("steps, "), "one step has no average: {shown}");
+    assert!(!shown.contains(" on average"), "one step has no average: {shown}");
     let export = ["export", "--step", "3", &gpt(), "--to"];
     assert_eq!(stdout(&[&export[..], &["csv", "--table", "steps"]].concat()).lines().count(), 2);
     let all: serde_json::Value = serde_json::from_str(&stdout(&[&export[..], &["json"]].concat())).unwrap();

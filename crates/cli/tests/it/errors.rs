@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::{fixture, gpt, json, run, stdout, stepscope, temp_folder};
 
-fn refused(args: &[&str]) -> String {
+pub(crate) fn refused(args: &[&str]) -> String {
     let output = run(args);
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{args:?}: {err}");
@@ -14,7 +14,7 @@ fn refused(args: &[&str]) -> String {
     err
 }
 
-fn temp(name: &str, bytes: &[u8]) -> String {
+pub(crate) fn temp(name: &str, bytes: &[u8]) -> String {
     let path = std::env::temp_dir().join(format!("stepscope-test-{}-{name}", std::process::id()));
     std::fs::write(&path, bytes).unwrap();
     path.display().to_string()

@@ -6,9 +6,12 @@
     reason = "a test that cannot go on has failed; helpers are tests too"
 )]
 
+mod analyses;
 mod commands;
 mod errors;
+mod findings;
 mod house;
+mod what_if;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

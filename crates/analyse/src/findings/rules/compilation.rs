@@ -1,7 +1,7 @@
 //! Code is compiled or loaded inside the measured steps.
 
+use super::autotune;
 use super::words::{steps, time};
-use super::{autotune, warm_up};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let warm_up = warm_up::find(context);
+    let warm_up = context.warm_up();
     let all = &context.steps.steps;
     let limit = context.limit("compilation.step_share");
     let above = |times: &[i64]| -> Vec<usize> {
@@ -41,7 +41,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .into_iter()
             .collect();
     }
-    let Some(mut finding) = context.costing(RULE.name, context.saves(&warm_up), Estimate::Replay) else {
+    let Some(mut finding) = context.costing(RULE.name, context.saves(warm_up), Estimate::Replay) else {
         return Vec::new();
     };
     let compiling: i64 = warm_up.compiling.iter().sum();

@@ -1,6 +1,5 @@
 //! The recording is too short, too early or without steps.
 
-use super::warm_up;
 use super::words::{steps, time};
 use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
 
@@ -57,7 +56,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             reasons.push("the very first step of the run is recorded".to_owned());
         }
     }
-    let of_steps = warm_up::find(context);
+    let of_steps = context.warm_up();
     let warm_up = of_steps.of_step(0);
     // Code that is compiled in every step is no warm-up.
     let once = (1..all.len()).all(|i| of_steps.of_step(i) * 2 < warm_up);

@@ -1,0 +1,169 @@
+//! The four tables of the gaps.
+
+use stepscope_analyse::gaps::{CulpritRow, GapKindRow, GapRow, StreamRow};
+use stepscope_analyse::idle::GapKind;
+
+use super::super::account::{role, without_idle};
+use super::super::kernels::shown_name;
+use super::super::{gpu_name, users_line};
+use super::NONE;
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::rows::Arranged;
+
+/// A kind in words.
+pub(super) fn kind_label(kind: GapKind) -> &'static str {
+    match kind {
+        GapKind::HostLate => "host late",
+        GapKind::LaunchLatency => "launch latency",
+        GapKind::QueuedGap => "queued",
+        GapKind::Dependency => "other stream",
+        GapKind::EndOfStep => "end of step",
+        GapKind::Unlinked => "unlinked",
+    }
+}
+
+/// What it means, as far as a line goes.
+fn meaning(kind: GapKind) -> &'static str {
+    match kind {
+        GapKind::HostLate => "the next work was launched after the device ran dry",
+        GapKind::LaunchLatency => "the next work was on its way to the device",
+        GapKind::QueuedGap => "from one queued kernel to the next",
+        GapKind::Dependency => "the next work waited for another stream or an event",
+        GapKind::EndOfStep => "the next work belongs to a later step",
+        GapKind::Unlinked => "the launch of the next work was not recorded",
+    }
+}
+
+fn kind_role(kind: GapKind) -> Role {
+    match kind {
+        GapKind::HostLate | GapKind::EndOfStep => Role::Warn,
+        GapKind::LaunchLatency => Role::Runtime,
+        GapKind::Dependency => Role::Bad,
+        GapKind::QueuedGap | GapKind::Unlinked => Role::Idle,
+    }
+}
+
+fn finish<R>(mut table: Table, rows: &Arranged<R>) -> Table {
+    table = table.when_empty(rows.when_empty(NONE));
+    if let Some(text) = rows.left_out() {
+        table.note(text);
+    }
+    table
+}
+
+pub(super) fn kinds(rows: &Arranged<GapKindRow>, words: &str) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Kind").keep(),
+        Column::text("GPU").priority(140),
+        Column::number("Gaps").priority(150),
+        Column::number("Idle").keep(),
+        Column::number("Of the steps").priority(160),
+        Column::number("Longest").priority(110),
+        Column::text("Meaning").flexible(24, end_ellipsis).priority(60),
+    ])
+    .title("Gaps", if rows.all == 0 { "" } else { words });
+    for r in &rows.rows {
+        table.row(vec![
+            Cell::text(kind_label(r.kind)),
+            Cell::text(gpu_name(r.device)),
+            Cell::count(r.gaps),
+            Cell::time(r.idle_ns),
+            Cell::share(r.share_of_steps).role(kind_role(r.kind)),
+            Cell::time(r.max_ns),
+            Cell::text(meaning(r.kind)).role(Role::Dim),
+        ]);
+    }
+    finish(table, rows)
+}
+
+pub(super) fn culprits(rows: &Arranged<CulpritRow>) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Culprit"),
+        Column::text("Cause").flexible(12, end_ellipsis).priority(130),
+        Column::number("Idle").keep(),
+        Column::number("Of idle").priority(150),
+        Column::number("Pieces").priority(80),
+    ])
+    .title("Who makes the device idle", "what the host was in while the device had nothing to do");
+    for r in &rows.rows {
+        let cause = without_idle(r.cause);
+        // Where nobody is to blame, the culprit is the cause again.
+        let named = r.culprit != r.cause.label();
+        table.row(vec![
+            if named { Cell::text(&r.culprit) } else { Cell::text("(nobody)").role(Role::Dim) },
+            Cell::text(cause),
+            Cell::time(r.idle_ns),
+            Cell::share(r.share).role(role(r.cause)),
+            Cell::count(r.pieces),
+        ]);
+    }
+    finish(table, rows)
+}
+
+pub(super) fn longest(rows: &Arranged<GapRow>, start: i64, full: bool) -> Table {
+    let stacks = rows.rows.iter().any(|r| !r.stack.is_empty());
+    let several = rows.rows.iter().any(|r| r.device != rows.rows[0].device);
+    let mut columns = vec![Column::number("Idle").keep()];
+    if several {
+        columns.push(Column::text("GPU").priority(135));
+    }
+    columns.extend([
+        Column::number("At").priority(70),
+        Column::number("Step").priority(120),
+        Column::text("Kind").priority(140),
+        Column::text("Cause").flexible(12, end_ellipsis).priority(110),
+        Column::name("Culprit").flexible(16, crate::print::middle_ellipsis),
+        Column::text("Next").flexible(16, crate::print::middle_ellipsis).priority(100),
+    ]);
+    if stacks {
+        columns.push(Column::text("Line").flexible(16, end_ellipsis).priority(130));
+    }
+    let mut table = Table::new(columns).title("Longest gaps", "");
+    for r in &rows.rows {
+        let mut cells = vec![Cell::time(r.idle_ns).role(role(r.cause))];
+        if several {
+            cells.push(Cell::text(gpu_name(r.device)));
+        }
+        cells.extend([
+            Cell::text(units::time(r.start_ns.saturating_sub(start))),
+            if r.step >= 0 { Cell::text(r.step.to_string()) } else { Cell::nothing() },
+            Cell::text(kind_label(r.kind)),
+            Cell::text(without_idle(r.cause)),
+            Cell::maybe(r.culprit.as_deref(), Cell::text),
+            Cell::maybe(r.next.as_deref(), |next| Cell::text(shown_name(next, full))),
+        ]);
+        if stacks {
+            cells.push(Cell::maybe(users_line(&r.stack), Cell::text));
+        }
+        table.row(cells);
+    }
+    finish(table, rows)
+}
+
+pub(super) fn streams(rows: &Arranged<StreamRow>, of_some_steps: bool) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Stream").keep(),
+        Column::text("GPU").priority(140),
+        Column::number("Work").priority(110),
+        Column::number("Busy").keep(),
+        Column::number("host_wait").keep(),
+        Column::number("kernel_wait").keep(),
+        Column::number("other").keep(),
+    ])
+    .title("Streams", "gaps between the work of one stream, by HTA's classes");
+    for r in &rows.rows {
+        table.row(vec![
+            Cell::text(gpu_name(r.stream)),
+            Cell::text(gpu_name(r.device)),
+            Cell::count(r.slices),
+            Cell::time(r.busy_ns).role(Role::Device),
+            Cell::time(r.host_wait_ns),
+            Cell::time(r.kernel_wait_ns),
+            Cell::time(r.other_ns),
+        ]);
+    }
+    if of_some_steps {
+        table.note("streams are those of the whole trace, whatever the steps asked for");
+    }
+    finish(table, rows)
+}

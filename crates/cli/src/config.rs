@@ -1,0 +1,195 @@
+//! The user's settings: a TOML file that switches rules off and moves the limits of findings.
+//!
+//! ```toml
+//! [findings]
+//! off = ["low_utilization"]
+//!
+//! [findings.thresholds]
+//! "data_loading.min_share" = 0.1
+//! ```
+//!
+//! A key that nobody knows is an error: a limit with a typing mistake would be taken for one in force.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use stepscope_analyse::findings::Thresholds;
+use toml::{Table, Value};
+
+use crate::failure::Failure;
+use crate::input::remark;
+use stepscope_analyse::nearest::nearest;
+
+/// The file that is read from the current folder if no other is asked for.
+const USUAL: &str = "stepscope.toml";
+/// No settings are this long.
+const LONGEST: u64 = 1 << 20;
+const EXAMPLE: &str = "write it as [findings] off = [\"rule\"] and [findings.thresholds] \"rule.limit\" = 0.1; `stepscope findings --list` has the names";
+
+/// The limits in force: from the file asked for, else from `stepscope.toml` here if there is one, else the defaults.
+pub(crate) fn thresholds(asked: Option<&Path>) -> Result<Thresholds, Failure> {
+    let usual = Path::new(USUAL);
+    let path = match asked {
+        Some(path) => path,
+        None if usual.is_file() => {
+            remark("the limits of findings are those of stepscope.toml in this folder");
+            usual
+        }
+        None => return Ok(Thresholds::default()),
+    };
+    let text = read(path)?;
+    parse(&text).map_err(|mistake| mistake.in_file(path))
+}
+
+/// What is wrong in a file, and what to do.
+struct Mistake {
+    what: String,
+    hint: String,
+}
+
+impl Mistake {
+    fn new(what: impl Into<String>, hint: impl Into<String>) -> Mistake {
+        Mistake { what: what.into(), hint: hint.into() }
+    }
+
+    fn in_file(self, path: &Path) -> Failure {
+        Failure::wrong_use(format!("{}: {}", path.display(), self.what), self.hint)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let length = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    let wrong = |what: &str, hint: &str| Err(Mistake::new(what, hint).in_file(path));
+    match length {
+        Ok(length) if length as u64 > LONGEST => wrong("too long for settings", EXAMPLE),
+        Ok(_) => Ok(text),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound => {
+                wrong("no such file", "give --config the path of a TOML file, or leave it out")
+            }
+            io::ErrorKind::InvalidData => wrong("not a text in UTF-8", EXAMPLE),
+            _ => wrong(&format!("cannot be read: {error}"), "give --config a TOML file that you may read"),
+        },
+    }
+}
+
+fn parse(text: &str) -> Result<Thresholds, Mistake> {
+    let table: Table = toml::from_str(text).map_err(|error: toml::de::Error| {
+        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        Mistake::new(format!("{place}not TOML: {}", error.message()), EXAMPLE)
+    })?;
+    let mut thresholds = Thresholds::default();
+    known_keys(&table, "", &["findings"])?;
+    let Some(findings) = table.get("findings") else { return Ok(thresholds) };
+    let findings = as_table(findings, "findings")?;
+    known_keys(findings, "findings.", &["off", "thresholds"])?;
+    if let Some(off) = findings.get("off") {
+        let wrong = || {
+            let hint = "as in off = [\"low_utilization\"]; `stepscope findings --list` has the names";
+            Mistake::new("findings.off must be a list of rule names", hint)
+        };
+        for rule in off.as_array().ok_or_else(wrong)? {
+            let rule = rule.as_str().ok_or_else(wrong)?;
+            thresholds.switch_off(rule).map_err(listed)?;
+        }
+    }
+    if let Some(limits) = findings.get("thresholds") {
+        set_all(&mut thresholds, as_table(limits, "findings.thresholds")?, "")?;
+    }
+    Ok(thresholds)
+}
+
+/// Limits by name. `a.b = 1` and `"a.b" = 1` are the same here, though TOML reads the first as a table.
+fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(), Mistake> {
+    for (key, value) in table {
+        let name = format!("{before}{key}");
+        let number = match value {
+            Value::Table(inner) => {
+                set_all(thresholds, inner, &format!("{name}."))?;
+                continue;
+            }
+            Value::Integer(number) => *number as f64,
+            Value::Float(number) => *number,
+            other => {
+                let what = format!("the threshold {name} must be a number, not {}", kind(other));
+                return Err(Mistake::new(what, "as in \"data_loading.min_share\" = 0.1"));
+            }
+        };
+        thresholds.set(&name, number).map_err(listed)?;
+    }
+    Ok(())
+}
+
+fn listed(what: String) -> Mistake {
+    Mistake::new(what, "`stepscope findings --list` shows all rules and limits")
+}
+
+fn as_table<'a>(value: &'a Value, name: &str) -> Result<&'a Table, Mistake> {
+    value
+        .as_table()
+        .ok_or_else(|| Mistake::new(format!("{name} must be a table, not {}", kind(value)), EXAMPLE))
+}
+
+fn known_keys(table: &Table, before: &str, known: &[&str]) -> Result<(), Mistake> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let meant = match nearest(key, known.iter().copied(), 1).first() {
+                Some(near) => format!("did you mean '{before}{near}'?"),
+                None => format!("known here: {}", known.join(", ")),
+            };
+            Err(Mistake::new(format!("there is no setting '{before}{key}'; {meant}"), EXAMPLE))
+        }
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) | Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(text: &str) -> String {
+        parse(text).err().map(|m| format!("{} | {}", m.what, m.hint)).unwrap_or_default()
+    }
+
+    #[test]
+    fn rules_and_limits_are_set() {
+        let text = "[findings]\noff = ['data_loading']\n[findings.thresholds]\n'severity.high' = 0.5\nseverity.low = 0\n";
+        let found = parse(text).ok().unwrap();
+        assert!(!found.is_on("data_loading"));
+        assert_eq!((found.get("severity.high"), found.get("severity.low")), (0.5, 0.0));
+        assert_eq!(parse("").ok().unwrap(), Thresholds::default());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, says) in [
+            ("[findings", "line 1: not TOML"),
+            ("\n[finding]\n", "did you mean 'findings'"),
+            ("[findings]\nof = []", "did you mean 'findings.off'"),
+            ("findings = 3", "must be a table, not a number"),
+            ("[findings]\noff = 'x'", "must be a list of rule names"),
+            ("[findings]\noff = [1]", "must be a list of rule names"),
+            ("[findings]\noff = ['data_laoding']", "did you mean 'data_loading'"),
+            ("[findings.thresholds]\n'severity.hihg' = 1", "did you mean 'severity.high'"),
+            ("[findings.thresholds]\n'severity.high' = 'x'", "must be a number, not a text"),
+            ("[findings.thresholds]\n'severity.high' = nan", "must be a number of 0 or more"),
+            ("[findings.thresholds]\n'severity.high' = -1", "must be a number of 0 or more"),
+        ] {
+            assert!(wrong(text).contains(says), "{text}: {}", wrong(text));
+        }
+    }
+}
