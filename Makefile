@@ -26,9 +26,11 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
 
-## Side by side with the peers, in one run; see BENCHMARKS.md. Pass options with ARGS.
+## Side by side with the peers, in one run; then what each analysis costs beside loading. See BENCHMARKS.md. Pass options
+## for the first with ARGS; STEPSCOPE_BENCH_TRACE names the trace of both.
 bench: build
 	python3 scripts/bench/run.py --stepscope $(STEPSCOPE) $(ARGS)
+	$(CARGO) bench --locked -p stepscope-analyse --bench analyses -- $(abspath $(STEPSCOPE_BENCH_TRACE))
 
 ## The reader against mutated files; needs a nightly toolchain and cargo-fuzz. Seconds: FUZZ_SECONDS.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would cost nine tenths of the speed.

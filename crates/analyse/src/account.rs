@@ -122,7 +122,7 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
             }
             causes.push(by);
         }
-        for gap in gaps.gaps.iter().filter(|g| g.device == device) {
+        for gap in gaps.of_device(device) {
             for part in gaps.parts(gap) {
                 causes[gap.window].add(part.cause, (part.end - part.start).0);
             }
@@ -152,8 +152,8 @@ impl Account {
         for (step, causes) in steps.steps.iter().zip(causes) {
             let wall_ns = (step.window().1 - step.window().0).0;
             if all_partial || !step.partial {
-                sum.wall_ns += wall_ns;
-                sum.causes.0.iter_mut().zip(&causes.0).for_each(|(all, ns)| *all += ns);
+                sum.wall_ns = sum.wall_ns.saturating_add(wall_ns);
+                Cause::all().for_each(|cause| sum.causes.add(cause, causes.get(cause)));
             }
             self.rows.push(AccountRow { step: step.step, device, wall_ns, partial: step.partial, causes });
         }

@@ -129,17 +129,18 @@ impl ByCause {
 
     /// Adds time to a cause.
     pub fn add(&mut self, cause: Cause, ns: i64) {
-        self.0[cause.index()] += ns;
+        let all = &mut self.0[cause.index()];
+        *all = all.saturating_add(ns);
     }
 
     /// All causes together.
     pub fn total(&self) -> i64 {
-        self.0.iter().sum()
+        sum(&self.0)
     }
 
     /// The time the device was idle.
     pub fn idle(&self) -> i64 {
-        self.0[4..].iter().sum()
+        sum(&self.0[4..])
     }
 
     /// Causes with any time, largest first.
@@ -148,6 +149,11 @@ impl ByCause {
         all.sort_by_key(|c| std::cmp::Reverse(c.1));
         all
     }
+}
+
+/// Hostile times may add up to more than there is room for.
+fn sum(ns: &[i64]) -> i64 {
+    ns.iter().fold(0, |all, ns| all.saturating_add(*ns))
 }
 
 impl Serialize for ByCause {

@@ -4,8 +4,6 @@
 //! It is found by walking back through the replay graph from the last moment, each time along the tie that was
 //! binding. The chain has no holes, so its parts add up to the wall time. Time not on the path is hidden behind it.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -64,6 +62,19 @@ pub enum PathClass {
 }
 
 impl PathClass {
+    const ALL: [PathClass; 9] = [
+        PathClass::Host,
+        PathClass::Launch,
+        PathClass::Kernel,
+        PathClass::Copy,
+        PathClass::Communication,
+        PathClass::DataLoading,
+        PathClass::Synchronization,
+        PathClass::Allocation,
+        PathClass::Idle,
+    ];
+    const COUNT: usize = PathClass::ALL.len();
+
     /// What it is called in tables.
     pub fn label(self) -> &'static str {
         match self {
@@ -145,14 +156,24 @@ pub fn critical_path(trace: &Trace, steps: &Steps, replay: &Replay) -> CriticalP
     let mut pieces = Vec::new();
     let mut node = last;
     let mut at = replay.graph.time(last);
-    if at < to {
-        pieces.push(PathPiece { start: at, end: to, class: PathClass::Idle, slice: None });
-    }
+    let mut piece = |start: Ns, end: Ns, class: PathClass, slice: Option<SliceId>| {
+        let (start, end) = (start.max(from), end.min(to));
+        if start < end {
+            pieces.push(PathPiece { start, end, class, slice });
+        }
+    };
+    piece(at, to, PathClass::Idle, None);
     while at > from {
         let Some(edge) = replay.graph.binding(node) else { break };
-        let start = replay.graph.time(edge.from).max(from).min(at);
+        let start = replay.graph.time(edge.from).min(at);
         let slice = edge.slice();
         let class = match (edge.what, slice) {
+            (What::Thread, _) => {
+                let segments = replay.graph.pieces(edge).rev();
+                segments.for_each(|s| piece(s.start, s.end, of_activity(s.activity), s.slice));
+                (node, at) = (edge.from, start);
+                continue;
+            }
             (What::Device, Some(work)) => match trace.slices().kind(work) {
                 Kind::Kernel if comm.kernel(work) => PathClass::Communication,
                 Kind::Kernel => PathClass::Kernel,
@@ -163,15 +184,10 @@ pub fn critical_path(trace: &Trace, steps: &Steps, replay: &Replay) -> CriticalP
             (What::Return, _) => PathClass::Synchronization,
             _ => PathClass::Idle,
         };
-        if start < at {
-            pieces.push(PathPiece { start, end: at.min(to), class, slice });
-        }
-        node = edge.from;
-        at = start;
+        piece(start, at, class, slice);
+        (node, at) = (edge.from, start);
     }
-    if at > from {
-        pieces.push(PathPiece { start: from, end: at, class: PathClass::Idle, slice: None });
-    }
+    piece(from, at, PathClass::Idle, None);
     pieces.reverse();
     CriticalPath { pieces }
 }
@@ -195,35 +211,35 @@ fn of_activity(activity: Activity) -> PathClass {
 impl CriticalPath {
     /// Sums it up.
     pub fn report(&self, trace: &Trace) -> PathReport {
-        let mut classes: HashMap<PathClass, i64, RandomState> = HashMap::default();
-        let mut names: HashMap<_, (u64, i64), RandomState> = HashMap::default();
-        let mut wall_ns = 0;
+        let mut classes = [0i64; PathClass::COUNT];
+        // A row a class and name, found by position: a path has as many pieces as a trace has slices.
+        let mut row_of = vec![0u32; (trace.strings().len() + 1) * PathClass::COUNT];
+        let mut report = PathReport::default();
         for piece in &self.pieces {
             let ns = (piece.end - piece.start).0;
-            wall_ns += ns;
-            *classes.entry(piece.class).or_default() += ns;
-            let row = names.entry((piece.class, piece.slice.map(|s| trace.slices().name(s)))).or_default();
-            row.0 += 1;
-            row.1 += ns;
+            report.wall_ns = report.wall_ns.saturating_add(ns);
+            classes[piece.class as usize] = classes[piece.class as usize].saturating_add(ns);
+            let name = piece.slice.map(|s| trace.slices().name(s));
+            let place = name.map_or(0, |n| n.index() + 1) * PathClass::COUNT + piece.class as usize;
+            if row_of[place] == 0 {
+                let name = name.map_or("(nothing recorded)", |n| trace.text(n)).to_owned();
+                report.rows.push(PathRow { name, class: piece.class, pieces: 0, on_path_ns: 0, share: 0.0 });
+                row_of[place] = report.rows.len() as u32;
+            }
+            let row = &mut report.rows[row_of[place] as usize - 1];
+            row.pieces += 1;
+            row.on_path_ns = row.on_path_ns.saturating_add(ns);
         }
+        let wall_ns = report.wall_ns;
         let share = |ns: i64| if wall_ns == 0 { 0.0 } else { ns as f64 / wall_ns as f64 };
-        let mut report = PathReport { wall_ns, ..PathReport::default() };
-        report.classes = classes
-            .into_iter()
-            .map(|(class, on_path_ns)| ClassRow { class, on_path_ns, share: share(on_path_ns) })
-            .collect();
+        report.rows.iter_mut().for_each(|row| row.share = share(row.on_path_ns));
+        for class in PathClass::ALL {
+            let on_path_ns = classes[class as usize];
+            if on_path_ns > 0 {
+                report.classes.push(ClassRow { class, on_path_ns, share: share(on_path_ns) });
+            }
+        }
         report.classes.sort_by_key(|r| (std::cmp::Reverse(r.on_path_ns), r.class));
-        let name_of = |name: Option<_>| name.map_or("(nothing recorded)", |n| trace.text(n)).to_owned();
-        report.rows = names
-            .into_iter()
-            .map(|((class, name), (pieces, on_path_ns))| PathRow {
-                name: name_of(name),
-                class,
-                pieces,
-                on_path_ns,
-                share: share(on_path_ns),
-            })
-            .collect();
         report.rows.sort_by(|a, b| {
             b.on_path_ns.cmp(&a.on_path_ns).then_with(|| (&a.name, a.class).cmp(&(&b.name, b.class)))
         });

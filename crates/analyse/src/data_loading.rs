@@ -3,7 +3,8 @@
 use serde::Serialize;
 use stepscope_model::{Ns, Trace};
 
-use crate::activity::Activity;
+use crate::activity::{Activity, looks_like_data_loading};
+use crate::by_name::ByName;
 use crate::define::Definition;
 use crate::host_time::HostTime;
 use crate::intervals::{Collector, Intervals};
@@ -73,11 +74,11 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
     let Some(main) = host.main() else { return report };
     let slices = trace.slices();
     let mut loading = Collector::default();
-    let mut by_name = hashbrown::HashMap::<_, i64, foldhash::fast::RandomState>::default();
+    let mut by_name = hashbrown::HashMap::<_, Ns, foldhash::fast::RandomState>::default();
     for segment in host.of_lane(main).iter().filter(|s| s.activity == Activity::DataLoading) {
         loading.add(segment.start, segment.end);
         if let Some(slice) = segment.slice {
-            *by_name.entry(slices.name(slice)).or_default() += (segment.end - segment.start).0;
+            *by_name.entry(slices.name(slice)).or_default() += segment.end - segment.start;
         }
     }
     let loading = loading.finish();
@@ -89,28 +90,30 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
     for ((step, loading), exposed) in steps.steps.iter().zip(of_steps(&loading)).zip(of_steps(&exposed)) {
         let wall_ns = (step.window().1 - step.window().0).0;
         report.rows.push(LoadingRow { step: step.step, wall_ns, loading_ns: loading.0, exposed_ns: exposed.0 });
-        report.loading_ns += loading.0;
-        report.exposed_ns += exposed.0;
-        report.wall_ns += wall_ns;
+        report.loading_ns = report.loading_ns.saturating_add(loading.0);
+        report.exposed_ns = report.exposed_ns.saturating_add(exposed.0);
+        report.wall_ns = report.wall_ns.saturating_add(wall_ns);
     }
     // Ranges hold the operators; the loader's own name is the better answer than a user's range around it.
-    let mut ranges = hashbrown::HashMap::<_, i64, foldhash::fast::RandomState>::default();
+    let mut ranges = hashbrown::HashMap::<_, Ns, foldhash::fast::RandomState>::default();
+    let mut loads = ByName::new(trace, looks_like_data_loading);
     for id in slices.of_lane(main) {
-        if crate::activity::looks_like_data_loading(trace.name(id)) {
-            *ranges.entry(slices.name(id)).or_default() += slices.dur(id).0;
+        if loads.get(slices.name(id)) {
+            *ranges.entry(slices.name(id)).or_default() += slices.dur(id);
         }
     }
     let own = |name: &str| crate::breakdown::is_data_loading(name);
     let best =
         ranges.iter().max_by_key(|(name, ns)| (own(trace.text(**name)), **ns, std::cmp::Reverse(name.index())));
     report.range = best.map(|(name, _)| trace.text(*name).to_owned());
-    report.workers = ranges.keys().find_map(|name| match trace.text(*name) {
-        text if text.contains("_MultiProcessingDataLoaderIter") => Some(true),
-        text if text.contains("_SingleProcessDataLoaderIter") => Some(false),
-        _ => None,
-    });
-    let mut operators: Vec<_> = by_name.into_iter().map(|(n, ns)| (trace.text(n).to_owned(), ns)).collect();
-    operators.retain(|(name, _)| !crate::activity::looks_like_data_loading(name));
+    let named = |word: &str| ranges.keys().any(|name| trace.text(*name).contains(word));
+    report.workers = if named("_MultiProcessingDataLoaderIter") {
+        Some(true)
+    } else {
+        named("_SingleProcessDataLoaderIter").then_some(false)
+    };
+    let mut operators: Vec<_> = by_name.into_iter().map(|(n, ns)| (trace.text(n).to_owned(), ns.0)).collect();
+    operators.retain(|(name, _)| !looks_like_data_loading(name));
     operators.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     report.operators = operators;
     report

@@ -119,6 +119,13 @@ pub struct Shown {
     pub slice: SliceId,
 }
 
+impl Shown {
+    /// From where to where in the trace.
+    pub fn range_ns(&self) -> (i64, i64) {
+        (self.start_ns, self.start_ns.saturating_add(self.dur_ns))
+    }
+}
+
 /// What one rule found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {

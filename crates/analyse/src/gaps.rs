@@ -3,15 +3,15 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
-use stepscope_model::{CallTree, Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Ns, SliceId, StrId, Trace};
 
+use crate::callers::Callers;
 use crate::cause::Cause;
 use crate::define::Definition;
 use crate::host_time::HostTime;
 use crate::idle::{GapKind, GapPart, Idle, idle};
 use crate::steps::Steps;
 use crate::streams::{Stream, streams};
-use crate::waits::python_stack;
 
 /// What the figures mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -147,7 +147,7 @@ pub fn gaps(trace: &Trace, steps: &Steps, device: Option<i64>, top: usize) -> Ga
     let mut streams = streams(trace);
     streams.retain(|s| device.is_none() || s.device.as_int() == device);
     let found = idle(trace, &host, &streams, &steps.windows());
-    report(trace, steps, &streams, &found, &CallTree::build(trace, |_| true), top)
+    report(trace, steps, &streams, &found, &Callers::new(trace), top)
 }
 
 pub(crate) fn report(
@@ -155,24 +155,24 @@ pub(crate) fn report(
     steps: &Steps,
     streams: &[Stream],
     idle: &Idle,
-    tree: &CallTree,
+    callers: &Callers,
     top: usize,
 ) -> GapsReport {
-    let mut blame = Blame { trace, tree, known: vec![None; trace.slices().len()] };
+    let blamed = |slice: SliceId| trace.slices().name(callers.blamed(slice));
     let devices = streams.chunk_by(|a, b| a.device == b.device).count() as i64;
-    let step_ns: i64 = steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
-    let mut report = GapsReport { wall_ns: step_ns * devices, ..GapsReport::default() };
+    let step_ns = steps.wall_ns();
+    let mut report = GapsReport { wall_ns: step_ns.saturating_mul(devices), ..GapsReport::default() };
     let mut kinds: HashMap<_, (u64, i64, i64), RandomState> = HashMap::default();
     let mut culprits: HashMap<(Cause, Option<StrId>), (u64, i64), RandomState> = HashMap::default();
     for gap in &idle.gaps {
         let ns = (gap.end - gap.start).0;
         report.count += 1;
-        report.idle_ns += ns;
+        report.idle_ns = report.idle_ns.saturating_add(ns);
         let kind = kinds.entry((gap.device, gap.kind)).or_default();
-        *kind = (kind.0 + 1, kind.1 + ns, kind.2.max(ns));
+        *kind = (kind.0 + 1, kind.1.saturating_add(ns), kind.2.max(ns));
         for part in idle.parts(gap) {
-            let row = culprits.entry((part.cause, part.slice.map(|s| blame.of(s)))).or_default();
-            *row = (row.0 + 1, row.1 + (part.end - part.start).0);
+            let row = culprits.entry((part.cause, part.slice.map(blamed))).or_default();
+            *row = (row.0 + 1, row.1.saturating_add((part.end - part.start).0));
         }
     }
     for ((device, kind), (gaps, idle_ns, max_ns)) in kinds {
@@ -200,9 +200,9 @@ pub(crate) fn report(
             idle_ns: (gap.end - gap.start).0,
             kind: gap.kind,
             cause,
-            culprit: slice.map(|s| trace.text(blame.of(s)).to_owned()),
+            culprit: slice.map(|s| trace.text(blamed(s)).to_owned()),
             next: gap.next.map(|n| trace.name(n).to_owned()),
-            stack: slice.map(|s| python_stack(trace, tree, s)).unwrap_or_default(),
+            stack: slice.map(|s| callers.python_stack(trace, s)).unwrap_or_default(),
         });
     }
     report.streams = streams.iter().map(|s| stream_row(trace, s)).collect();
@@ -221,32 +221,6 @@ fn main_part(parts: &[GapPart]) -> (Cause, Option<SliceId>) {
     let cause = sums.iter().max_by_key(|s| s.1).map_or(Cause::Unlinked, |s| s.0);
     let of_cause = parts.iter().filter(|p| p.cause == cause);
     (cause, of_cause.max_by_key(|p| p.end - p.start).and_then(|p| p.slice))
-}
-
-/// Whom a moment of the host is blamed on, by innermost slice.
-struct Blame<'a> {
-    trace: &'a Trace,
-    tree: &'a CallTree,
-    known: Vec<Option<StrId>>,
-}
-
-impl Blame<'_> {
-    /// The outermost operator below the nearest range; else the range, or the Python call.
-    fn of(&mut self, innermost: SliceId) -> StrId {
-        let Blame { trace, tree, known } = self;
-        *known[innermost.index()].get_or_insert_with(|| {
-            let slices = trace.slices();
-            let mut op = None;
-            for id in std::iter::once(innermost).chain(tree.ancestors(innermost)) {
-                match slices.kind(id) {
-                    Kind::HostOp => op = Some(id),
-                    Kind::HostAnnotation | Kind::PythonFunction => return slices.name(op.unwrap_or(id)),
-                    _ => {}
-                }
-            }
-            slices.name(op.unwrap_or(innermost))
-        })
-    }
 }
 
 fn stream_row(trace: &Trace, stream: &Stream) -> StreamRow {
@@ -270,9 +244,9 @@ fn stream_row(trace: &Trace, stream: &Stream) -> StreamRow {
                 Some(_) if gap < 30_000 => &mut row.kernel_wait_ns,
                 _ => &mut row.other_ns,
             };
-            *class += gap;
+            *class = class.saturating_add(gap);
         }
-        row.busy_ns += (work.end - work.start.max(from)).0.max(0);
+        row.busy_ns = row.busy_ns.saturating_add((work.end - work.start.max(from)).0.max(0));
         done = Some(from.max(work.end));
     }
     row

@@ -5,7 +5,10 @@
 //! the backward pass on a thread of its own while the main thread waits in `backward()`; [`HostTime::doing`]
 //! follows the work from one to the other, so that a question about "the host" has one answer at every moment.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -32,10 +35,12 @@ pub struct Segment {
 /// Every host thread's time.
 #[derive(Clone, Debug, Default)]
 pub struct HostTime {
-    segments: Vec<Segment>,
+    /// All threads' segments, lane by lane; shared with the replay, which walks them too.
+    segments: Arc<Vec<Segment>>,
     /// By lane; empty for devices and for threads without host slices.
     ranges: Vec<Range<usize>>,
     main: Option<LaneId>,
+    /// In order.
     backward: Vec<LaneId>,
     /// Main and backward threads as one; empty without the latter.
     relay: Vec<Segment>,
@@ -49,18 +54,20 @@ impl HostTime {
     /// Cuts the time of all host threads.
     pub fn new(trace: &Trace) -> HostTime {
         let mut host = HostTime::default();
+        let mut segments = Vec::new();
         let mut activities = Activities::new(trace);
         let guests = guests(trace);
         host.homes = guests.iter().map(|&(lane, _, id)| (id, lane)).collect();
         for (lane, info) in trace.lanes().iter() {
-            let from = host.segments.len();
+            let from = segments.len();
             if info.key.domain == Domain::Host {
                 let first = guests.partition_point(|g| g.0 < lane);
                 let of_lane = &guests[first..guests.partition_point(|g| g.0 <= lane)];
-                cut(&host.homes, trace, lane, of_lane, &mut activities, &mut host.segments);
+                cut(&host.homes, trace, lane, of_lane, &mut activities, &mut segments);
             }
-            host.ranges.push(from..host.segments.len());
+            host.ranges.push(from..segments.len());
         }
+        host.segments = Arc::new(segments);
         (host.main, host.backward) = roles(trace);
         host.overlay_communication(trace);
         host.relay = host.relay();
@@ -77,7 +84,7 @@ impl HostTime {
         let mut is_comm = ByName::new(trace, is_comm_range);
         let mut ranges: Vec<(Ns, Ns, SliceId)> = Vec::new();
         for (lane, info) in trace.lanes().iter() {
-            if info.key.domain == Domain::Device || Some(lane) == self.main || self.backward.contains(&lane) {
+            if info.key.domain == Domain::Device || self.runs_the_program(lane) {
                 continue;
             }
             let host = slices.of_lane(lane).filter(|&id| slices.kind(id).is_host());
@@ -98,7 +105,7 @@ impl HostTime {
         let mut all = Vec::with_capacity(self.segments.len() + ranges.len());
         for (lane, range) in self.ranges.iter_mut().enumerate() {
             let from = all.len();
-            let waits = self.backward.iter().any(|b| b.index() == lane);
+            let waits = self.backward.binary_search_by_key(&lane, |b| b.index()).is_ok();
             for &segment in &self.segments[range.clone()] {
                 if waits && segment.activity == Activity::Unrecorded {
                     split_at(segment, &ranges, &mut all);
@@ -108,7 +115,7 @@ impl HostTime {
             }
             *range = from..all.len();
         }
-        self.segments = all;
+        self.segments = Arc::new(all);
     }
 
     /// The thread that runs the program: the one with the steps, else the one with most operators.
@@ -121,9 +128,19 @@ impl HostTime {
         &self.backward
     }
 
-    /// How many segments all threads have.
-    pub(crate) fn len(&self) -> usize {
-        self.segments.len()
+    /// All threads' segments.
+    pub(crate) fn segments(&self) -> Arc<Vec<Segment>> {
+        self.segments.clone()
+    }
+
+    /// Where a thread's segments stand among all.
+    pub(crate) fn range(&self, lane: LaneId) -> Range<usize> {
+        self.ranges.get(lane.index()).cloned().unwrap_or_default()
+    }
+
+    /// Whether a thread is the main one or one of the backward pass.
+    pub(crate) fn runs_the_program(&self, lane: LaneId) -> bool {
+        Some(lane) == self.main || self.backward.binary_search(&lane).is_ok()
     }
 
     /// The lane of the thread that made a call. With stacks recorded, files may name a thread differently for its
@@ -137,6 +154,12 @@ impl HostTime {
         self.ranges.get(lane.index()).map_or(&[], |range| &self.segments[range.clone()])
     }
 
+    /// The segment of a thread at a moment.
+    pub(crate) fn at(&self, lane: LaneId, moment: Ns) -> Option<&Segment> {
+        let segments = self.of_lane(lane);
+        segments.get(segments.partition_point(|s| s.end <= moment)).filter(|s| s.start <= moment)
+    }
+
     /// A thread's segments that touch a window.
     pub fn within(&self, lane: LaneId, window: (Ns, Ns)) -> &[Segment] {
         touching(self.of_lane(lane), window)
@@ -145,8 +168,11 @@ impl HostTime {
     /// What the host did in a window, as seen from the thread that launched the work which came next: pieces
     /// without holes or overlap that cover the window. Main and backward threads hand over to each other.
     pub fn doing(&self, lane: LaneId, window: (Ns, Ns), mut piece: impl FnMut(Segment)) {
-        let relayed = Some(lane) == self.main || self.backward.contains(&lane);
-        let segments = if relayed && !self.relay.is_empty() { &self.relay } else { self.of_lane(lane) };
+        let segments = if self.runs_the_program(lane) && !self.relay.is_empty() {
+            &self.relay
+        } else {
+            self.of_lane(lane)
+        };
         let nothing = |start, end| Segment { start, end, slice: None, activity: Activity::Unrecorded };
         let mut at = window.0;
         for segment in touching(segments, window) {
@@ -168,8 +194,9 @@ impl HostTime {
     /// works, and the first thread with anything recorded answers.
     fn relay(&self) -> Vec<Segment> {
         let Some(main) = self.main.filter(|_| !self.backward.is_empty()) else { return Vec::new() };
+        let beside = self.first_of_backward();
         let mut relay = Vec::with_capacity(self.segments.len());
-        let mut next = vec![0usize; self.backward.len()];
+        let mut next = 0;
         for own in self.of_lane(main) {
             if !matches!(own.activity, Activity::Python | Activity::Unrecorded) {
                 relay.push(*own);
@@ -177,29 +204,58 @@ impl HostTime {
             }
             let mut at = own.start;
             while at < own.end {
-                let mut until = own.end;
-                let mut found = None;
-                for (lane, next) in self.backward.iter().zip(&mut next) {
-                    let segments = self.of_lane(*lane);
-                    while segments.get(*next).is_some_and(|s| s.end <= at || s.activity == Activity::Unrecorded)
-                    {
-                        *next += 1;
-                    }
-                    match segments.get(*next) {
-                        Some(s) if s.start <= at => {
-                            found = Some(*s);
-                            until = until.min(s.end);
-                            break;
-                        }
-                        Some(s) => until = until.min(s.start),
-                        None => {}
-                    }
+                while beside.get(next).is_some_and(|s| s.end <= at) {
+                    next += 1;
                 }
-                relay.push(Segment { start: at, end: until, ..found.unwrap_or(*own) });
+                let (found, until) = match beside.get(next) {
+                    Some(s) if s.start <= at => (s, s.end.min(own.end)),
+                    Some(s) => (own, s.start.min(own.end)),
+                    None => (own, own.end),
+                };
+                relay.push(Segment { start: at, end: until, ..*found });
                 at = until;
             }
         }
         relay
+    }
+
+    /// What the first of the backward threads with anything recorded did, in order of time and without overlap.
+    fn first_of_backward(&self) -> Vec<Segment> {
+        let mut all: Vec<(Ns, usize, Segment)> = Vec::new();
+        for (rank, &lane) in self.backward.iter().enumerate() {
+            let recorded = self.of_lane(lane).iter().filter(|s| s.activity != Activity::Unrecorded);
+            all.extend(recorded.map(|s| (s.start, rank, *s)));
+        }
+        if self.backward.len() < 2 {
+            return all.into_iter().map(|s| s.2).collect();
+        }
+        all.sort_by_key(|s| (s.0, s.1));
+        let mut first: Vec<Segment> = Vec::with_capacity(all.len());
+        // Segments open now, the first thread's on top.
+        let mut open: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
+        let (mut next, mut at) = (0, Ns::MIN);
+        loop {
+            while open.peek().is_some_and(|o| all[o.0.1].2.end <= at) {
+                open.pop();
+            }
+            if open.is_empty() {
+                let Some(upcoming) = all.get(next) else { break };
+                at = at.max(upcoming.0);
+            }
+            while let Some(begun) = all.get(next).filter(|s| s.0 <= at) {
+                open.push(Reverse((begun.1, next)));
+                next += 1;
+            }
+            let Some(segment) = open.peek().map(|o| all[o.0.1].2).filter(|s| s.end > at) else { continue };
+            let until = all.get(next).map_or(segment.end, |s| s.0.min(segment.end));
+            match first.last_mut() {
+                // Another thread began, which changes nothing.
+                Some(last) if last.end == at && last.slice == segment.slice => last.end = until,
+                _ => first.push(Segment { start: at, end: until, ..segment }),
+            }
+            at = until;
+        }
+        first
     }
 }
 
@@ -211,6 +267,7 @@ fn touching(segments: &[Segment], window: (Ns, Ns)) -> &[Segment] {
     let count = rest.iter().take_while(|s| s.start < window.1).count();
     &rest[..count]
 }
+
 /// Cuts a segment in which nothing was recorded along the ranges that went on elsewhere meanwhile.
 fn split_at(segment: Segment, ranges: &[(Ns, Ns, SliceId)], into: &mut Vec<Segment>) {
     let mut at = segment.start;
@@ -311,6 +368,9 @@ fn cut(
     }
 }
 
+/// PyTorch has one such thread a device; more are somebody's threads of the same looks.
+const MOST_BACKWARD: usize = 64;
+
 /// The main thread, and the threads of the backward pass in its process.
 fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
     let slices = trace.slices();
@@ -342,5 +402,5 @@ fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
     let process = main.map(|lane| trace.lanes().get(lane).key.process);
     let backward = threads.iter().filter(|t| t.3 && Some(t.0) != main);
     let backward = backward.filter(|t| Some(trace.lanes().get(t.0).key.process) == process);
-    (main, backward.map(|t| t.0).collect())
+    (main, backward.map(|t| t.0).take(MOST_BACKWARD).collect())
 }

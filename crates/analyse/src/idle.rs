@@ -68,7 +68,7 @@ pub struct GapPart {
 /// All gaps of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Idle {
-    /// The gaps, device by device, in order of time.
+    /// The gaps, devices by number, in order of time.
     pub gaps: Vec<Gap>,
     parts: Vec<GapPart>,
 }
@@ -77,6 +77,13 @@ impl Idle {
     /// The pieces of a gap: they cover it without overlap.
     pub fn parts(&self, gap: &Gap) -> &[GapPart] {
         &self.parts[gap.parts.clone()]
+    }
+
+    /// The gaps of one device.
+    pub fn of_device(&self, device: Tag) -> &[Gap] {
+        let from = self.gaps.partition_point(|g| g.device < device);
+        let count = self.gaps[from..].partition_point(|g| g.device == device);
+        &self.gaps[from..from + count]
     }
 }
 

@@ -69,6 +69,42 @@ impl Intervals {
     }
 }
 
+/// A set of time that tells at once how much of it lies in a window, however many windows are asked for.
+pub struct Measured {
+    set: Intervals,
+    /// How much the set holds before each interval, and in all.
+    before: Vec<Ns>,
+}
+
+impl Intervals {
+    /// The same set, ready to be asked about many windows that may overlap.
+    pub fn measured(self) -> Measured {
+        let mut before = Vec::with_capacity(self.0.len() + 1);
+        let mut sum = Ns::ZERO;
+        before.push(sum);
+        for &(start, end) in &self.0 {
+            sum += end - start;
+            before.push(sum);
+        }
+        Measured { set: self, before }
+    }
+}
+
+impl Measured {
+    /// How much of the set lies in a window.
+    pub fn length_in(&self, window: (Ns, Ns)) -> Ns {
+        (self.length_until(window.1) - self.length_until(window.0)).max(Ns::ZERO)
+    }
+
+    fn length_until(&self, at: Ns) -> Ns {
+        let begun = self.set.0.partition_point(|p| p.0 < at);
+        match begun.checked_sub(1).map(|last| self.set.0[last]) {
+            Some((start, end)) => self.before[begun - 1] + (end.min(at) - start),
+            None => Ns::ZERO,
+        }
+    }
+}
+
 /// Collects slices into a set of time with little memory: a slice that overlaps the one before is joined to it
 /// at once, so a call tree costs no more than its roots.
 #[derive(Clone, Debug, Default)]
@@ -237,6 +273,7 @@ mod tests {
                 let range = || window.0.0 as usize..window.1.0 as usize;
                 prop_assert_eq!(inside, share.0[0]);
                 prop_assert_eq!(sa.clip(*window).length(), share.0[0]);
+                prop_assert_eq!(sa.clone().measured().length_in(*window), share.0[0]);
                 prop_assert_eq!(share.0[0], count(range().map(|t| x[t])));
                 prop_assert_eq!(share.0[1], count(range().map(|t| !x[t] && y[t])));
                 prop_assert_eq!(share.0[2], count(range().map(|t| !x[t] && !y[t] && z[t])));

@@ -103,7 +103,7 @@ pub fn launches(trace: &Trace, steps: &Steps) -> Vec<LaunchRow> {
 }
 
 pub(crate) fn report(trace: &Trace, steps: &Steps, streams: &[Stream], gaps: &Idle) -> Vec<LaunchRow> {
-    let wall: i64 = steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    let wall = steps.wall_ns();
     streams.chunk_by(|a, b| a.device == b.device).map(|of_device| row(trace, of_device, gaps, wall)).collect()
 }
 
@@ -111,7 +111,7 @@ fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
     let slices = trace.slices();
     let device = streams[0].device;
     let (mut delays, mut calls, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut short, mut short_ns, mut dry) = (0, 0, 0u64);
+    let (mut short, mut short_ns, mut dry) = (0, Ns::ZERO, 0u64);
     for stream in streams {
         let mut done = Ns::MIN;
         for work in &stream.work {
@@ -126,7 +126,7 @@ fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
                 calls.push(call);
                 if is_kernel && ns < call {
                     short += 1;
-                    short_ns += ns;
+                    short_ns += Ns(ns);
                 }
                 dry += u64::from(done < work.launched);
             }
@@ -135,31 +135,25 @@ fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
     }
     let queue = queue_of(streams);
     let (queue_mean, queue_max) = queue_summary(&queue);
-    let bound: i64 = gaps
-        .gaps
-        .iter()
-        .filter(|g| g.device == device)
-        .flat_map(|g| gaps.parts(g))
-        .filter(|p| is_launching(p.cause))
-        .map(|p| (p.end - p.start).0)
-        .sum();
+    let parts = gaps.of_device(device).iter().flat_map(|g| gaps.parts(g));
+    let bound: Ns = parts.filter(|p| is_launching(p.cause)).map(|p| p.end - p.start).sum();
     LaunchRow {
         device: device.as_int(),
         launches: delays.len() as u64,
         delay_max_ns: delays.iter().copied().max().unwrap_or(0),
         latency_ns: launch_latency(streams).0,
-        calls_ns: calls.iter().sum(),
+        calls_ns: calls.iter().map(|&ns| Ns(ns)).sum::<Ns>().0,
         dry_share: dry as f64 / delays.len().max(1) as f64,
         kernels: kernels.len() as u64,
         short_kernels: short,
-        short_kernels_ns: short_ns,
+        short_kernels_ns: short_ns.0,
         delay_p50_ns: quantile(&mut delays, 0.5),
         delay_p95_ns: quantile(&mut delays, 0.95),
         call_p50_ns: quantile(&mut calls, 0.5),
         kernel_p50_ns: quantile(&mut kernels, 0.5),
         queue_mean,
         queue_max,
-        launch_bound_share: bound as f64 / wall.max(1) as f64,
+        launch_bound_share: bound.0 as f64 / wall.max(1) as f64,
     }
 }
 
@@ -204,10 +198,10 @@ fn queue_of(streams: &[Stream]) -> Vec<QueuePoint> {
 }
 
 fn queue_summary(points: &[QueuePoint]) -> (f64, i64) {
-    let area: i128 =
-        points.windows(2).map(|w| i128::from(w[1].at_ns - w[0].at_ns) * i128::from(w[0].queued)).sum();
+    let between = |from: &QueuePoint, to: &QueuePoint| i128::from(to.at_ns) - i128::from(from.at_ns);
+    let area: i128 = points.windows(2).map(|w| between(&w[0], &w[1]) * i128::from(w[0].queued)).sum();
     let time = match (points.first(), points.last()) {
-        (Some(first), Some(last)) => (last.at_ns - first.at_ns).max(1),
+        (Some(first), Some(last)) => between(first, last).max(1),
         _ => 1,
     };
     (area as f64 / time as f64, points.iter().map(|p| p.queued).max().unwrap_or(0))

@@ -7,6 +7,7 @@ pub mod account;
 pub mod activity;
 pub mod breakdown;
 mod by_name;
+mod callers;
 pub mod cause;
 pub mod comm;
 pub mod copies;

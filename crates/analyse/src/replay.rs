@@ -117,8 +117,8 @@ impl Replayed {
         let all_partial = steps.iter().all(|s| s.partial);
         let counted = || steps.iter().filter(|s| all_partial || !s.partial);
         let count = (counted().count() as i64).max(1);
-        let measured_ns = counted().map(|s| s.measured_ns).sum::<i64>() / count;
-        let replayed_ns = counted().map(|s| s.replayed_ns).sum::<i64>() / count;
+        let measured_ns = counted().map(|s| Ns(s.measured_ns)).sum::<Ns>().0 / count;
+        let replayed_ns = counted().map(|s| Ns(s.replayed_ns)).sum::<Ns>().0 / count;
         Replayed { steps, measured_ns, replayed_ns }
     }
 

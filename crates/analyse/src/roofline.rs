@@ -33,6 +33,9 @@ pub use mfu::StepUse;
 pub use number::{Pipe, Precision};
 pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodelledRow};
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+
 use crate::selection::Selection;
 
 /// What makes a row.
@@ -82,8 +85,9 @@ pub fn roofline_of(trace: &Trace, query: &RooflineQuery, costs: &OpCosts) -> Roo
 
 fn devices(trace: &Trace, costs: &OpCosts) -> Vec<RooflineDevice> {
     let mut devices: Vec<RooflineDevice> = Vec::new();
+    let mut known: HashSet<Option<i64>, RandomState> = HashSet::default();
     for op in &costs.ops {
-        if !devices.iter().any(|known| known.device == op.device) {
+        if known.insert(op.device) {
             let name = device_name(trace, op.device).map(str::to_owned);
             devices.push(RooflineDevice { device: op.device, name, hardware: op.hardware });
         }

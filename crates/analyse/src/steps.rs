@@ -140,6 +140,11 @@ impl Steps {
         self.steps.iter().map(Step::window).collect()
     }
 
+    /// The time of all steps.
+    pub fn wall_ns(&self) -> i64 {
+        self.windows().iter().map(|w| w.1 - w.0).sum::<Ns>().0
+    }
+
     /// From the start of the first step to the end of the last.
     pub fn window(&self) -> Option<(Ns, Ns)> {
         Some((self.steps.first()?.window().0, self.steps.last()?.window().1))
@@ -155,6 +160,11 @@ impl Steps {
         }
         // Ranges that overlap would hide each other from the selection's search.
         Selection { ranges: Some(Intervals::union(ranges).as_slice().to_vec()), device: None }
+    }
+
+    /// What these steps launched; everything if they stand for a whole trace.
+    pub fn selected(&self) -> Selection {
+        self.selection(&self.steps.iter().map(|s| s.step).collect::<Vec<_>>())
     }
 
     /// Those of the numbers that no step has.

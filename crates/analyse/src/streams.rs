@@ -42,12 +42,6 @@ impl Stream {
         let (_, position) = self.by_launch.get(next)?;
         self.work.get(*position as usize)
     }
-
-    /// The work that ended last by a moment. Streams run in order, so ends rise but for overlaps.
-    pub(crate) fn last_ended_by(&self, at: Ns) -> Option<&Work> {
-        let next = self.work.partition_point(|w| w.start < at);
-        self.work[..next].iter().rev().take(8).find(|w| w.end <= at)
-    }
 }
 
 /// All streams that have work, devices by number and streams by number.

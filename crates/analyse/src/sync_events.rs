@@ -4,8 +4,9 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, SliceId, Trace};
+use stepscope_model::{Kind, SliceId, Tag, Trace};
 
+use crate::by_name::ByName;
 use crate::streams::Stream;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -28,10 +29,16 @@ impl SyncEvents {
             return found;
         }
         let records = record_calls(trace);
+        let mut numbered: Map<(Tag, i64), &Stream> = Map::default();
+        for stream in streams {
+            if let Some(number) = stream.number {
+                numbered.entry((stream.device, number)).or_insert(stream);
+            }
+        }
         for sync in syncs {
             let Some(call) = trace.links().launch(sync) else { continue };
             let device = trace.lanes().get(slices.lane(sync)).key.process;
-            let on = |number: i64| streams.iter().find(|s| s.device == device && s.number == Some(number));
+            let on = |number: i64| numbered.get(&(device, number)).copied();
             let int = |key: &str| trace.args(sync).get(key).and_then(|v| v.as_int());
             let recorded = int("wait_on_cuda_event_record_corr_id").and_then(|id| records.get(&id));
             // An event stands for what its stream had been given when it was recorded.
@@ -59,7 +66,7 @@ impl SyncEvents {
 /// Calls that record an event, by correlation.
 fn record_calls(trace: &Trace) -> Map<i64, SliceId> {
     let slices = trace.slices();
-    let calls =
-        slices.ids().filter(|&id| slices.kind(id).is_runtime() && trace.name(id).contains("EventRecord"));
+    let mut records = ByName::new(trace, |name| name.contains("EventRecord"));
+    let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime() && records.get(slices.name(id)));
     calls.filter_map(|id| Some((trace.args(id).get("correlation")?.as_int()?, id))).collect()
 }

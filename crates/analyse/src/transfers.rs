@@ -142,12 +142,12 @@ pub struct TransfersReport {
 #[derive(Default)]
 struct Sums {
     calls: u64,
-    total: i64,
-    host: i64,
+    total: Ns,
+    host: Ns,
     bytes: i64,
-    bytes_ns: i64,
+    bytes_ns: Ns,
     large: i64,
-    large_ns: i64,
+    large_ns: Ns,
     time: Collector,
 }
 
@@ -171,10 +171,10 @@ pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> Tr
                 Kind::Kernel => kernels.add(work.start, work.end),
                 Kind::Memcpy if selection.contains(trace, work.slice) => {
                     let row = sums.entry(names.get(slices.name(work.slice))).or_default();
-                    let ns = (work.end - work.start).0;
+                    let ns = work.end - work.start;
                     row.calls += 1;
                     row.total += ns;
-                    row.host += work.launch.map_or(0, |l| slices.dur(l).0);
+                    row.host += work.launch.map_or(Ns::ZERO, |l| slices.dur(l));
                     row.time.add(work.start, work.end);
                     if let Some(bytes) = bytes(trace, work.slice) {
                         row.bytes = row.bytes.saturating_add(bytes);
@@ -190,17 +190,17 @@ pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> Tr
         }
         let kernels: Intervals = kernels.finish();
         for ((direction, memory), sum) in sums {
-            let rate = |bytes: i64, ns: i64| (ns > 0 && bytes > 0).then(|| bytes as f64 / (ns as f64 / 1e9));
+            let rate = |bytes: i64, ns: Ns| (ns.0 > 0 && bytes > 0).then(|| bytes as f64 / (ns.0 as f64 / 1e9));
             let exposed: Ns = sum.time.finish().subtract(&kernels).length();
             report.rows.push(TransferRow {
                 device: of_device[0].device.as_int(),
                 direction,
                 memory,
                 calls: sum.calls,
-                bytes: (sum.bytes_ns > 0).then_some(sum.bytes),
-                total_ns: sum.total,
+                bytes: (sum.bytes_ns.0 > 0).then_some(sum.bytes),
+                total_ns: sum.total.0,
                 exposed_ns: exposed.0,
-                host_ns: sum.host,
+                host_ns: sum.host.0,
                 bytes_per_second: rate(sum.bytes, sum.bytes_ns),
                 large_bytes_per_second: rate(sum.large, sum.large_ns),
             });

@@ -120,13 +120,16 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
     let busy = part(row.wall_ns - row.causes.idle());
     let idle = part(row.causes.idle());
     let held = |holder: Holder| -> i64 {
-        Cause::all().filter(|c| Holder::of(*c) == Some(holder)).map(|c| row.causes.get(c)).sum()
+        Cause::all()
+            .filter(|c| Holder::of(*c) == Some(holder))
+            .map(|c| row.causes.get(c))
+            .fold(0, i64::saturating_add)
     };
     let most = Holder::ALL.into_iter().max_by_key(|h| held(*h))?;
     let most_share = part(held(most));
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let verdict = |text: String, grade: Grade| Some(Verdict { text, grade });
-    let copies = row.causes.get(Cause::Copy) + row.causes.get(Cause::Fill);
+    let copies = row.causes.get(Cause::Copy).saturating_add(row.causes.get(Cause::Fill));
     let moving = [
         (part(row.causes.get(Cause::Communication)), "communication", "communicates"),
         (part(copies), "copies", "copies"),

@@ -6,14 +6,18 @@
 //! and ended last before the call returned: the file does not say, so on several streams that is a heuristic,
 //! unless the profiler recorded synchronization events, which name the stream.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use stepscope_model::{CallTree, Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
 
 use crate::activity::{is_allocation, is_synchronization};
 use crate::by_name::ByName;
+use crate::callers::Callers;
 use crate::define::Definition;
 use crate::steps::Steps;
-use crate::streams::{Stream, streams};
+use crate::streams::{Stream, Work, streams};
 use crate::sync_events::SyncEvents;
 
 /// What the figures of a wait mean.
@@ -86,14 +90,14 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
     let mut kinds = ByName::new(trace, kind_by_name);
     let copies = copies_by_call(trace, streams);
     let events = SyncEvents::find(trace, streams);
-    let mut found = Vec::new();
+    let mut calls: Vec<(SliceId, WaitKind, Option<SliceId>)> = Vec::new();
     let mut outer = (None, Ns::MIN);
     for id in slices.ids() {
         if !slices.kind(id).is_runtime() {
             continue;
         }
         // A driver call inside of a runtime call is the same wait.
-        let (lane, start, end) = (slices.lane(id), slices.start(id), slices.end(id));
+        let (lane, end) = (slices.lane(id), slices.end(id));
         if outer.0 == Some(lane) && end <= outer.1 {
             continue;
         }
@@ -104,10 +108,18 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
             (None, Some(copy)) if blocks(trace, copy, end) => WaitKind::BlockingCopy,
             _ => continue,
         };
+        calls.push((id, kind, copy));
+    }
+    // The work in flight is followed from call to call, so they are asked in order of time.
+    let mut in_flight = InFlight::new(streams);
+    calls.sort_unstable_by_key(|c| (slices.start(c.0), c.0));
+    let mut found = Vec::new();
+    for (id, kind, copy) in calls {
+        let (start, end) = (slices.start(id), slices.end(id));
         let until = match (kind, copy) {
             (WaitKind::BlockingCopy, Some(copy)) => Some(copy),
             // The recording may say what was waited for; else times tell.
-            _ => events.awaited.get(&id).copied().or_else(|| last_done(slices, streams, start, end)),
+            _ => events.awaited.get(&id).copied().or_else(|| in_flight.last_done(start, end)),
         };
         let until = until.filter(|&work| slices.end(work) > start && slices.start(work) < end);
         let wait_ns = until.map_or(0, |work| (slices.end(work).min(end) - start).0.max(0));
@@ -116,6 +128,7 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
         }
         found.push(Wait { call: id, kind, until, wait_ns });
     }
+    found.sort_unstable_by_key(|wait| wait.call);
     found
 }
 
@@ -152,18 +165,40 @@ fn blocks(trace: &Trace, copy: SliceId, call_end: Ns) -> bool {
     trace.name(copy).contains("Pageable") && trace.slices().end(copy) <= call_end
 }
 
-/// Of each stream's last work launched before the call, the one that ended last and not after the call.
-fn last_done(
-    slices: &stepscope_model::Slices,
-    streams: &[Stream],
-    call_start: Ns,
-    call_end: Ns,
-) -> Option<SliceId> {
-    let last = streams.iter().filter_map(|s| s.last_launched_before(call_start));
-    let done = last.filter(|w| w.end <= call_end + CLOCK_SLACK);
-    done.max_by_key(|w| (w.end, std::cmp::Reverse(w.slice)))
-        .map(|w| w.slice)
-        .filter(|&w| slices.end(w) > Ns::MIN)
+/// Each stream's last work launched before a moment that only moves on, by where it ends.
+struct InFlight<'a> {
+    /// All launched work with its stream's position, in order of launches.
+    launched: std::iter::Peekable<std::vec::IntoIter<(Ns, usize, &'a Work)>>,
+    /// By stream.
+    last: Vec<Option<&'a Work>>,
+    /// The same by end; of equal ends the first slice comes last.
+    by_end: BTreeSet<(Ns, Reverse<SliceId>)>,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(streams: &'a [Stream]) -> Self {
+        let all = streams.iter().enumerate().flat_map(|(i, s)| s.work.iter().map(move |w| (w.launched, i, w)));
+        let mut launched: Vec<_> = all.filter(|l| l.2.launch.is_some()).collect();
+        // Stable: of one stream's launches at the same moment the later work counts.
+        launched.sort_by_key(|l| (l.0, l.1));
+        InFlight {
+            launched: launched.into_iter().peekable(),
+            last: vec![None; streams.len()],
+            by_end: BTreeSet::new(),
+        }
+    }
+
+    /// Of each stream's last work launched before the call, the one that ended last and not after the call.
+    fn last_done(&mut self, call_start: Ns, call_end: Ns) -> Option<SliceId> {
+        while let Some((_, stream, work)) = self.launched.next_if(|l| l.0 < call_start) {
+            if let Some(before) = self.last[stream].replace(work) {
+                self.by_end.remove(&(before.end, Reverse(before.slice)));
+            }
+            self.by_end.insert((work.end, Reverse(work.slice)));
+        }
+        let latest = (call_end + CLOCK_SLACK, Reverse(SliceId::from_index(0)));
+        self.by_end.range(..=latest).next_back().map(|done| done.1.0)
+    }
 }
 
 /// Waits that come from the same place.
@@ -208,27 +243,25 @@ pub struct WaitsReport {
 
 /// Who waits, for how long.
 pub fn report(trace: &Trace, steps: &Steps, waits: &[Wait]) -> WaitsReport {
-    report_with(trace, steps, waits, &CallTree::build(trace, |_| true))
+    report_with(trace, steps, waits, &Callers::new(trace))
 }
 
-pub(crate) fn report_with(trace: &Trace, steps: &Steps, waits: &[Wait], tree: &CallTree) -> WaitsReport {
+pub(crate) fn report_with(trace: &Trace, steps: &Steps, waits: &[Wait], callers: &Callers) -> WaitsReport {
     let slices = trace.slices();
     let windows = steps.windows();
-    let mut rows: Vec<(StrId, StrId, WaitKind, WaitRow)> = Vec::new();
+    let mut rows: Vec<(Option<SliceId>, WaitRow)> = Vec::new();
     let mut index = hashbrown::HashMap::<_, usize, foldhash::fast::RandomState>::default();
-    let mut report = WaitsReport {
-        steps: steps.steps.len(),
-        wall_ns: windows.iter().map(|w| (w.1 - w.0).0).sum(),
-        ..WaitsReport::default()
-    };
+    let mut report =
+        WaitsReport { steps: steps.steps.len(), wall_ns: steps.wall_ns(), ..WaitsReport::default() };
     for wait in waits {
         let start = slices.start(wait.call);
         let after = windows.partition_point(|w| w.0 <= start);
         if after == 0 || start >= windows[after - 1].1 {
             continue;
         }
-        let op = asked_for(trace, tree, wait.call);
-        let key = (op.map(|o| slices.name(o)), slices.name(wait.call), wait.kind);
+        let op = callers.asked_for(trace, wait.call);
+        let key: (Option<StrId>, StrId, WaitKind) =
+            (op.map(|o| slices.name(o)), slices.name(wait.call), wait.kind);
         let at = *index.entry(key).or_insert_with(|| {
             let row = WaitRow {
                 op: op.map(|o| trace.name(o).to_owned()),
@@ -242,56 +275,30 @@ pub(crate) fn report_with(trace: &Trace, steps: &Steps, waits: &[Wait], tree: &C
                 stack: Vec::new(),
                 longest_start_ns: 0,
             };
-            rows.push((key.0.unwrap_or_default(), key.1, key.2, row));
+            rows.push((None, row));
             rows.len() - 1
         });
-        let row = &mut rows[at].3;
+        let (longest, row) = &mut rows[at];
         row.calls += 1;
-        row.wait_ns += wait.wait_ns;
-        row.total_ns += slices.dur(wait.call).0;
+        row.wait_ns = row.wait_ns.saturating_add(wait.wait_ns);
+        row.total_ns = row.total_ns.saturating_add(slices.dur(wait.call).0);
         if wait.wait_ns > row.max_wait_ns {
             row.max_wait_ns = wait.wait_ns;
             row.longest_start_ns = start.0;
-            row.stack = python_stack(trace, tree, wait.call);
+            *longest = Some(wait.call);
         }
-        report.wait_ns += wait.wait_ns;
+        report.wait_ns = report.wait_ns.saturating_add(wait.wait_ns);
         report.calls += 1;
     }
-    report.rows = rows.into_iter().map(|r| r.3).collect();
-    for row in &mut report.rows {
+    for (longest, mut row) in rows {
         row.calls_per_step = row.calls as f64 / report.steps.max(1) as f64;
+        row.stack = longest.map(|call| callers.python_stack(trace, call)).unwrap_or_default();
+        report.rows.push(row);
     }
     report.rows.sort_by(|a, b| {
         (b.wait_ns, b.total_ns)
             .cmp(&(a.wait_ns, a.total_ns))
-            .then_with(|| (&a.op, &a.call).cmp(&(&b.op, &b.call)))
+            .then_with(|| (&a.op, &a.call, a.kind).cmp(&(&b.op, &b.call, b.kind)))
     });
     report
-}
-
-/// The outermost operator around a call, or the nearest range that is not a step.
-pub(crate) fn asked_for(trace: &Trace, tree: &CallTree, call: SliceId) -> Option<SliceId> {
-    let slices = trace.slices();
-    let mut range = None;
-    let mut op = None;
-    for above in around(trace, tree, call) {
-        match slices.kind(above) {
-            Kind::HostOp if range.is_none() => op = Some(above),
-            Kind::HostAnnotation if range.is_none() => range = Some(above),
-            _ => {}
-        }
-    }
-    op.or(range)
-}
-
-/// What a slice is in, from the innermost. A call on a lane of its own is in the operator it names.
-fn around<'a>(trace: &'a Trace, tree: &'a CallTree, id: SliceId) -> impl Iterator<Item = SliceId> + 'a {
-    let op = if tree.parent(id).is_none() { trace.links().op(id) } else { None };
-    op.into_iter().chain(tree.ancestors(op.unwrap_or(id)))
-}
-
-/// Python frames around a slice, from the innermost.
-pub(crate) fn python_stack(trace: &Trace, tree: &CallTree, id: SliceId) -> Vec<String> {
-    let frames = around(trace, tree, id).filter(|&a| trace.slices().kind(a) == Kind::PythonFunction);
-    frames.take(24).map(|f| trace.name(f).to_owned()).collect()
 }

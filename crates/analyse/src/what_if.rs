@@ -8,6 +8,7 @@ use serde::Serialize;
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use crate::activity::Activity;
+use crate::callers::at_or_under;
 use crate::define::Definition;
 use crate::replay::{HostPiece, Replay, Replayed, Scenario};
 use crate::transfers::{Direction, copy_name};
@@ -75,10 +76,10 @@ impl Change {
         match self {
             Change::Operator { name, speedup } => format!("{name} {speedup}x faster"),
             Change::Kernel { name, speedup } => format!("kernels named '{name}' {speedup}x faster"),
-            Change::NoDataLoading => "data loading free".to_owned(),
+            Change::NoDataLoading => "no data loading".to_owned(),
             Change::NoSynchronization => "no synchronization".to_owned(),
-            Change::OverlapTransfers => "transfers overlapped".to_owned(),
-            Change::FreeLaunches => "launches free (CUDA graphs)".to_owned(),
+            Change::OverlapTransfers => "overlapped transfers".to_owned(),
+            Change::FreeLaunches => "free launches (CUDA graphs)".to_owned(),
             Change::Lengths { what, .. } => what.clone(),
         }
     }
@@ -187,7 +188,8 @@ impl Plan {
             return Err(format!("no operator or range here is called '{name}'"));
         }
         let tree = CallTree::build(trace, |kind| kind != Kind::PythonFunction);
-        let under = |id: SliceId| named(id) || tree.ancestors(id).any(named);
+        let under = at_or_under(trace, &tree, named);
+        let under = |id: SliceId| under[id.index()];
         let work = slices.ids().filter(|&id| slices.kind(id).is_device_work());
         let of_op = work.filter(|&id| trace.links().launch(id).or(trace.links().op(id)).is_some_and(under));
         let of_op: Vec<SliceId> = of_op.collect();
@@ -204,7 +206,7 @@ impl Plan {
         self.overlap = true;
         for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Memcpy) {
             if matches!(copy_name(trace.name(id)).0, Direction::HostToDevice | Direction::DeviceToHost) {
-                self.copies_ns += slices.dur(id).0;
+                self.copies_ns = self.copies_ns.saturating_add(slices.dur(id).0);
                 self.lengths.insert(id, 0);
                 if let Some(call) = trace.links().launch(id) {
                     // What an asynchronous call costs instead of one that stages and waits.

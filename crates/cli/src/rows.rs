@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::args::Common;
 use crate::failure::Failure;
+use crate::print::units;
 
 /// torch's names for our fields, so that its `sort_by` keys can be pasted.
 const TORCH_KEYS: &[(&str, &str)] = &[
@@ -50,12 +51,19 @@ impl<R> Arranged<R> {
 
     /// What the table leaves out, in words; `None` if nothing.
     pub(crate) fn left_out(&self) -> Option<String> {
-        let filtered =
-            if self.matched < self.all { format!(" ({} before --filter)", self.all) } else { String::new() };
+        let count = |n: usize| units::count(n as u64);
+        let filtered = match self.matched < self.all {
+            true => format!(" ({} before --filter)", count(self.all)),
+            false => String::new(),
+        };
         match self.matched.saturating_sub(self.rows.len()) {
             0 if filtered.is_empty() => None,
-            0 => Some(format!("{} rows match{filtered}", self.matched)),
-            more => Some(format!("{more} more of {} rows{filtered}; --top 0 shows all", self.matched)),
+            0 => Some(format!("{} rows match{filtered}", count(self.matched))),
+            more => Some(format!(
+                "{} more of {} rows{filtered}; --top 0 shows all",
+                count(more),
+                count(self.matched)
+            )),
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cell::OnceCell;
 
-use stepscope_model::{CallTree, Kind, SliceId, Trace};
+use stepscope_model::{CallTree, Kind, Ns, SliceId, Trace};
 
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
 use crate::account::{self, Account};
 use crate::breakdown::{Breakdown, breakdown};
+use crate::callers::Callers;
 use crate::comm::CommRule;
 use crate::data_loading::{self, DataLoading};
 use crate::gaps::{self, GapsReport};
@@ -31,13 +32,15 @@ pub struct Context<'a> {
     /// Its steps.
     pub steps: &'a Steps,
     thresholds: &'a Thresholds,
+    /// What the steps launched.
+    selection: Selection,
     host: HostTime,
     streams: Vec<Stream>,
     waits: Vec<Wait>,
     idle: OnceCell<Idle>,
     account: OnceCell<Account>,
     replay: OnceCell<Replay>,
-    tree: OnceCell<CallTree>,
+    callers: OnceCell<Callers>,
     breakdown: OnceCell<Breakdown>,
     gpu: OnceCell<GpuReport>,
     loading: OnceCell<DataLoading>,
@@ -57,13 +60,14 @@ impl<'a> Context<'a> {
             trace,
             steps,
             thresholds,
+            selection: steps.selected(),
             host: HostTime::new(trace),
             waits: waits::find(trace, &streams),
             streams,
             idle: OnceCell::new(),
             account: OnceCell::new(),
             replay: OnceCell::new(),
-            tree: OnceCell::new(),
+            callers: OnceCell::new(),
             breakdown: OnceCell::new(),
             gpu: OnceCell::new(),
             loading: OnceCell::new(),
@@ -107,7 +111,7 @@ impl<'a> Context<'a> {
 
     /// The gaps by kind and culprit, and the longest of them.
     pub fn gaps(&self, top: usize) -> GapsReport {
-        gaps::report(self.trace, self.steps, &self.streams, self.idle(), self.tree(), top)
+        gaps::report(self.trace, self.steps, &self.streams, self.idle(), self.callers(), top)
     }
 
     /// Where each device's time went.
@@ -123,7 +127,16 @@ impl<'a> Context<'a> {
 
     /// The call tree of host threads, Python calls included.
     pub fn tree(&self) -> &CallTree {
-        self.tree.get_or_init(|| CallTree::build(self.trace, |_| true))
+        self.callers().tree()
+    }
+
+    pub(crate) fn callers(&self) -> &Callers {
+        self.callers.get_or_init(|| Callers::new(self.trace))
+    }
+
+    /// What the program asked for when it made a call: the outermost operator around it, or the nearest range.
+    pub fn asked_for(&self, call: SliceId) -> Option<SliceId> {
+        self.callers().asked_for(self.trace, call)
     }
 
     /// The parts of the steps.
@@ -146,9 +159,9 @@ impl<'a> Context<'a> {
         self.launches.get_or_init(|| launches::report(self.trace, self.steps, &self.streams, self.idle()))
     }
 
-    /// Copies between host and devices.
+    /// Copies between host and devices in the steps.
     pub fn transfers(&self) -> &TransfersReport {
-        self.transfers.get_or_init(|| transfers::of(self.trace, &Selection::all(), &self.streams))
+        self.transfers.get_or_init(|| transfers::of(self.trace, &self.selection, &self.streams))
     }
 
     /// Memory, with every mark in the curves.
@@ -159,7 +172,7 @@ impl<'a> Context<'a> {
 
     /// Who waits, by place.
     pub fn wait_rows(&self) -> &WaitsReport {
-        self.wait_rows.get_or_init(|| waits::report_with(self.trace, self.steps, &self.waits, self.tree()))
+        self.wait_rows.get_or_init(|| waits::report_with(self.trace, self.steps, &self.waits, self.callers()))
     }
 
     /// Compiling and loading of code inside the steps.
@@ -167,17 +180,17 @@ impl<'a> Context<'a> {
         self.warm_up.get_or_init(|| warm_up::find(self))
     }
 
-    /// What operators cost at the least.
+    /// What operators of the steps cost at the least.
     pub fn costs(&self) -> &OpCosts {
-        self.costs.get_or_init(|| op_costs(self.trace, &Selection::all()))
+        self.costs.get_or_init(|| op_costs(self.trace, &self.selection))
     }
 
     /// Device time of work that an operator of this recording launched.
     pub fn attributed_ns(&self) -> i64 {
         let costs = self.costs();
-        let with: i64 = costs.ops.iter().map(|op| op.device_ns).sum();
+        let with = costs.ops.iter().map(|op| Ns(op.device_ns));
         let without = costs.without.iter().filter(|w| w.2 != NoCost::NoOperator);
-        with + without.map(|w| self.trace.slices().dur(w.0).0).sum::<i64>()
+        with.chain(without.map(|w| self.trace.slices().dur(w.0))).sum::<Ns>().0
     }
 
     /// How many steps the means are over.
@@ -190,8 +203,8 @@ impl<'a> Context<'a> {
     pub fn step_ns(&self) -> i64 {
         let all_partial = self.steps.steps.iter().all(|s| s.partial);
         let counted = self.steps.steps.iter().filter(|s| all_partial || !s.partial);
-        let sum: i64 = counted.map(|s| s.end_ns - s.start_ns).sum();
-        sum / (self.counted_steps() as i64).max(1)
+        let sum: Ns = counted.map(|s| s.window().1 - s.window().0).sum();
+        sum.0 / (self.counted_steps() as i64).max(1)
     }
 
     /// A sum over all steps as a part of one step's time, on average.
@@ -202,22 +215,20 @@ impl<'a> Context<'a> {
     /// What a change would save of a mean step, by replay; never below zero.
     pub fn saves(&self, scenario: &impl Scenario) -> i64 {
         let run = self.replay().run(scenario);
-        (run.measured_ns - run.replayed_ns).max(0)
+        run.measured_ns.saturating_sub(run.replayed_ns).max(0)
     }
 
-    /// The device work of the trace, stream by stream.
+    /// The device work that the steps launched, stream by stream.
     pub fn device_work(&self) -> impl Iterator<Item = SliceId> + '_ {
-        self.streams.iter().flat_map(|s| s.work.iter().map(|w| w.slice))
+        let work = self.streams.iter().flat_map(|s| s.work.iter().map(|w| w.slice));
+        work.filter(|&work| self.selection.contains(self.trace, work))
     }
 
     /// The operator that device work belongs to: by its id, else the innermost around the launching call.
     pub fn op_of(&self, work: SliceId) -> Option<SliceId> {
         let is_op = |id: &SliceId| self.trace.slices().kind(*id) == Kind::HostOp;
-        self.trace
-            .links()
-            .op(work)
-            .filter(is_op)
-            .or_else(|| self.tree().ancestors(self.trace.links().launch(work)?).find(is_op))
+        let links = self.trace.links();
+        links.op(work).filter(is_op).or_else(|| self.callers().op(links.launch(work)?))
     }
 
     /// The severity of a saving; none if it is too small to mention.
@@ -263,7 +274,7 @@ impl<'a> Context<'a> {
 
     /// The line of the user's program around a host slice: the innermost Python frame that is not a library's.
     pub fn source(&self, id: SliceId) -> Option<String> {
-        let frames = waits::python_stack(self.trace, self.tree(), id);
+        let frames = self.callers().python_stack(self.trace, id);
         frames.into_iter().find(|frame| is_users(frame))
     }
 }

@@ -3,7 +3,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, Ns, SliceId};
+use stepscope_model::{Kind, LaneId, Ns, SliceId};
 
 use crate::activity::Activity;
 use crate::by_name::ByName;
@@ -13,6 +13,9 @@ use crate::replay::{HostPiece, Scenario};
 
 /// Clocks of host and profiler events differ by a few microseconds.
 const SLACK: Ns = Ns(10_000);
+
+/// PyTorch has a thread of the backward pass for each device.
+const MOST_THREADS: usize = 64;
 
 /// Time in compilation and loading, by step. As a scenario: the run without it.
 #[derive(Default)]
@@ -31,7 +34,7 @@ impl WarmUp {
     /// Both, for a step by its position.
     pub(super) fn of_step(&self, step: usize) -> i64 {
         let at = |all: &[i64]| all.get(step).copied().unwrap_or(0);
-        at(&self.compiling) + at(&self.loading)
+        at(&self.compiling).saturating_add(at(&self.loading))
     }
 }
 
@@ -65,6 +68,11 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
             }
         });
     }
+    let within = |shorter: &mut HashMap<SliceId, i64, RandomState>, slice: SliceId, ns: Ns| {
+        let all = shorter.entry(slice).or_default();
+        *all = all.saturating_add(ns.0).min(slices.dur(slice).0);
+    };
+    let mut strays = Collector::default();
     let mut loads = ByName::new(context.trace, loads_code);
     for id in
         slices.ids().filter(|&id| matches!(slices.kind(id), Kind::Overhead | Kind::Runtime | Kind::Driver))
@@ -80,28 +88,36 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
             continue;
         }
         // The profiler does not say which thread loaded: the one in a call around it, else the main one.
-        let threads = [main].into_iter().chain(host.backward().iter().copied());
-        let in_call = threads.flat_map(|lane| host.within(lane, (start, end))).find(|s| {
-            s.slice.is_some_and(|call| slices.kind(call).is_runtime())
-                && s.start <= start + SLACK
-                && end <= s.end + SLACK
-        });
-        let mut within = |slice: Option<SliceId>, ns: i64| {
-            if let Some(slice) = slice {
-                let all = found.shorter.entry(slice).or_default();
-                *all = (*all + ns).min(slices.dur(slice).0);
-            }
-        };
-        match in_call {
-            Some(call) => within(call.slice, (end - start).0),
-            None => host.doing(main, (start, end), |piece| within(piece.slice, (piece.end - piece.start).0)),
+        match call_around(context, main, (start, end)) {
+            Some(call) => within(&mut found.shorter, call, end - start),
+            None => strays.add(start, end),
         }
+    }
+    // Pauses that overlap are one, so that each moment is looked at once.
+    for &window in strays.finish().as_slice() {
+        host.doing(main, window, |piece| {
+            if let Some(slice) = piece.slice {
+                within(&mut found.shorter, slice, piece.end - piece.start);
+            }
+        });
     }
     let in_steps = |set: &Intervals| -> Vec<i64> { set.lengths_in(&windows).iter().map(|ns| ns.0).collect() };
     let compiling = compiling.finish();
     let loading = loading.finish().subtract(&compiling);
     (found.compiling, found.loading) = (in_steps(&compiling), in_steps(&loading));
     found
+}
+
+/// The call that a pause lies in, on the main thread or one of the first of the backward pass.
+fn call_around(context: &Context<'_>, main: LaneId, (start, end): (Ns, Ns)) -> Option<SliceId> {
+    let (host, slices) = (context.host(), context.trace.slices());
+    let threads = [main].into_iter().chain(host.backward().iter().copied().take(MOST_THREADS));
+    // A call around it is open in its middle; a short pause may lie just beside.
+    let middle = Ns((start.0 / 2).saturating_add(end.0 / 2));
+    let moments = [middle, start, end];
+    let at = threads.flat_map(|lane| moments.into_iter().filter_map(move |at| host.at(lane, at)));
+    let mut calls = at.filter_map(|s| Some((s, s.slice.filter(|&call| slices.kind(call).is_runtime())?)));
+    calls.find(|(s, _)| s.start <= start + SLACK && end <= s.end + SLACK).map(|found| found.1)
 }
 
 /// Whether a call, or a pause the profiler saw, loads or builds device code.

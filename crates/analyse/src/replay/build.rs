@@ -11,7 +11,7 @@ use super::{Replay, StepNodes, device, host};
 use crate::host_time::HostTime;
 use crate::steps::Steps;
 use crate::streams::Stream;
-use crate::waits::Wait;
+use crate::waits::{Wait, WaitKind};
 
 pub(super) fn build(
     trace: &Trace,
@@ -21,23 +21,30 @@ pub(super) fn build(
     waits: &[Wait],
 ) -> Replay {
     let origin = trace.extent().map_or(Ns::ZERO, |e| e.0);
-    let work: usize = streams.iter().map(|s| s.work.len()).sum();
-    let mut graph = GraphBuilder::new(origin, host.len() + 2 * work + trace.lanes().len());
-    let waited: HashMap<SliceId, Wait, RandomState> = waits.iter().map(|w| (w.call, *w)).collect();
-    let cuts: Vec<Ns> = steps.steps.iter().flat_map(|s| [Ns(s.host_start_ns), Ns(s.host_end_ns)]).collect();
-    let mut releases: Vec<(LaneId, Ns)> = streams
-        .iter()
-        .flat_map(|s| &s.work)
-        .filter_map(|w| {
-            let call = w.launch?;
-            let inside = w.launched < w.released && w.released < trace.slices().end(call);
-            inside.then(|| (host.home(trace, call), w.released))
-        })
-        .collect();
-    releases.sort_unstable();
-    let chains = host::add(&mut graph, trace, host, &waited, &cuts, &releases);
-    let nodes = device::add(&mut graph, trace, host, streams, &chains);
+    let mut graph = GraphBuilder::new(origin);
     let slices = trace.slices();
+    let mut ties: Vec<(LaneId, Ns)> = Vec::new();
+    let work = || streams.iter().flat_map(|s| &s.work);
+    ties.extend(work().filter_map(|w| Some((host.home(trace, w.launch?), w.released))));
+    if let Some(main) = host.main() {
+        ties.extend(steps.steps.iter().flat_map(|s| [(main, Ns(s.host_start_ns)), (main, Ns(s.host_end_ns))]));
+    }
+    let mut waiting = host::Waiting::default();
+    let released: HashMap<SliceId, Ns, RandomState> =
+        work().filter(|w| w.launched < w.released).filter_map(|w| Some((w.launch?, w.released))).collect();
+    for wait in waits {
+        let (start, end) = (slices.start(wait.call), slices.end(wait.call));
+        let lane = host.home(trace, wait.call);
+        ties.extend([(lane, start), (lane, end)]);
+        // Before its own copy is handed over, a blocking call works: it fills the staging buffer.
+        let own = released.get(&wait.call).filter(|_| wait.kind == WaitKind::BlockingCopy);
+        let from = own.map_or(start, |&at| at.clamp(start, end));
+        let to = wait.until.map_or(from, |w| slices.end(w).clamp(from, end));
+        waiting.insert(wait.call, (from, to));
+    }
+    ties.sort_unstable();
+    let chains = host::add(&mut graph, trace, host, &waiting, &ties);
+    let nodes = device::add(&mut graph, trace, host, streams, &chains);
     for wait in waits {
         let (Some(work), Some((node, _))) =
             (wait.until, chains.at(&graph, host.home(trace, wait.call), slices.end(wait.call)))
@@ -62,7 +69,7 @@ pub(super) fn build(
     });
     let step_nodes: Vec<StepNodes> = step_nodes.collect();
     let mut ends: Vec<(u32, u32)> = Vec::new();
-    for work in streams.iter().flat_map(|s| &s.work) {
+    for work in work() {
         let after = steps.steps.partition_point(|s| Ns(s.host_start_ns) <= work.launched);
         let Some(step) = after.checked_sub(1) else { continue };
         let inside = work.launch.is_some() && work.launched < Ns(steps.steps[step].host_end_ns);
@@ -73,5 +80,5 @@ pub(super) fn build(
         }
     }
     ends.sort_unstable();
-    Replay { graph: graph.finish(), steps: step_nodes, ends, unchanged: OnceCell::new() }
+    Replay { graph: graph.finish(host.segments()), steps: step_nodes, ends, unchanged: OnceCell::new() }
 }

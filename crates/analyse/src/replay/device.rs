@@ -49,6 +49,7 @@ pub(super) fn add(
     let latency = launch_latency(streams);
     let events = SyncEvents::find(trace, streams);
     let queued = queued_gap(streams);
+    let ends = Ends::new(streams);
     for (at, stream) in streams.iter().enumerate() {
         for (i, work) in stream.work.iter().enumerate() {
             let Some((node, _)) = nodes.get(work.slice) else { continue };
@@ -65,8 +66,7 @@ pub(super) fn add(
             };
             let recorded = events.dependency.get(&work.slice).copied();
             let recorded = recorded.filter(|&w| trace.slices().end(w) <= work.start);
-            let awaited =
-                if explained { None } else { recorded.or_else(|| dependency(streams, at, work.start)) };
+            let awaited = if explained { None } else { recorded.or_else(|| ends.dependency(at, work.start)) };
             let launch_binds = !queued_up || (in_flight && since_before.is_some_and(|g| g > QUEUED_LIMIT));
             if let (Some(before), Some(gap)) = (before, since_before)
                 && let Some((before_start, before_end)) = nodes.get(before.slice)
@@ -115,9 +115,23 @@ fn queued_gap(streams: &[Stream]) -> Ns {
     if gaps.is_empty() { Ns(1_000) } else { Ns(*gaps.select_nth_unstable(middle).1) }
 }
 
-/// The work of another stream that ended last before this moment, if shortly before.
-fn dependency(streams: &[Stream], own: usize, at: Ns) -> Option<SliceId> {
-    let others = streams.iter().enumerate().filter(|(i, _)| *i != own);
-    let ended = others.filter_map(|(_, s)| s.last_ended_by(at));
-    ended.filter(|w| at - w.end <= DEPENDENCY_WINDOW).max_by_key(|w| w.end).map(|w| w.slice)
+/// All work by its end, with the position of its stream.
+struct Ends(Vec<(Ns, u32, SliceId)>);
+
+impl Ends {
+    fn new(streams: &[Stream]) -> Ends {
+        let of_stream =
+            |(i, s): (usize, &'_ Stream)| s.work.iter().map(|w| (w.end, i as u32, w.slice)).collect::<Vec<_>>();
+        let mut ends: Vec<_> = streams.iter().enumerate().flat_map(of_stream).collect();
+        ends.sort_unstable();
+        Ends(ends)
+    }
+
+    /// The work of another stream that ended last by a moment, if shortly before.
+    fn dependency(&self, own: usize, at: Ns) -> Option<SliceId> {
+        let next = self.0.partition_point(|e| e.0 <= at);
+        let shortly = self.0[..next].iter().rev().take_while(|e| at - e.0 <= DEPENDENCY_WINDOW);
+        // The own stream may have ended many short kernels meanwhile; looking further would explain nothing.
+        shortly.take(64).find(|e| e.1 as usize != own).map(|e| e.2)
+    }
 }

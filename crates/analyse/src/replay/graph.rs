@@ -1,15 +1,21 @@
 //! Moments and the ties between them, in an order in which every tie points forward.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use stepscope_model::{Ns, SliceId};
 
 use super::{HostPiece, Scenario};
 use crate::activity::Activity;
 use crate::cause::Cause;
+use crate::host_time::Segment;
 
 /// What lies between two moments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// Host work in this activity; the slice is the innermost around it.
+    /// A thread's work: its segments between the two.
+    Thread,
+    /// A call that waits, or a thread that waits for another: only what it takes by itself. The slice is the innermost.
     Host(Activity),
     /// The slice ran on a device.
     Device,
@@ -30,25 +36,15 @@ pub(crate) struct Edge {
     pub(crate) to: u32,
     pub(crate) ns: i64,
     pub(crate) what: What,
-    slice: u32,
+    /// The slice, or the first segment of a thread's work.
+    about: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Edge {
     pub(crate) fn slice(&self) -> Option<SliceId> {
-        (self.slice != NONE).then(|| SliceId::from_index(self.slice as usize))
-    }
-
-    fn under(&self, start: Ns, scenario: &impl Scenario) -> Option<i64> {
-        Some(match (self.what, self.slice()) {
-            (What::Host(activity), slice) => scenario.host(&HostPiece { activity, slice, start, ns: self.ns }),
-            (What::Device, Some(work)) => scenario.device(work, self.ns),
-            (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
-            (What::Idle(Cause::LaunchLatency), Some(work)) => scenario.latency(work, self.ns),
-            (What::Return, Some(call)) => return scenario.waits(call).then_some(self.ns),
-            _ => self.ns,
-        })
+        (self.what != What::Thread && self.about != NONE).then(|| SliceId::from_index(self.about as usize))
     }
 }
 
@@ -60,6 +56,7 @@ pub(crate) struct Graph {
     /// By the node they end at.
     edges: Vec<Edge>,
     first: Vec<u32>,
+    segments: Arc<Vec<Segment>>,
 }
 
 impl Graph {
@@ -75,8 +72,22 @@ impl Graph {
         &self.edges
     }
 
-    pub(crate) fn into(&self, node: u32) -> &[Edge] {
+    fn into(&self, node: u32) -> &[Edge] {
         &self.edges[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+
+    /// The segments of a thread's work, clipped to its two moments, in order.
+    pub(crate) fn pieces(&self, edge: &Edge) -> impl DoubleEndedIterator<Item = Segment> {
+        let (from, to) = (self.time(edge.from), self.time(edge.to));
+        let rest = match edge.what {
+            What::Thread => self.segments.get(edge.about as usize..).unwrap_or_default(),
+            _ => &[],
+        };
+        // A thread's segments follow each other without holes; those of the next lane stand behind them.
+        let mut next = rest.first().map_or(to, |s| s.start);
+        let follows = |s: &&Segment| s.start < to && s.start == std::mem::replace(&mut next, s.end);
+        let count = rest.iter().take_while(follows).count();
+        rest[..count].iter().map(move |s| Segment { start: s.start.max(from), end: s.end.min(to), ..*s })
     }
 
     /// When every moment comes under a scenario.
@@ -85,14 +96,38 @@ impl Graph {
         for &node in &self.order {
             let mut latest: Option<Ns> = None;
             for edge in self.into(node) {
-                if let Some(ns) = edge.under(self.times[edge.from as usize], scenario) {
-                    let at = times[edge.from as usize] + Ns(ns);
+                if let Some(ns) = self.under(edge, scenario) {
+                    let at = times[edge.from as usize] + ns;
                     latest = Some(latest.map_or(at, |l| l.max(at)));
                 }
             }
             times[node as usize] = latest.unwrap_or(self.times[node as usize]);
         }
         times
+    }
+
+    /// How long an edge takes under a scenario; none if it no longer ties.
+    fn under(&self, edge: &Edge, scenario: &impl Scenario) -> Option<Ns> {
+        let ns = match (edge.what, edge.slice()) {
+            (What::Thread, _) => {
+                let piece = |s: Segment| HostPiece {
+                    activity: s.activity,
+                    slice: s.slice,
+                    start: s.start,
+                    ns: (s.end - s.start).0,
+                };
+                return Some(self.pieces(edge).map(|s| Ns(scenario.host(&piece(s)))).sum());
+            }
+            (What::Host(activity), slice) => {
+                scenario.host(&HostPiece { activity, slice, start: self.time(edge.from), ns: edge.ns })
+            }
+            (What::Device, Some(work)) => scenario.device(work, edge.ns),
+            (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
+            (What::Idle(Cause::LaunchLatency), Some(work)) => scenario.latency(work, edge.ns),
+            (What::Return, Some(call)) => return scenario.waits(call).then_some(Ns(edge.ns)),
+            _ => edge.ns,
+        };
+        Some(Ns(ns))
     }
 
     /// The tie that decided when a moment came.
@@ -111,15 +146,9 @@ pub(crate) struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// A graph with one node, the origin, and room for as many more.
-    pub(crate) fn new(origin: Ns, nodes: usize) -> Self {
-        let mut new = GraphBuilder {
-            times: Vec::with_capacity(nodes + 1),
-            ranks: Vec::with_capacity(nodes + 1),
-            edges: Vec::with_capacity(nodes + nodes / 8),
-        };
-        new.node(origin, 0);
-        new
+    /// A graph with one node, the origin.
+    pub(crate) fn new(origin: Ns) -> Self {
+        GraphBuilder { times: vec![origin], ranks: vec![0], edges: Vec::new() }
     }
 
     pub(crate) const ORIGIN: u32 = 0;
@@ -131,7 +160,7 @@ impl GraphBuilder {
     }
 
     /// The last of some neighbouring nodes in order of time that is at or before a moment, and how far before.
-    pub(crate) fn last_by(&self, nodes: std::ops::Range<u32>, at: Ns) -> (u32, Ns) {
+    pub(crate) fn last_by(&self, nodes: Range<u32>, at: Ns) -> (u32, Ns) {
         let times = &self.times[nodes.start as usize..nodes.end as usize];
         let node = nodes.start + times.partition_point(|&t| t <= at).saturating_sub(1) as u32;
         (node, at - self.time(node))
@@ -146,8 +175,8 @@ impl GraphBuilder {
     }
 
     pub(crate) fn edge(&mut self, from: u32, to: u32, ns: i64, what: What, slice: Option<SliceId>) {
-        let slice = slice.map_or(NONE, |s| s.index() as u32);
-        self.edges.push(Edge { from, to, ns, what, slice });
+        let about = slice.map_or(NONE, |s| s.index() as u32);
+        self.edges.push(Edge { from, to, ns, what, about });
     }
 
     /// An edge that takes as long as it did.
@@ -156,7 +185,13 @@ impl GraphBuilder {
         self.edge(from, to, ns, what, slice);
     }
 
-    pub(crate) fn finish(self) -> Graph {
+    /// A thread's work from one of its nodes to the next. `segment` is the one at the first node.
+    pub(crate) fn thread(&mut self, from: u32, to: u32, segment: usize) {
+        let ns = (self.time(to) - self.time(from)).0;
+        self.edges.push(Edge { from, to, ns, what: What::Thread, about: segment as u32 });
+    }
+
+    pub(crate) fn finish(self, segments: Arc<Vec<Segment>>) -> Graph {
         let GraphBuilder { times, ranks, mut edges } = self;
         let mut order: Vec<u32> = (0..times.len() as u32).collect();
         let place = |n: u32| (times[n as usize], ranks[n as usize], n);
@@ -172,13 +207,13 @@ impl GraphBuilder {
             first[i] += first[i - 1];
         }
         let mut next = first.clone();
-        let blank = Edge { from: 0, to: 0, ns: 0, what: What::Origin, slice: NONE };
+        let blank = Edge { from: 0, to: 0, ns: 0, what: What::Origin, about: NONE };
         let mut sorted = vec![blank; edges.len()];
         for edge in edges {
             let slot = &mut next[edge.to as usize];
             sorted[*slot as usize] = edge;
             *slot += 1;
         }
-        Graph { times, order, edges: sorted, first }
+        Graph { times, order, edges: sorted, first, segments }
     }
 }

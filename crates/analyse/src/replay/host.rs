@@ -9,7 +9,6 @@ use stepscope_model::{LaneId, Ns, SliceId, Trace};
 use super::graph::{GraphBuilder, What};
 use crate::activity::Activity;
 use crate::host_time::{HostTime, Segment};
-use crate::waits::Wait;
 
 /// Rank of a host node among nodes of the same moment: after ends of device work, before starts.
 pub(super) const HOST: u8 = 1;
@@ -37,23 +36,18 @@ struct Burst {
     lane: LaneId,
 }
 
-/// Adds all host threads. `cuts` are moments of the main thread that need a node of their own, `releases` moments of
-/// any, in order.
+/// Adds all host threads. A thread has a node wherever something ties to it: at the moments given by lane, in order, and
+/// where threads hand over to each other.
 pub(super) fn add(
     graph: &mut GraphBuilder,
     trace: &Trace,
     host: &HostTime,
-    waits: &HashMap<SliceId, Wait, RandomState>,
-    cuts: &[Ns],
-    releases: &[(LaneId, Ns)],
+    waits: &Waiting,
+    ties: &[(LaneId, Ns)],
 ) -> Chains {
     let mut of_lane: Vec<Option<Range<u32>>> = Vec::new();
     of_lane.resize_with(trace.lanes().len(), || None);
     let bursts = bursts(host);
-    let mut main_cuts: Vec<Ns> = cuts.to_vec();
-    main_cuts.extend(bursts.iter().flat_map(|b| [b.from, b.to]));
-    main_cuts.sort();
-    main_cuts.dedup();
     // The main thread first: of nodes at the same moment the first comes first, and it calls the others.
     let others = trace.lanes().iter().map(|l| l.0).filter(|&lane| Some(lane) != host.main());
     for lane in host.main().into_iter().chain(others) {
@@ -62,20 +56,21 @@ pub(super) fn add(
             continue;
         }
         let is_main = Some(lane) == host.main();
-        let from = releases.partition_point(|r| r.0 < lane);
-        let mut cuts: Vec<Ns> = releases[from..].iter().take_while(|r| r.0 == lane).map(|r| r.1).collect();
-        if is_main {
-            cuts.extend(&main_cuts);
-            cuts.sort();
-        }
-        cuts.dedup();
+        let of_thread: &[Burst] = if is_main || host.backward().contains(&lane) { &bursts } else { &[] };
+        let own = || of_thread.iter().filter(move |b| b.lane == lane);
         let waiting: Vec<(Ns, Ns)> = match is_main {
             true => bursts.iter().map(|b| (b.from, b.to)).collect(),
             // The backward thread waits from the end of one pass to the start of the next.
-            false => rests(segments, bursts.iter().filter(|b| b.lane == lane)),
+            false => rests(segments, own()),
         };
-        let called = bursts.iter().any(|b| b.lane == lane && b.begins == segments[0].start);
-        let chain = chain(graph, segments, &cuts, &waiting, waits);
+        let from = ties.partition_point(|r| r.0 < lane);
+        let mut moments: Vec<Ns> = ties[from..].iter().take_while(|r| r.0 == lane).map(|r| r.1).collect();
+        moments.extend(waiting.iter().flat_map(|w| [w.0, w.1]));
+        moments.extend(of_thread.iter().filter(|b| is_main || b.lane == lane).flat_map(|b| [b.begins, b.to]));
+        moments.sort_unstable();
+        moments.dedup();
+        let called = own().any(|b| b.begins == segments[0].start);
+        let chain = chain(graph, segments, host.range(lane).start, &moments, &waiting, waits);
         if !called {
             graph.measured(GraphBuilder::ORIGIN, chain.start, What::Origin, None);
         }
@@ -88,41 +83,57 @@ pub(super) fn add(
     chains
 }
 
+/// The part of each waiting call during which it waits.
+pub(super) type Waiting = HashMap<SliceId, (Ns, Ns), RandomState>;
+
+/// One thread: nodes at its start, at the moments inside of it, and at its end. `base` is where its segments stand among
+/// all. The ends of waiting calls and of stretches of waiting are among the moments.
 fn chain(
     graph: &mut GraphBuilder,
     segments: &[Segment],
-    cuts: &[Ns],
+    base: usize,
+    moments: &[Ns],
     waiting: &[(Ns, Ns)],
-    waits: &HashMap<SliceId, Wait, RandomState>,
+    waits: &Waiting,
 ) -> Range<u32> {
-    let mut node = graph.node(segments[0].start, HOST);
-    let first = node;
-    let mut next_cut = cuts.partition_point(|&c| c <= segments[0].start);
-    let mut next_wait = 0;
-    for segment in segments {
-        let mut at = segment.start;
-        while at < segment.end {
-            let cut = cuts.get(next_cut).copied().filter(|&c| c < segment.end);
-            next_cut += usize::from(cut.is_some());
-            let until = cut.unwrap_or(segment.end);
-            while next_wait < waiting.len() && waiting[next_wait].1 <= at {
-                next_wait += 1;
-            }
-            let waits_here = waiting.get(next_wait).is_some_and(|w| w.0 <= at && until <= w.1);
-            // A thread that waits for another takes no time of its own; the other's nodes say how long.
-            let own = match segment.slice.and_then(|s| waits.get(&s)) {
-                _ if waits_here => 0,
-                Some(wait) => (segment.end - segment.start).0 - wait.wait_ns,
-                None => (until - at).0,
-            };
-            let rank = if graph.time(node) == until { graph.rank(node) } else { HOST };
-            let rank = if waits_here { RESUMED } else { rank };
-            let next = graph.node(until, rank);
-            graph.edge(node, next, own.min((until - at).0).max(0), What::Host(segment.activity), segment.slice);
-            (node, at) = (next, until);
+    let (Some(start), Some(end)) = (segments.first().map(|s| s.start), segments.last().map(|s| s.end)) else {
+        return 0..0;
+    };
+    let first = graph.node(start, HOST);
+    let (mut node, mut at, mut segment, mut wait) = (first, start, 0, 0);
+    let inside = moments.iter().copied().filter(|&m| start < m && m < end);
+    for until in inside.chain([end]) {
+        while segments.get(segment).is_some_and(|s| s.end <= at) {
+            segment += 1;
         }
-        // A cut at the very end of a segment is the start of the next.
-        next_cut += usize::from(cuts.get(next_cut) == Some(&segment.end));
+        while waiting.get(wait).is_some_and(|w| w.1 <= at) {
+            wait += 1;
+        }
+        let Some(current) = segments.get(segment) else { break };
+        let waits_for_thread = waiting.get(wait).is_some_and(|w| w.0 <= at && until <= w.1);
+        let same = at == until;
+        let next = graph.node(
+            until,
+            if waits_for_thread {
+                RESUMED
+            } else if same {
+                graph.rank(node)
+            } else {
+                HOST
+            },
+        );
+        let call = current.slice.and_then(|s| waits.get(&s)).filter(|_| until <= current.end);
+        match call {
+            // A thread that waits for another takes no time of its own; the other's nodes say how long.
+            _ if waits_for_thread => graph.edge(node, next, 0, What::Host(current.activity), current.slice),
+            Some(&(from, to)) => {
+                let waited = (to.min(until) - from.max(at)).max(Ns::ZERO);
+                let own = (until - at - waited).0;
+                graph.edge(node, next, own, What::Host(current.activity), current.slice);
+            }
+            None => graph.thread(node, next, base + segment),
+        }
+        (node, at) = (next, until);
     }
     first..node + 1
 }

@@ -66,10 +66,8 @@ impl NoCost {
                 "the operator's shapes, types or values are not in the trace, or do not fit its model; record with \
                  record_shapes=True"
             }
-            NoCost::Communication => "communication: the network limits it",
-            NoCost::NoOperator => {
-                "no operator is known: launched before the recording began, from a CUDA graph, or outside PyTorch"
-            }
+            NoCost::Communication => "the network limits it",
+            NoCost::NoOperator => "launched before the recording began, from a CUDA graph, or outside PyTorch",
         }
     }
 }

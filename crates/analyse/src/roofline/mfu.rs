@@ -1,5 +1,7 @@
 //! How well steps use the arithmetic they pay for.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use serde::Serialize;
 use stepscope_model::{Ns, Trace};
 
@@ -62,7 +64,7 @@ pub(super) fn step_use(trace: &Trace, selection: &Selection, costs: &OpCosts) ->
 
 fn use_of(step: i64, wall: Ns, partial: bool, ops: &[(Ns, &OpCost)]) -> StepUse {
     let mut by_precision: Vec<(Precision, u64)> = Vec::new();
-    let mut devices: Vec<Option<i64>> = Vec::new();
+    let mut devices: HashSet<Option<i64>, RandomState> = HashSet::default();
     let (mut flops, mut recomputed) = (0u64, 0u64);
     for (_, op) in ops {
         let Cost { flops: all, recomputed: again, .. } = op.cost;
@@ -72,9 +74,7 @@ fn use_of(step: i64, wall: Ns, partial: bool, ops: &[(Ns, &OpCost)]) -> StepUse 
             Some((_, sum)) => *sum = sum.saturating_add(all),
             None => by_precision.push((op.precision, all)),
         }
-        if !devices.contains(&op.device) {
-            devices.push(op.device);
-        }
+        devices.insert(op.device);
     }
     // Of equals the narrower, so that the answer does not depend on the order.
     let precision = by_precision.iter().max_by_key(|(precision, sum)| (*sum, *precision)).map(|(p, _)| *p);

@@ -3,6 +3,7 @@
 // All of this crate is tests, helpers outside of test functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+mod any_findings;
 mod any_trace;
 mod causality;
 mod csv;
@@ -10,6 +11,7 @@ mod data;
 mod findings_docs;
 mod findings_pairs;
 mod findings_profile;
+mod hostile_sizes;
 mod hta;
 mod hta_analyses;
 mod hta_any;

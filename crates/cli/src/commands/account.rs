@@ -29,7 +29,7 @@ const OWN: &[Definition] = &[
     },
     Definition {
         field: "per_step_ns",
-        label: "A step",
+        label: "Per step",
         text: "The same divided by the number of these steps.",
     },
     Definition { field: "share", label: "Share", text: "The same as a part of these steps' wall time." },
@@ -109,10 +109,19 @@ pub(super) fn role(cause: Cause) -> Role {
         Cause::Copy | Cause::Fill => Role::Copy,
         Cause::Host(Activity::DataLoading) => Role::DataLoad,
         Cause::Host(Activity::Synchronization | Activity::Allocation) => Role::Bad,
+        Cause::Host(Activity::Communication) => Role::Comm,
         Cause::Host(Activity::Unrecorded | Activity::Profiler) => Role::Idle,
         Cause::Host(_) | Cause::LaunchLatency => Role::Warn,
         Cause::QueuedGap | Cause::Unlinked => Role::Idle,
         Cause::Dependency => Role::Bad,
+    }
+}
+
+/// The same, where there may be no device: then the host's work is work and no reason to wait.
+fn role_of(cause: Cause, device: Option<i64>) -> Role {
+    match cause {
+        Cause::Host(Activity::Operator | Activity::Python) if device.is_none() => Role::Host,
+        _ => role(cause),
     }
 }
 
@@ -145,18 +154,15 @@ fn cause_part(report: &Account, sum: &AccountRow, common: &Common, asked: bool) 
         None => "the main thread".to_owned(),
     };
     let words = match steps {
-        1 => format!("{}; the causes add up to the wall time exactly", units::time(sum.wall_ns)),
-        n => format!(
-            "{n} steps, {} on average; the causes add up to the wall time exactly",
-            units::time(sum.wall_ns / n)
-        ),
+        1 => format!("{}; the causes add up exactly", units::time(sum.wall_ns)),
+        n => format!("{n} steps, {} on average; the causes add up exactly", units::time(sum.wall_ns / n)),
     };
     let title = format!("Where the time of {whose} went");
     // The sum over the steps says nothing more where there is only one.
     let several = steps > 1;
     let mut columns = vec![
         Column::name("Cause"),
-        Column::number(if several { "A step" } else { "Time" }).keep(),
+        Column::number(if several { "Per step" } else { "Time" }).keep(),
         Column::number("Share").priority(200),
     ];
     if several {
@@ -167,7 +173,7 @@ fn cause_part(report: &Account, sum: &AccountRow, common: &Common, asked: bool) 
         table.row(vec![
             Cell::text(row.label),
             Cell::time(row.per_step_ns),
-            Cell::share(row.share).role(role(row.cause)),
+            Cell::share(row.share).role(role_of(row.cause, row.device)),
             Cell::time(row.total_ns),
         ]);
     }
@@ -206,8 +212,10 @@ fn draw(out: &mut Vec<u8>, screen: &Screen, sum: &AccountRow) -> Result<(), Fail
     // What the device did comes first, as in the table of the steps.
     let mut drawn: Vec<(Cause, i64)> = sized.iter().take(DRAWN).copied().collect();
     drawn.sort_by_key(|(cause, _)| !cause.is_busy());
-    let mut parts: Vec<(&str, i64, Role)> =
-        drawn.into_iter().map(|(cause, ns)| (label(cause, sum.device), ns, role(cause))).collect();
+    let mut parts: Vec<(&str, i64, Role)> = drawn
+        .into_iter()
+        .map(|(cause, ns)| (label(cause, sum.device), ns, role_of(cause, sum.device)))
+        .collect();
     parts.push(("the rest", sized.iter().skip(DRAWN).map(|c| c.1).sum(), Role::Dim));
     print::stacked_bar(out, screen, &parts, screen.width.min(110))?;
     Ok(writeln!(out)?)

@@ -7,7 +7,7 @@ use stepscope_analyse::critical_path::{self, PathClass, PathReport, PathRow, cri
 use stepscope_analyse::replay::Replay;
 
 use super::kernels::shown_name;
-use super::{TOP, refuse, wants_only_definitions};
+use super::{TOP, host_name, refuse, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -25,8 +25,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::load(common)?;
     let replay = Replay::new(&input.trace, &input.steps);
     let report = critical_path(&input.trace, &input.steps, &replay).report(&input.trace);
-    let words =
-        format!("{} from the first step to the last; the parts add up exactly", units::time(report.wall_ns));
+    let words = format!("{} from first step to last; the parts add up exactly", units::time(report.wall_ns));
     let mut classes = Part::new("classes", classes_table(&report), json!(report.classes));
     if common.format == Format::Table {
         classes.picture = picture(&report, &words, common)?;
@@ -113,7 +112,7 @@ fn rows_table(rows: &[PathRow], full: bool) -> Table {
             {
                 shown_name(&r.name, full)
             }
-            _ => r.name.clone(),
+            _ => host_name(&r.name, full),
         };
         table.row(vec![
             Cell::text(name),

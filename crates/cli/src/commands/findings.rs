@@ -83,6 +83,8 @@ struct Found {
     path: String,
     /// Where its time begins.
     start_ns: i64,
+    /// Whether a device worked.
+    on_device: bool,
 }
 
 impl Found {
@@ -103,6 +105,7 @@ impl Found {
             steps: context.counted_steps(),
             path: input.trace.meta().source.path.clone(),
             start_ns: input.trace.extent().map_or(0, |(start, _)| start.0),
+            on_device: context.account().devices.iter().any(|row| row.device.is_some()),
         })
     }
 }

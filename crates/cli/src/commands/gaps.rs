@@ -67,7 +67,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let streams = arrange(report.streams, &about("stream"), None, 0, |_| "")?;
     let mut parts = vec![
         Part::new("kinds", tables::kinds(&kinds, &words), json!(kinds.rows)),
-        Part::new("culprits", tables::culprits(&culprits), json!(culprits.rows)),
+        Part::new("culprits", tables::culprits(&culprits, common.full), json!(culprits.rows)),
         Part::new("gaps", tables::longest(&longest, start, common.full), json!(longest.rows)),
         Part::new("streams", tables::streams(&streams, common.step.is_some()), json!(streams.rows)),
     ];

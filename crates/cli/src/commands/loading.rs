@@ -42,11 +42,15 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     ];
     let operators = operators_part(&report);
     let rows = arrange(report.rows.clone(), common, None, 0, |_| "")?;
-    let mut table =
-        table(&rows.rows, &report).title("Data loading", words).when_empty("no steps in this trace");
-    if report.loading_ns == 0 {
-        table.note("no data loader found: DataLoader is seen by its own ranges, others by record_function(\"data_loading\")");
-    }
+    // Steps without a figure say nothing.
+    let (shown, none) = match report.loading_ns {
+        0 => (
+            &rows.rows[..0],
+            "no data loader found: DataLoader is seen by its own ranges, others by record_function(\"data_loading\")",
+        ),
+        _ => (&rows.rows[..], "no steps in this trace"),
+    };
+    let mut table = table(shown, &report).title("Data loading", words).when_empty(none);
     if let Some(range) = &report.range {
         table.note(format!("batches are fetched in {range}"));
     }
@@ -109,11 +113,11 @@ fn table(rows: &[LoadingRow], report: &DataLoading) -> Table {
 /// What ran inside of it on the main thread.
 fn operators_part(report: &DataLoading) -> Part {
     let mut table = Table::new(vec![
-        Column::name("Operator"),
+        Column::name("Operator or call"),
         Column::number("Time").keep(),
         Column::number("Of loading").priority(150),
     ])
-    .title("Operators while loading", "transforms and collation on the main thread, by self time");
+    .title("While loading", "what the main thread does meanwhile, by self time");
     let largest = report.operators.first().map_or(0, |o| o.1);
     for (name, ns) in report.operators.iter().take(FEW) {
         table.row(vec![

@@ -120,6 +120,20 @@ fn users_line(stack: &[String]) -> Option<&str> {
     stack.iter().find(|frame| is_users(frame)).or(stack.first()).map(String::as_str)
 }
 
+/// The name of something on the host, without what only PyTorch itself needs to know.
+fn host_name(name: &str, full: bool) -> String {
+    if full {
+        return name.to_owned();
+    }
+    if let Some(node) = name.strip_prefix("autograd::engine::evaluate_function: ") {
+        return format!("autograd: {node}");
+    }
+    match name.split_once('#') {
+        Some((loop_head, _)) if loop_head.starts_with("enumerate(") => loop_head.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
 /// `--explain` without a trace.
 fn wants_only_definitions(common: &Common) -> bool {
     common.explain && common.path.is_none()

@@ -130,12 +130,12 @@ pub(super) fn run(args: &args::Summary, out: &mut dyn Write) -> Result<(), Failu
         let plain = Common { explain: false, ..common.clone() };
         answer(out, &plain, parts, Vec::new(), &[])?;
         let screen = words::screen(common);
-        writeln!(out)?;
-        ending.write(out, &screen, common)?;
         if !input.trace.notes().is_empty() {
             writeln!(out)?;
             words::notes(out, &screen, &input.trace)?;
         }
+        writeln!(out)?;
+        ending.write(out, &screen, common)?;
         if common.explain {
             writeln!(out)?;
             words::explain(out, &screen, &definitions)?;

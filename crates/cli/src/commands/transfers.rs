@@ -49,7 +49,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         .when_empty(rows.when_empty("no copies in this trace"));
     if rows.rows.iter().any(|r| r.transfer.memory == HostMemory::Pageable) {
         table.note(
-            "pageable memory is copied slowly and makes the host wait: pin_memory=True and non_blocking=True",
+            "pageable memory is slow to copy and makes the host wait: use pin_memory=True, non_blocking=True",
         );
     }
     if let Some(text) = rows.left_out() {
@@ -84,7 +84,7 @@ fn table(rows: &[Row]) -> Table {
         Column::number("Bytes").priority(150),
         Column::number("Time").keep(),
         Column::number("Exposed").keep(),
-        Column::number("Of time").priority(105),
+        Column::number("% exposed").priority(105),
         Column::number("Rate").priority(130),
         Column::number("Large rate").priority(80),
         Column::number("Of bus").priority(90),
@@ -100,7 +100,7 @@ fn table(rows: &[Row]) -> Table {
             Cell::maybe(r.bytes, Cell::bytes),
             Cell::time(r.total_ns),
             Cell::time(r.exposed_ns),
-            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Warn),
+            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Copy),
             Cell::maybe(r.bytes_per_second, Cell::rate_bytes),
             Cell::maybe(r.large_bytes_per_second, Cell::rate_bytes),
             Cell::maybe(row.of_bus, |share| Cell::share(share).role(Role::Copy)),

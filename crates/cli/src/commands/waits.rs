@@ -6,7 +6,7 @@ use serde_json::json;
 use stepscope_analyse::waits::{self, WaitKind, WaitRow, waits};
 
 use super::ops::ratio;
-use super::{TOP, refuse, users_line, wants_only_definitions};
+use super::{TOP, host_name, refuse, users_line, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -23,8 +23,8 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::load(common)?;
     let report = waits::report(&input.trace, &input.steps, &waits(&input.trace));
     let words = format!(
-        "{} calls waited {} in {} of steps ({})",
-        units::count(report.calls),
+        "{} waited {} in {} of steps ({})",
+        calls(report.calls),
         units::time(report.wait_ns),
         units::time(report.wall_ns),
         units::percent(ratio(report.wait_ns, report.wall_ns)),
@@ -39,7 +39,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         }),
     )];
     let rows = arrange(report.rows, common, None, TOP, |r| r.op.as_deref().unwrap_or(&r.call))?;
-    let mut table = table(&rows.rows, report.wall_ns)
+    let mut table = table(&rows.rows, report.wall_ns, common.full)
         .title("Waits for the device", if report.calls == 0 { String::new() } else { words })
         .when_empty(rows.when_empty("no call waited for a device in these steps"));
     if let Some(text) = rows.left_out() {
@@ -49,6 +49,10 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         table.note("record with with_stack=True to see the lines of your program");
     }
     answer(out, common, vec![Part::new("waits", table, json!(rows.rows))], extra, &[waits::DEFINITIONS])
+}
+
+fn calls(count: u64) -> String {
+    if count == 1 { "one call".to_owned() } else { format!("{} calls", units::count(count)) }
 }
 
 fn kind_label(kind: WaitKind) -> &'static str {
@@ -61,10 +65,10 @@ fn kind_label(kind: WaitKind) -> &'static str {
     }
 }
 
-fn table(rows: &[WaitRow], wall_ns: i64) -> Table {
+fn table(rows: &[WaitRow], wall_ns: i64, full: bool) -> Table {
     let stacks = rows.iter().any(|r| !r.stack.is_empty());
     let mut columns = vec![
-        Column::name("Asked for by").flexible(20, crate::print::middle_ellipsis),
+        Column::name("Asked for by").flexible(22, crate::print::middle_ellipsis),
         Column::text("Call").flexible(16, end_ellipsis).priority(100),
         Column::text("Waits for").priority(120),
         Column::number("Calls a step").priority(140),
@@ -79,7 +83,7 @@ fn table(rows: &[WaitRow], wall_ns: i64) -> Table {
     let mut table = Table::new(columns);
     for r in rows {
         let mut cells = vec![
-            Cell::text(r.op.as_deref().unwrap_or(&r.call)),
+            Cell::text(host_name(r.op.as_deref().unwrap_or(&r.call), full)),
             Cell::text(&r.call),
             Cell::text(kind_label(r.kind)),
             Cell::text(format!("{:.1}", r.calls_per_step)),

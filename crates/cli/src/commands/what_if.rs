@@ -114,14 +114,11 @@ pub(super) fn run(args: &args::WhatIf, out: &mut dyn Write) -> Result<(), Failur
 fn table(rows: &Arranged<Row>, standard: bool) -> Table {
     let (measured, error) = rows.rows.first().map_or((0, 0.0), |r| (r.measured_ns, r.replay_error));
     let error_words = match error {
-        0.0 => "exactly as measured".to_owned(),
+        0.0 => "exact".to_owned(),
         error => format!("{} off", units::percent(error)),
     };
     let title = if standard { "What would help most" } else { "What if" };
-    let words = format!(
-        "a step takes {} on average; replayed without a change it is {error_words}",
-        units::time(measured)
-    );
+    let words = format!("{} a step; the replay without a change is {error_words}", units::time(measured));
     let mut table = Table::new(vec![
         Column::name("Change").flexible(36, crate::print::middle_ellipsis),
         Column::number("Predicted").keep(),
@@ -131,13 +128,14 @@ fn table(rows: &Arranged<Row>, standard: bool) -> Table {
         Column::number("Work touched").priority(60),
     ])
     .title(title, if rows.rows.is_empty() { String::new() } else { words })
-    .when_empty(rows.when_empty("nothing to replay: no steps in this trace"));
-    for r in &rows.rows {
-        let role = match r.saves_share {
-            share if share >= 0.2 => Role::Bad,
-            share if share >= 0.05 => Role::Warn,
-            _ => Role::Accent,
-        };
+    .when_empty(match rows.rows.is_empty() {
+        true => rows.when_empty("nothing to replay: no steps in this trace"),
+        false => "none of the changes below would save anything",
+    });
+    // What would not help is named below: many lines of nothing hide the others.
+    let (idle, rest): (Vec<&Row>, Vec<&Row>) = rows.rows.iter().partition(|r| standard && r.saves_ns == 0);
+    for r in rest {
+        let role = if r.saves_ns < 0 { Role::Bad } else { Role::Good };
         table.row(vec![
             Cell::text(&r.change),
             Cell::time(r.predicted_ns),
@@ -150,13 +148,30 @@ fn table(rows: &Arranged<Row>, standard: bool) -> Table {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
+    if !idle.is_empty() {
+        const FASTER: &str = " 2x faster";
+        let names = |faster: bool| -> String {
+            let some = idle.iter().filter(|r| r.change.ends_with(FASTER) == faster);
+            some.map(|r| r.change.trim_end_matches(FASTER)).collect::<Vec<_>>().join(", ")
+        };
+        for (what, names) in [("saves nothing", names(false)), ("saves nothing even 2x faster", names(true))] {
+            if !names.is_empty() {
+                table.note(format!("{what}: {names}"));
+            }
+        }
+    }
+    if !standard && rows.rows.iter().any(|r| r.saves_ns == 0) {
+        table.note(
+            "it saves nothing: other work takes at least as long meanwhile; `stepscope critical-path` shows which",
+        );
+    }
     if error > POOR {
         table.note("the replay does not reproduce this run well: take the predictions with care");
     }
     if standard && !rows.rows.is_empty() {
         table.note(
-            "each change is replayed alone; savings do not add up. An estimate: the host does the same calls in the \
-             same order, and nothing slows down because of what it newly overlaps",
+            "each change is replayed alone: savings do not add up. Estimates: the host makes the same calls in the same \
+             order, and overlapping work does not slow down",
         );
     }
     table

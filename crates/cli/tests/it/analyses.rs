@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::errors::{refused, temp};
-use crate::{fixture, gpt, json, root, stdout, stepscope};
+use crate::{fixture, gpt, is_typed, json, root, stdout, stepscope};
 
 /// Commands with the key of their main rows.
 const COMMANDS: [(&str, &str); 11] = [
@@ -98,7 +98,7 @@ fn screens_fit_and_are_the_same_on_every_run() {
                 let code = if command == "findings" { code_of(trace) } else { String::new() };
                 for line in text.lines() {
                     let wide = stepscope_cli::print::width(line);
-                    let copied = line.starts_with("  stepscope ") || code.contains(line.trim());
+                    let copied = is_typed(line) || code.contains(line.trim());
                     assert!(wide <= columns || copied, "{command} at {columns}: {wide} columns: {line}");
                     assert_eq!(line, line.trim_end(), "{command}");
                 }

@@ -1,6 +1,6 @@
 //! Every command answers in every format, and all of them say the same.
 
-use crate::{fixture, gpt, json, root, run, stdout, stepscope, temp_folder};
+use crate::{fixture, gpt, is_typed, json, root, run, stdout, stepscope, temp_folder};
 
 #[test]
 fn a_path_alone_is_the_summary() {
@@ -104,8 +104,7 @@ fn tables_fit_the_terminal() {
             for line in String::from_utf8(output.stdout).unwrap().lines() {
                 let wide = stepscope_cli::print::width(line);
                 // What to type next is there to be copied: a long path is not cut.
-                let typed = line.starts_with("  stepscope ");
-                assert!(wide <= columns || typed, "{command} at {columns}: {wide} columns: {line}");
+                assert!(wide <= columns || is_typed(line), "{command} at {columns}: {wide} columns: {line}");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::errors::refused;
-use crate::{fixture, gpt, json, root, run, stdout, stepscope, temp_folder};
+use crate::{fixture, gpt, is_typed, json, root, run, stdout, stepscope, temp_folder};
 
 fn slow_loader() -> String {
     fixture("conv_slow_loader/conv_slow_loader.pt.trace.json.gz")
@@ -194,6 +194,23 @@ fn mistakes_in_settings_are_explained() {
     std::fs::write(folder.join("bytes.toml"), [0xff, 0xfe, 0x00]).unwrap();
     let bytes = folder.join("bytes.toml").display().to_string();
     assert!(refused(&["findings", &gpt(), "--config", &bytes]).contains("UTF-8"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_to_type_next_works_as_it_is_printed() {
+    let folder = temp_folder("typed");
+    let trace = folder.join("Ann's run 1 (slow).json.gz");
+    std::fs::copy(slow_loader(), &trace).unwrap();
+    let shown = stdout(&["summary", &trace.display().to_string()]);
+    let typed: Vec<&str> = shown.lines().filter(|line| is_typed(line)).collect();
+    assert_eq!(typed.len(), 3, "{shown}");
+    for line in typed {
+        let output = std::process::Command::new("sh").arg("-c").arg(line).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{line}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

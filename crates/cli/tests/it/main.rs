@@ -46,6 +46,12 @@ fn stepscope(args: &[&str]) -> Command {
     command
 }
 
+/// Whether a line is one of the commands to type next, which are there to be copied and never cut.
+fn is_typed(line: &str) -> bool {
+    let command = line.strip_prefix("  ").filter(|command| !command.starts_with(' '));
+    command.and_then(|command| command.split(' ').next()).is_some_and(|program| program.ends_with("stepscope"))
+}
+
 fn run(args: &[&str]) -> Output {
     stepscope(args).output().unwrap()
 }

@@ -1,12 +1,12 @@
 //! Device memory is asked of the driver and returned to it in every step.
 
-use stepscope_model::SliceId;
+use stepscope_model::{Ns, SliceId};
 
 use super::memory_near_limit::full_device;
 use super::words::time;
 use crate::activity::{is_allocation, is_synchronization};
 use crate::by_name::ByName;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::waits::WaitKind;
 
 pub(super) const RULE: Rule = Rule {
@@ -34,7 +34,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let mut in_step = vec![0u64; steps.len()];
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let mut calls: Vec<SliceId> = Vec::new();
     let mut is_churn = ByName::new(trace, is_device_memory);
     let mut waits_first = ByName::new(trace, is_synchronization);
@@ -50,9 +50,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         in_step[step] += 1;
         calls.push(id);
         // Some allocators wait for the device themselves before they return memory.
-        let wait = last.filter(|&last| waits_first.get(slices.name(last)) && at - slices.end(last).0 < 50_000);
+        let wait =
+            last.filter(|&last| waits_first.get(slices.name(last)) && Ns(at) - slices.end(last) < Ns(50_000));
         for gone in [Some(id), wait].into_iter().flatten() {
-            edit.remove_host(trace, gone);
+            edit.remove_host(gone);
             edit.no_wait(gone);
         }
     }
@@ -66,11 +67,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let spent: i64 = calls.iter().map(|&id| slices.dur(id).0).sum();
+    let spent = calls.iter().map(|&id| slices.dur(id)).sum::<Ns>().0;
     let frees = calls.iter().filter(|&&id| returns(trace.name(id))).count();
     let waits =
         context.waits().iter().filter(|w| w.kind == WaitKind::Free && calls.binary_search(&w.call).is_ok());
-    let waited: i64 = waits.map(|w| w.wait_ns).sum();
+    let waited = waits.map(|w| Ns(w.wait_ns)).sum::<Ns>().0;
     finding.confidence = Confidence::High;
     finding.title = format!(
         "Allocator churn: {per_step:.0} calls a step get or return device memory and take {}",
@@ -138,7 +139,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .or(calls.last())
         .and_then(|&id| context.source(id));
     finding.slices = context.shown(calls.iter().copied());
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
 

@@ -25,7 +25,7 @@ pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Op
         else {
             continue;
         };
-        of_step[step] = (of_step[step].0 + 1, of_step[step].1 + slices.dur(work).0);
+        of_step[step] = (of_step[step].0 + 1, of_step[step].1.saturating_add(slices.dur(work).0));
         shown.extend((step == 0).then_some(work));
     }
     let mut later = of_step[1..].to_vec();
@@ -62,8 +62,8 @@ pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Op
                    Where sizes keep changing, switch the trials off."
         .to_owned();
     finding.code = Some(
-        "torch.backends.cudnn.benchmark = True     # sizes stay: keep it, and warm up before recording\n\
-         torch.backends.cudnn.benchmark = False    # sizes change: no trials"
+        "torch.backends.cudnn.benchmark = True   # sizes stay: warm up, then record\n\
+         torch.backends.cudnn.benchmark = False  # sizes change: no trials"
             .to_owned(),
     );
     finding.verify =

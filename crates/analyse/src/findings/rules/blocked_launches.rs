@@ -4,8 +4,8 @@ use stepscope_model::{LaneId, Ns, SliceId};
 
 use crate::activity::{Activity, is_allocation};
 use crate::by_name::ByName;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::intervals::{Collector, Intervals};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::intervals::Collector;
 use crate::launches::quantile;
 
 pub(super) const RULE: Rule = Rule {
@@ -63,7 +63,7 @@ fn find(context: &Context<'_>) -> Blocked {
     }
     let mut allocates = ByName::new(trace, is_allocation);
     let mut others = Collector::default();
-    for (lane, _) in trace.lanes().iter().filter(|(lane, _)| !threads.contains(lane)) {
+    for (lane, _) in trace.lanes().iter().filter(|(lane, _)| !host.runs_the_program(*lane)) {
         for id in slices.of_lane(lane).filter(|&id| slices.kind(id).is_runtime()) {
             if allocates.get(slices.name(id)) {
                 others.add(slices.start(id), slices.end(id));
@@ -71,12 +71,12 @@ fn find(context: &Context<'_>) -> Blocked {
             }
         }
     }
-    let others: Intervals = others.finish();
+    let others = others.finish().measured();
     for (start, end, call) in long {
-        let overlap = others.clip((start, end)).length().0 as f64 / (end - start).0.max(1) as f64;
+        let overlap = others.length_in((start, end)).0 as f64 / (end - start).0.max(1) as f64;
         if overlap >= context.limit("blocked_launches.min_overlap") {
             found.calls.push(call);
-            found.ns += (end - start).0;
+            found.ns = found.ns.saturating_add((end - start).0);
         }
     }
     found
@@ -84,7 +84,7 @@ fn find(context: &Context<'_>) -> Blocked {
 
 /// Part of the steps that such calls take.
 pub(super) fn share(context: &Context<'_>) -> f64 {
-    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    let wall = context.steps.wall_ns();
     find(context).ns as f64 / wall.max(1) as f64
 }
 
@@ -93,7 +93,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if blocked.calls.is_empty() {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     blocked.calls.iter().for_each(|&call| edit.host_length(call, blocked.median));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
@@ -132,15 +132,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    sizes constant (drop_last=True), keep the loader alive between epochs, or let PyTorch reserve pinned memory ahead."
         .to_owned();
     finding.code = Some(
-        "# before the program starts: one large pinned segment instead of many small allocations\n\
-         os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"pinned_reserve_segment_size_mb:1024\"\n\
-         loader = DataLoader(dataset, ..., pin_memory=True, persistent_workers=True, drop_last=True)"
+        "# before torch is imported: one large pinned segment, not many small ones\n\
+         os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \\\n\
+         \x20   \"pinned_reserve_segment_size_mb:1024\"\n\
+         loader = DataLoader(dataset, ..., pin_memory=True,\n\
+         \x20                   persistent_workers=True, drop_last=True)"
             .to_owned(),
     );
     finding.verify =
         "Record again after more warm-up: `stepscope critical-path` should no longer be led by launch calls."
             .to_owned();
     finding.slices = context.shown(blocked.calls.iter().copied());
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }

@@ -1,6 +1,6 @@
 //! Convolutions in NCHW on a device whose kernels want NHWC.
 
-use stepscope_model::{Kind, SliceId};
+use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
 use crate::by_name::ByName;
@@ -34,12 +34,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter(|&id| trace.links().launch(id).is_some())
         .filter(|&id| slices.kind(id) == Kind::Kernel && named.get(slices.name(id)))
         .collect();
-    let ns: i64 = transpositions.iter().map(|&id| slices.dur(id).0).sum();
+    let ns = transpositions.iter().map(|&id| slices.dur(id)).sum::<Ns>().0;
     let share = ns as f64 / context.attributed_ns().max(1) as f64;
     if share < context.limit("channels_last.min_share") {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     for &kernel in &transpositions {
         edit.device_length(kernel, 0);
     }
@@ -89,9 +89,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// Batch normalisations far from the memory's rate, which channels-last kernels come near: statistics and result
 /// read the input once each, so they move half as much again as the least.
-fn slow_norms(context: &Context<'_>, edit: &mut Edit) -> i64 {
+fn slow_norms(context: &Context<'_>, edit: &mut Edit<'_>) -> i64 {
     let efficiency = context.limit("assume.memory_efficiency");
-    let mut found = 0;
+    let mut found = Ns::ZERO;
     let is_batch_norm = |op: &&OpCost| {
         op.cost.family == Family::Normalization && context.trace.name(op.slice).contains("batch_norm")
     };
@@ -100,8 +100,8 @@ fn slow_norms(context: &Context<'_>, edit: &mut Edit) -> i64 {
         let good = ideal.ns() * 1.5 / efficiency;
         if ideal.ns() < op.device_ns as f64 * 0.5 && good < op.device_ns as f64 {
             scale(context, edit, op, good);
-            found += op.device_ns;
+            found += Ns(op.device_ns);
         }
     }
-    found
+    found.0
 }

@@ -8,7 +8,7 @@ use crate::activity::Activity;
 use crate::by_name::ByName;
 use crate::cause::Cause;
 use crate::comm::{is_comm_kernel, is_comm_range};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "communication_exposed",
@@ -26,14 +26,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         (row.causes.get(Cause::Communication), row.causes.get(Cause::Host(Activity::Communication)))
     };
     let rows = context.account().devices.iter();
-    let Some(row) = rows.max_by_key(|row| exposed(row).0 + exposed(row).1) else { return Vec::new() };
+    let Some(row) = rows.max_by_key(|row| exposed(row).0.saturating_add(exposed(row).1)) else {
+        return Vec::new();
+    };
     let (kernels, host) = exposed(row);
-    let share = (kernels + host) as f64 / row.wall_ns.max(1) as f64;
+    let both = kernels.saturating_add(host);
+    let share = both as f64 / row.wall_ns.max(1) as f64;
     if share < context.limit("communication_exposed.min_share") {
         return Vec::new();
     }
     let per_step = |ns: i64| ns / (context.counted_steps() as i64).max(1);
-    let Some(mut finding) = context.costing(RULE.name, per_step(kernels + host), Estimate::UpperBound) else {
+    let Some(mut finding) = context.costing(RULE.name, per_step(both), Estimate::UpperBound) else {
         return Vec::new();
     };
     let names = collectives(context);
@@ -46,7 +49,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "exposed communication a step",
-            Figure::Ns(per_step(kernels + host)),
+            Figure::Ns(per_step(both)),
             "Time of a device in communication that no computation hides, on average over the whole steps: the two below.",
         ),
         Evidence::new(
@@ -92,9 +95,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              fitting size, no reduction in the steps that only accumulate, compressed gradients, and NCCL as backend. \
              Compare the ranks: if one of them is always last, its delay is the cause.",
             "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n\
-             model = DistributedDataParallel(model, bucket_cap_mb=100, gradient_as_bucket_view=True)\n\
-             model.register_comm_hook(None, default_hooks.bf16_compress_hook)   # half the bytes\n\
-             with model.no_sync():                                              # when accumulating gradients\n\
+             model = DistributedDataParallel(model, bucket_cap_mb=100,\n\
+             \x20                               gradient_as_bucket_view=True)\n\
+             # half the bytes\n\
+             model.register_comm_hook(None, default_hooks.bf16_compress_hook)\n\
+             with model.no_sync():  # when accumulating gradients\n\
              \x20   loss.backward()",
         )
     };
@@ -104,7 +109,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                       every rank but one is waiting for that one."
             .to_owned();
     finding.slices = context.shown(names.iter().map(|n| n.1.2));
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
 
@@ -124,7 +129,7 @@ fn collectives(context: &Context<'_>) -> Vec<(String, (u64, i64, SliceId))> {
         if counts {
             let row = by_name.entry(name).or_insert((0, 0, id));
             let longest = if slices.dur(id) > slices.dur(row.2) { id } else { row.2 };
-            *row = (row.0 + 1, row.1 + slices.dur(id).0, longest);
+            *row = (row.0 + 1, row.1.saturating_add(slices.dur(id).0), longest);
         }
     }
     let mut rows: Vec<_> = by_name.into_iter().map(|(name, row)| (trace.text(name).to_owned(), row)).collect();

@@ -1,5 +1,7 @@
 //! Code is compiled or loaded inside the measured steps.
 
+use stepscope_model::Ns;
+
 use super::autotune;
 use super::words::{steps, time};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
@@ -44,8 +46,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(warm_up), Estimate::Replay) else {
         return Vec::new();
     };
-    let compiling: i64 = warm_up.compiling.iter().sum();
-    let loading: i64 = warm_up.loading.iter().sum();
+    let sum = |all: &[i64]| all.iter().map(|&ns| Ns(ns)).sum::<Ns>().0;
+    let (compiling, loading) = (sum(&warm_up.compiling), sum(&warm_up.loading));
     let again =
         compiles.len() as f64 >= context.limit("compilation.recompiling_steps") && !context.steps.synthetic;
     let what = if compiling >= loading { "compiling code" } else { "loading code onto the device" };
@@ -58,10 +60,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             time(compiling)
         )
     } else if context.steps.synthetic {
-        format!("Warm-up: {} of the recording goes into {what}", time(compiling + loading))
+        format!("Warm-up: {} of the recording goes into {what}", time(compiling.saturating_add(loading)))
     } else {
         let slow = compiles.first().or(loads.first()).and_then(|&i| all.get(i)).map_or(-1, |s| s.step);
-        format!("Warm-up inside the profile: step {slow} spends {} {what}", time(compiling + loading))
+        format!(
+            "Warm-up inside the profile: step {slow} spends {} {what}",
+            time(compiling.saturating_add(loading))
+        )
     };
     finding.evidence = vec![
         Evidence::new(
@@ -100,8 +105,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned();
         finding.code = Some(
             "# TORCH_LOGS=recompiles python train.py\n\
-             torch._dynamo.mark_dynamic(x, 0)          # this dimension changes from batch to batch\n\
-             model = torch.compile(model, dynamic=True) # or: let all shapes vary\n\
+             torch._dynamo.mark_dynamic(x, 0)            # this dimension changes\n\
+             model = torch.compile(model, dynamic=True)  # or: let all shapes vary\n\
              loader = DataLoader(dataset, batch_size=64, drop_last=True)"
                 .to_owned(),
         );
@@ -118,7 +123,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned();
         finding.code = Some(
             "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)\n\
-             with torch.profiler.profile(schedule=schedule, on_trace_ready=handler) as prof:\n\
+             with torch.profiler.profile(\n\
+             \x20       schedule=schedule, on_trace_ready=handler) as prof:\n\
              \x20   for x, y in loader:\n\
              \x20       train_step(x, y)\n\
              \x20       prof.step()"

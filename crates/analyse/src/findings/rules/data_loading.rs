@@ -1,7 +1,7 @@
 //! The device waits for the next batch.
 
 use crate::activity::Activity;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::replay::{HostPiece, Scenario};
 
 pub(super) const RULE: Rule = Rule {
@@ -55,8 +55,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The recorded range in which batches are fetched.",
         ));
     }
-    let transforms: i64 = loading.operators.iter().map(|o| o.1).sum();
-    if transforms * 10 > loading.loading_ns {
+    let transforms = loading.operators.iter().map(|o| o.1).fold(0, i64::saturating_add);
+    if transforms > loading.loading_ns / 10 {
         let names: Vec<&str> = loading.operators.iter().take(3).map(|o| o.0.as_str()).collect();
         finding.evidence.push(Evidence::new(
             format!("tensor operators while loading ({})", names.join(", ")),
@@ -71,8 +71,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              cheaper: decode once and store, move augmentation to the GPU, avoid per-sample Python."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, batch_size=..., num_workers=16,  # about the number of CPU cores\n\
-                 \x20                   prefetch_factor=4, persistent_workers=True, pin_memory=True)"
+                "loader = DataLoader(dataset, batch_size=...,\n\
+                 \x20                   num_workers=16,  # about the number of CPU cores\n\
+                 \x20                   prefetch_factor=4, persistent_workers=True,\n\
+                 \x20                   pin_memory=True)"
                     .to_owned(),
             ),
         ),
@@ -84,8 +86,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              the device can overlap too."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, batch_size=..., num_workers=8,  # about the number of CPU cores\n\
-                 \x20                   pin_memory=True, prefetch_factor=2, persistent_workers=True)\n\
+                "loader = DataLoader(dataset, batch_size=...,\n\
+                 \x20                   num_workers=8,  # about the number of CPU cores\n\
+                 \x20                   prefetch_factor=2, persistent_workers=True,\n\
+                 \x20                   pin_memory=True)\n\
                  for x, y in loader:\n\
                  \x20   x = x.to(device, non_blocking=True)\n\
                  \x20   y = y.to(device, non_blocking=True)"
@@ -100,6 +104,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let ranges = context.host().main().into_iter().flat_map(|lane| context.trace.slices().of_lane(lane));
     let name = loading.range.clone().unwrap_or_default();
     finding.slices = context.shown(ranges.filter(|&id| context.trace.name(id) == name));
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }

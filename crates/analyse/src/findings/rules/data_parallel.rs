@@ -3,7 +3,7 @@
 use stepscope_model::{Kind, SliceId};
 
 use crate::by_name::ByName;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Shown, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "data_parallel",
@@ -62,7 +62,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
          torch.distributed.init_process_group(\"nccl\")\n\
          device = int(os.environ[\"LOCAL_RANK\"])\n\
          torch.cuda.set_device(device)\n\
-         model = torch.nn.parallel.DistributedDataParallel(model.to(device), device_ids=[device])\n\
+         model = torch.nn.parallel.DistributedDataParallel(\n\
+         \x20   model.to(device), device_ids=[device])\n\
          sampler = torch.utils.data.DistributedSampler(dataset)\n\
          loader = DataLoader(dataset, batch_size=..., sampler=sampler)"
             .to_owned(),
@@ -73,7 +74,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned();
     finding.source = context.source(forwards[0]);
     finding.slices = context.shown(forwards);
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
 

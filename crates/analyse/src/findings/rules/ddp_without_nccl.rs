@@ -1,12 +1,12 @@
 //! Device tensors are reduced by a library for host memory.
 
-use stepscope_model::{Kind, SliceId};
+use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::activity::Activity;
 use crate::by_name::ByName;
 use crate::cause::Cause;
 use crate::comm::is_comm_kernel;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Shown, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "ddp_without_nccl",
@@ -46,8 +46,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if ranges.is_empty() || !(on_device || ddp) {
         return Vec::new();
     }
-    let spent: i64 = ranges.iter().map(|&id| slices.dur(id).0).sum();
-    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    let spent = ranges.iter().map(|&id| slices.dur(id)).sum::<Ns>().0;
+    let wall = context.steps.wall_ns();
     if (spent as f64) < context.limit("ddp_without_nccl.min_share") * wall as f64 {
         return Vec::new();
     }
@@ -97,15 +97,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    own for each rank: ranks that share one must stay with gloo."
             .to_owned();
     finding.code = Some(
-        "torch.distributed.init_process_group(\"nccl\")                # device tensors only\n\
-         torch.distributed.init_process_group(\"cpu:gloo,cuda:nccl\")  # if host tensors are exchanged too"
+        "torch.distributed.init_process_group(\"nccl\")\n\
+         # or, if host tensors are exchanged too:\n\
+         torch.distributed.init_process_group(\"cpu:gloo,cuda:nccl\")"
             .to_owned(),
     );
     finding.verify =
         "Record again: ranges should be named nccl:… and their kernels run beside the backward pass."
             .to_owned();
     finding.slices = context.shown(ranges);
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
 

@@ -1,6 +1,6 @@
 //! Copies from pinned memory that nothing hides.
 
-use stepscope_model::{Kind, SliceId};
+use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::transfers::{Direction, HostMemory, bytes, copy_name};
@@ -30,9 +30,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let rows = context.transfers().rows.iter();
         rows.filter(|r| r.direction == Direction::HostToDevice && is_ours(r.memory))
     };
-    let total: i64 = rows().map(|r| r.total_ns).sum();
-    let exposed: i64 = rows().map(|r| r.exposed_ns).sum();
-    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    let total = rows().map(|r| Ns(r.total_ns)).sum::<Ns>().0;
+    let exposed = rows().map(|r| Ns(r.exposed_ns)).sum::<Ns>().0;
+    let wall = context.steps.wall_ns();
     let exposed_share = exposed as f64 / total.max(1) as f64;
     let copy_share = total as f64 / wall.max(1) as f64;
     if total == 0
@@ -46,13 +46,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter(|&id| slices.kind(id) == Kind::Memcpy)
         .filter(|&id| matches!(copy_name(trace.name(id)), (Direction::HostToDevice, m) if is_ours(m)))
         .collect();
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     copies.iter().for_each(|&copy| edit.device_length(copy, 0));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
     let steps = context.steps.steps.len().max(1) as i64;
-    let moved: i64 = copies.iter().filter_map(|&c| bytes(trace, c)).sum();
+    let moved = copies.iter().filter_map(|&c| bytes(trace, c)).fold(0, i64::saturating_add);
     finding.confidence = Confidence::Medium;
     finding.title = "Exposed copies: uploads run while the device computes nothing".to_owned();
     finding.evidence = vec![

@@ -39,7 +39,7 @@ fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let mut slow: Vec<(&OpCost, Vec<i64>)> = Vec::new();
     for op in &context.costs().ops {
         let multiple = match op.precision {
@@ -96,7 +96,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "A kernel of the longest of them.",
         ));
     }
-    let padded = sizes.last().map_or(0, |n| (n + 63) / 64 * 64);
+    let padded = sizes.last().map_or(0, |n| n.saturating_add(63) / 64 * 64);
     let size = sizes.last().copied().unwrap_or_default();
     finding.why = "Tensor cores load 16 bytes at once. Rows that do not start at such a boundary need kernels that load element \
                    by element."
@@ -104,8 +104,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.fix =
         format!("Pad these sizes to a multiple of 64: {size} to {padded}. Mask or ignore what is added.");
     finding.code = Some(format!(
-        "vocab = (vocab + 63) // 64 * 64          # {size} becomes {padded}\n\
-         head = torch.nn.Linear(hidden, vocab)    # logits of the padding are never a target"
+        "vocab = (vocab + 63) // 64 * 64        # {size} becomes {padded}\n\
+         head = torch.nn.Linear(hidden, vocab)  # the padding is never a target"
     ));
     finding.verify =
         "Record again: `stepscope roofline` should show these products near the others' share of the peak."

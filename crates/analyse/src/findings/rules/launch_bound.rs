@@ -115,8 +115,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    CUDA graphs (mode=\"reduce-overhead\") replay a whole step with one call."
             .to_owned();
     finding.code = Some(
-        "model = torch.compile(model, mode=\"reduce-overhead\")   # fusion and CUDA graphs\n\
-         # or raise the batch size until `stepscope launches` shows a queue that is never empty"
+        "# fusion and CUDA graphs\n\
+         model = torch.compile(model, mode=\"reduce-overhead\")\n\
+         # or: a larger batch, until `stepscope launches` shows a queue\n\
+         # that is never empty"
             .to_owned(),
     );
     finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. \

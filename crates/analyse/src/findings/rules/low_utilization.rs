@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let rows = context.account().devices.iter().filter(|row| row.device.is_some() && row.wall_ns > 0);
+    let steps = (context.counted_steps() as i64).max(1);
     rows.filter_map(|row| {
         let busy = 1.0 - row.causes.idle() as f64 / row.wall_ns as f64;
         if busy >= context.limit("low_utilization.busy_share") {
@@ -26,7 +27,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let mut finding = context.remark(RULE.name);
         let device = row.device.unwrap_or_default();
         let reason = first.label().trim_start_matches("idle: ");
-        finding.title = format!("GPU {device} does nothing for {:.0} % of the steps, mostly: {reason}", (1.0 - busy) * 100.0);
+        finding.title = format!(
+            "GPU {device} does nothing for {:.0} % of the steps, mostly: {reason}",
+            (1.0 - busy) * 100.0
+        );
         finding.evidence = vec![Evidence::new(
             "busy",
             Figure::Share(busy),
@@ -35,14 +39,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         for (cause, ns) in idle.iter().take(4) {
             finding.evidence.push(Evidence::new(
                 cause.label(),
-                Figure::Ns(ns / (context.counted_steps() as i64).max(1)),
+                Figure::Ns(ns / steps),
                 "Idle time of this cause a step, as in `stepscope account`.",
             ));
         }
-        finding.why = "A device that waits is paid for but not used. The causes above share out its idle time; the other \
-                       findings say what to do about each."
+        finding.why = "A device that waits is paid for but not used. The figures say why it waits; the other \
+                       findings say what to do about it."
             .to_owned();
-        finding.fix = "Start with the finding that saves most; then look again, since hidden causes come to light.".to_owned();
+        finding.fix =
+            "Start with the finding that saves most; then look again, since hidden causes come to light."
+                .to_owned();
         finding.verify = "`stepscope account` shows each cause before and after.".to_owned();
         Some(finding)
     })

@@ -1,6 +1,8 @@
 //! What the rules about matrix work share.
 
-use stepscope_model::SliceId;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Ns, SliceId};
 
 use crate::findings::{Context, Edit};
 use crate::roofline::{OpCost, Precision};
@@ -19,13 +21,13 @@ pub(super) fn good_ns(context: &Context<'_>, op: &OpCost, precision: Precision, 
 }
 
 /// Gives the kernels of a call a new summed length.
-pub(super) fn scale(context: &Context<'_>, edit: &mut Edit, op: &OpCost, ns: f64) {
+pub(super) fn scale(context: &Context<'_>, edit: &mut Edit<'_>, op: &OpCost, ns: f64) {
     scaled(context.trace, context.costs(), op, ns).for_each(|(kernel, ns)| edit.device_length(kernel, ns));
 }
 
 /// Device time of calls, and all their kernels.
 pub(super) fn total<'a>(ops: impl IntoIterator<Item = &'a OpCost>) -> i64 {
-    ops.into_iter().map(|op| op.device_ns).sum()
+    ops.into_iter().map(|op| Ns(op.device_ns)).sum::<Ns>().0
 }
 
 /// The kernels of calls, longest calls first.
@@ -35,14 +37,11 @@ pub(super) fn kernels(context: &Context<'_>, ops: &[&OpCost]) -> Vec<SliceId> {
 
 /// Names of operators by device time, each once: the few largest.
 pub(super) fn names(context: &Context<'_>, ops: &[&OpCost], most: usize) -> String {
-    let mut sums: Vec<(&str, i64)> = Vec::new();
+    let mut sums: HashMap<&str, Ns, RandomState> = HashMap::default();
     for op in ops {
-        let name = context.trace.name(op.slice);
-        match sums.iter_mut().find(|s| s.0 == name) {
-            Some(sum) => sum.1 += op.device_ns,
-            None => sums.push((name, op.device_ns)),
-        }
+        *sums.entry(context.trace.name(op.slice)).or_default() += Ns(op.device_ns);
     }
+    let mut sums: Vec<(&str, Ns)> = sums.into_iter().collect();
     sums.sort_by_key(|s| (std::cmp::Reverse(s.1), s.0));
     sums.iter().take(most).map(|s| s.0).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,9 @@
 //! Memory in use rises from step to step.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 use super::words::{size, steps};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
@@ -30,10 +33,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if context.steps.synthetic || (context.steps.steps.len() as f64) < context.limit("memory_leak.min_steps") {
         return Vec::new();
     }
-    context.memory().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
+    let survivors = OnceCell::new();
+    context.memory().devices.iter().filter_map(|memory| of_device(context, memory, &survivors)).collect()
 }
 
-fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
+fn of_device(
+    context: &Context<'_>,
+    memory: &DeviceMemory,
+    of_all: &OnceCell<HashMap<String, Survivors, RandomState>>,
+) -> Option<Finding> {
     let levels = at_step_ends(context, memory)?;
     if (levels.len() as f64) < context.limit("memory_leak.min_steps") || levels.windows(2).any(|w| w[1] <= w[0])
     {
@@ -83,7 +91,8 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
             "Memory of the device less the last level, over the growth a step.",
         ));
     }
-    for (operator, bytes) in survivors(context, memory).into_iter().take(3) {
+    let never_released = of_all.get_or_init(|| survivors(context)).get(&memory.device);
+    for &(ref operator, bytes) in never_released.into_iter().flatten().take(3) {
         finding.evidence.push(Evidence::new(
             format!("never released, from {operator}"),
             Figure::Bytes(bytes),
@@ -113,6 +122,10 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
 
 /// Memory in use at the end of each step's host range; `None` if the file does not say before the first step's end.
 fn at_step_ends(context: &Context<'_>, memory: &DeviceMemory) -> Option<Vec<i64>> {
+    // Levels that rise in each step need at least as many points.
+    if memory.curve.len() < context.steps.steps.len() {
+        return None;
+    }
     let level = |at: i64| {
         let next = memory.curve.partition_point(|p| p.at_ns <= at);
         memory.curve[..next].last().map(|p| p.allocated_bytes)
@@ -135,27 +148,30 @@ fn line(levels: &[i64]) -> (f64, f64) {
     if xx == 0.0 || yy == 0.0 { (0.0, 0.0) } else { (xy / xx, xy * xy / (xx * yy)) }
 }
 
-/// Bytes that steps but the last allocated and nobody released, by operator, most first.
-fn survivors(context: &Context<'_>, memory: &DeviceMemory) -> Vec<(String, i64)> {
+/// Bytes by operator.
+type Survivors = Vec<(String, i64)>;
+
+/// Bytes that steps but the last allocated and nobody released, by device and operator, most first.
+fn survivors(context: &Context<'_>) -> HashMap<String, Survivors, RandomState> {
     let (Some(first), Some(last)) = (context.steps.steps.first(), context.steps.steps.last()) else {
-        return Vec::new();
+        return HashMap::default();
     };
     let options = memory::Options { frames: 0, curve_points: 1, events: true, ..memory::Options::default() };
-    let mut by_operator: BTreeMap<String, i64> = BTreeMap::new();
+    let mut of_devices: HashMap<String, HashMap<String, i64, RandomState>, RandomState> = HashMap::default();
     for event in memory::analyse(context.trace, &options).events {
         let in_steps = |at: i64| first.host_start_ns <= at && at < last.host_start_ns;
-        if event.device == memory.device
-            && event.released_at_ns.is_none()
-            && event.allocated_at_ns.is_some_and(in_steps)
-        {
+        if event.released_at_ns.is_none() && event.allocated_at_ns.is_some_and(in_steps) {
             let operator = event.operator.unwrap_or_else(|| memory::NO_OPERATOR.to_owned());
-            let bytes = by_operator.entry(operator).or_default();
+            let bytes = of_devices.entry(event.device).or_default().entry(operator).or_default();
             *bytes = bytes.saturating_add(event.bytes);
         }
     }
-    let mut all: Vec<_> = by_operator.into_iter().collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    all
+    let sorted = |by_operator: HashMap<String, i64, RandomState>| {
+        let mut all: Vec<_> = by_operator.into_iter().collect();
+        all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        all
+    };
+    of_devices.into_iter().map(|(device, by_operator)| (device, sorted(by_operator))).collect()
 }
 
 #[cfg(test)]

@@ -88,9 +88,11 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.code = Some(
         if in_use {
             "from torch.utils.checkpoint import checkpoint\n\
-             x = checkpoint(block, x, use_reentrant=False)   # in forward: keeps only the block's input\n\
+             # in forward: keeps only the block's input\n\
+             x = checkpoint(block, x, use_reentrant=False)\n\
              \n\
-             for i, (x, y) in enumerate(loader):             # gradient accumulation over 4 small batches\n\
+             # or: gradients accumulated over 4 small batches\n\
+             for i, (x, y) in enumerate(loader):\n\
              \x20   (loss_fn(model(x), y) / 4).backward()\n\
              \x20   if i % 4 == 3:\n\
              \x20       optimizer.step()\n\

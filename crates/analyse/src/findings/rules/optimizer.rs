@@ -4,6 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Kind, SliceId, StrId};
 
+use super::matrix::total;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::launches::quantile;
 use crate::roofline::{Family, OpCost};
@@ -60,16 +61,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // Every parameter passes once through most of the operators: the median of what each wrote is their size.
     let mut by_name: HashMap<StrId, i64, RandomState> = HashMap::default();
     for op in ops.iter().filter(|op| matches!(op.cost.family, Family::Elementwise | Family::Optimizer)) {
-        *by_name.entry(slices.name(op.slice)).or_default() += op.cost.written as i64;
+        let all = by_name.entry(slices.name(op.slice)).or_default();
+        *all = all.saturating_add(i64::try_from(op.cost.written).unwrap_or(i64::MAX));
     }
     let mut written: Vec<i64> = by_name.into_values().collect();
     let parameter_bytes = quantile(&mut written, 0.5) as f64 / rounds as f64;
     let hardware = ops.iter().find_map(|op| op.hardware);
-    let now: i64 = ops.iter().map(|op| op.device_ns).sum();
+    let now = total(ops.iter().copied());
     let fused =
         hardware.map(|h| parameter_bytes * moved / h.memory_gbs / context.limit("assume.memory_efficiency"));
     let fused = fused.unwrap_or(now as f64 / rounds as f64).min(now as f64 / rounds as f64);
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let factor = fused * rounds as f64 / now.max(1) as f64;
     // A handful of kernels stay; their time is spread over those that are there, and the host's part shrinks with them.
     for (at, op) in ops.iter().enumerate() {
@@ -77,7 +79,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             edit.device_length(kernel, ((slices.dur(kernel).0 as f64 * factor) as i64).max(1));
         }
         if at % 16 != 0 {
-            edit.remove_host(trace, op.slice);
+            edit.remove_host(op.slice);
         }
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {

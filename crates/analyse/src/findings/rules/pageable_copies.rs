@@ -1,8 +1,8 @@
 //! Copies from ordinary host memory: slower, and the host waits for them.
 
-use stepscope_model::{Kind, SliceId};
+use stepscope_model::{Kind, Ns, SliceId};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::transfers::{Direction, HostMemory, bytes, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -27,11 +27,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter(|&id| is_upload(context, id))
         .filter_map(|id| Some((id, bytes(trace, id)?)))
         .collect();
-    let moved: i64 = uploads.iter().map(|u| u.1).sum();
+    let moved = uploads.iter().map(|u| u.1).fold(0, i64::saturating_add);
     if (moved as f64) < context.limit("pageable_copies.min_bytes_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     for &(copy, _) in &uploads {
         // Pinned and prefetched, the copy runs beside the kernels of the step before and nobody waits.
         edit.device_length(copy, 0);
@@ -48,8 +48,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let copy_ns: i64 = uploads.iter().map(|u| slices.dur(u.0).0).sum();
-    let host_ns: i64 = uploads.iter().filter_map(|u| trace.links().launch(u.0)).map(|c| slices.dur(c).0).sum();
+    let copy_ns = uploads.iter().map(|u| slices.dur(u.0)).sum::<Ns>().0;
+    let calls = uploads.iter().filter_map(|u| trace.links().launch(u.0));
+    let host_ns = calls.map(|call| slices.dur(call)).sum::<Ns>().0;
     let rate = moved as f64 / (copy_ns.max(1) as f64 / 1e9);
     finding.confidence = Confidence::High;
     finding.title =
@@ -88,7 +89,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Record again: `stepscope transfers` should list pinned copies only, with little exposed time."
             .to_owned();
     finding.slices = context.shown(uploads.iter().map(|u| u.0));
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
 

@@ -1,6 +1,6 @@
 //! The recording itself slows the host down.
 
-use stepscope_model::Kind;
+use stepscope_model::{Kind, Ns};
 
 use super::words::time;
 use crate::activity::Activity;
@@ -72,9 +72,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // While the device has work, a slower host costs nothing.
     let waiting = waiting_for_the_host(context);
     let pauses = pauses(context);
-    let wall: i64 = context.steps.windows().iter().map(|w| (w.1 - w.0).0).sum();
+    let wall = context.steps.wall_ns();
     let share = |ns: i64| ns as f64 / wall.max(1) as f64;
-    let visible = optional.min(waiting) + pauses;
+    let visible = optional.min(waiting).saturating_add(pauses);
     if share(visible) < context.limit("profiler_overhead.min_share") {
         return Vec::new();
     }
@@ -150,9 +150,9 @@ fn events(context: &Context<'_>) -> Events {
         let after = ranges.partition_point(|r| r.0 <= at);
         after > 0 && at < ranges[after - 1].1
     };
-    let lanes: Vec<_> =
-        context.host().main().into_iter().chain(context.host().backward().iter().copied()).collect();
-    for id in lanes.iter().flat_map(|&lane| slices.of_lane(lane)).filter(|&id| in_step(slices.start(id).0)) {
+    let host = context.host();
+    let lanes = host.main().into_iter().chain(host.backward().iter().copied());
+    for id in lanes.flat_map(|lane| slices.of_lane(lane)).filter(|&id| in_step(slices.start(id).0)) {
         match slices.kind(id) {
             Kind::HostOp | Kind::HostAnnotation => events.operators += 1,
             Kind::Runtime | Kind::Driver => events.calls += 1,
@@ -162,7 +162,8 @@ fn events(context: &Context<'_>) -> Events {
     }
     if let Some(memory) = trace.strings().find("[memory]") {
         let points = trace.points();
-        let marks = points.ids().filter(|&id| points.name(id) == memory && lanes.contains(&points.lane(id)));
+        let marks =
+            points.ids().filter(|&id| points.name(id) == memory && host.runs_the_program(points.lane(id)));
         events.memory = marks.filter(|&id| in_step(points.at(id).0)).count() as u64;
     }
     events
@@ -177,7 +178,7 @@ fn waiting_for_the_host(context: &Context<'_>) -> i64 {
     use Activity::{Launch, Operator, Profiler, Python, Runtime, Unrecorded};
     let causes = [Operator, Python, Launch, Runtime, Profiler, Unrecorded].map(Cause::Host);
     let rows = account.rows.iter().filter(|row| row.device == busiest.device);
-    rows.map(|row| causes.iter().map(|&cause| row.causes.get(cause)).sum::<i64>()).sum()
+    rows.flat_map(|row| causes.iter().map(|&cause| Ns(row.causes.get(cause)))).sum::<Ns>().0
 }
 
 /// Pauses that the profiler reports of itself. Loading of code and a full launch queue are not its own.
@@ -190,5 +191,5 @@ fn pauses(context: &Context<'_>) -> i64 {
             pauses.add(slices.start(id), slices.end(id));
         }
     }
-    pauses.finish().lengths_in(&context.steps.windows()).iter().map(|ns| ns.0).sum()
+    pauses.finish().lengths_in(&context.steps.windows()).into_iter().sum::<Ns>().0
 }

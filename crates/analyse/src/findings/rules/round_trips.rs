@@ -1,12 +1,15 @@
 //! Tensors that go to the host and come back.
 
+use std::collections::VecDeque;
+
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Kind, LaneId, Ns, SliceId, Trace};
 
 use crate::activity::Activity;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::host_time::Segment;
+use crate::intervals::Intervals;
 use crate::transfers::{Direction, bytes, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -21,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// A copy down and the next copy up of as many bytes.
 fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices, host) = (context.trace, context.trace.slices(), context.host());
     let least = context.limit("round_trips.min_bytes") as i64;
     let mut copies: Vec<(Ns, Direction, SliceId, i64)> = context
         .device_work()
@@ -30,20 +33,23 @@ fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
         .filter(|c| matches!(c.1, Direction::HostToDevice | Direction::DeviceToHost))
         .filter_map(|(at, direction, id)| Some((at, direction, id, bytes(trace, id)?)))
         .filter(|c| c.3 >= least)
+        // Other threads' copies are a library's: gloo, for one, brings gradients to the host and back.
+        .filter(|c| trace.links().launch(c.2).is_some_and(|call| host.runs_the_program(host.home(trace, call))))
         .collect();
     copies.sort_by_key(|c| c.0);
     let steps = &context.steps.steps;
     let step_of = |at: Ns| steps.partition_point(|s| Ns(s.start_ns) <= at);
-    let mut down: Vec<(usize, SliceId, i64)> = Vec::new();
+    // What went down in this step and has not come back, by size, the first in front.
+    let mut down: HashMap<i64, VecDeque<SliceId>, RandomState> = HashMap::default();
     let mut found = Vec::new();
-    for (at, direction, id, bytes) in copies {
-        let step = step_of(at);
-        down.retain(|d| d.0 == step);
-        match direction {
-            Direction::DeviceToHost => down.push((step, id, bytes)),
-            _ => {
-                if let Some(at) = down.iter().position(|d| d.2 == bytes) {
-                    found.push((down.swap_remove(at).1, id, bytes));
+    for of_step in copies.chunk_by(|a, b| step_of(a.0) == step_of(b.0)) {
+        down.clear();
+        for &(_, direction, id, bytes) in of_step {
+            match direction {
+                Direction::DeviceToHost => down.entry(bytes).or_default().push_back(id),
+                _ => {
+                    let back = down.get_mut(&bytes).and_then(VecDeque::pop_front);
+                    found.extend(back.map(|down| (down, id, bytes)));
                 }
             }
         }
@@ -58,9 +64,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if (trips.len() as f64) < context.limit("round_trips.min_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let copies = || trips.iter().flat_map(|t| [t.0, t.1]);
-    let launches = other_launches(context, &copies().collect());
+    let chosen: HashSet<SliceId, RandomState> = copies().collect();
+    let launches = other_launches(context, &chosen);
+    let mut windows: HashMap<LaneId, Vec<(Ns, Ns)>, RandomState> = HashMap::default();
     for &(down, up, _) in &trips {
         edit.device_length(down, 0);
         edit.device_length(up, 0);
@@ -69,36 +77,45 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let [Some(down), Some(up)] = calls.map(|call| call.map(|call| copying_op(trace, context, call))) else {
             continue;
         };
-        // What the host did with the tensor in between happens on the device then, in no time to speak of.
         let mut lanes = vec![slices.lane(down), slices.lane(up)];
         lanes.dedup();
-        for lane in lanes {
-            let window = (slices.start(down), slices.end(up));
-            let launches = launches.get(&lane).map_or(&[][..], Vec::as_slice);
-            let nothing_launched = |start, end| {
-                let next = launches.partition_point(|&at| at < start);
-                launches.get(next).is_none_or(|&at| at >= end)
-            };
-            edit.remove_between(trace, lane, window, nothing_launched);
+        let window = (slices.start(down), slices.end(up));
+        lanes.into_iter().for_each(|lane| windows.entry(lane).or_default().push(window));
+    }
+    // What the host did with the tensors in between happens on the device then, in no time to speak of.
+    for (lane, windows) in windows {
+        let launches = launches.get(&lane).map_or(&[][..], Vec::as_slice);
+        let nothing_launched = |start, end| {
+            let next = launches.partition_point(|&at| at < start);
+            launches.get(next).is_none_or(|&at| at >= end)
+        };
+        let (quiet, busy) = windows.into_iter().partition(|w| nothing_launched(w.0, w.1));
+        // Trips that overlap are one, so that each moment is looked at once.
+        for &window in Intervals::union(busy).as_slice() {
+            edit.remove_between(lane, window, nothing_launched);
+        }
+        for &window in Intervals::union(quiet).as_slice() {
+            edit.remove_between(lane, window, nothing_launched);
             // NumPy and the like leave no slices: only Python goes by between the two copies.
-            if nothing_launched(window.0, window.1) {
-                let python =
-                    |s: &&Segment| s.activity == Activity::Python && s.start >= window.0 && s.end <= window.1;
-                context.host().within(lane, window).iter().filter(python).for_each(|s| edit.remove_piece(s));
-            }
+            let python =
+                |s: &&Segment| s.activity == Activity::Python && s.start >= window.0 && s.end <= window.1;
+            context.host().within(lane, window).iter().filter(python).for_each(|s| edit.remove_piece(s));
         }
     }
-    for wait in context.waits().iter().filter(|w| w.until.is_some_and(|u| copies().any(|c| c == u))) {
+    for wait in context.waits().iter().filter(|w| w.until.is_some_and(|work| chosen.contains(&work))) {
         edit.no_wait(wait.call);
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let moved: i64 = trips.iter().map(|t| t.2 * 2).sum();
-    let ns: i64 = copies().map(|c| trace.slices().dur(c).0).sum();
+    let moved = trips.iter().fold(0i64, |all, t| all.saturating_add(t.2.saturating_mul(2)));
+    let ns = copies().map(|c| slices.dur(c)).sum::<Ns>().0;
     let each = trips.len() as f64 / steps as f64;
     finding.confidence = Confidence::Medium;
-    finding.title = format!("Round trips: {each:.0} tensors a step go to the host and come back");
+    finding.title = match each.round() {
+        n if n <= 1.0 => "Round trips: a tensor goes to the host and comes back in each step".to_owned(),
+        n => format!("Round trips: {n:.0} tensors a step go to the host and come back"),
+    };
     finding.evidence = vec![
         Evidence::new(
             "round trips a step",
@@ -120,16 +137,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned();
     finding.code = Some(
         "# instead of: y = torch.from_numpy(f(x.cpu().numpy())).cuda()\n\
-         y = f_torch(x)                                   # the same with torch operators, on x.device\n\
+         y = f_torch(x)  # the same with torch operators, on x.device\n\
          mask = torch.arange(n, device=x.device) < limit  # made where it is used"
             .to_owned(),
     );
     finding.source = trips.first().and_then(|t| context.source(trace.links().launch(t.0)?));
     finding.verify = "Record again: `stepscope transfers` should show fewer copies to the host.".to_owned();
     finding.slices = context.shown(copies());
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
+
+/// How many operators that only copy stand inside each other at most; in PyTorch three.
+const COPYING_DEPTH: usize = 16;
 
 /// The outermost operator that only copies, or the call itself.
 fn copying_op(trace: &Trace, context: &Context<'_>, call: SliceId) -> SliceId {
@@ -137,7 +157,7 @@ fn copying_op(trace: &Trace, context: &Context<'_>, call: SliceId) -> SliceId {
         matches!(name, "aten::to" | "aten::_to_copy" | "aten::copy_" | "aten::cpu")
             || name.contains("ToCopyBackward")
     };
-    let above = context.tree().ancestors(call).take_while(|&op| copies(trace.name(op)));
+    let above = context.tree().ancestors(call).take(COPYING_DEPTH).take_while(|&op| copies(trace.name(op)));
     above.last().unwrap_or(call)
 }
 

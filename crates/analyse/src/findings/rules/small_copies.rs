@@ -4,7 +4,6 @@ use stepscope_model::{Kind, SliceId};
 
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::transfers::{Direction, HostMemory, bytes, copy_name};
-use crate::waits::asked_for;
 
 pub(super) const RULE: Rule = Rule {
     name: "small_copies",
@@ -29,19 +28,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if (copies.len() as f64) < context.limit("small_copies.min_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let mut source = None;
     for &copy in &copies {
         edit.device_length(copy, 0);
         let Some(call) = trace.links().launch(copy) else { continue };
-        let op = asked_for(trace, context.tree(), call).filter(|&op| slices.kind(op) == Kind::HostOp);
+        let op = context.asked_for(call).filter(|&op| slices.kind(op) == Kind::HostOp);
         edit.no_wait(call);
-        edit.remove_host(trace, op.unwrap_or(call));
+        edit.remove_host(op.unwrap_or(call));
         source = source.or_else(|| context.source(call));
     }
     let wanted: hashbrown::HashSet<SliceId, foldhash::fast::RandomState> = copies.iter().copied().collect();
     for wait in context.waits().iter().filter(|w| w.until.is_none_or(|u| wanted.contains(&u))) {
-        let near = asked_for(trace, context.tree(), wait.call);
+        let near = context.asked_for(wait.call);
         if wait.until.is_some()
             || near.is_some_and(|op| {
                 matches!(trace.name(op), "aten::to" | "aten::copy_" | "aten::_to_copy" | "aten::lift_fresh")
@@ -54,7 +53,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let each = copies.len() as f64 / steps as f64;
-    let moved: i64 = copies.iter().filter_map(|&c| bytes(trace, c)).sum();
+    let moved = copies.iter().filter_map(|&c| bytes(trace, c)).fold(0, i64::saturating_add);
     finding.confidence = Confidence::High;
     finding.title =
         format!("Small copies: {each:.0} tiny tensors a step are made on the host and copied one by one");

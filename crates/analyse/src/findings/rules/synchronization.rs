@@ -4,9 +4,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Ns, SliceId, StrId};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::transfers::{Direction, copy_name};
-use crate::waits::{Wait, WaitKind, asked_for};
+use crate::waits::{Wait, WaitKind};
 
 pub(super) const RULE: Rule = Rule {
     name: "synchronization",
@@ -34,26 +34,26 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if (avoidable.len() as f64) < context.limit("synchronization.min_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let mut places: HashMap<Option<StrId>, (u64, i64, SliceId), RandomState> = HashMap::default();
     for wait in &avoidable {
         edit.no_wait(wait.call);
-        let asked = asked_for(trace, context.tree(), wait.call);
+        let asked = context.asked_for(wait.call);
         let op = asked.filter(|&op| reads_a_value(trace.name(op)));
         // Without the question there is no answer to fetch either.
-        edit.remove_host(trace, op.unwrap_or(wait.call));
+        edit.remove_host(op.unwrap_or(wait.call));
         let place = places.entry(asked.map(|a| slices.name(a))).or_insert((0, 0, wait.call));
-        *place = (place.0 + 1, place.1 + wait.wait_ns, place.2);
+        *place = (place.0 + 1, place.1.saturating_add(wait.wait_ns), place.2);
     }
     remove_copies_back(context, &mut edit, &avoidable);
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let waited: i64 = avoidable.iter().map(|w| w.wait_ns).sum();
+    let waited = avoidable.iter().map(|w| Ns(w.wait_ns)).sum::<Ns>().0;
     let per_step = avoidable.len() as f64 / steps as f64;
     let mut by_time: Vec<_> = places.into_iter().collect();
     by_time.sort_by_key(|p| (std::cmp::Reverse((p.1.1, p.1.0)), p.0));
-    let name = |op: Option<StrId>| op.map_or("a direct call", |op| trace.text(op)).to_owned();
+    let name = |op: Option<StrId>| op.map_or("a call outside operators", |op| trace.text(op)).to_owned();
     let worst = by_time.first().map_or(String::new(), |p| name(p.0));
     finding.title =
         format!("Synchronization: the host waits for the device {per_step:.0} times a step, mostly in {worst}");
@@ -72,7 +72,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     ];
     for (op, (count, ns, _)) in by_time.iter().take(3) {
         finding.evidence.push(Evidence::new(
-            format!("{} ({} a step)", name(*op), count / steps as u64),
+            match count / steps as u64 {
+                0 => format!("{} ({count} in all)", name(*op)),
+                each => format!("{} ({each} a step)", name(*op)),
+            },
             Figure::Ns(ns / steps as i64),
             "Waiting time a step under this operator or range.",
         ));
@@ -110,7 +113,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                       torch.cuda.set_sync_debug_mode(\"warn\") PyTorch names each line that still waits."
         .to_owned();
     finding.slices = context.shown(avoidable.iter().map(|w| w.call));
-    finding.range_ns = finding.slices.first().map(|s| (s.start_ns, s.start_ns + s.dur_ns));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }
 
@@ -122,7 +125,7 @@ fn is_avoidable(context: &Context<'_>, wait: &Wait) -> bool {
         WaitKind::Free => false,
         WaitKind::BlockingCopy => way == Some(Direction::DeviceToHost),
         WaitKind::Stream | WaitKind::Device | WaitKind::Event => {
-            let asked = asked_for(trace, context.tree(), wait.call);
+            let asked = context.asked_for(wait.call);
             let fetches = asked.is_some_and(|op| reads_a_value(trace.name(op)));
             // The call behind a pageable upload belongs to the upload, and one that found nothing to wait for is free.
             let waited = wait.until.is_some() || trace.slices().dur(wait.call) >= NOTICEABLE;
@@ -140,7 +143,7 @@ fn reads_a_value(op: &str) -> bool {
 }
 
 /// The small copies that carried the values back.
-fn remove_copies_back(context: &Context<'_>, edit: &mut Edit, waits: &[&Wait]) {
+fn remove_copies_back(context: &Context<'_>, edit: &mut Edit<'_>, waits: &[&Wait]) {
     let (trace, slices) = (context.trace, context.trace.slices());
     for wait in waits {
         if let Some(copy) = wait.until

@@ -29,7 +29,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if share < context.limit("tf32_off.min_share") {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     for &op in &ops {
         if let Some(ns) = good_ns(context, op, Precision::Tf32, 1.0) {
             scale(context, &mut edit, op, ns);
@@ -64,8 +64,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .to_owned();
     finding.fix = "Allow TF32 once at the start. bfloat16 autocast is faster still.".to_owned();
     finding.code = Some(
-        "torch.set_float32_matmul_precision(\"high\")   # matrix products\n\
-         torch.backends.cudnn.allow_tf32 = True        # convolutions (on by default)"
+        "torch.set_float32_matmul_precision(\"high\")  # matrix products\n\
+         torch.backends.cudnn.allow_tf32 = True      # convolutions (the default)"
             .to_owned(),
     );
     finding.verify =

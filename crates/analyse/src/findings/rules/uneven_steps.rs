@@ -1,6 +1,8 @@
 //! Some steps take much longer than others.
 
-use stepscope_model::SliceId;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Ns, SliceId};
 
 use super::autotune;
 use super::words::time;
@@ -61,17 +63,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let above: Vec<usize> = (0..lengths.len()).filter(|&i| lengths[i] as f64 > factor * usual as f64).collect();
     let slow: Vec<usize> = above.iter().copied().filter(|&i| !explained(i)).collect();
     if slow.is_empty() {
-        let rest: Vec<i64> = (0..lengths.len()).filter(|i| !above.contains(i)).map(|i| lengths[i]).collect();
+        let rest: Vec<i64> =
+            (0..lengths.len()).filter(|i| above.binary_search(i).is_err()).map(|i| lengths[i]).collect();
         return varied(context, &rest).into_iter().collect();
     }
-    let excess: i64 = slow.iter().map(|&i| lengths[i] - usual).sum();
+    let excess = slow.iter().map(|&i| Ns(lengths[i] - usual)).sum::<Ns>().0;
     let saves = excess / lengths.len() as i64;
     let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else { return Vec::new() };
     let pattern = pattern(&slow, lengths.len());
     let changes = changes(context, &slow.iter().map(|&i| whole[i].1).collect::<Vec<_>>(), whole[usual_at].1);
     let cause = changes.first().map(|c| c.0);
     let times = excess as f64 / slow.len() as f64 / usual.max(1) as f64 + 1.0;
-    let reason = cause.map_or(String::new(), |c| format!(", mostly: {}", c.label()));
+    let reason = cause.map_or(String::new(), |c| format!(", mostly: {}", bare(c)));
     finding.title = match pattern {
         Pattern::First(1) => {
             format!("The first recorded step takes {times:.1} times as long as the usual one{reason}")
@@ -113,7 +116,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     ];
     for (cause, ns) in changes.iter().take(3) {
         finding.evidence.push(Evidence::new(
-            format!("more time in a slow step: {}", cause.label()),
+            format!("more of: {}", bare(*cause)),
             Figure::Ns(*ns),
             "Time of this cause in the slow steps, on average, less its time in the usual step, by the account of time \
              of the busiest device.",
@@ -172,9 +175,11 @@ fn changes(context: &Context<'_>, slow: &[&Step], usual: &Step) -> Vec<(Cause, i
     let account = context.account();
     let busiest =
         account.devices.iter().max_by_key(|row| row.causes.get(Cause::Kernel)).and_then(|row| row.device);
-    let of = |step: &Step| {
-        account.rows.iter().find(|row| row.device == busiest && row.step == step.step).map(|r| r.causes)
-    };
+    let mut rows: HashMap<i64, ByCause, RandomState> = HashMap::default();
+    for row in account.rows.iter().filter(|row| row.device == busiest) {
+        rows.entry(row.step).or_insert(row.causes);
+    }
+    let of = |step: &Step| rows.get(&step.step).copied();
     let Some(usual) = of(usual) else { return Vec::new() };
     let mut more = ByCause::default();
     for causes in slow.iter().filter_map(|step| of(step)) {
@@ -203,6 +208,11 @@ fn during(context: &Context<'_>, step: &Step, cause: Option<Cause>) -> Vec<Slice
     longest
 }
 
+/// A cause where it is clear that the device was idle.
+fn bare(cause: Cause) -> &'static str {
+    cause.label().strip_prefix("idle: ").unwrap_or(cause.label())
+}
+
 type Advice = (&'static str, &'static str, Option<&'static str>);
 
 fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
@@ -220,7 +230,9 @@ fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
             "More workers and a deeper queue even out slow batches; persistent workers avoid the pause at each epoch's \
              start. If every k-th step is late, k is often the number of workers: they are too slow together.",
             Some(
-                "loader = DataLoader(dataset, batch_size=..., num_workers=16, prefetch_factor=4, persistent_workers=True, pin_memory=True)",
+                "loader = DataLoader(dataset, batch_size=..., num_workers=16,\n\
+                 \x20                   prefetch_factor=4, persistent_workers=True,\n\
+                 \x20                   pin_memory=True)",
             ),
         ),
         Some(Cause::Host(Activity::Allocation)) => (
@@ -261,7 +273,7 @@ fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
     if lengths.len() < 5 {
         return None;
     }
-    let mean = lengths.iter().sum::<i64>() as f64 / lengths.len() as f64;
+    let mean = lengths.iter().map(|&l| l as f64).sum::<f64>() / lengths.len() as f64;
     let variance = lengths.iter().map(|&l| (l as f64 - mean).powi(2)).sum::<f64>() / lengths.len() as f64;
     let variation = variance.sqrt() / mean.max(1.0);
     if variation < context.limit("uneven_steps.variation") {

@@ -59,7 +59,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if scores.is_empty() {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let (mut around, mut products) = (Vec::new(), Vec::new());
     for op in &costs.ops {
         match op.cost.family {
@@ -78,7 +78,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     for op in &around {
         costs.kernels_of(op).iter().for_each(|&kernel| edit.device_length(kernel, 0));
-        edit.remove_host(context.trace, op.slice);
+        edit.remove_host(op.slice);
     }
     for op in &products {
         let peak = op.hardware.and_then(|h| h.peak_tflops(op.precision, Pipe::Matrix));

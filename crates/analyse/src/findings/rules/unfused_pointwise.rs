@@ -2,6 +2,9 @@
 
 use stepscope_model::{SliceId, StrId};
 
+use super::matrix::total;
+use crate::by_name::ByName;
+use crate::callers::at_or_under;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost};
 use crate::shapes;
@@ -35,7 +38,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if chains.is_empty() {
         return Vec::new();
     }
-    let mut edit = Edit::default();
+    let mut edit = Edit::new(context.trace);
     let mut all: Vec<SliceId> = Vec::new();
     for chain in &chains {
         // One kernel in place of all takes about as long as the longest of them: it moves the same tensors once.
@@ -47,21 +50,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 continue;
             }
             kernels.iter().for_each(|&kernel| edit.device_length(kernel, 0));
-            edit.remove_host(trace, op.slice);
+            edit.remove_host(op.slice);
         }
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
     let steps = context.steps.steps.len().max(1);
-    let costliest = chains.iter().max_by_key(|c| c.ops.iter().map(|o| o.device_ns).sum::<i64>());
+    let costliest = chains.iter().max_by_key(|c| total(c.ops.iter().copied()));
     let names = |chain: &Chain<'_>| {
         let names: Vec<&str> =
             chain.ops.iter().map(|op| trace.name(op.slice).trim_start_matches("aten::")).collect();
         let shown = names.iter().take(10).copied().collect::<Vec<_>>().join(" → ");
         if names.len() > 10 { format!("{shown} → … ({} in all)", names.len()) } else { shown }
     };
-    let ns: i64 = chains.iter().flat_map(|c| &c.ops).map(|op| op.device_ns).sum();
+    let ns = total(chains.iter().flat_map(|c| c.ops.iter().copied()));
     let count: usize = chains.iter().map(|c| c.ops.len()).sum();
     let what = costliest.map(|c| guess(&c.ops.iter().map(|op| trace.name(op.slice)).collect::<Vec<_>>()));
     finding.confidence = Confidence::Medium;
@@ -95,9 +98,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    torch.compile fuse the function."
         .to_owned();
     finding.code = Some(
-        "y = torch.nn.functional.gelu(x, approximate=\"tanh\")   # instead of 0.5 * x * (1 + tanh(...))\n\
+        "# instead of 0.5 * x * (1 + tanh(...)):\n\
+         y = torch.nn.functional.gelu(x, approximate=\"tanh\")\n\
          \n\
-         @torch.compile                                        # or: any chain becomes one kernel\n\
+         @torch.compile  # or: any chain becomes one kernel\n\
          def activation(x, bias):\n\
          \x20   return ..."
             .to_owned(),
@@ -128,6 +132,8 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     let least = context.limit("unfused_pointwise.min_chain") as usize;
     let elements = context.limit("unfused_pointwise.min_elements") as i64;
     let keys = ["Input Dims", "Input dims"].map(|key| trace.strings().find(key));
+    let mut is_step = ByName::new(trace, |name| name.starts_with("Optimizer.step"));
+    let in_optimizer = at_or_under(trace, context.tree(), |id| is_step.get(slices.name(id)));
     let mut sizes = Sizes { context, keys, known: Vec::new() };
     // Device work in stream order, with the elementwise call it belongs to.
     let mut owner = hashbrown::HashMap::<SliceId, usize, foldhash::fast::RandomState>::default();
@@ -148,7 +154,7 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     };
     let mut lane = None;
     for id in context.device_work() {
-        let op = owner.get(&id).map(|&at| &costs.ops[at]).filter(|op| !in_optimizer(context, op.slice));
+        let op = owner.get(&id).map(|&at| &costs.ops[at]).filter(|op| !in_optimizer[op.slice.index()]);
         let this = op.and_then(|op| sizes.of(op.slice)).filter(|&n| n >= elements);
         if lane != Some(slices.lane(id)) || this != Some(size) {
             close(&mut current);
@@ -161,10 +167,6 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     }
     close(&mut current);
     found
-}
-
-fn in_optimizer(context: &Context<'_>, op: SliceId) -> bool {
-    context.tree().ancestors(op).any(|a| context.trace.name(a).starts_with("Optimizer.step"))
 }
 
 /// Elements of the largest input, remembered by the text of the shapes.

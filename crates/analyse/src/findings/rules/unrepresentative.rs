@@ -59,7 +59,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let of_steps = context.warm_up();
     let warm_up = of_steps.of_step(0);
     // Code that is compiled in every step is no warm-up.
-    let once = (1..all.len()).all(|i| of_steps.of_step(i) * 2 < warm_up);
+    let once = (1..all.len()).all(|i| of_steps.of_step(i).saturating_mul(2) < warm_up);
     let share = warm_up as f64 / (first.window().1 - first.window().0).0.max(1) as f64;
     if once && share >= context.limit("unrepresentative.warm_up_share") {
         let within = if context.steps.synthetic { "the recording" } else { "the first step" };
@@ -85,7 +85,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .to_owned();
     finding.code = Some(
         "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)\n\
-         with torch.profiler.profile(schedule=schedule, on_trace_ready=handler) as prof:\n\
+         with torch.profiler.profile(\n\
+         \x20       schedule=schedule, on_trace_ready=handler) as prof:\n\
          \x20   for x, y in loader:\n\
          \x20       train_step(x, y)\n\
          \x20       prof.step()"

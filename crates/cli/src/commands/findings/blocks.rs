@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use stepscope_analyse::findings::Finding;
 
+use super::super::host_name;
 use super::super::kernels::shorter;
 use super::{Found, words};
 use crate::args::Common;
@@ -19,17 +20,17 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, common:
     let rows = &found.shown.rows;
     let step = match found.steps {
         0 => String::new(),
-        1 => format!("; the step took {}", units::time(found.step_ns)),
-        n => format!("; {n} steps took {} on average", units::time(found.step_ns)),
+        1 => format!(" in a step of {}", units::time(found.step_ns)),
+        n => format!(" in {n} steps of {} on average", units::time(found.step_ns)),
     };
     let words = match found.shown.matched {
         0 if found.shown.all > 0 => "none matches --filter".to_owned(),
-        0 => format!("none{step}"),
-        n => format!("{n} in {}{step}", found.path),
+        0 => format!("none found{step}"),
+        n => format!("{n} found{step}"),
     };
     print::heading(out, screen, "Findings", &words)?;
     if found.shown.all == 0 {
-        return nothing(out, screen, common);
+        return nothing(out, screen, common, found.on_device);
     }
     for (at, finding) in rows.iter().enumerate() {
         writeln!(out)?;
@@ -47,21 +48,27 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, common:
 }
 
 /// No finding is an answer too; it must not be a dead end.
-pub(in crate::commands) fn nothing(out: &mut dyn Write, screen: &Screen, common: &Common) -> io::Result<()> {
+pub(in crate::commands) fn nothing(
+    out: &mut dyn Write,
+    screen: &Screen,
+    common: &Common,
+    on_device: bool,
+) -> io::Result<()> {
     print::note(
         out,
         screen,
-        "no rule found anything that a fix would make noticeably faster; to see where the time goes:",
+        "no rule knows a change that would make this noticeably faster; to see where the time goes:",
     )?;
+    writeln!(out)?;
+    let last = match on_device {
+        true => ("roofline", "how close to what the device can do"),
+        false => ("ops", "the operators by time"),
+    };
     next(
         out,
         screen,
         common,
-        &[
-            ("account", "every nanosecond by its cause"),
-            ("what-if", "what would help most, by replay"),
-            ("roofline", "how close to what the device can do"),
-        ],
+        &[("account", "every nanosecond by its cause"), ("what-if", "what would help most, by replay"), last],
     )
 }
 
@@ -96,10 +103,10 @@ fn block(
     part(out, screen, "Seen", evidence(screen, finding, room, explain))?;
     let shown = finding.slices.iter().take(3).map(|slice| {
         let at = units::time(slice.start_ns.saturating_sub(found.start_ns));
-        let time = format!("{} at {at}", units::time(slice.dur_ns));
+        let time = format!("{:>8} at {at:>8}", units::time(slice.dur_ns));
         let left = room.saturating_sub(print::width(&time) + 2).max(12);
         let name = middle_ellipsis(&screen.text(&shorter(&slice.name)), left);
-        format!("{}  {}", screen.text(&name), screen.paint(Role::Dim, &screen.text(&time)))
+        format!("{}  {}", screen.paint(Role::Dim, &screen.text(&time)), screen.text(&name))
     });
     part(out, screen, "Shown by", shown.collect())?;
     part(out, screen, "Check", prose(&finding.verify))
@@ -115,12 +122,14 @@ fn head(
     room: usize,
 ) -> io::Result<()> {
     let (number, severity) = (number.to_string(), finding.severity.label());
-    let indent = number.len() + 1 + severity.len() + 2;
+    // As far in as what stands beside the labels below.
+    let used = number.len() + 1 + severity.len();
+    let indent = (LABEL + 2).max(used + 2);
     let room = room.saturating_sub(indent).max(12);
     for (at, line) in wrap(&screen.text(&finding.title), room).iter().enumerate() {
         let painted = screen.paint(words::role(finding.severity), severity);
         let head = if at == 0 {
-            format!("{} {painted}  ", screen.paint(Role::Dim, &number))
+            format!("{} {painted}{}", screen.paint(Role::Dim, &number), " ".repeat(indent - used))
         } else {
             " ".repeat(indent)
         };
@@ -149,12 +158,17 @@ fn part(out: &mut dyn Write, screen: &Screen, label: &str, lines: Vec<String>) -
 /// The figures, one below the other; with `--explain`, each with its meaning.
 fn evidence(screen: &Screen, finding: &Finding, room: usize, explain: bool) -> Vec<String> {
     // Figures line up behind labels of a usual length; those of longer ones follow where they can.
-    let usual =
-        finding.evidence.iter().map(|e| print::width(&e.label)).filter(|w| *w <= room / 2).max().unwrap_or(0);
+    let usual = finding
+        .evidence
+        .iter()
+        .map(|e| print::width(&host_name(&e.label, false)))
+        .filter(|w| *w <= room / 2)
+        .max()
+        .unwrap_or(0);
     let mut lines = Vec::new();
     for evidence in &finding.evidence {
-        let (label, value) = (screen.text(&evidence.label), words::figure(&evidence.value));
-        let value = screen.text(&value);
+        let (label, value) = (host_name(&evidence.label, false), words::figure(&evidence.value));
+        let (label, value) = (screen.text(&label), screen.text(&value));
         let gap = usual.saturating_sub(print::width(&label)) + 2;
         if print::width(&label).max(usual) + 2 + print::width(&value) <= room {
             lines.push(format!("{label}{}{value}", " ".repeat(gap)));

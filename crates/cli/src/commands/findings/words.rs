@@ -19,12 +19,12 @@ pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
     let (ns, share) = (finding.saves_ns?, finding.saves_share?);
     let (verb, how) = match finding.estimate {
         Estimate::Replay => ("saves", ", by replay"),
-        Estimate::Model => ("saves", ", by replay with a model of the hardware"),
+        Estimate::Model => ("saves", ", by a model of the hardware"),
         Estimate::UpperBound => ("saves at most", ""),
         Estimate::None => ("saves", ""),
     };
     Some(format!(
-        "{verb} {} of {} a step, {}{how}",
+        "{verb} {} of {} a step ({}){how}",
         units::time(ns),
         units::time(step_ns),
         units::percent(share)

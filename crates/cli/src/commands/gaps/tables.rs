@@ -5,7 +5,7 @@ use stepscope_analyse::idle::GapKind;
 
 use super::super::account::{role, without_idle};
 use super::super::kernels::shown_name;
-use super::super::{gpu_name, users_line};
+use super::super::{gpu_name, host_name, users_line};
 use super::NONE;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
 use crate::rows::Arranged;
@@ -22,15 +22,15 @@ pub(super) fn kind_label(kind: GapKind) -> &'static str {
     }
 }
 
-/// What it means, as far as a line goes.
+/// What it means for the work after the gap, in a few words; `--explain` says more.
 fn meaning(kind: GapKind) -> &'static str {
     match kind {
-        GapKind::HostLate => "the next work was launched after the device ran dry",
-        GapKind::LaunchLatency => "the next work was on its way to the device",
-        GapKind::QueuedGap => "from one queued kernel to the next",
-        GapKind::Dependency => "the next work waited for another stream or an event",
-        GapKind::EndOfStep => "the next work belongs to a later step",
-        GapKind::Unlinked => "the launch of the next work was not recorded",
+        GapKind::HostLate => "launched too late",
+        GapKind::LaunchLatency => "on its way to the device",
+        GapKind::QueuedGap => "from one kernel to the next",
+        GapKind::Dependency => "waited for another stream",
+        GapKind::EndOfStep => "next work in a later step",
+        GapKind::Unlinked => "launch not recorded",
     }
 }
 
@@ -52,34 +52,38 @@ fn finish<R>(mut table: Table, rows: &Arranged<R>) -> Table {
 }
 
 pub(super) fn kinds(rows: &Arranged<GapKindRow>, words: &str) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Kind").keep(),
-        Column::text("GPU").priority(140),
+    let several = rows.rows.iter().any(|r| r.device != rows.rows[0].device);
+    let mut columns = vec![Column::text("Kind").keep(), Column::text("Meaning").priority(105)];
+    if several {
+        columns.push(Column::text("GPU").keep());
+    }
+    columns.extend([
         Column::number("Gaps").priority(150),
         Column::number("Idle").keep(),
         Column::number("Of the steps").priority(160),
-        Column::number("Longest").priority(110),
-        Column::text("Meaning").flexible(24, end_ellipsis).priority(60),
-    ])
-    .title("Gaps", if rows.all == 0 { "" } else { words });
+        Column::number("Longest").priority(90),
+    ]);
+    let mut table = Table::new(columns).title("Gaps", if rows.all == 0 { "" } else { words });
     for r in &rows.rows {
-        table.row(vec![
-            Cell::text(kind_label(r.kind)),
-            Cell::text(gpu_name(r.device)),
+        let mut cells = vec![Cell::text(kind_label(r.kind)), Cell::text(meaning(r.kind)).role(Role::Dim)];
+        if several {
+            cells.push(Cell::text(gpu_name(r.device)));
+        }
+        cells.extend([
             Cell::count(r.gaps),
             Cell::time(r.idle_ns),
             Cell::share(r.share_of_steps).role(kind_role(r.kind)),
             Cell::time(r.max_ns),
-            Cell::text(meaning(r.kind)).role(Role::Dim),
         ]);
+        table.row(cells);
     }
     finish(table, rows)
 }
 
-pub(super) fn culprits(rows: &Arranged<CulpritRow>) -> Table {
+pub(super) fn culprits(rows: &Arranged<CulpritRow>, full: bool) -> Table {
     let mut table = Table::new(vec![
         Column::name("Culprit"),
-        Column::text("Cause").flexible(12, end_ellipsis).priority(130),
+        Column::text("Cause").priority(130),
         Column::number("Idle").keep(),
         Column::number("Of idle").priority(150),
         Column::number("Pieces").priority(80),
@@ -90,7 +94,11 @@ pub(super) fn culprits(rows: &Arranged<CulpritRow>) -> Table {
         // Where nobody is to blame, the culprit is the cause again.
         let named = r.culprit != r.cause.label();
         table.row(vec![
-            if named { Cell::text(&r.culprit) } else { Cell::text("(nobody)").role(Role::Dim) },
+            if named {
+                Cell::text(host_name(&r.culprit, full))
+            } else {
+                Cell::text("(nobody)").role(Role::Dim)
+            },
             Cell::text(cause),
             Cell::time(r.idle_ns),
             Cell::share(r.share).role(role(r.cause)),
@@ -110,8 +118,8 @@ pub(super) fn longest(rows: &Arranged<GapRow>, start: i64, full: bool) -> Table 
     columns.extend([
         Column::number("At").priority(70),
         Column::number("Step").priority(120),
-        Column::text("Kind").priority(140),
-        Column::text("Cause").flexible(12, end_ellipsis).priority(110),
+        Column::text("Kind").priority(65),
+        Column::text("Cause").priority(110),
         Column::name("Culprit").flexible(16, crate::print::middle_ellipsis),
         Column::text("Next").flexible(16, crate::print::middle_ellipsis).priority(100),
     ]);
@@ -129,8 +137,8 @@ pub(super) fn longest(rows: &Arranged<GapRow>, start: i64, full: bool) -> Table 
             if r.step >= 0 { Cell::text(r.step.to_string()) } else { Cell::nothing() },
             Cell::text(kind_label(r.kind)),
             Cell::text(without_idle(r.cause)),
-            Cell::maybe(r.culprit.as_deref(), Cell::text),
-            Cell::maybe(r.next.as_deref(), |next| Cell::text(shown_name(next, full))),
+            Cell::maybe(r.culprit.as_deref(), |culprit| Cell::text(host_name(culprit, full))),
+            Cell::maybe(r.next.as_deref(), |next| Cell::text(work_name(next, full))),
         ]);
         if stacks {
             cells.push(Cell::maybe(users_line(&r.stack), Cell::text));
@@ -138,6 +146,14 @@ pub(super) fn longest(rows: &Arranged<GapRow>, start: i64, full: bool) -> Table 
         table.row(cells);
     }
     finish(table, rows)
+}
+
+/// The name of work; of a copy, without the memories, for which there is no room.
+fn work_name(name: &str, full: bool) -> String {
+    match name.split_once(" (") {
+        Some((copy, _)) if !full && name.starts_with("Mem") => copy.to_owned(),
+        _ => shown_name(name, full),
+    }
 }
 
 pub(super) fn streams(rows: &Arranged<StreamRow>, of_some_steps: bool) -> Table {

@@ -46,23 +46,23 @@ fn words(report: &Roofline) -> String {
         words.push(format!("mean MFU {}", units::percent(mfu)));
     }
     if let Some(share) = report.modelled_share {
-        words.push(format!("{} of device time has a model", units::percent(share)));
+        words.push(format!("{} of device time covered", units::percent(share)));
     }
     words.join(", ")
 }
 
 pub(super) fn rows(rows: &Arranged<RooflineRow>, report: &Roofline) -> Table {
     let shapes = rows.rows.iter().any(|r| r.input_shapes.is_some());
-    let mut columns = vec![Column::name("Operator").flexible(18, crate::print::middle_ellipsis)];
+    let mut columns = vec![Column::name("Operator").flexible(20, crate::print::middle_ellipsis)];
     if shapes {
-        columns.push(Column::text("Input shapes").flexible(14, end_ellipsis).priority(110));
+        columns.push(Column::text("Input shapes").flexible(16, end_ellipsis).priority(125));
     }
     columns.extend([
-        Column::text("In").priority(115),
-        Column::number("Calls").priority(100),
+        Column::text("Dtype").priority(115),
+        Column::number("Calls").priority(80),
         Column::number("Device").keep(),
-        Column::number("% device").priority(105),
-        Column::number("Ideal").priority(120),
+        Column::number("% device").priority(92),
+        Column::number("Ideal").priority(91),
         Column::number("Of roofline").priority(150),
         Column::text("Bound").priority(140),
         Column::number("TFLOP/s").priority(90),
@@ -75,9 +75,9 @@ pub(super) fn rows(rows: &Arranged<RooflineRow>, report: &Roofline) -> Table {
     for r in &rows.rows {
         let mut cells = vec![Cell::text(&r.name)];
         if shapes {
-            cells.push(Cell::text(r.input_shapes.clone().unwrap_or_default()));
+            cells.push(Cell::text(r.input_shapes.as_deref().map(compact).unwrap_or_default()));
         }
-        let number = |value: Option<f64>| Cell::maybe(value, |v| Cell::text(digits(v)));
+        let number = |value: Option<f64>| Cell::maybe(value.filter(|v| *v > 0.0), |v| Cell::text(digits(v)));
         cells.extend([
             Cell::maybe(r.precision, |p| Cell::text(p.name())),
             Cell::count(r.calls),
@@ -106,9 +106,16 @@ pub(super) fn rows(rows: &Arranged<RooflineRow>, report: &Roofline) -> Table {
     table
 }
 
+/// `[[64, 3], [], [3, 8]]` as `64x3, 3x8`: what has a shape, as people write it.
+fn compact(shapes: &str) -> String {
+    let innermost = shapes.split('[').filter_map(|part| part.split_once(']')).map(|(shape, _)| shape);
+    let sized = innermost.filter(|shape| !shape.is_empty()).map(|shape| shape.replace(", ", "x"));
+    sized.collect::<Vec<_>>().join(", ")
+}
+
 fn digits(value: f64) -> String {
     match value {
-        v if v >= 99.95 => format!("{v:.0}"),
+        v if v >= 99.95 => units::count(v.round() as u64),
         v if v >= 9.995 => format!("{v:.1}"),
         v => format!("{v:.2}"),
     }
@@ -136,8 +143,12 @@ pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
             Cell::maybe(r.share, |share| Cell::share(share).role(Role::Idle)),
         ]);
     }
-    let mut reasons: Vec<(&str, &str)> =
-        rows.iter().take(most).map(|r| (reason_label(r.reason), r.reason.sentence())).collect();
+    let mut reasons: Vec<(&str, &str)> = rows
+        .iter()
+        .take(most)
+        .filter(|r| r.reason != NoCost::NoModel)
+        .map(|r| (reason_label(r.reason), r.reason.sentence()))
+        .collect();
     reasons.sort_unstable();
     reasons.dedup();
     for (label, sentence) in reasons {
@@ -154,7 +165,7 @@ pub(super) fn steps(report: &Roofline) -> Table {
         Column::text("Step").keep(),
         Column::number("Wall").keep(),
         Column::number("Model FLOPs").priority(120),
-        Column::text("In").priority(110),
+        Column::text("Dtype").priority(110),
         Column::number("Peak").priority(80),
         Column::number("MFU").keep(),
         Column::number("HFU").priority(100),
@@ -182,4 +193,17 @@ pub(super) fn steps(report: &Roofline) -> Table {
         table.total(cells);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_short() {
+        assert_eq!(compact("[[64, 3], [], [3, 8]]"), "64x3, 3x8");
+        assert_eq!(compact("[[[8, 12], [8, 12]], []]"), "8x12, 8x12");
+        assert_eq!(compact("[]"), "");
+        assert_eq!(compact("64 by 3"), "");
+    }
 }

@@ -19,11 +19,13 @@ const LONGEST: usize = 110;
 pub(super) struct Ending {
     findings: Vec<Finding>,
     step_ns: i64,
+    on_device: bool,
 }
 
 impl Ending {
     pub(super) fn of(summary: &Summary) -> Ending {
-        Ending { findings: summary.findings.clone(), step_ns: summary.step_ns }
+        let on_device = !summary.gpu.devices.is_empty();
+        Ending { findings: summary.findings.clone(), step_ns: summary.step_ns, on_device }
     }
 
     pub(super) fn write(&self, out: &mut dyn Write, screen: &Screen, common: &Common) -> io::Result<()> {
@@ -35,7 +37,9 @@ impl Ending {
             _ => "by what a fix would save".to_owned(),
         };
         print::heading(out, screen, "Findings", &words)?;
-        let Some(first) = self.findings.first() else { return blocks::nothing(out, screen, common) };
+        let Some(first) = self.findings.first() else {
+            return blocks::nothing(out, screen, common, self.on_device);
+        };
         writeln!(out)?;
         for finding in self.findings.iter().take(SHOWN) {
             self.line(out, screen, finding)?;
@@ -73,7 +77,7 @@ impl Ending {
             writeln!(out, " {head}  {line}")?;
         }
         for line in wrap(&screen.text(&saves), room) {
-            writeln!(out, "         {}", screen.paint(Role::Dim, &line))?;
+            writeln!(out, "         {}", screen.paint(Role::Good, &line))?;
         }
         Ok(())
     }
