@@ -43,7 +43,8 @@ def options():
     add("--timeout", type=float, default=600, metavar="SECONDS", help="per run (default 600)")
     add("--memory", type=float, default=0, metavar="GB", help="per run (default: 85%% of what is free)")
     add("--stepscope", default=os.path.join(environment.ROOT, "target", "release", "stepscope"), metavar="PATH")
-    add("--stepscope-args", default="summary", metavar="WORDS", help="what stands before the trace (default: summary)")
+    add("--stepscope-args", default="summary --no-findings", metavar="WORDS",
+        help="what stands before the trace (default: the tables that the peers make too)")
     add("--json", metavar="OUT", help="write all measurements there")
     add("--markdown", nargs="?", const="-", metavar="OUT", help="write the report as Markdown, there or to stdout")
     given = parser.parse_args()
@@ -56,6 +57,7 @@ def options():
     if unknown:
         parser.error("no such contender: " + ", ".join(sorted(unknown)))
     given.repeat = max(given.repeat, 1)
+    CONTENDERS[0] = ("stepscope", "stepscope " + given.stepscope_args, None, None)
     return parser, given
 
 

@@ -11,6 +11,7 @@ mod data_parallel;
 mod ddp_without_nccl;
 mod exposed_copies;
 mod gemm_alignment;
+mod host_stalls;
 mod launch_bound;
 mod low_utilization;
 mod matrix;
@@ -45,6 +46,7 @@ pub const RULES: &[Rule] = &[
     ddp_without_nccl::RULE,
     exposed_copies::RULE,
     gemm_alignment::RULE,
+    host_stalls::RULE,
     launch_bound::RULE,
     low_utilization::RULE,
     memory_fragmentation::RULE,

@@ -147,6 +147,7 @@ fn findings_hold_on_faults_that_no_rule_was_made_with() {
 const OTHERS: &[(&str, &str, &str)] = &[
     ("blocked_launches", "2.11-h200/conv_fast_loader/conv_fast_loader", "2.11-h200-faults/slow_loader/fixed"),
     ("exposed_copies", "2.11-h200-faults/slow_loader/fixed", "2.11-h200/multi_stream/multi_stream"),
+    ("host_stalls", "2.11-h200/gloo_ddp/rank2", "2.11-h200/gloo_ddp/rank0"),
     ("low_utilization", "2.11-h200/conv_slow_loader/conv_slow_loader", "2.11-h200-faults/pageable_copy/fixed"),
 ];
 

@@ -14,6 +14,10 @@ pub(crate) struct Summary {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Only the tables: no verdict and no findings, which take a third of the time on a large trace.
+    #[arg(long)]
+    pub(crate) no_findings: bool,
+
     #[command(flatten)]
     pub(crate) common: Common,
 }

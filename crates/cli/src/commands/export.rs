@@ -110,7 +110,7 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
         Target::Csv => csv(export.table, input, common, out),
         Target::Json => {
             let common = Common { format: Format::Json, top: Some(common.top.unwrap_or(0)), ..common.clone() };
-            let summary = super::summary::Summary::of(input, &config::thresholds(None)?);
+            let summary = super::summary::Summary::of(input, Some(&config::thresholds(None)?));
             let mut object = serde_json::Map::new();
             for part in super::summary::tables(summary, &common)? {
                 object.insert(part.key.to_owned(), part.data);

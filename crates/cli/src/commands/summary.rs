@@ -50,8 +50,8 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Asks every analysis; they are independent, so they run side by side.
-    pub(super) fn of(input: &Input, thresholds: &Thresholds) -> Summary {
+    /// Asks every analysis; they are independent, so they run side by side. Without limits there are no findings.
+    pub(super) fn of(input: &Input, thresholds: Option<&Thresholds>) -> Summary {
         let (trace, steps, selection) = (&input.trace, &input.steps, &input.selection);
         if selection.device.is_some() {
             remark(
@@ -64,8 +64,8 @@ impl Summary {
             let ops = scope
                 .spawn(|| ops::ops(trace, &OpsQuery { selection: selection.clone(), ..OpsQuery::default() }));
             let found = scope.spawn(|| {
-                let context = Context::new(trace, steps, thresholds);
-                (findings::in_context(&context), context.account().clone(), context.step_ns())
+                let context = Context::new(trace, steps, thresholds?);
+                Some((findings::in_context(&context), context.account().clone(), context.step_ns()))
             });
             let memory = memory::analyse(
                 trace,
@@ -78,7 +78,7 @@ impl Summary {
             let info = run_info::analyse(trace);
             let ops = ops.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let (findings, account, step_ns) =
-                found.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                found.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).unwrap_or_default();
             Summary { breakdown, gpu, ops, kernels, copies, memory, info, account, findings, step_ns }
         })
     }
@@ -101,7 +101,7 @@ pub(super) fn run(args: &args::Summary, out: &mut dyn Write) -> Result<(), Failu
     refuse(common, &["--by"], "the summary", "`stepscope ops --by …` and other commands group")?;
     let thresholds = config::thresholds(args.config.as_deref())?;
     let (input, runs) = runs::load(common)?;
-    let summary = Summary::of(&input, &thresholds);
+    let summary = Summary::of(&input, (!args.no_findings).then_some(&thresholds));
     if common.format == Format::Table {
         let screen = words::screen(common);
         head(out, &screen, &summary, &input)?;
@@ -134,8 +134,10 @@ pub(super) fn run(args: &args::Summary, out: &mut dyn Write) -> Result<(), Failu
             writeln!(out)?;
             words::notes(out, &screen, &input.trace)?;
         }
-        writeln!(out)?;
-        ending.write(out, &screen, common)?;
+        if !args.no_findings {
+            writeln!(out)?;
+            ending.write(out, &screen, common)?;
+        }
         if common.explain {
             writeln!(out)?;
             words::explain(out, &screen, &definitions)?;

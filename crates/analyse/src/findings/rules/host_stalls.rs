@@ -1,0 +1,96 @@
+//! Python that holds a step up by itself: a long stretch in which nothing is launched.
+
+use stepscope_model::{Ns, SliceId};
+
+use crate::activity::Activity;
+use crate::cause::Cause;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::idle::GapPart;
+
+pub(super) const RULE: Rule = Rule {
+    name: "host_stalls",
+    about: "The device waits while Python does something long of its own: logging, checkpoints, NumPy, sleeping.",
+    thresholds: &[
+        Threshold {
+            name: "host_stalls.min_ms",
+            default: 1.0,
+            text: "milliseconds of Python without a launch, the device idle, that make a stall",
+        },
+        Threshold { name: "host_stalls.min_share", default: 0.05, text: "part of the steps in such stalls" },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, host) = (context.trace, context.host());
+    let least = Ns((context.limit("host_stalls.min_ms") * 1e6) as i64);
+    let idle = context.idle();
+    // One device is enough: the others wait for the same host.
+    let device = idle.gaps.first().map(|gap| gap.device);
+    let of_device = idle.gaps.iter().filter(|gap| Some(gap.device) == device);
+    let is_stall =
+        |part: &&GapPart| part.cause == Cause::Host(Activity::Python) && part.end - part.start >= least;
+    let stalls: Vec<&GapPart> = of_device.flat_map(|gap| idle.parts(gap)).filter(is_stall).collect();
+    let total: Ns = stalls.iter().map(|part| part.end - part.start).sum();
+    let wall = context.steps.wall_ns().max(1);
+    let share = total.0 as f64 / wall as f64;
+    if share < context.limit("host_stalls.min_share") {
+        return Vec::new();
+    }
+    let mut edit = Edit::new(trace);
+    for part in &stalls {
+        let lanes = host.main().into_iter().chain(host.backward().iter().copied());
+        let segments = lanes.flat_map(|lane| host.within(lane, (part.start, part.end)));
+        segments.filter(|s| s.slice.is_some() && s.slice == part.slice).for_each(|s| edit.remove_piece(s));
+    }
+    let per_step = context.per_step(total.0);
+    let replayed = context.saves(&edit);
+    // What other ranks or threads wait for cannot be replayed from here: then the time itself is the bound.
+    let (saves, estimate) = match replayed >= per_step / 2 {
+        true => (replayed, Estimate::Replay),
+        false => (per_step, Estimate::UpperBound),
+    };
+    let Some(mut finding) = context.costing(RULE.name, saves, estimate) else { return Vec::new() };
+    let longest = stalls.iter().max_by_key(|part| part.end - part.start);
+    let slice: Option<SliceId> = longest.and_then(|part| part.slice);
+    let place = slice.map_or("code that was not recorded", |id| trace.name(context.callers().blamed(id)));
+    finding.confidence = Confidence::Medium;
+    finding.title = format!(
+        "Host stalls: for {:.0} % of each step Python launches nothing, mostly in {place}",
+        share * 100.0
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "stalls a step",
+            Figure::Number(stalls.len() as f64 / context.steps.steps.len().max(1) as f64),
+            "Stretches of idle time of at least host_stalls.min_ms in which the host was in Python between operators, \
+             over the number of steps.",
+        ),
+        Evidence::new("their time a step", Figure::Ns(per_step), "Their time, over the number of steps."),
+        Evidence::new(
+            "the longest",
+            Figure::Ns(longest.map_or(0, |part| (part.end - part.start).0)),
+            "Device idle time in the longest of them.",
+        ),
+    ];
+    finding.why =
+        "Something in the loop runs on the CPU for long without giving the device work: saving, logging, \
+                   metrics, NumPy, waiting for a file or a lock."
+            .to_owned();
+    finding.fix =
+        "Find the line with a profile that has stacks, then do it rarely, in another thread or process, or on \
+                   the device."
+            .to_owned();
+    finding.code = Some(
+        "with torch.profiler.profile(with_stack=True, ...) as prof:   # names the line\n    ...\n\
+         # slow work that nobody waits for, beside training:\n\
+         pool = concurrent.futures.ThreadPoolExecutor(1)\n\
+         pool.submit(save, {k: v.cpu() for k, v in model.state_dict().items()})"
+            .to_owned(),
+    );
+    finding.source = slice.and_then(|id| context.source(id));
+    finding.verify = "Record again: `stepscope gaps` should no longer list these gaps.".to_owned();
+    finding.slices = context.shown(stalls.iter().filter_map(|part| part.slice));
+    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    vec![finding]
+}
