@@ -53,7 +53,7 @@ const NOT_TENSORS: &[&str] =
 /// The operations of one call. `types` and `concrete` are the texts of `Input type` and `Concrete Inputs`.
 /// `None` where the shapes do not fit the formula, a parameter is missing, or the count passes 64 bits.
 pub fn count(formula: Formula, inputs: &[Input], types: Option<&str>, concrete: Option<&str>) -> Option<u64> {
-    let types = types.map(strings).unwrap_or_default();
+    let types = types.map(shapes::texts).unwrap_or_default();
     let tensor = |i: usize| {
         // A number's `[]` looks like a tensor without dimensions; only its type tells them apart.
         let sizes = inputs.get(i)?.tensor()?;
@@ -71,7 +71,7 @@ pub fn count(formula: Formula, inputs: &[Input], types: Option<&str>, concrete: 
             let rows = product(a)?.checked_div(size(*a.last()?)?)?.checked_div(size(*a.first()?)?)?;
             2u64.checked_mul(rows)?.checked_mul(non_empty(b)?)
         }
-        Formula::Conv2d => conv2d(tensor(0)?, tensor(1)?, &strings(concrete?)),
+        Formula::Conv2d => conv2d(tensor(0)?, tensor(1)?, &shapes::texts(concrete?)),
     }
 }
 
@@ -110,11 +110,6 @@ fn non_empty(sizes: &[i64]) -> Option<u64> {
     if sizes.is_empty() { None } else { product(sizes) }
 }
 
-/// The texts of a JSON list of texts. Escapes are left as they are: types and numbers have none.
-fn strings(json: &str) -> Vec<String> {
-    json.split('"').skip(1).step_by(2).map(str::to_owned).collect()
-}
-
 fn integers(text: &str) -> Option<Vec<i64>> {
     let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     inner.split(',').map(|n| n.trim().parse().ok()).collect()
@@ -134,7 +129,7 @@ impl<'a> Flops<'a> {
         let find = |key| trace.strings().find(key);
         Flops {
             trace,
-            dims: [find("Input Dims"), find("Input dims")],
+            dims: shapes::dims_keys(trace),
             types: find("Input type"),
             concrete: find("Concrete Inputs"),
             known: HashMap::default(),

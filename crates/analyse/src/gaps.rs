@@ -11,7 +11,7 @@ use crate::define::Definition;
 use crate::host_time::HostTime;
 use crate::idle::{GapKind, GapPart, Idle, idle};
 use crate::steps::Steps;
-use crate::streams::{Stream, streams};
+use crate::streams::{QUEUED_LIMIT, Stream, streams};
 
 /// What the figures mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -241,7 +241,7 @@ fn stream_row(trace: &Trace, stream: &Stream) -> StreamRow {
         if gap > 0 {
             let class = match work.launch {
                 Some(_) if work.launched > from => &mut row.host_wait_ns,
-                Some(_) if gap < 30_000 => &mut row.kernel_wait_ns,
+                Some(_) if gap < QUEUED_LIMIT.0 => &mut row.kernel_wait_ns,
                 _ => &mut row.other_ns,
             };
             *class = class.saturating_add(gap);

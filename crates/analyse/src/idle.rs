@@ -11,10 +11,7 @@ use stepscope_model::{Ns, SliceId, Tag, Trace};
 
 use crate::cause::Cause;
 use crate::host_time::HostTime;
-use crate::streams::{Stream, Work, launch_latency};
-
-/// A stream that waits longer than this behind its own work waits for something else. HTA draws the line here too.
-const QUEUED_LIMIT: Ns = Ns(30_000);
+use crate::streams::{QUEUED_LIMIT, Stream, Work, launch_latency};
 
 /// The class of a gap as a whole.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

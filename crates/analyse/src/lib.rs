@@ -16,6 +16,7 @@ pub mod data_loading;
 pub mod define;
 pub mod device_timeline;
 mod device_work;
+pub mod efficiency;
 mod extent;
 pub mod findings;
 pub mod flops;
@@ -46,7 +47,7 @@ pub mod steps;
 mod streams;
 mod sync_events;
 pub mod tensor_core;
-pub mod tensor_cores;
+
 pub mod transfers;
 pub mod verdict;
 pub mod waits;

@@ -22,9 +22,8 @@ use stepscope_model::{Ns, SliceId, Trace};
 use crate::activity::Activity;
 use crate::host_time::HostTime;
 use crate::steps::Steps;
-use crate::streams::Stream;
-use crate::waits::Wait;
 
+pub(crate) use build::build;
 pub(crate) use graph::{Graph, What};
 
 /// A piece of host work between two moments of the graph.
@@ -133,17 +132,7 @@ impl Replay {
     pub fn new(trace: &Trace, steps: &Steps) -> Replay {
         let streams = crate::streams::streams(trace);
         let waits = crate::waits::find(trace, &streams);
-        Replay::build(trace, steps, &HostTime::new(trace), &streams, &waits)
-    }
-
-    pub(crate) fn build(
-        trace: &Trace,
-        steps: &Steps,
-        host: &HostTime,
-        streams: &[Stream],
-        waits: &[Wait],
-    ) -> Replay {
-        build::build(trace, steps, host, streams, waits)
+        build(trace, steps, &HostTime::new(trace), &streams, &waits)
     }
 
     /// How many moments and how many ties between them the graph has.

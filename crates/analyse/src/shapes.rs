@@ -142,11 +142,10 @@ pub(crate) struct Shapes<'a> {
 
 impl<'a> Shapes<'a> {
     pub(crate) fn new(trace: &'a Trace, lists: bool) -> Self {
-        let find = |key| trace.strings().find(key);
         Shapes {
             trace,
             lists,
-            keys: [find("Input Dims"), find("Input dims")],
+            keys: dims_keys(trace),
             of_text: vec![0; trace.strings().len()],
             none: None,
             texts: Vec::new(),
@@ -191,6 +190,16 @@ impl<'a> Shapes<'a> {
         self.numbers.insert(text, number);
         number
     }
+}
+
+/// The keys under which files keep the shapes: the newer and the older.
+pub(crate) fn dims_keys(trace: &Trace) -> [Option<StrId>; 2] {
+    ["Input Dims", "Input dims"].map(|key| trace.strings().find(key))
+}
+
+/// The texts of a JSON list of texts, as of `Input type`. Escapes are left as they are: types and numbers have none.
+pub(crate) fn texts(json: &str) -> Vec<String> {
+    json.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// The text of a slice's `Input Dims`, under the newer or the older key.

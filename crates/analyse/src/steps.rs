@@ -145,6 +145,12 @@ impl Steps {
         self.windows().iter().map(|w| w.1 - w.0).sum::<Ns>().0
     }
 
+    /// The position of the step whose window holds a moment.
+    pub fn at(&self, at: Ns) -> Option<usize> {
+        let step = self.steps.partition_point(|s| Ns(s.start_ns) <= at).checked_sub(1)?;
+        (at < Ns(self.steps[step].end_ns)).then_some(step)
+    }
+
     /// From the start of the first step to the end of the last.
     pub fn window(&self) -> Option<(Ns, Ns)> {
         Some((self.steps.first()?.window().0, self.steps.last()?.window().1))

@@ -2,6 +2,9 @@
 
 use stepscope_model::{Domain, Ns, SliceId, Tag, Trace};
 
+/// A stream that stands still longer than this behind its own work waits for something else. HTA draws the line here too.
+pub(crate) const QUEUED_LIMIT: Ns = Ns(30_000);
+
 /// One kernel, copy or fill.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Work {

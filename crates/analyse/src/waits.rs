@@ -248,15 +248,13 @@ pub fn report(trace: &Trace, steps: &Steps, waits: &[Wait]) -> WaitsReport {
 
 pub(crate) fn report_with(trace: &Trace, steps: &Steps, waits: &[Wait], callers: &Callers) -> WaitsReport {
     let slices = trace.slices();
-    let windows = steps.windows();
     let mut rows: Vec<(Option<SliceId>, WaitRow)> = Vec::new();
     let mut index = hashbrown::HashMap::<_, usize, foldhash::fast::RandomState>::default();
     let mut report =
         WaitsReport { steps: steps.steps.len(), wall_ns: steps.wall_ns(), ..WaitsReport::default() };
     for wait in waits {
         let start = slices.start(wait.call);
-        let after = windows.partition_point(|w| w.0 <= start);
-        if after == 0 || start >= windows[after - 1].1 {
+        if steps.at(start).is_none() {
             continue;
         }
         let op = callers.asked_for(trace, wait.call);

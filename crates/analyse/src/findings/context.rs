@@ -17,7 +17,7 @@ use crate::host_time::HostTime;
 use crate::idle::{Idle, idle};
 use crate::launches::{self, LaunchRow};
 use crate::memory;
-use crate::replay::{Replay, Scenario};
+use crate::replay::{self, Replay, Scenario};
 use crate::roofline::{NoCost, OpCosts, op_costs};
 use crate::selection::Selection;
 use crate::steps::Steps;
@@ -122,7 +122,7 @@ impl<'a> Context<'a> {
     /// The dependency graph.
     pub fn replay(&self) -> &Replay {
         self.replay
-            .get_or_init(|| Replay::build(self.trace, self.steps, &self.host, &self.streams, &self.waits))
+            .get_or_init(|| replay::build(self.trace, self.steps, &self.host, &self.streams, &self.waits))
     }
 
     /// The call tree of host threads, Python calls included.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::RULES;
+use crate::efficiency::Efficiency;
 use crate::nearest::nearest;
 
 /// One limit of a rule.
@@ -31,17 +32,17 @@ pub const SEVERITY: &[Threshold] = &[
 pub const ASSUMPTIONS: &[Threshold] = &[
     Threshold {
         name: "assume.matrix_efficiency",
-        default: 0.65,
+        default: Efficiency::ASSUMED.matrix,
         text: "part of the peak rate that large matrix products and convolutions reach on tensor cores",
     },
     Threshold {
         name: "assume.attention_efficiency",
-        default: 0.4,
+        default: Efficiency::ASSUMED.attention,
         text: "part of the peak rate that fused attention reaches",
     },
     Threshold {
         name: "assume.memory_efficiency",
-        default: 0.8,
+        default: Efficiency::ASSUMED.memory,
         text: "part of the peak memory bandwidth that kernels bound by memory reach",
     },
 ];

@@ -13,7 +13,7 @@ use crate::steps::Steps;
 use crate::streams::Stream;
 use crate::waits::{Wait, WaitKind};
 
-pub(super) fn build(
+pub(crate) fn build(
     trace: &Trace,
     steps: &Steps,
     host: &HostTime,

@@ -6,7 +6,7 @@ use super::graph::{GraphBuilder, What};
 use super::host::Chains;
 use crate::cause::Cause;
 use crate::host_time::HostTime;
-use crate::streams::{Stream, launch_latency};
+use crate::streams::{QUEUED_LIMIT, Stream, launch_latency};
 use crate::sync_events::SyncEvents;
 
 /// Ranks among nodes of the same moment: ends first, then the host, then starts, then ends of work without length.
@@ -14,8 +14,6 @@ const END: u8 = 0;
 const START: u8 = 3;
 const END_AT_START: u8 = 4;
 
-/// A stream that stands still longer than this behind its own work waits for something.
-const QUEUED_LIMIT: Ns = Ns(30_000);
 /// Work of another stream that ended this shortly before is what was waited for.
 const DEPENDENCY_WINDOW: Ns = Ns(20_000);
 

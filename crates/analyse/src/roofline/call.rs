@@ -31,8 +31,8 @@ impl Call {
         Some(Call {
             inputs: shapes::parse(texts.dims)?,
             strides: shapes::parse(texts.strides).unwrap_or_default(),
-            types: strings(texts.types),
-            concrete: strings(texts.concrete),
+            types: shapes::texts(texts.types),
+            concrete: shapes::texts(texts.concrete),
             list_element,
         })
     }
@@ -184,11 +184,6 @@ pub(super) fn broadcast(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
         };
     }
     Some(out)
-}
-
-/// The texts of a JSON list of texts. Escapes are left as they are: types and numbers have none.
-fn strings(json: &str) -> Vec<String> {
-    json.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use stepscope_analyse::account::account;
 use stepscope_analyse::critical_path::critical_path;
 use stepscope_analyse::data_loading::data_loading;
+use stepscope_analyse::efficiency::{self, Efficiency};
 use stepscope_analyse::findings::{RULES, Thresholds, findings};
 use stepscope_analyse::gaps::gaps;
 use stepscope_analyse::hta::critical_path as hta_path;
@@ -17,7 +18,6 @@ use stepscope_analyse::replay::{Replay, Unchanged};
 use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, roofline};
 use stepscope_analyse::selection::Selection;
 use stepscope_analyse::steps::Steps;
-use stepscope_analyse::tensor_cores::{self, Efficiency};
 use stepscope_analyse::transfers::transfers;
 use stepscope_analyse::verdict::verdict;
 use stepscope_analyse::waits;
@@ -267,7 +267,7 @@ fn ask_replay(trace: &Trace, steps: &Steps, sane: bool, say: &mut impl FnMut(Str
         Change::OverlapTransfers,
         Change::FreeLaunches,
     ];
-    changes.extend(tensor_cores::change(trace, Efficiency::default()));
+    changes.extend(efficiency::change(trace, Efficiency::default()));
     for change in changes {
         if let Ok(answer) = what_if(trace, &replay, std::slice::from_ref(&change)) {
             assert!(answer.speedup.is_finite() && answer.replay_error.is_finite(), "{answer:?}");

@@ -42,11 +42,7 @@ fn find(context: &Context<'_>) -> Blocked {
     let mut found = Blocked { calls: Vec::new(), ns: 0, median: 0, allocations: Vec::new() };
     let least = Ns((context.limit("blocked_launches.min_ms") * 1e6) as i64);
     let threads: Vec<LaneId> = host.main().into_iter().chain(host.backward().iter().copied()).collect();
-    let windows = context.steps.windows();
-    let in_steps = |at: Ns| {
-        let after = windows.partition_point(|w| w.0 <= at);
-        after > 0 && at < windows[after - 1].1
-    };
+    let in_steps = |at: Ns| context.steps.at(at).is_some();
     let launches = threads.iter().flat_map(|&lane| host.of_lane(lane));
     let launches = launches.filter(|s| s.activity == Activity::Launch && in_steps(s.start));
     let mut lengths: Vec<i64> = Vec::new();

@@ -3,7 +3,7 @@
 use stepscope_model::Ns;
 
 use super::autotune;
-use super::words::{steps, time};
+use super::words::{RECORD_WARM, steps, time};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
@@ -121,15 +121,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.fix = "Let a few steps go by before recording. If start-up itself is too slow, keep the compiler's cache \
                        on a disk that stays, compile repeated blocks once (regional compilation), or ship compiled code."
             .to_owned();
-        finding.code = Some(
-            "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)\n\
-             with torch.profiler.profile(\n\
-             \x20       schedule=schedule, on_trace_ready=handler) as prof:\n\
-             \x20   for x, y in loader:\n\
-             \x20       train_step(x, y)\n\
-             \x20       prof.step()"
-                .to_owned(),
-        );
+        finding.code = Some(RECORD_WARM.to_owned());
         finding.verify =
             "Record again after more warm-up steps: no step should compile or load code, and the first step \
                           should take as long as the others."

@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// The sizes of a product's operands that are no multiple of what tensor cores load at once.
 fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
-    let keys = ["Input Dims", "Input dims"].map(|key| context.trace.strings().find(key));
+    let keys = shapes::dims_keys(context.trace);
     let inputs =
         shapes::dims_text(context.trace, op.slice, keys).and_then(|t| shapes::parse(context.trace.text(t)));
     let mut odd = Vec::new();

@@ -4,8 +4,9 @@ use stepscope_model::{Ns, SliceId};
 
 use crate::activity::Activity;
 use crate::cause::Cause;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::idle::GapPart;
+use crate::steps::step_number;
 
 pub(super) const RULE: Rule = Rule {
     name: "host_stalls",
@@ -53,7 +54,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, saves, estimate) else { return Vec::new() };
     let longest = stalls.iter().max_by_key(|part| part.end - part.start);
     let slice: Option<SliceId> = longest.and_then(|part| part.slice);
-    let place = slice.map_or("code that was not recorded", |id| trace.name(context.callers().blamed(id)));
+    let is_step = |name: &str| step_number(name).is_some();
+    let place = slice.map(|id| trace.name(context.callers().blamed(id)));
+    let place = place.filter(|name| !is_step(name)).unwrap_or("the loop, outside of any named range");
     finding.confidence = Confidence::Medium;
     finding.title = format!(
         "Host stalls: for {:.0} % of each step Python launches nothing, mostly in {place}",
@@ -90,7 +93,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     );
     finding.source = slice.and_then(|id| context.source(id));
     finding.verify = "Record again: `stepscope gaps` should no longer list these gaps.".to_owned();
-    finding.slices = context.shown(stalls.iter().filter_map(|part| part.slice));
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    let ranges = stalls.iter().filter_map(|part| part.slice).filter(|&id| !is_step(trace.name(id)));
+    finding.slices = context.shown(ranges);
+    finding.range_ns = longest.map(|part| (part.start.0, part.end.0));
     vec![finding]
 }

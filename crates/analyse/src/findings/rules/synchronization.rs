@@ -22,12 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace, context.trace.slices());
-    let windows = context.steps.windows();
-    let in_step = |wait: &&Wait| {
-        let at = slices.start(wait.call);
-        let after = windows.partition_point(|w| w.0 <= at);
-        after > 0 && at < windows[after - 1].1
-    };
+    let in_step = |wait: &&Wait| context.steps.at(slices.start(wait.call)).is_some();
     let avoidable: Vec<&Wait> =
         context.waits().iter().filter(in_step).filter(|w| is_avoidable(context, w)).collect();
     let steps = context.steps.steps.len().max(1);

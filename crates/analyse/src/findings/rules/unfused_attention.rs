@@ -43,7 +43,7 @@ fn largest(
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let keys = ["Input Dims", "Input dims"].map(|key| context.trace.strings().find(key));
+    let keys = shapes::dims_keys(context.trace);
     let costs = context.costs();
     let mut scores: HashMap<i64, (i64, i64), RandomState> = HashMap::default();
     for op in costs.ops.iter().filter(|op| op.cost.family == Family::Softmax) {

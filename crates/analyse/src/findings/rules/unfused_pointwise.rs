@@ -131,7 +131,7 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     let (trace, slices, costs) = (context.trace, context.trace.slices(), context.costs());
     let least = context.limit("unfused_pointwise.min_chain") as usize;
     let elements = context.limit("unfused_pointwise.min_elements") as i64;
-    let keys = ["Input Dims", "Input dims"].map(|key| trace.strings().find(key));
+    let keys = shapes::dims_keys(trace);
     let mut is_step = ByName::new(trace, |name| name.starts_with("Optimizer.step"));
     let in_optimizer = at_or_under(trace, context.tree(), |id| is_step.get(slices.name(id)));
     let mut sizes = Sizes { context, keys, known: Vec::new() };

@@ -1,6 +1,6 @@
 //! The recording is too short, too early or without steps.
 
-use super::words::{steps, time};
+use super::words::{RECORD_WARM, steps, time};
 use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
@@ -83,15 +83,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.fix = "Skip a few steps, warm the profiler up, record at least five whole steps, and call prof.step() at the \
                    end of each."
         .to_owned();
-    finding.code = Some(
-        "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)\n\
-         with torch.profiler.profile(\n\
-         \x20       schedule=schedule, on_trace_ready=handler) as prof:\n\
-         \x20   for x, y in loader:\n\
-         \x20       train_step(x, y)\n\
-         \x20       prof.step()"
-            .to_owned(),
-    );
+    finding.code = Some(RECORD_WARM.to_owned());
     finding.verify =
         "`stepscope steps` should list five or more steps of nearly one length, none of them partial."
             .to_owned();

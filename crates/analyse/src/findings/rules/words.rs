@@ -1,5 +1,13 @@
 //! Figures as the titles say them.
 
+/// How to record after a warm-up.
+pub(super) const RECORD_WARM: &str = "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)
+with torch.profiler.profile(
+        schedule=schedule, on_trace_ready=handler) as prof:
+    for x, y in loader:
+        train_step(x, y)
+        prof.step()";
+
 /// A time with three digits: `3.25 ms`.
 pub(super) fn time(ns: i64) -> String {
     let ns = ns as f64;

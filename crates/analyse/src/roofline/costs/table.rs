@@ -34,7 +34,7 @@ impl<'a> Table<'a> {
         Table {
             trace,
             models: ByName::new(trace, model),
-            dims: [find("Input Dims"), find("Input dims")],
+            dims: shapes::dims_keys(trace),
             types: find("Input type"),
             strides: find("Input Strides"),
             concrete: find("Concrete Inputs"),

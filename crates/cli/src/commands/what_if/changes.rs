@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use stepscope_analyse::efficiency::{self, Efficiency};
 use stepscope_analyse::nearest::nearest;
 use stepscope_analyse::ops::{OpsQuery, ops};
 use stepscope_analyse::selection::Selection;
-use stepscope_analyse::tensor_cores::{self, Efficiency};
 use stepscope_analyse::what_if::Change;
 use stepscope_model::{Kind, Trace};
 
@@ -54,7 +54,7 @@ pub(super) fn asked(args: &WhatIf) -> Result<Vec<Change>, Failure> {
 
 /// The change of `--tensor-cores`.
 pub(super) fn on_tensor_cores(trace: &Trace) -> Result<Change, Failure> {
-    tensor_cores::change(trace, Efficiency::default()).ok_or_else(|| {
+    efficiency::change(trace, Efficiency::default()).ok_or_else(|| {
         Failure::wrong_use(
             "no matrix work in 32 bits whose cost is known",
             "record with record_shapes=True; `stepscope roofline` shows what runs in which format and what is known",
@@ -81,7 +81,7 @@ pub(super) fn standard(trace: &Trace, selection: &Selection) -> Vec<Change> {
     changes.push(Change::NoDataLoading);
     if on_device {
         changes.extend([Change::NoSynchronization, Change::OverlapTransfers, Change::FreeLaunches]);
-        changes.extend(tensor_cores::change(trace, Efficiency::default()));
+        changes.extend(efficiency::change(trace, Efficiency::default()));
     }
     let report = ops(trace, &OpsQuery { selection: selection.clone(), ..OpsQuery::default() });
     let time = |device: i64, host: i64| if on_device { device } else { host };
