@@ -152,7 +152,7 @@ pub fn looks_like_data_loading(range: &str) -> bool {
     is_data_loading(range) || WORDS.iter().any(|word| plain.contains(word))
 }
 
-fn of_range(name: &str) -> Activity {
+pub(crate) fn of_range(name: &str) -> Activity {
     if looks_like_data_loading(name) {
         Activity::DataLoading
     } else if is_comm_range(name) {
@@ -164,14 +164,14 @@ fn of_range(name: &str) -> Activity {
     }
 }
 
-fn of_operator(name: &str) -> Activity {
+pub(crate) fn of_operator(name: &str) -> Activity {
     match of_range(name) {
         Activity::Python => Activity::Operator,
         other => other,
     }
 }
 
-fn of_call(name: &str) -> Activity {
+pub(crate) fn of_call(name: &str) -> Activity {
     if is_synchronization(name) {
         Activity::Synchronization
     } else if is_allocation(name) {
@@ -183,7 +183,7 @@ fn of_call(name: &str) -> Activity {
     }
 }
 
-fn of_python(name: &str) -> Activity {
+pub(crate) fn of_python(name: &str) -> Activity {
     if name == "Python GC" || name == "<built-in function collect>" || name.starts_with("gc.py(") {
         Activity::GarbageCollection
     } else if name.starts_with("torch/utils/data/dataloader.py(") && name.ends_with(": __next__") {

@@ -83,7 +83,13 @@ struct Sums {
 
 /// Copies and fills by name.
 pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
+    copies_of(trace, selection, None)
+}
+
+/// The same; only those of the operator or range of a name, if one is given.
+pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> CopiesReport {
     let slices = trace.slices();
+    let wanted = op.map(|name| trace.strings().find(name));
     let find = |key| trace.strings().find(key);
     let keys = [find("bytes"), find("size")];
     let mut rows: HashMap<(CopyKind, StrId), Sums, RandomState> = HashMap::default();
@@ -93,7 +99,8 @@ pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
             Kind::Memset => CopyKind::Memset,
             _ => continue,
         };
-        if !selection.contains(trace, id) {
+        let op = || trace.links().op(id).map(|op| slices.name(op));
+        if wanted.is_some_and(|wanted| wanted.is_none() || wanted != op()) || !selection.contains(trace, id) {
             continue;
         }
         let ns = slices.dur(id).0;

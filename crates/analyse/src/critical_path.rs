@@ -4,6 +4,8 @@
 //! It is found by walking back through the replay graph from the last moment, each time along the tie that was
 //! binding. The chain has no holes, so its parts add up to the wall time. Time not on the path is hidden behind it.
 
+mod pieces;
+
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -13,6 +15,11 @@ use crate::comm::{Comm, CommRule};
 use crate::define::Definition;
 use crate::replay::{Replay, What};
 use crate::steps::Steps;
+
+pub use pieces::PieceRow;
+
+/// Stands for the name of what is no slice.
+const NOTHING: &str = "(nothing recorded)";
 
 /// What the figures mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -34,6 +41,26 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "host: the host worked (operators, Python); launch: launch calls and work on its way to the device; \
                kernel, copy, communication: the device worked; data_loading; synchronization: the host returning \
                from a wait; idle: gaps between queued kernels, streams waiting for each other, nothing recorded.",
+    },
+    Definition {
+        field: "start_ns",
+        label: "Start",
+        text: "When a piece of the path begins, since the trace's base. It begins where the one before it ends.",
+    },
+    Definition {
+        field: "dur_ns",
+        label: "Length",
+        text: "How long a piece is: the part of its slice that is on the path, or the time until its slice began.",
+    },
+    Definition {
+        field: "lane",
+        label: "Where",
+        text: "The thread, or the device and stream, of a piece's slice.",
+    },
+    Definition {
+        field: "slice",
+        label: "Slice",
+        text: "The number of the piece's slice in this file: the kernel, copy or fill (also of one that is on its                way or waits), or the innermost slice of the host. Empty where nothing was recorded.",
     },
 ];
 
@@ -222,7 +249,7 @@ impl CriticalPath {
             let name = piece.slice.map(|s| trace.slices().name(s));
             let place = name.map_or(0, |n| n.index() + 1) * PathClass::COUNT + piece.class as usize;
             if row_of[place] == 0 {
-                let name = name.map_or("(nothing recorded)", |n| trace.text(n)).to_owned();
+                let name = name.map_or(NOTHING, |n| trace.text(n)).to_owned();
                 report.rows.push(PathRow { name, class: piece.class, pieces: 0, on_path_ns: 0, share: 0.0 });
                 row_of[place] = report.rows.len() as u32;
             }

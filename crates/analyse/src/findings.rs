@@ -114,8 +114,8 @@ pub struct Shown {
     pub start_ns: i64,
     /// How long it is.
     pub dur_ns: i64,
-    /// The slice.
-    #[serde(skip)]
+    /// The slice; in machine output its number in this file.
+    #[serde(serialize_with = "crate::slice_number::serialize")]
     pub slice: SliceId,
 }
 

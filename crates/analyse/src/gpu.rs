@@ -274,7 +274,7 @@ fn ratio(part: Ns, whole: Ns) -> Option<f64> {
 
 /// The name of a device. A job that sees one device of many counts it from 0 where it describes it and from the
 /// host's count where it ran: if all described devices are alike, this one is too.
-fn device_name(trace: &Trace, device: Option<i64>) -> Option<String> {
+pub(crate) fn device_name(trace: &Trace, device: Option<i64>) -> Option<String> {
     let meta = trace.meta();
     if let Some(described) = device.and_then(|d| meta.device(d)) {
         return Some(described.name.clone());

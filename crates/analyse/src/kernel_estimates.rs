@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use stepscope_model::{Ns, SliceId, Trace, Value};
 
 /// One whole: a multiprocessor filled with blocks, or full occupancy.
-const ONE: i64 = 1_000_000_000;
+pub(crate) const ONE: i64 = 1_000_000_000;
 
 /// A kernel and the part of its time that counts.
 pub(crate) type Clipped = (SliceId, Ns, Ns);
@@ -50,7 +50,7 @@ impl Estimates {
 }
 
 /// A kernel's blocks per SM and occupancy, in parts of [`ONE`].
-fn levels(trace: &Trace, kernel: SliceId) -> (Option<i64>, Option<i64>) {
+pub(crate) fn levels(trace: &Trace, kernel: SliceId) -> (Option<i64>, Option<i64>) {
     let (mut blocks, mut percent) = (None, None);
     for (key, value) in trace.args(kernel).iter() {
         match key {

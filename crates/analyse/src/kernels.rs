@@ -35,6 +35,8 @@ impl KernelGroup {
 pub struct KernelsQuery {
     /// What makes a row.
     pub by: KernelGroup,
+    /// Only kernels of the operator or range of this name.
+    pub op: Option<String>,
     /// Which part of the trace counts.
     pub selection: Selection,
     /// How a kernel's operator is found.
@@ -113,7 +115,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "share",
         label: "Share",
-        text: "Total divided by the total of all selected kernels; copies and fills are not part of either.",
+        text: "Total divided by the total of all selected kernels (of one operator's, if asked for one); copies and \
+               fills are not part of either.",
     },
     Definition {
         field: "blocks_per_sm",

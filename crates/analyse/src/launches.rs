@@ -178,7 +178,7 @@ pub fn queue(trace: &Trace, device: Option<i64>) -> Vec<QueuePoint> {
     queue_of(&streams)
 }
 
-fn queue_of(streams: &[Stream]) -> Vec<QueuePoint> {
+pub(crate) fn queue_of(streams: &[Stream]) -> Vec<QueuePoint> {
     let linked = || streams.iter().flat_map(|s| &s.work).filter(|w| w.launch.is_some());
     let mut changes: Vec<(Ns, i64)> = Vec::with_capacity(linked().count() * 2);
     changes.extend(linked().map(|w| (w.launched.min(w.start), 1)));

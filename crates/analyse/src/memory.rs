@@ -2,7 +2,8 @@
 //!
 //! Works on the allocator's `[memory]` marks. Lifetimes are found by address over the whole trace; a
 //! [`Selection`] only narrows which marks are shown and counted, so what lived at a step's peak stays right.
-//! Memory taken before the recording has no mark: it is shown as its own part, never guessed.
+//! Memory taken before the recording has no mark: it is shown as its own part, never guessed. A window narrows further,
+//! and starts from the level at its beginning.
 
 mod definitions;
 pub(crate) mod device;
@@ -37,6 +38,8 @@ pub const UNKNOWN_ORIGIN: &str = "(allocated before recording or unknown)";
 pub struct Options {
     /// Which marks are shown and counted.
     pub selection: Selection,
+    /// Only marks of `[from, to)`, since the trace's base. Levels start from the one at `from`, which can be the peak.
+    pub window: Option<(Ns, Ns)>,
     /// How many Python frames to give with each allocation alive at the peak.
     pub frames: usize,
     /// About how many points a curve may have; 0 keeps every mark.
@@ -47,7 +50,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { selection: Selection::all(), frames: 8, curve_points: 2_000, events: false }
+        Options { selection: Selection::all(), window: None, frames: 8, curve_points: 2_000, events: false }
     }
 }
 
@@ -84,9 +87,9 @@ pub struct DeviceMemory {
     pub totals_from_file: bool,
     /// Whether every mark carries an address, so that lifetimes are known.
     pub lifetimes_from_file: bool,
-    /// Level before the first mark.
+    /// Level before the first mark; of a window, at its beginning.
     pub opening_allocated_bytes: i64,
-    /// Level after the last mark.
+    /// Level after the last mark that counts.
     pub closing_allocated_bytes: i64,
     /// Highest level.
     pub peak_allocated_bytes: i64,
@@ -149,6 +152,27 @@ pub struct Event {
     pub duration_ns: Option<i64>,
 }
 
+/// The levels of one device over time, every mark of them.
+pub(crate) struct DeviceCurve {
+    /// `CPU`, `CUDA 0`, …
+    pub(crate) label: String,
+    /// The device's number; `None` for the host.
+    pub(crate) device: Option<i64>,
+    pub(crate) points: Vec<CurvePoint>,
+}
+
+/// The levels of every device over time, and nothing else.
+pub(crate) fn curves(trace: &Trace) -> Vec<DeviceCurve> {
+    let records = record::read(trace);
+    let selected = records.selected(&Selection::all());
+    let of_device = |(key, selected): (&device::DeviceKey, &Vec<u32>)| DeviceCurve {
+        label: key.label(),
+        device: key.id.filter(|_| !device::is_host(key.kind)),
+        points: level::curve(&records, selected, 0).0,
+    };
+    records.devices.iter().zip(&selected).map(of_device).collect()
+}
+
 /// Answers where memory went.
 pub fn analyse(trace: &Trace, options: &Options) -> Report {
     let records = record::read(trace);
@@ -163,14 +187,18 @@ pub fn analyse(trace: &Trace, options: &Options) -> Report {
     let around = |kind: Kind| Around::find(trace, kind, &by_lane, &records.all);
     let (operators, (python, lifetimes)) =
         rayon::join(|| around(Kind::HostOp), || (around(Kind::PythonFunction), lifetime::find(&records)));
-    let selection = &options.selection;
+    let selection = &options.window.map_or(options.selection.clone(), |w| options.selection.within(w));
+    // A window shows what was there already, so also devices of which nothing changed in it.
+    let begin = options.window.and_then(|_| selection.ranges.as_ref()?.first()).map(|range| range.0);
+    let shown = |d: usize| begin.is_some() && records.devices[d].counts(selection);
     let selected = records.selected(selection);
-    let device =
-        |d: usize| device_part(trace, &records, d, &selected[d], &lifetimes, (&operators, &python), options);
+    let question = Question { trace, records: &records, selection, begin, options };
+    let device = |d: usize| device_part(&question, d, &selected[d], &lifetimes, (&operators, &python));
     let (table, (devices, events)) = rayon::join(
         || operators::table(trace, &records, &selected, &operators, selection),
         || {
-            let devices = (0..selected.len()).filter(|&d| !selected[d].is_empty()).map(device).collect();
+            let devices = (0..selected.len()).filter(|&d| !selected[d].is_empty() || shown(d));
+            let devices = devices.map(device).collect();
             let events = options.events.then(|| events(trace, &records, &lifetimes, &operators, selection));
             (devices, events.unwrap_or_default())
         },
@@ -185,15 +213,24 @@ pub fn analyse(trace: &Trace, options: &Options) -> Report {
     }
 }
 
+/// What every device's part needs to know.
+struct Question<'a> {
+    trace: &'a Trace,
+    records: &'a Records,
+    selection: &'a Selection,
+    /// Where a window begins.
+    begin: Option<Ns>,
+    options: &'a Options,
+}
+
 fn device_part(
-    trace: &Trace,
-    records: &Records,
+    question: &Question<'_>,
     device: usize,
     selected: &[u32],
     lifetimes: &[Lifetime],
     around: (&Around, &Around),
-    options: &Options,
 ) -> DeviceMemory {
+    let &Question { trace, records, selection, begin, options } = question;
     let key = records.devices[device];
     let mut part = DeviceMemory {
         device: key.label(),
@@ -202,15 +239,16 @@ fn device_part(
         records: selected.len() as u64,
         ..DeviceMemory::default()
     };
-    level::fill(&mut part, records, selected);
+    let Some(opening) = level::opening(records, device, selected, begin) else { return part };
+    level::fill(&mut part, records, selected, &opening);
     (part.curve, part.curve_sampled) = level::curve(records, selected, options.curve_points);
+    part.curve.splice(0..0, opening.point());
     let mine = || lifetimes.iter().filter(|l| usize::from(l.device) == device);
-    lifetime::fill(&mut part, records, mine(), &options.selection);
-    if let Some(peak) = level::peak(records, selected) {
-        part.peak_allocated_bytes = peak.bytes;
-        part.peak_at_ns = peak.at.0;
-        live::fill(&mut part, trace, records, mine(), &peak, around, options.frames);
-    }
+    lifetime::fill(&mut part, records, mine(), selection);
+    let peak = level::peak(records, selected, &opening);
+    part.peak_allocated_bytes = peak.bytes;
+    part.peak_at_ns = peak.at.0;
+    live::fill(&mut part, trace, records, mine(), &peak, around, options.frames);
     part
 }
 

@@ -14,6 +14,8 @@ use stepscope_model::Trace;
 use crate::define::Definition;
 use crate::selection::Selection;
 
+pub(crate) use walk::MODULE_CALL;
+
 /// What a module is known by.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -45,6 +47,10 @@ pub struct Module {
     pub operators: u64,
     /// Outermost operators run by itself and its child modules.
     pub operators_total: u64,
+    /// Floating-point operations of its operators and those of its child modules, forward only.
+    pub flops_total: u64,
+    /// The same less its child modules.
+    pub flops_self: u64,
     /// Host time of its calls.
     pub host_total_ns: i64,
     /// The same less its child modules.
@@ -114,6 +120,14 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Operators, total",
         text: "The same with those of all child modules.",
     },
+    Definition {
+        field: "flops_total",
+        label: "FLOPs",
+        text: "Floating-point operations of all operators inside the module and its child modules, forward only, by \
+               PyTorch's with_flops formulas from the recorded input shapes. They know mm, addmm, bmm, baddbmm, \
+               conv2d, add and mul; every other operator counts as 0, which means not counted.",
+    },
+    Definition { field: "flops_self", label: "FLOPs, self", text: "The same less those of its child modules." },
     Definition {
         field: "host_total_ns",
         label: "Host total",

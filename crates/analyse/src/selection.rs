@@ -21,6 +21,13 @@ impl Selection {
         Selection::default()
     }
 
+    /// The part of it inside `[from, to)`.
+    pub fn within(&self, (from, to): (Ns, Ns)) -> Selection {
+        let cut = |&(start, end): &(Ns, Ns)| (start.max(from), end.min(to));
+        let ranges = self.ranges.as_deref().unwrap_or(&[(Ns::MIN, Ns::MAX)]).iter().map(cut);
+        Selection { ranges: Some(ranges.filter(|r| r.0 < r.1).collect()), device: self.device }
+    }
+
     /// Whether a slice counts.
     pub fn contains(&self, trace: &Trace, id: SliceId) -> bool {
         if self.ranges.is_none() && self.device.is_none() {
@@ -62,4 +69,23 @@ pub fn device_of(trace: &Trace, id: SliceId) -> Option<i64> {
 /// The stream a device slice ran on: its lane's thread number.
 pub fn stream_of(trace: &Trace, id: SliceId) -> Option<i64> {
     trace.lanes().get(trace.slices().lane(id)).key.thread.as_int()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_cuts_the_ranges() {
+        let cut = |ranges: Option<Vec<(i64, i64)>>, window: (i64, i64)| {
+            let ranges = ranges.map(|r| r.into_iter().map(|(a, b)| (Ns(a), Ns(b))).collect());
+            let cut = Selection { ranges, device: Some(1) }.within((Ns(window.0), Ns(window.1)));
+            assert_eq!(cut.device, Some(1));
+            cut.ranges.unwrap().into_iter().map(|(Ns(a), Ns(b))| (a, b)).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(None, (5, 9)), [(5, 9)]);
+        assert_eq!(cut(Some(vec![(0, 6), (8, 20), (30, 40)]), (5, 35)), [(5, 6), (8, 20), (30, 35)]);
+        assert_eq!(cut(Some(vec![(0, 5), (9, 12)]), (5, 9)), []);
+        assert_eq!(cut(None, (9, 5)), []);
+    }
 }

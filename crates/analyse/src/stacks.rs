@@ -6,6 +6,7 @@
 //! overlap without nesting.
 
 mod fold;
+pub(crate) mod tree;
 
 use std::borrow::Cow;
 
@@ -43,6 +44,8 @@ pub struct Options {
     pub annotations: bool,
     /// Show runtime and driver calls.
     pub runtime: bool,
+    /// Show all numbered steps as one frame.
+    pub merge_steps: bool,
     /// Most frames a stack may have; the time of deeper ones counts in the last. Folded text grows with the
     /// square of the depth, and a file may be made to be deep.
     pub max_depth: usize,
@@ -57,6 +60,7 @@ impl Default for Options {
             python: true,
             annotations: true,
             runtime: true,
+            merge_steps: false,
             max_depth: 512,
         }
     }
@@ -69,6 +73,8 @@ pub enum Frame {
     Thread(LaneId),
     /// A slice's name.
     Name(StrId),
+    /// All numbered steps.
+    Steps,
     /// Stands for the missing host side of device work without a known launch.
     Unlinked,
 }
@@ -78,6 +84,7 @@ impl Frame {
     pub fn text(self, trace: &Trace) -> Cow<'_, str> {
         match self {
             Frame::Name(name) => Cow::Borrowed(trace.text(name)),
+            Frame::Steps => Cow::Borrowed("ProfilerStep*"),
             Frame::Unlinked => Cow::Borrowed("(no launch in this file)"),
             Frame::Thread(lane) => {
                 let lane = trace.lanes().get(lane);

@@ -16,6 +16,11 @@ impl PointId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The point at a position of the columns.
+    pub fn from_index(index: usize) -> PointId {
+        PointId(index as u32)
+    }
 }
 
 /// The point columns, in file order.

@@ -13,7 +13,8 @@ use crate::time::Ns;
 pub struct SliceId(pub(crate) u32);
 
 impl SliceId {
-    /// The position of this slice in the columns.
+    /// The position of this slice in the columns; its number in machine output. The same for every reading of one
+    /// file.
     pub fn index(self) -> usize {
         self.0 as usize
     }

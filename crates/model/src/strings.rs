@@ -28,6 +28,11 @@ impl StrId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The text at a position of its table.
+    pub fn from_index(index: usize) -> StrId {
+        StrId(index as u32)
+    }
 }
 
 /// A table of distinct texts.

@@ -34,4 +34,10 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "The innermost Python frame that is neither the framework's nor the standard library's; needs \
                with_stack=True.",
     },
+    Definition {
+        field: "slice",
+        label: "Slice",
+        text: "The number of a slice that shows it: its place among all slices of this file. It means nothing for \
+               another file.",
+    },
 ];

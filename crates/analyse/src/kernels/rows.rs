@@ -97,6 +97,7 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         Some(tree) => owner(trace, id, tree, Attribution::Launch),
         None => trace.links().op(id),
     };
+    let wanted = query.op.as_deref().map(|name| trace.strings().find(name));
     let mut on_tensor_cores = ByName::new(trace, kernel_uses_tensor_cores);
     let mut report = KernelsReport::default();
     let mut sums: Vec<Sums> = Vec::new();
@@ -107,6 +108,9 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         }
         let ns = slices.dur(id).0;
         let op = op_of(id);
+        if wanted.is_some_and(|wanted| wanted.is_none() || wanted != op.map(|op| slices.name(op))) {
+            continue;
+        }
         report.calls += 1;
         report.total_ns = report.total_ns.saturating_add(ns);
         if op.is_none() {

@@ -9,7 +9,8 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Peak allocated",
         text: "Highest level of bytes in use: the allocator's own `Total Allocated` after each mark, and the \
                level before the first mark. Where the file gives no totals, the running sum of `Bytes` from 0 \
-               (`totals_from_file` is false), which misses everything allocated before the recording.",
+               (`totals_from_file` is false), which misses everything allocated before the recording. Of a window: \
+               the highest level in it, counting the one it opens with.",
     },
     Definition {
         field: "peak_at_ns",
@@ -24,7 +25,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "opening_allocated_bytes",
         label: "Opening level",
-        text: "Level before the first mark: its total less its bytes.",
+        text: "Level before the first mark: its total less its bytes. Of a window: the level at its beginning, \
+               which is the total of the last mark before it.",
     },
     Definition { field: "closing_allocated_bytes", label: "Closing level", text: "Level after the last mark." },
     Definition {
@@ -103,7 +105,8 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "curve",
         label: "Level curve",
         text: "Levels over time. A sampled curve keeps, for each of equal stretches of time, the marks with the \
-               lowest and highest level and the highest reserve, so no peak is lost.",
+               lowest and highest level and the highest reserve, so no peak is lost. Of a window it begins with the \
+               level at its beginning.",
     },
     Definition {
         field: "duration_ns",

@@ -26,32 +26,79 @@ pub(super) struct Peak {
     pub(super) before: u32,
 }
 
-/// The state before a record.
-fn opening(record: &Record) -> i64 {
-    record.level.saturating_sub(record.bytes)
+/// The state that the selected records of a device start from.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Opening {
+    bytes: i64,
+    at: Ns,
+    /// Position of the first record after it.
+    before: u32,
+    /// What the record before it says of the reserve; none where there is no such record.
+    carried: Option<Option<i64>>,
+    /// The level is the file's.
+    given: bool,
+}
+
+impl Opening {
+    /// As a point of the curve, where a record before the selected ones tells the level.
+    pub(super) fn point(&self) -> Option<CurvePoint> {
+        let (at_ns, allocated_bytes) = (self.at.0, self.bytes);
+        self.carried.map(|reserved_bytes| CurvePoint { at_ns, allocated_bytes, reserved_bytes })
+    }
+}
+
+/// The state at the beginning of a window: what the last record before it left, else what the first one after it
+/// found. Without a window, what the first selected record found.
+pub(super) fn opening(
+    records: &Records,
+    device: usize,
+    selected: &[u32],
+    begin: Option<Ns>,
+) -> Option<Opening> {
+    let found_by = |record: &Record, at: Ns, before: u32| Opening {
+        bytes: record.level.saturating_sub(record.bytes),
+        at,
+        before,
+        carried: None,
+        given: record.level_given,
+    };
+    let begin_at = begin.map(|begin| (begin, records.all.partition_point(|r| r.at < begin)));
+    let of_device = |r: &&Record| usize::from(r.device) == device;
+    if let Some((at, before)) = begin_at
+        && let Some(last) = records.all[..before].iter().rfind(of_device)
+    {
+        let (bytes, given) = (last.level, last.level_given);
+        return Some(Opening { bytes, at, before: before as u32, carried: Some(last.reserved), given });
+    }
+    if let Some(&before) = selected.first() {
+        let first = &records.all[before as usize];
+        return Some(found_by(first, first.at, before));
+    }
+    let (at, before) = begin_at?;
+    records.all[before..].iter().find(of_device).map(|next| found_by(next, at, before as u32))
 }
 
 /// The highest level of the selected records and of the state they start from; of equals, the first.
-pub(super) fn peak(records: &Records, selected: &[u32]) -> Option<Peak> {
-    let &before = selected.first()?;
-    let first = &records.all[before as usize];
-    let mut peak = Peak { bytes: opening(first), at: first.at, before };
+pub(super) fn peak(records: &Records, selected: &[u32], opening: &Opening) -> Peak {
+    let mut peak = Peak { bytes: opening.bytes, at: opening.at, before: opening.before };
     for &i in selected {
         let record = &records.all[i as usize];
         if record.level > peak.bytes {
             peak = Peak { bytes: record.level, at: record.at, before: i + 1 };
         }
     }
-    Some(peak)
+    peak
 }
 
 /// The figures that need only records and levels.
-pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32]) {
-    part.totals_from_file = true;
+pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32], opening: &Opening) {
+    part.totals_from_file = opening.given;
     part.lifetimes_from_file = true;
-    if let (Some(&first), Some(&last)) = (selected.first(), selected.last()) {
-        part.opening_allocated_bytes = opening(&records.all[first as usize]);
-        part.closing_allocated_bytes = records.all[last as usize].level;
+    part.opening_allocated_bytes = opening.bytes;
+    part.closing_allocated_bytes = selected.last().map_or(opening.bytes, |&i| records.all[i as usize].level);
+    if let Some(Some(reserved)) = opening.carried {
+        part.peak_reserved_bytes = Some(reserved);
+        part.peak_reserved_at_ns = Some(opening.at.0);
     }
     for &i in selected {
         let record = &records.all[i as usize];

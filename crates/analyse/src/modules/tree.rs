@@ -19,6 +19,7 @@ pub(super) struct NodeId(u32);
 pub(super) struct Own {
     pub(super) calls: u64,
     pub(super) operators: u64,
+    pub(super) flops: u64,
     pub(super) host: Ns,
     pub(super) device: Ns,
     pub(super) backward_host: Ns,
@@ -98,6 +99,7 @@ impl Tree {
                 let from = total[i].clone();
                 let to = &mut total[parent.0 as usize];
                 to.operators += from.operators;
+                to.flops = to.flops.saturating_add(from.flops);
                 to.host += from.host;
                 to.device += from.device;
                 to.backward_host += from.backward_host;
@@ -121,6 +123,8 @@ impl Tree {
                 occurrences: count_calls.then_some(node.own.calls),
                 operators: node.own.operators,
                 operators_total: total.operators,
+                flops_total: total.flops,
+                flops_self: node.own.flops,
                 host_total_ns: total.host.0,
                 host_self_ns: node.own.host.0,
                 device_total_ns: total.device.0,

@@ -6,10 +6,11 @@ use stepscope_model::{CallTree, Kind, SliceId, StrId, Trace};
 
 use super::tree::{NodeId, Tree};
 use super::{Ledger, Origin, Report};
+use crate::flops::{self, Flops};
 use crate::selection::Selection;
 
 /// How a module's call is named.
-pub(super) const MODULE_CALL: &str = "nn.Module: ";
+pub(crate) const MODULE_CALL: &str = "nn.Module: ";
 
 /// Where a host slice stands.
 #[derive(Copy, Clone, Default)]
@@ -102,7 +103,7 @@ pub(super) fn report(trace: &Trace, selection: &Selection) -> Report {
     Report { origin: namer.origin, modules, ledger }
 }
 
-/// Finds the module of every host slice and adds up host time and operators.
+/// Finds the module of every host slice and adds up host time, operators and their floating-point operations.
 fn modules(
     trace: &Trace,
     selection: &Selection,
@@ -112,6 +113,7 @@ fn modules(
 ) -> Vec<Place> {
     let slices = trace.slices();
     let mut places = vec![Place::default(); slices.len()];
+    let mut counts = Flops::new(trace);
     // Parents stand before their children in the columns.
     for id in slices.ids().filter(|&id| slices.kind(id).is_host()) {
         let parent = calls.parent(id);
@@ -138,9 +140,12 @@ fn modules(
         if let Some(node) = place.module
             && is_operator
             && counted
-            && !place.in_operator
         {
-            tree.own(node).operators += 1;
+            let own = tree.own(node);
+            own.operators += u64::from(!place.in_operator);
+            if let Some(formula) = flops::formula(trace.name(id)) {
+                own.flops = own.flops.saturating_add(counts.of(id, formula));
+            }
         }
         places[id.index()] = place;
     }

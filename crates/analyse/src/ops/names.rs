@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn facts(name: &str) -> Facts {
+pub(crate) fn facts(name: &str) -> Facts {
     let step = step_number(name).is_some();
     let annotation = step
         || name.starts_with("Optimizer.")

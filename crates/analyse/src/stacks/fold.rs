@@ -1,43 +1,23 @@
-//! Building the tree of stacks and giving each node its time.
+//! Giving each node of the tree of stacks its time.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use stepscope_model::{CallTree, Domain, Kind, LaneId, Ns, SliceId, Trace};
 
+use super::tree::{NONE, Node, Tree};
 use super::{Frame, Options, Report, Row, Weight, folded_text};
-
-const NONE: u32 = u32::MAX;
-
-/// A frame in its place.
-#[derive(Debug)]
-struct Node {
-    parent: u32,
-    depth: usize,
-    frame: Frame,
-    value: Ns,
-    count: u64,
-    /// Child asked for last: calls repeat, and this saves looking it up.
-    recent: u32,
-}
+use crate::by_name::ByName;
+use crate::steps::step_number;
 
 /// All stacks as a tree: stacks that begin alike share their nodes.
 #[derive(Debug)]
 pub struct Stacks {
     weight: Weight,
-    max_depth: usize,
-    nodes: Vec<Node>,
-    children: HashMap<(u32, Frame), u32, RandomState>,
+    tree: Tree,
 }
 
 impl Stacks {
     /// Folds a trace.
     pub fn build(trace: &Trace, options: &Options) -> Stacks {
-        let mut stacks = Stacks {
-            weight: options.weight,
-            max_depth: options.max_depth,
-            nodes: Vec::new(),
-            children: HashMap::default(),
-        };
+        let mut stacks = Stacks { weight: options.weight, tree: Tree::new(options.max_depth) };
         let shown = |kind: Kind| match kind {
             Kind::HostOp => true,
             Kind::PythonFunction => options.python,
@@ -52,15 +32,25 @@ impl Stacks {
         stacks
     }
 
+    /// The nodes; a parent stands before its children.
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.tree.nodes
+    }
+
+    /// How many frames were deeper than allowed; their time counts in the last frame that was not.
+    pub(crate) fn deeper(&self) -> u64 {
+        self.tree.deeper
+    }
+
     /// Sum of all values.
     pub fn total(&self) -> Ns {
-        self.nodes.iter().map(|n| n.value).sum()
+        self.nodes().iter().map(|n| n.value).sum()
     }
 
     /// Every stack with time of its own, outermost frame first, in the order of first appearance; what an
     /// exporter of another format needs.
     pub fn iter(&self) -> impl Iterator<Item = (Vec<Frame>, Ns)> {
-        self.worth().map(|node| (self.frames(node), node.value))
+        self.worth().map(|node| (self.tree.frames(node), node.value))
     }
 
     /// The stacks as text.
@@ -68,7 +58,7 @@ impl Stacks {
         let mut rows: Vec<Row> = Vec::new();
         let mut unlinked = Ns::ZERO;
         for node in self.worth() {
-            let frames = self.frames(node);
+            let frames = self.tree.frames(node);
             if frames.first() == Some(&Frame::Unlinked) {
                 unlinked += node.value;
             }
@@ -93,50 +83,11 @@ impl Stacks {
     }
 
     fn worth(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|n| n.value > Ns::ZERO)
-    }
-
-    fn frames(&self, leaf: &Node) -> Vec<Frame> {
-        let mut frames = vec![leaf.frame];
-        let mut at = leaf.parent;
-        while let Some(node) = self.nodes.get(at as usize) {
-            frames.push(node.frame);
-            at = node.parent;
-        }
-        frames.reverse();
-        frames
-    }
-
-    fn child(&mut self, parent: u32, frame: Frame) -> u32 {
-        if let Some(around) = self.nodes.get(parent as usize)
-            && let Some(recent) = self.nodes.get(around.recent as usize)
-            && recent.frame == frame
-        {
-            return around.recent;
-        }
-        let depth = self.nodes.get(parent as usize).map_or(0, |around| around.depth + 1);
-        if depth > 0 && depth >= self.max_depth {
-            return parent;
-        }
-        let next = self.nodes.len() as u32;
-        let node = *self.children.entry((parent, frame)).or_insert(next);
-        if node == next {
-            self.nodes.push(Node { parent, depth, frame, value: Ns::ZERO, count: 0, recent: NONE });
-        }
-        if let Some(around) = self.nodes.get_mut(parent as usize) {
-            around.recent = node;
-        }
-        node
+        self.nodes().iter().filter(|n| n.value > Ns::ZERO)
     }
 
     fn root(&mut self, lane: LaneId, options: &Options) -> u32 {
-        if options.threads { self.child(NONE, Frame::Thread(lane)) } else { NONE }
-    }
-
-    fn add(&mut self, node: u32, value: Ns) {
-        if let Some(node) = self.nodes.get_mut(node as usize) {
-            node.value += value;
-        }
+        if options.threads { self.tree.child(NONE, Frame::Thread(lane), None) } else { NONE }
     }
 
     /// The node of every host slice shown, and of every other the node of the nearest one around it.
@@ -146,6 +97,7 @@ impl Stacks {
         let whole = options.weight == Weight::DeviceSelf;
         let placed = |kind: Kind| shown(kind) || (whole && kind.is_runtime());
         let tree = CallTree::build(trace, placed);
+        let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
         let mut places = vec![NONE; slices.len()];
         for (lane, info) in trace.lanes().iter() {
             if info.key.domain == Domain::Device {
@@ -160,8 +112,13 @@ impl Stacks {
                     Some(parent) => places[parent.index()],
                     None => self.root(lane, options),
                 };
+                let name = slices.name(id);
+                let frame = match options.merge_steps && is_step.get(name) {
+                    true => Frame::Steps,
+                    false => Frame::Name(name),
+                };
                 places[id.index()] =
-                    if shown(kind) { self.child(around, Frame::Name(slices.name(id))) } else { around };
+                    if shown(kind) { self.tree.child(around, frame, Some(kind)) } else { around };
             }
         }
         places
@@ -208,10 +165,8 @@ impl Stacks {
                 self.give(trace, options, places, inner, end - *now);
                 *now = end;
             }
-            if options.selection.contains(trace, inner)
-                && let Some(node) = self.nodes.get_mut(places[inner.index()] as usize)
-            {
-                node.count += 1;
+            if options.selection.contains(trace, inner) {
+                self.tree.count(places[inner.index()]);
             }
             open.pop();
         }
@@ -219,7 +174,7 @@ impl Stacks {
 
     fn give(&mut self, trace: &Trace, options: &Options, places: &[u32], to: SliceId, value: Ns) {
         if options.selection.contains(trace, to) {
-            self.add(places[to.index()], value);
+            self.tree.add(places[to.index()], value);
         }
     }
 
@@ -236,11 +191,11 @@ impl Stacks {
                 Some(place) => place,
                 // Launched by a call with nothing shown around it.
                 None if launch.is_some() || op.is_some() => NONE,
-                None => self.child(NONE, Frame::Unlinked),
+                None => self.tree.child(NONE, Frame::Unlinked, None),
             };
-            let leaf = self.child(around, Frame::Name(slices.name(id)));
-            self.add(leaf, slices.dur(id));
-            self.nodes[leaf as usize].count += 1;
+            let leaf = self.tree.child(around, Frame::Name(slices.name(id)), Some(slices.kind(id)));
+            self.tree.add(leaf, slices.dur(id));
+            self.tree.count(leaf);
         }
     }
 }

@@ -6,6 +6,7 @@ use stepscope_analyse::comm::CommRule;
 use stepscope_analyse::device_timeline::{
     TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
 };
+use stepscope_analyse::flame::{FlameQuery, Weight, flame};
 use stepscope_analyse::gpu::{gpu, utilization_series};
 use stepscope_analyse::steps::{StepRule, Steps};
 use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
@@ -63,6 +64,13 @@ fn build(rows: &[Row]) -> Trace {
 }
 
 fn ask_all(trace: &Trace, closes: bool) {
+    for weight in [Weight::Host, Weight::Device, Weight::Module] {
+        let found = flame(trace, &FlameQuery { weight, min_share: 0.1, max_nodes: 9, ..FlameQuery::default() });
+        assert!(found.self_ns.iter().all(|&ns| ns >= 0), "{found:?}");
+        if closes {
+            assert_eq!(found.self_ns.iter().sum::<i64>(), found.total_ns, "{found:?}");
+        }
+    }
     for rule in [StepRule::All, StepRule::TensorBoard] {
         let steps = Steps::find_by(trace, rule);
         assert!(steps.windows().windows(2).all(|w| w[0].1 <= w[1].0), "{steps:?}");

@@ -7,6 +7,7 @@ use stepscope_analyse::account::account;
 use stepscope_analyse::critical_path::critical_path;
 use stepscope_analyse::data_loading::data_loading;
 use stepscope_analyse::findings::{Context, RULES, Thresholds};
+use stepscope_analyse::flame::{FlameQuery, Weight, flame};
 use stepscope_analyse::gaps::gaps;
 use stepscope_analyse::hta::call_depth::call_depths;
 use stepscope_analyse::hta::critical_path as hta_path;
@@ -63,7 +64,8 @@ fn ask_all(make: Make) {
     let trace = ask_without_replay(make);
     let steps = Steps::find(&trace);
     let replay = timed("replay", || Replay::new(&trace, &steps));
-    timed("critical path", || critical_path(&trace, &steps, &replay));
+    let path = timed("critical path", || critical_path(&trace, &steps, &replay));
+    timed("pieces of the path", || path.rows(&trace));
     let change = Change::Operator { name: "aten::mul".into(), speedup: 2.0 };
     let _ = timed("what if", || what_if(&trace, &replay, &[change]));
     let limits = eager();
@@ -98,6 +100,9 @@ fn ask_without_replay(make: Make) -> Trace {
     timed("transfers", || transfers(&trace, &Selection::all()));
     timed("data loading", || data_loading(&trace, &steps));
     timed("roofline", || roofline(&trace, &RooflineQuery::default()));
+    for weight in [Weight::Host, Weight::Device, Weight::Module] {
+        timed("flame", || flame(&trace, &FlameQuery { weight, ..FlameQuery::default() }));
+    }
     ask_hta(&trace);
     trace
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use stepscope_analyse::copies::copies;
+use stepscope_analyse::copies::{copies, copies_of};
 use stepscope_analyse::kernels::{KernelGroup, KernelsQuery, kernels};
-use stepscope_analyse::ops::Attribution;
+use stepscope_analyse::ops::{Attribution, OpsQuery, ops};
 use stepscope_analyse::selection::Selection;
 
 use crate::{csv, data};
@@ -106,4 +106,27 @@ fn every_nanosecond_of_a_kernel_is_in_one_row() {
             assert_eq!(report.total_ns, all);
         }
     }
+}
+
+#[test]
+fn the_work_of_one_operator_is_its_device_time() {
+    let mut compared = 0;
+    for path in data::fixtures() {
+        let trace = data::read(&path);
+        let report = ops(&trace, &OpsQuery::default());
+        for row in report.ops.iter().chain(&report.annotations).filter(|r| r.name != "ProfilerStep*") {
+            let query = KernelsQuery { op: Some(row.name.clone()), ..KernelsQuery::default() };
+            let kernels = kernels(&trace, &query);
+            let copies = copies_of(&trace, &Selection::all(), Some(&row.name));
+            let sum = kernels.total_ns + copies.memcpy_ns + copies.memset_ns;
+            assert_eq!(sum, row.device_self_ns, "{}: {}", path.display(), row.name);
+            let shares: f64 = kernels.rows.iter().map(|r| r.share).sum();
+            assert!(kernels.total_ns == 0 || (shares - 1.0).abs() < 1e-9);
+            compared += u64::from(sum > 0);
+        }
+        let none = KernelsQuery { op: Some("no such operator".to_owned()), ..KernelsQuery::default() };
+        assert_eq!(kernels(&trace, &none).calls, 0);
+        assert!(copies_of(&trace, &Selection::all(), Some("no such operator")).rows.is_empty());
+    }
+    assert!(compared > 50, "{compared}");
 }

@@ -46,7 +46,7 @@ fn gpu(b: &mut TraceBuilder, lane: LaneId, at: i64, addr: i64, bytes: i64, total
 }
 
 /// aten::linear [10, 50) holds aten::empty [20, 30); Python around both.
-fn worked() -> Trace {
+pub fn worked() -> Trace {
     let mut b = TraceBuilder::new();
     let t = thread(&mut b, 7);
     slice(&mut b, t, Kind::PythonFunction, "train.py(3): step", 0, 100);
@@ -62,13 +62,13 @@ fn worked() -> Trace {
     b.finish()
 }
 
-fn only(report: &Report) -> &DeviceMemory {
+pub fn only(report: &Report) -> &DeviceMemory {
     assert_eq!(report.devices.len(), 1);
     &report.devices[0]
 }
 
 /// The parts of a peak close to it, those of the operator table to the change of the level.
-fn assert_closes(report: &Report) {
+pub fn assert_closes(report: &Report) {
     for device in &report.devices {
         let by_operator: i64 = device.peak_by_operator.iter().map(|r| r.bytes).sum();
         let by_stack: i64 = device.peak_by_stack.iter().map(|r| r.bytes).sum();

@@ -220,6 +220,20 @@ fn gpt_stack_matches_the_tensorboard_plugin() {
     assert_plugin(&report, "GPT_0/Linear_8", [2, 2, 476_130, 663_999, 663_999]);
 }
 
+/// `aten::addmm` runs inside the Linears of the blocks only, so their FLOPs are the 16 calls' that PyTorch counts in
+/// key_averages.csv of the same recording; each is asked for its own and the tree for the sum.
+#[test]
+fn flops_of_the_linears_are_those_torch_counts() {
+    let report = modules::analyse(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Selection::all());
+    let linears = report.modules.iter().filter(|m| m.class == "Linear" && m.depth == 2);
+    assert_eq!(linears.clone().count(), 8);
+    assert_eq!(linears.map(|m| m.flops_self).sum::<u64>(), 231_928_233_984);
+    for (i, module) in report.modules.iter().enumerate() {
+        let children = report.modules.iter().filter(|m| m.parent == Some(i));
+        assert_eq!(module.flops_self + children.map(|m| m.flops_total).sum::<u64>(), module.flops_total);
+    }
+}
+
 fn assert_plugin(report: &Report, path: &str, expected: [i64; 5]) {
     let m = find(report, path);
     let ours = [

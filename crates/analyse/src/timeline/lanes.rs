@@ -1,0 +1,69 @@
+//! Which lanes have a group of their own, in which order, and how many rows each may have.
+
+use std::cmp::Reverse;
+
+use stepscope_model::{Domain, LaneId, Trace};
+
+use super::instants::Instants;
+
+/// Most lanes that have a group of their own. A file may name a million threads; nobody looks at as many.
+pub const MOST_LANES: usize = 4_000;
+/// Most rows of one lane.
+pub const MOST_ROWS_A_LANE: usize = 512;
+/// About how many rows all lanes may have together.
+const MOST_ROWS: usize = 65_536;
+/// Rows that every lane may have, however many lanes there are.
+const LEAST_ROWS_A_LANE: usize = 16;
+
+/// The lanes that have anything to show.
+pub(super) struct Lanes {
+    /// Streams, by device and number.
+    pub(super) device: Vec<LaneId>,
+    /// Threads, the busiest first.
+    pub(super) host: Vec<LaneId>,
+    /// Neither.
+    pub(super) other: Vec<LaneId>,
+    /// Those past the limit, the busiest not among them.
+    pub(super) rest: Vec<LaneId>,
+    /// By lane: whether it has a group of its own.
+    pub(super) is_shown: Vec<bool>,
+    pub(super) rows_a_lane: usize,
+}
+
+impl Lanes {
+    pub(super) fn new(trace: &Trace, instants: &Instants) -> Lanes {
+        let slices = trace.slices();
+        let events = |lane: LaneId| slices.lane_range(lane).len() + instants.count(lane);
+        let mut all: Vec<LaneId> =
+            trace.lanes().iter().map(|(id, _)| id).filter(|&id| events(id) > 0).collect();
+        let mut rest = Vec::new();
+        if all.len() > MOST_LANES {
+            all.sort_by_key(|&lane| (Reverse(events(lane)), lane));
+            rest = all.split_off(MOST_LANES);
+        }
+        let mut lanes = Lanes {
+            device: Vec::new(),
+            host: Vec::new(),
+            other: Vec::new(),
+            rest,
+            is_shown: vec![false; trace.lanes().len()],
+            rows_a_lane: (MOST_ROWS / all.len().max(1)).clamp(LEAST_ROWS_A_LANE, MOST_ROWS_A_LANE),
+        };
+        for lane in all {
+            lanes.is_shown[lane.index()] = true;
+            let device = trace.lanes().get(lane).key.domain == Domain::Device;
+            let of_kind = match device {
+                true => &mut lanes.device,
+                false if slices.of_lane(lane).any(|id| slices.kind(id).is_host()) => &mut lanes.host,
+                false => &mut lanes.other,
+            };
+            of_kind.push(lane);
+        }
+        let key = |lane: LaneId| trace.lanes().get(lane).key;
+        lanes.device.sort_by_key(|&lane| (key(lane), lane));
+        for of_kind in [&mut lanes.host, &mut lanes.other] {
+            of_kind.sort_by_key(|&lane| (Reverse(slices.lane_range(lane).len()), key(lane), lane));
+        }
+        lanes
+    }
+}

@@ -1,0 +1,246 @@
+//! Where a name occurs. Names are compared once each; slices only look up the answer.
+
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+use regex::{Regex, RegexBuilder};
+use serde::Serialize;
+use stepscope_model::{PointId, SliceId, StrId, Trace};
+
+use super::category::Category;
+use super::details::Ref;
+use super::instants::is_instant;
+use super::name_sums::{NameSum, NameSums};
+use super::{INSTANT, Timeline, spans::since};
+
+/// Bins of the density.
+const BINS: usize = 256;
+/// Names listed; the rest are counted.
+const MOST_NAMES: usize = 50;
+/// Most hits listed, whatever is asked for.
+const MOST_HITS: usize = 10_000;
+/// Bytes that a compiled pattern may take.
+const PATTERN_BYTES: usize = 1 << 20;
+/// Slices that one worker looks at before it asks for more.
+const PART: usize = 1 << 16;
+
+/// In which order hits are listed.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By start.
+    #[default]
+    Start,
+    /// The longest first.
+    Duration,
+}
+
+/// What to look for.
+#[derive(Clone, Debug)]
+pub struct SearchQuery {
+    /// A part of the name in any case, or a regular expression between slashes: `/^aten::(mm|bmm)$/`.
+    pub text: String,
+    /// Whether the text is the whole name, in its case.
+    pub exact: bool,
+    /// Only slices of this category.
+    pub category: Option<u8>,
+    /// The order of the hits.
+    pub order: Order,
+    /// Only hits that start then or later are listed; all are counted.
+    pub after: i64,
+    /// How many are listed.
+    pub limit: usize,
+}
+
+impl Default for SearchQuery {
+    fn default() -> SearchQuery {
+        SearchQuery {
+            text: String::new(),
+            exact: false,
+            category: None,
+            order: Order::Start,
+            after: 0,
+            limit: 200,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hits {
+    /// What was looked for.
+    pub query: String,
+    /// Slices and instants found.
+    pub total: u64,
+    /// Their time.
+    pub total_ns: i64,
+    /// By name, the most time first.
+    pub names: Vec<HitName>,
+    /// Names not listed.
+    pub names_more: u64,
+    /// The first of them, in order.
+    pub hits: Vec<Ref>,
+    /// How many start in each of 256 equal parts of the trace.
+    pub density: Vec<u64>,
+}
+
+/// All hits of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HitName {
+    /// The name's number.
+    pub id: u32,
+    /// The name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Their time.
+    pub total_ns: i64,
+}
+
+impl Timeline {
+    /// Everything of a name. The error says what is wrong with the pattern.
+    pub fn search(&self, trace: &Trace, query: &SearchQuery) -> Result<Hits, String> {
+        let looked_for = self.matching_names(trace, query)?;
+        let search = Search { timeline: self, trace, query, looked_for, limit: query.limit.min(MOST_HITS) };
+        let slices = (0..trace.slices().len()).into_par_iter().with_min_len(PART);
+        let of_slices = slices.fold(Found::default, |mut found, at| {
+            search.slice(&mut found, SliceId::from_index(at));
+            found
+        });
+        let points = (0..trace.points().len()).into_par_iter().with_min_len(PART);
+        let of_points = points.fold(Found::default, |mut found, at| {
+            search.point(&mut found, PointId::from_index(at));
+            found
+        });
+        let found = of_slices.chain(of_points).reduce(Found::default, |a, b| a.merge(b, search.limit));
+        Ok(search.report(found))
+    }
+
+    /// For each text of the trace, whether it is a name that is looked for.
+    fn matching_names(&self, trace: &Trace, query: &SearchQuery) -> Result<Vec<bool>, String> {
+        let texts = trace.strings().len();
+        if query.exact {
+            let mut matching = vec![false; texts];
+            if let Some(name) = trace.strings().find(&query.text) {
+                matching[name.index()] = true;
+            }
+            return Ok(matching);
+        }
+        let pattern = pattern(&query.text)?;
+        let matches = |at: usize| {
+            let name = StrId::from_index(at);
+            self.categories.names_something(name) && pattern.is_match(trace.text(name))
+        };
+        Ok((0..texts).into_par_iter().with_min_len(1024).map(matches).collect())
+    }
+}
+
+fn pattern(text: &str) -> Result<Regex, String> {
+    let between = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|p| !p.is_empty());
+    let mut builder = match between {
+        Some(pattern) => RegexBuilder::new(pattern),
+        None => RegexBuilder::new(&regex::escape(text)),
+    };
+    builder.case_insensitive(between.is_none()).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
+    builder.build().map_err(|error| error.to_string())
+}
+
+/// Hits are kept by this: the least comes first.
+type Rank = (i64, i64, u32);
+
+#[derive(Default)]
+struct Found {
+    sums: NameSums,
+    density: Vec<u64>,
+    /// The first of them; the last of those on top.
+    first: BinaryHeap<Rank>,
+}
+
+impl Found {
+    fn keep(&mut self, rank: Rank, limit: usize) {
+        if self.first.len() < limit {
+            self.first.push(rank);
+        } else if self.first.peek().is_some_and(|last| rank < *last) {
+            self.first.pop();
+            self.first.push(rank);
+        }
+    }
+
+    fn merge(mut self, other: Found, limit: usize) -> Found {
+        self.sums = self.sums.merge(other.sums);
+        self.density.resize(BINS, 0);
+        self.density.iter_mut().zip(other.density).for_each(|(sum, count)| *sum += count);
+        other.first.into_iter().for_each(|rank| self.keep(rank, limit));
+        self
+    }
+}
+
+struct Search<'a> {
+    timeline: &'a Timeline,
+    trace: &'a Trace,
+    query: &'a SearchQuery,
+    looked_for: Vec<bool>,
+    limit: usize,
+}
+
+impl Search<'_> {
+    fn slice(&self, found: &mut Found, id: SliceId) {
+        let name = self.trace.slices().name(id);
+        if !self.looked_for[name.index()] {
+            return;
+        }
+        if self.query.category.is_some_and(|wanted| self.timeline.categories.of(self.trace, id) != wanted) {
+            return;
+        }
+        let (start, end) = self.timeline.times(self.trace, id);
+        self.add(found, name, id.index() as u32, start, end - start);
+    }
+
+    fn point(&self, found: &mut Found, id: PointId) {
+        let points = self.trace.points();
+        let name = points.name(id);
+        let wanted = self.query.category.is_none_or(|category| category == Category::Other.number());
+        if self.looked_for[name.index()] && wanted && is_instant(points.phase(id)) {
+            let at = since(self.timeline.origin, points.at(id));
+            self.add(found, name, INSTANT | id.index() as u32, at, 0);
+        }
+    }
+
+    fn add(&self, found: &mut Found, name: StrId, id: u32, start: i64, length: i64) {
+        found.sums.add(name.index() as u32, id, length);
+        found.density.resize(BINS, 0);
+        let share = start as f64 / (self.timeline.extent as f64 + 1.0);
+        found.density[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
+        if start >= self.query.after && self.limit > 0 {
+            let rank = match self.query.order {
+                Order::Start => (start, 0, id),
+                Order::Duration => (-length, start, id),
+            };
+            found.keep(rank, self.limit);
+        }
+    }
+
+    fn report(&self, mut found: Found) -> Hits {
+        found.density.resize(BINS, 0);
+        let mut sums = found.sums.sums;
+        let text = |sum: &NameSum| self.timeline.name(self.trace, sum.name);
+        sums.sort_unstable_by(|a, b| {
+            (b.total, b.count).cmp(&(a.total, a.count)).then_with(|| text(a).cmp(text(b)))
+        });
+        let name = |sum: &NameSum| HitName {
+            id: sum.name,
+            name: text(sum).to_owned(),
+            count: sum.count,
+            total_ns: sum.total,
+        };
+        let ids = found.first.into_sorted_vec().into_iter().map(|rank| rank.2);
+        Hits {
+            query: self.query.text.clone(),
+            total: sums.iter().map(|s| s.count).sum(),
+            total_ns: sums.iter().fold(0, |sum, s| sum.saturating_add(s.total)),
+            names: sums.iter().take(MOST_NAMES).map(name).collect(),
+            names_more: sums.len().saturating_sub(MOST_NAMES) as u64,
+            hits: ids.filter_map(|id| self.timeline.reference(self.trace, id)).collect(),
+            density: found.density,
+        }
+    }
+}
