@@ -1,30 +1,43 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test lint bench build fuzz clean
+.PHONY: demo test lint bench bench-browser build ui fuzz clean
 
 CARGO ?= cargo
 STEPSCOPE = target/release/stepscope
 DEMO = fixtures/pytorch/2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz
 
-## Build, then show where the time went in a real H200 training run.
+## Build, then show where the time went in a real H200 training run: in the terminal, and as a report for the browser.
 demo: build
 	$(STEPSCOPE) $(DEMO)
+	$(STEPSCOPE) export --to html -o target/demo.html $(DEMO)
+	@printf '\nThe same for the browser, in one file: target/demo.html\nLive:\n\n  %s\n\n' '$(STEPSCOPE) view $(DEMO)'
 
-build:
+## The browser UI, into the folder that the program embeds it from. Needs Node.js; gets it where it is missing.
+ui: crates/serve/dist/index.html
+
+UI_SOURCES = $(shell find ui/src ui/index.html ui/vite.config.ts ui/tsconfig.json ui/package.json ui/package-lock.json -type f)
+
+crates/serve/dist/index.html: $(UI_SOURCES)
+	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent build
+	@touch $@ crates/serve/dist/.gitkeep
+
+build: ui
 	$(CARGO) build --release --locked --bin stepscope
 
 ## All tests. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set, the checks against other tools' data run too.
-test:
+test: ui
 	$(CARGO) test --workspace --locked
+	PATH="$$(scripts/setup-ui.sh --browser):$$PATH" && cd ui && npm test --silent && npx playwright test
 	@if [ -n "$$STEPSCOPE_PEER_DATA" ]; then echo "checked against the data of torch-tb-profiler, TraceLens and HTA in $$STEPSCOPE_PEER_DATA"; \
 	else echo "skipped: checks against torch-tb-profiler, TraceLens and HTA (STEPSCOPE_PEER_DATA is not set)"; fi
 	@if [ -n "$$STEPSCOPE_LARGE_TRACE" ]; then echo "checked against the large trace $$STEPSCOPE_LARGE_TRACE"; \
 	else echo "skipped: the large trace (STEPSCOPE_LARGE_TRACE is not set)"; fi
 
 ## Formatting, clippy and docs, warnings denied.
-lint:
+lint: ui
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
+	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent lint
 
 ## Side by side with the peers, in one run; then what each analysis costs beside loading. See BENCHMARKS.md. Pass options
 ## for the first with ARGS; STEPSCOPE_BENCH_TRACE names the trace of both.

@@ -6,13 +6,15 @@ mod help;
 mod own;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, Parser};
+use stepscope_model::Trace;
 
 pub(crate) use command::Command;
 pub(crate) use faster::{Faster, Word};
 pub(crate) use help::command;
-pub(crate) use own::{Export, Findings, Ops, Summary, TableName, Target, WhatIf};
+pub(crate) use own::{Export, Findings, Kernels, Memory, Ops, Summary, TableName, Target, View, WhatIf};
 
 use crate::print::{ColourWhen, Format};
 
@@ -54,8 +56,8 @@ pub(crate) struct Common {
     pub(crate) top: Option<usize>,
 
     /// Group rows: ops by name|shape|shape-lists|stack|overload, kernels by name|op|launch|stream|copies, steps by
-    /// breakdown|device, account by cause|step, gaps by kind|culprit|gap|stream, launches by device|queue, roofline by
-    /// shape|name, memory by op|event|peak|stack, modules by tree|class, stacks by host|device.
+    /// breakdown|device, account by cause|step, gaps by kind|culprit|gap|stream, launches by device|queue, critical-path by
+    /// name|piece, roofline by shape|name, memory by op|event|peak|stack, modules by tree|class, stacks by host|device.
     #[arg(long, value_name = "GROUP")]
     pub(crate) by: Option<String>,
 
@@ -102,4 +104,8 @@ pub(crate) struct Common {
     /// Stop reading after this much text; what came before is shown.
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_text_bytes: Option<u64>,
+
+    /// The trace itself, where it is in memory already (the browser asks many questions about one).
+    #[arg(skip)]
+    pub(crate) loaded: Option<Arc<Trace>>,
 }

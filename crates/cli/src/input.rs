@@ -23,7 +23,7 @@ const BAR_AFTER: Duration = Duration::from_millis(700);
 /// The trace a command is about, and how it was found.
 pub(crate) struct Input {
     /// The trace.
-    pub(crate) trace: Trace,
+    pub(crate) trace: Arc<Trace>,
     /// The steps asked about.
     pub(crate) steps: Steps,
     /// The part asked about.
@@ -34,12 +34,15 @@ impl Input {
     /// The trace at the path; of several, the asked or lowest rank.
     pub(crate) fn load(common: &Common) -> Result<Input, Failure> {
         let trace = choose(common, None)?;
-        warn(&trace);
+        // The browser shows it on its own page.
+        if common.loaded.is_none() {
+            warn(&trace);
+        }
         Input::of(trace, common)
     }
 
     /// A trace already loaded.
-    pub(crate) fn of(trace: Trace, common: &Common) -> Result<Input, Failure> {
+    pub(crate) fn of(trace: Arc<Trace>, common: &Common) -> Result<Input, Failure> {
         let mut steps = Steps::find(&trace);
         let mut selection = match &common.step {
             None => Selection::all(),
@@ -131,7 +134,10 @@ pub(crate) type Each<'a> = &'a mut dyn FnMut(&Trace) -> Result<(), Failure>;
 ///
 /// Files that cannot be read are skipped with a remark as long as another can. `each` is shown every trace here;
 /// without it the search ends as soon as the choice is clear. Only the best trace so far is kept.
-pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Trace, Failure> {
+pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Arc<Trace>, Failure> {
+    if let Some(trace) = &common.loaded {
+        return Ok(trace.clone());
+    }
     let files = discover(path_of(common)?)?;
     let mut best: Option<Trace> = None;
     let mut ranks = Vec::new();
@@ -177,7 +183,7 @@ pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Trac
                     files.len()
                 ));
             }
-            Ok(trace)
+            Ok(Arc::new(trace))
         }
         (None, None, rank) => Err(no_such_rank(rank.unwrap_or_default(), ranks)),
     }

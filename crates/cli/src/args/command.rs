@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{Common, Export, Findings, Ops, Summary, WhatIf};
+use super::{Common, Export, Findings, Kernels, Memory, Ops, Summary, View, WhatIf};
 
 /// The questions.
 #[derive(Debug, Subcommand)]
@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Loading(Common),
     /// The chain of work and waiting that decided how long the run took.
     #[command(
-        after_help = "Examples:\n  stepscope critical-path trace.json.gz\n  stepscope critical-path trace.json.gz --step 3 --filter aten --top 0"
+        after_help = "Examples:\n  stepscope critical-path trace.json.gz\n  stepscope critical-path trace.json.gz --step 3 --filter aten --top 0\n  stepscope critical-path trace.json.gz --by piece --top 0 --format csv"
     )]
     CriticalPath(Common),
     /// How close operators come to what the device can do; model FLOPs utilization (MFU).
@@ -81,14 +81,14 @@ pub(crate) enum Command {
     Ops(Ops),
     /// GPU kernels, copies and fills.
     #[command(
-        after_help = "Examples:\n  stepscope kernels trace.json.gz --by launch\n  stepscope kernels trace.json.gz --by copies"
+        after_help = "Examples:\n  stepscope kernels trace.json.gz --by launch\n  stepscope kernels trace.json.gz --op aten::mm\n  stepscope kernels trace.json.gz --by copies"
     )]
-    Kernels(Common),
+    Kernels(Kernels),
     /// Memory over time, what lived at the peak, and which operators allocate.
     #[command(
-        after_help = "Examples:\n  stepscope memory trace.json.gz\n  stepscope memory trace.json.gz --by event --sort bytes"
+        after_help = "Examples:\n  stepscope memory trace.json.gz\n  stepscope memory trace.json.gz --by event --sort bytes\n  stepscope memory trace.json.gz --from 12ms --to 1.5s --by peak"
     )]
-    Memory(Common),
+    Memory(Memory),
     /// The nn.Module tree with host and device time.
     #[command(
         after_help = "Example:\n  stepscope modules trace.json.gz   (record with with_stack=True or with_modules=True)"
@@ -99,9 +99,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  stepscope stacks trace.json.gz --by device --top 20\n  stepscope export --to folded trace.json.gz | flamegraph.pl > flame.svg"
     )]
     Stacks(Common),
+    /// Everything in the browser: overview, timeline, operators, kernels, flame graph, memory, diagnosis.
+    #[command(
+        after_help = "Examples:\n  stepscope view trace.json.gz\n  stepscope view runs/ --no-open        a folder of runs; new ones appear by themselves"
+    )]
+    View(View),
     /// Write the trace or its tables in another format.
     #[command(
-        after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz"
+        after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz\n  stepscope export --to html -o report.html trace.json.gz"
     )]
     Export(Export),
     /// Completions for your shell, on stdout.
@@ -119,29 +124,29 @@ pub(crate) enum Command {
 
 impl Command {
     /// The options that mean the same for every command.
-    pub(crate) fn common(&self) -> Option<&Common> {
+    pub(crate) fn common_mut(&mut self) -> Option<&mut Common> {
         match self {
-            Command::Summary(args) => Some(&args.common),
-            Command::Findings(args) => Some(&args.common),
-            Command::WhatIf(args) => Some(&args.common),
-            Command::Ops(args) => Some(&args.common),
-            Command::Export(args) => Some(&args.common),
+            Command::Summary(args) => Some(&mut args.common),
+            Command::Findings(args) => Some(&mut args.common),
+            Command::WhatIf(args) => Some(&mut args.common),
+            Command::Ops(args) => Some(&mut args.common),
+            Command::Kernels(args) => Some(&mut args.common),
+            Command::Memory(args) => Some(&mut args.common),
+            Command::Export(args) => Some(&mut args.common),
             Command::Account(common)
             | Command::CriticalPath(common)
             | Command::Gaps(common)
             | Command::Gpu(common)
             | Command::Info(common)
-            | Command::Kernels(common)
             | Command::Launches(common)
             | Command::Loading(common)
-            | Command::Memory(common)
             | Command::Modules(common)
             | Command::Roofline(common)
             | Command::Stacks(common)
             | Command::Steps(common)
             | Command::Transfers(common)
             | Command::Waits(common) => Some(common),
-            Command::Completions { .. } | Command::Man => None,
+            Command::View(_) | Command::Completions { .. } | Command::Man => None,
         }
     }
 }

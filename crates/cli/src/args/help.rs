@@ -9,7 +9,7 @@ use crate::print::{Screen, wrap};
 
 /// Every command, by the question it belongs to.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("What to change", &["summary", "findings", "what-if"]),
+    ("What to change", &["summary", "findings", "what-if", "view"]),
     ("Where the time goes", &["account", "steps", "critical-path", "ops", "kernels", "modules", "stacks"]),
     ("Why the device waits", &["gaps", "launches", "waits", "loading", "transfers"]),
     ("How well the device is used", &["gpu", "roofline", "memory"]),

@@ -113,6 +113,65 @@ pub(crate) struct Ops {
     pub(crate) common: Common,
 }
 
+/// Kernels, of all operators or of one.
+#[derive(Debug, Args)]
+pub(crate) struct Kernels {
+    /// Only kernels, copies and fills of the operator or range of exactly this name, not of what it calls.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Memory, at all times or in a window.
+#[derive(Debug, Args)]
+pub(crate) struct Memory {
+    /// Only from this time on, since the start of the trace: `12ms`, `1.5s` or a number of nanoseconds; `@` and a
+    /// number is a time of the JSON output.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+
+    /// Only before this time, written in the same way.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// What to show in the browser, and where to listen.
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// Trace files and folders of them; folders are watched for new ones.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Print the address and leave the browser alone.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// The port to listen on; the first free one from 7007 upward if left out.
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Option<u16>,
+
+    /// The address to listen on. Anything but this machine's own lets others on the network in who know the key.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+
+    /// Do not look for new traces.
+    #[arg(long)]
+    pub(crate) no_watch: bool,
+
+    /// Stop reading a trace after this much text; what came before is shown.
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    pub(crate) max_text_bytes: Option<u64>,
+
+    /// Serve the page from this folder instead of the one inside the program.
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub(crate) ui_dir: Option<PathBuf>,
+}
+
 /// What to write, and where.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
@@ -123,6 +182,14 @@ pub(crate) struct Export {
     /// The table for csv.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) table: TableName,
+
+    /// For html: at most this large, as `20MB`. What does not fit is left out, and the report says what.
+    #[arg(long, value_name = "SIZE", default_value = "20MB", value_parser = size)]
+    pub(crate) max_size: usize,
+
+    /// For html: without folders in paths and without arguments, to be shown to others.
+    #[arg(long)]
+    pub(crate) redact: bool,
 
     /// Where to write; standard output if left out or `-`. A name ending in .gz is compressed.
     #[arg(long, short, value_name = "FILE")]
@@ -145,6 +212,25 @@ pub(crate) enum Target {
     Csv,
     /// Every report.
     Json,
+    /// The browser's pages with their data in one file, to keep or to send; opens without a server.
+    Html,
+}
+
+/// `20MB`, `500k` or a number of bytes.
+fn size(text: &str) -> Result<usize, String> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let unit = match text[digits.len()..].trim().trim_end_matches('b').trim_end_matches('i') {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        _ => return Err("a size is a number with k, M or G, as 20MB".to_owned()),
+    };
+    match digits.parse::<f64>() {
+        Ok(number) if number > 0.0 && number * unit < 1e12 => Ok((number * unit) as usize),
+        _ => Err("a size is a number with k, M or G, as 20MB".to_owned()),
+    }
 }
 
 /// Tables of a trace.

@@ -10,6 +10,7 @@ use stepscope_analyse::account::{self, Account, AccountRow, account};
 use stepscope_analyse::activity::Activity;
 use stepscope_analyse::cause::Cause;
 use stepscope_analyse::define::Definition;
+use stepscope_analyse::verdict::verdict;
 
 use super::ops::ratio;
 use super::{by, refuse, wants_only_definitions};
@@ -76,7 +77,8 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         (_, "step") => vec![steps],
         _ => causes.into_iter().chain([steps]).collect(),
     };
-    answer(out, common, parts, vec![("synthetic", json!(input.steps.synthetic))], &definitions)
+    let rest = vec![("synthetic", json!(input.steps.synthetic)), ("verdict", json!(verdict(&report)))];
+    answer(out, common, parts, rest, &definitions)
 }
 
 /// The rows of all devices under one key.

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::critical_path::{self, PathClass, PathReport, PathRow, critical_path};
+use stepscope_analyse::critical_path::{self, PathClass, PathReport, PathRow, PieceRow, critical_path};
 use stepscope_analyse::replay::Replay;
 
 use super::kernels::shown_name;
-use super::{TOP, host_name, refuse, wants_only_definitions};
+use super::{TOP, by, host_name, refuse, wants_only_definitions};
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::input::Input;
@@ -19,12 +19,13 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if wants_only_definitions(common) {
         return only_definitions(out, common, &[critical_path::DEFINITIONS]);
     }
-    refuse(common, &["--by"], "the critical path", "`--filter` and `--sort class` find what is of one class")?;
+    let by = by(common, &["name", "piece"])?;
     let hint = "the path goes through the host and all devices; leave it out";
     refuse(common, &["--device"], "the critical path", hint)?;
     let input = Input::load(common)?;
     let replay = Replay::new(&input.trace, &input.steps);
-    let report = critical_path(&input.trace, &input.steps, &replay).report(&input.trace);
+    let path = critical_path(&input.trace, &input.steps, &replay);
+    let report = path.report(&input.trace);
     let words = format!("{} from first step to last; the parts add up exactly", units::time(report.wall_ns));
     let mut classes = Part::new("classes", classes_table(&report), json!(report.classes));
     if common.format == Format::Table {
@@ -36,7 +37,19 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if common.step.is_some() && gap {
         classes.table.note("steps between the first and the last asked for count too");
     }
-    let rows = arrange(report.rows, common, None, TOP, |r| &r.name)?;
+    let rows = match by {
+        "piece" => {
+            let start = input.trace.extent().map_or(0, |(start, _)| start.0);
+            pieces_part(path.rows(&input.trace), common, start)?
+        }
+        _ => names_part(report.rows, common)?,
+    };
+    let parts = if common.format == Format::Csv { vec![rows] } else { vec![classes, rows] };
+    answer(out, common, parts, vec![("wall_ns", json!(report.wall_ns))], &[critical_path::DEFINITIONS])
+}
+
+fn names_part(rows: Vec<PathRow>, common: &Common) -> Result<Part, Failure> {
+    let rows = arrange(rows, common, None, TOP, |r| &r.name)?;
     let mut table = rows_table(&rows.rows, common.full)
         .title(
             "On the critical path",
@@ -46,9 +59,47 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    let rows = Part::new("path", table, json!(rows.rows));
-    let parts = if common.format == Format::Csv { vec![rows] } else { vec![classes, rows] };
-    answer(out, common, parts, vec![("wall_ns", json!(report.wall_ns))], &[critical_path::DEFINITIONS])
+    Ok(Part::new("path", table, json!(rows.rows)))
+}
+
+/// Times are shown since the trace's first slice; the data keeps them since its base.
+fn pieces_part(rows: Vec<PieceRow>, common: &Common, start: i64) -> Result<Part, Failure> {
+    let rows = arrange(rows, common, None, TOP, |r| &r.name)?;
+    let mut table = Table::new(vec![
+        Column::number("At").priority(140),
+        Column::name("Name"),
+        Column::text("Class").priority(150),
+        Column::text("Where").flexible(12, print::end_ellipsis).priority(90),
+        Column::number("Length").keep(),
+    ])
+    .title("The critical path, piece by piece", "in order of time, since the start of the trace")
+    .when_empty(rows.when_empty("nothing recorded"));
+    for r in &rows.rows {
+        table.row(vec![
+            Cell::text(units::time(r.start_ns.saturating_sub(start))),
+            Cell::text(shown(&r.name, r.class, common.full)),
+            Cell::text(r.class.label()).role(role(r.class)),
+            Cell::maybe(r.lane.as_deref(), Cell::text),
+            Cell::time(r.dur_ns),
+        ]);
+    }
+    if let Some(text) = rows.left_out() {
+        table.note(text);
+    }
+    Ok(Part::new("pieces", table, json!(rows.rows)))
+}
+
+/// A name as tables show it.
+fn shown(name: &str, class: PathClass, full: bool) -> String {
+    match class {
+        // Work on its way, or behind a gap, has the name of its kernel.
+        PathClass::Kernel | PathClass::Communication | PathClass::Launch | PathClass::Idle
+            if !name.starts_with('(') =>
+        {
+            shown_name(name, full)
+        }
+        _ => host_name(name, full),
+    }
 }
 
 fn role(class: PathClass) -> Role {
@@ -105,17 +156,8 @@ fn rows_table(rows: &[PathRow], full: bool) -> Table {
     ]);
     let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
     for r in rows {
-        let name = match r.class {
-            // Work on its way, or behind a gap, has the name of its kernel.
-            PathClass::Kernel | PathClass::Communication | PathClass::Launch | PathClass::Idle
-                if !r.name.starts_with('(') =>
-            {
-                shown_name(&r.name, full)
-            }
-            _ => host_name(&r.name, full),
-        };
         table.row(vec![
-            Cell::text(name),
+            Cell::text(shown(&r.name, r.class, full)),
             Cell::text(r.class.label()),
             Cell::count(r.pieces),
             Cell::time(r.on_path_ns),

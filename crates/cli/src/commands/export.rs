@@ -9,12 +9,14 @@ use stepscope_analyse::breakdown::breakdown;
 use stepscope_analyse::comm::CommRule;
 use stepscope_analyse::{kernels, memory, modules, ops, stacks};
 use stepscope_formats::{Profile, write_chrome, write_speedscope};
+use stepscope_serve::{ReportOptions, report};
 
+use super::view::Files;
 use super::{refuse, refuse_device_of_steps};
 use crate::args::{Common, Export, TableName, Target};
 use crate::config;
 use crate::failure::Failure;
-use crate::input::Input;
+use crate::input::{Input, remark};
 use crate::print::{self, Format};
 use crate::rows::arrange;
 
@@ -70,6 +72,10 @@ fn check_options(export: &Export) -> Result<(), Failure> {
         }
         Target::Json => refuse(common, &["--by"], "--to json", "`stepscope ops --by … --format json` groups"),
         Target::Folded => Ok(()),
+        Target::Html => {
+            let options = ["--by", "--sort", "--top", "--filter", "--step", "--device"];
+            refuse(common, &options, "--to html", "the whole run is in it; the page sorts and filters")
+        }
     }
 }
 
@@ -108,6 +114,7 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
             Ok(write_speedscope(&profile, &mut out)?)
         }
         Target::Csv => csv(export.table, input, common, out),
+        Target::Html => html(export, input, out),
         Target::Json => {
             let common = Common { format: Format::Json, top: Some(common.top.unwrap_or(0)), ..common.clone() };
             let summary = super::summary::Summary::of(input, Some(&config::thresholds(None)?));
@@ -119,6 +126,23 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
             Ok(out.write_all(print::json(&object)?.as_bytes())?)
         }
     }
+}
+
+fn html(export: &Export, input: &Input, out: &mut dyn Write) -> Result<(), Failure> {
+    let path = &input.trace.meta().source.path;
+    let name = Path::new(path).file_name().map_or(path.clone(), |name| name.to_string_lossy().into_owned());
+    let options = ReportOptions {
+        max_bytes: export.max_size,
+        redact: export.redact,
+        label: name.split(".pt.trace.json").next().unwrap_or(&name).to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let report = report(input.trace.clone(), &Files::new(&[], None)?, &options)
+        .map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;
+    for what in &report.left_out {
+        remark(&format!("left out of the report: {what}"));
+    }
+    Ok(out.write_all(&report.html)?)
 }
 
 fn csv(table: TableName, input: &Input, common: &Common, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,21 +1,25 @@
 //! `stepscope kernels`: GPU kernels, copies and fills.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use serde_json::json;
 use stepscope_analyse::copies::{self, CopiesReport};
 use stepscope_analyse::kernel_name;
 use stepscope_analyse::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
+use stepscope_analyse::nearest::nearest;
+use stepscope_model::{Kind, Trace};
 
 use super::{TOP, by, wants_only_definitions};
-use crate::args::Common;
+use crate::args::Kernels;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::print::{Cell, Column, Format, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 use crate::words::{Part, answer, only_definitions};
 
-pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(args: &Kernels, out: &mut dyn Write) -> Result<(), Failure> {
+    let common = &args.common;
     let definitions = [kernels::DEFINITIONS, copies::DEFINITIONS];
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
@@ -28,9 +32,13 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         _ => KernelGroup::default(),
     };
     let input = Input::load(common)?;
-    let query = KernelsQuery { by: group, selection: input.selection.clone(), ..KernelsQuery::default() };
+    if let Some(op) = &args.op {
+        known_op(&input.trace, op)?;
+    }
+    let (op, selection) = (args.op.clone(), input.selection.clone());
+    let query = KernelsQuery { by: group, op, selection, ..KernelsQuery::default() };
     let report = kernels::kernels(&input.trace, &query);
-    let copied = copies::copies(&input.trace, &input.selection);
+    let copied = copies::copies_of(&input.trace, &input.selection, args.op.as_deref());
     let words = words(&report);
     let extra = vec![(
         "totals",
@@ -43,9 +51,12 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         }),
     )];
     let rows = arrange(report.rows, common, Some("total_ns"), TOP, |r| &r.name)?;
-    let mut table = table(&rows.rows, group, common.full).title("Kernels", words);
-    table = table
-        .when_empty(rows.when_empty("no kernels in this trace: record with ProfilerActivity.CUDA on a GPU"));
+    let (title, none) = match &args.op {
+        Some(op) => (format!("Kernels of {op}"), "it launched no kernels itself; what it called may have"),
+        None => ("Kernels".to_owned(), "no kernels in this trace: record with ProfilerActivity.CUDA on a GPU"),
+    };
+    let mut table = table(&rows.rows, group, common.full).title(title, words);
+    table = table.when_empty(rows.when_empty(none));
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
@@ -63,6 +74,23 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         parts.push(Part::new("copies", copies_table(&copied), json!(copied.rows)));
     }
     answer(out, common, parts, extra, &definitions)
+}
+
+/// Fails for a name that no operator or range has.
+fn known_op(trace: &Trace, op: &str) -> Result<(), Failure> {
+    let slices = trace.slices();
+    let ops = || slices.ids().filter(|&id| matches!(slices.kind(id), Kind::HostOp | Kind::HostAnnotation));
+    let wanted = trace.strings().find(op);
+    if ops().any(|id| Some(slices.name(id)) == wanted) {
+        return Ok(());
+    }
+    let names: BTreeSet<&str> = ops().map(|id| trace.name(id)).collect();
+    let near = nearest(op, names, 4);
+    let hint = match near.is_empty() {
+        true => "`stepscope ops` lists the names".to_owned(),
+        false => format!("did you mean {}?", near.join(", ")),
+    };
+    Err(Failure::wrong_use(format!("no operator or range here is called '{op}'"), hint))
 }
 
 fn words(report: &KernelsReport) -> String {

@@ -1,12 +1,15 @@
 //! `stepscope memory`: memory over time, what lived at the peak, and which operators allocate.
 
+mod window;
+
 use std::io::Write;
 
 use serde_json::json;
 use stepscope_analyse::memory::{self, Options, Report};
+use stepscope_model::Ns;
 
 use super::{TOP, by, wants_only_definitions};
-use crate::args::Common;
+use crate::args::{Common, Memory};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::print::{self, Cell, Column, Format, Plot, Role, Screen, Table, units};
@@ -15,7 +18,8 @@ use crate::words::{self, Part, answer, only_definitions};
 
 const NONE: &str = "no allocations in this trace: record with profile_memory=True to see them";
 
-pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(args: &Memory, out: &mut dyn Write) -> Result<(), Failure> {
+    let common = &args.common;
     if wants_only_definitions(common) {
         return only_definitions(out, common, &[memory::DEFINITIONS]);
     }
@@ -23,16 +27,26 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::load(common)?;
     let options = Options {
         selection: input.selection.clone(),
+        window: window::window(args, &input.trace)?,
         frames: common.frames,
         events: by == "event",
         ..Options::default()
     };
     let report = memory::analyse(&input.trace, &options);
-    let mut devices = Part::new("devices", devices_table(&report), json!(report.devices));
+    let start = input.trace.extent().map_or(0, |(start, _)| start.0);
+    let mut table = devices_table(&report);
+    if let Some((from, to)) = options.window {
+        let since = |at: Ns| units::time(at.0.saturating_sub(start));
+        table.note(format!("only from {} to {} since the start of the trace", since(from), since(to)));
+    }
+    let mut devices = Part::new("devices", table, json!(report.devices));
     devices.picture = curves(&words::screen(common), &report, true)?;
-    let extra = vec![("records", json!(report.records))];
+    let mut extra = vec![("records", json!(report.records))];
+    if let Some((from, to)) = options.window {
+        extra.push(("range_ns", json!([from.0, to.0])));
+    }
     let part = match by {
-        "event" => events_part(report, common, input.trace.extent().map_or(0, |(start, _)| start.0))?,
+        "event" => events_part(report, common, start)?,
         "peak" => peak_part(&report, common)?,
         "stack" => stack_part(&report, common)?,
         _ => operators_part(report, common)?,

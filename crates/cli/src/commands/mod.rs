@@ -18,7 +18,7 @@ mod stacks;
 mod steps;
 mod summary;
 mod transfers;
-
+mod view;
 mod waits;
 mod what_if;
 
@@ -37,8 +37,8 @@ const TOP: usize = 20;
 /// Runs the command asked for. `outcome` is set before anything is printed, so that a reader who stops listening
 /// does not change it.
 pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
-    let command = cli.command.unwrap_or(Command::Summary(cli.summary));
-    let sarif = command.common().is_some_and(|common| common.format == Format::Sarif);
+    let mut command = cli.command.unwrap_or(Command::Summary(cli.summary));
+    let sarif = command.common_mut().is_some_and(|common| common.format == Format::Sarif);
     if sarif && !matches!(command, Command::Findings(_)) {
         return Err(only_findings());
     }
@@ -58,10 +58,11 @@ pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write, outcome: &mut Outcome) -> 
         Command::Steps(common) => steps::run(&common, out),
         Command::Gpu(common) => gpu::run(&common, out),
         Command::Ops(args) => ops::run(&args, out),
-        Command::Kernels(common) => kernels::run(&common, out),
-        Command::Memory(common) => memory::run(&common, out),
+        Command::Kernels(args) => kernels::run(&args, out),
+        Command::Memory(args) => memory::run(&args, out),
         Command::Modules(common) => modules::run(&common, out),
         Command::Stacks(common) => stacks::run(&common, out),
+        Command::View(args) => view::run(&args, out),
         Command::Export(export) => export::run(&export, out),
         Command::Completions { shell } => {
             // Into memory first: the generator panics on a closed pipe.

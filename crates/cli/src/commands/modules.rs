@@ -179,6 +179,8 @@ mod tests {
             occurrences: Some(u64::MAX),
             operators: 0,
             operators_total: 0,
+            flops_total: 0,
+            flops_self: 0,
             host_total_ns: 0,
             host_self_ns: i64::MAX,
             device_total_ns: 0,

@@ -10,7 +10,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
     ("analyse", &["model"]),
-    ("cli", &["model", "formats", "analyse"]),
+    ("serve", &["model", "analyse"]),
+    ("cli", &["model", "formats", "analyse", "serve"]),
     ("testkit", &["model"]),
 ];
 

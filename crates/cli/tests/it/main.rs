@@ -11,6 +11,8 @@ mod commands;
 mod errors;
 mod findings;
 mod house;
+mod narrowed;
+mod view;
 mod what_if;
 
 use std::path::PathBuf;

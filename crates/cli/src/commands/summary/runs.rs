@@ -28,8 +28,8 @@ pub(super) struct RunRow {
 /// The trace to show, and a line on each trace of the folder unless one rank was asked for.
 pub(super) fn load(common: &Common) -> Result<(Input, Vec<RunRow>), Failure> {
     let several = match &common.path {
-        Some(path) => discover(path)?.len() > 1,
-        None => false,
+        Some(path) if common.loaded.is_none() => discover(path)?.len() > 1,
+        _ => false,
     };
     if common.rank.is_some() || !several {
         return Ok((Input::of(choose(common, None)?, common)?, Vec::new()));

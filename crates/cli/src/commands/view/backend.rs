@@ -1,0 +1,145 @@
+//! What the server asks of the program: files from `formats`, answers from the commands.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::UNIX_EPOCH;
+
+use clap::FromArgMatches;
+use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
+use stepscope_model::Trace;
+use stepscope_serve::{Backend, Found, Loading, Problem, Question};
+
+use crate::args::{self, Cli};
+use crate::commands::dispatch;
+use crate::failure::{Failure, Outcome};
+
+/// Options of commands that take no value.
+const FLAGS: &[&str] = &[
+    "full",
+    "own-threads",
+    "by-launch",
+    "no-data-loading",
+    "no-sync",
+    "overlap-transfers",
+    "free-launches",
+    "tensor-cores",
+];
+
+/// The traces at some paths.
+pub(crate) struct Files {
+    paths: Vec<PathBuf>,
+    max_text_bytes: Option<u64>,
+}
+
+impl Files {
+    /// Fails if one of the paths leads nowhere; a folder may be empty yet.
+    pub(crate) fn new(paths: &[PathBuf], max_text_bytes: Option<u64>) -> Result<Files, Failure> {
+        for path in paths {
+            match discover(path) {
+                Ok(_) | Err(ReadError::NoTraces { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Files { paths: paths.to_vec(), max_text_bytes })
+    }
+
+    /// Whether something new could appear.
+    pub(crate) fn has_folder(&self) -> bool {
+        self.paths.iter().any(|path| path.is_dir())
+    }
+
+    /// What tells a trace from the others: its path below the folder that was given, or its name.
+    fn label(&self, root: &Path, path: &Path) -> String {
+        let below = path.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
+        let name = below.map_or_else(|| path.file_name().map(PathBuf::from), |below| Some(below.to_owned()));
+        let mut label = name.unwrap_or_else(|| path.to_owned());
+        if self.paths.len() > 1
+            && below.is_some()
+            && let Some(folder) = root.file_name()
+        {
+            label = Path::new(folder).join(label);
+        }
+        let label = label.display().to_string();
+        match label.find(".pt.trace.json").or_else(|| label.find(".json")) {
+            Some(at) if at > 0 => label[..at].to_owned(),
+            _ => label,
+        }
+    }
+}
+
+impl Backend for Files {
+    fn discover(&self) -> Result<Vec<Found>, Problem> {
+        let mut all = Vec::new();
+        for root in &self.paths {
+            let files = match discover(root) {
+                Ok(files) => files,
+                Err(ReadError::NoTraces { .. }) => continue,
+                Err(error) => return Err(problem(&error.into())),
+            };
+            for file in files {
+                let modified = std::fs::metadata(&file.path).and_then(|info| info.modified()).ok();
+                let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                let label = self.label(root, &file.path);
+                let modified_ms = since.map(|since| since.as_millis() as u64);
+                all.push(Found { path: file.path, label, bytes: file.bytes, modified_ms });
+            }
+        }
+        Ok(all)
+    }
+
+    fn open(&self, path: &Path) -> Loading {
+        let progress = Arc::new(Progress::default());
+        let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
+        if let Some(limit) = self.max_text_bytes {
+            options.max_text_bytes = limit;
+        }
+        let path = path.to_owned();
+        Loading {
+            progress: Box::new(move || {
+                (progress.read.load(Ordering::Relaxed), progress.total.load(Ordering::Relaxed))
+            }),
+            read: Box::new(move || open(&path, &options).map_err(|error| problem(&error.into()))),
+        }
+    }
+
+    fn ask(&self, trace: &Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem> {
+        let mut cli = parse(question)?;
+        if let Some(common) = cli.command.as_mut().and_then(args::Command::common_mut) {
+            common.loaded = Some(trace.clone());
+        }
+        let mut text = Vec::new();
+        dispatch(cli, &mut text, &mut Outcome::Fine).map_err(|failure| problem(&failure))?;
+        Ok(text)
+    }
+}
+
+/// The question as a command line, read as one.
+fn parse(question: &Question) -> Result<Cli, Problem> {
+    let all_rows = question.csv && !question.options.iter().any(|(option, _)| option == "top");
+    let format: &[&str] = match (question.csv, all_rows) {
+        (false, _) => &["--format", "json", "--explain"],
+        (true, false) => &["--format", "csv"],
+        (true, true) => &["--format", "csv", "--top", "0"],
+    };
+    let mut words = vec!["stepscope".to_owned(), question.command.clone()];
+    words.extend(format.iter().map(|&word| word.to_owned()));
+    for (option, value) in &question.options {
+        words.push(match FLAGS.contains(&option.as_str()) {
+            true => format!("--{option}"),
+            false => format!("--{option}={value}"),
+        });
+    }
+    words.push("-".to_owned());
+    let mut command = args::command();
+    let matches = command.try_get_matches_from_mut(words);
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Problem { message: first, hint: None }
+    })
+}
+
+fn problem(failure: &Failure) -> Problem {
+    Problem { message: failure.to_string(), hint: failure.hint() }
+}

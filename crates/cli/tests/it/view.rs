@@ -1,0 +1,242 @@
+//! The server as a browser meets it, spoken to over a plain socket.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{gpt, run, stepscope, temp_folder};
+
+/// A running `stepscope view`, ended with the test.
+struct View {
+    child: Child,
+    /// Host and port.
+    host: String,
+    /// `/token/`.
+    path: String,
+}
+
+impl View {
+    fn start(paths: &[&str]) -> View {
+        let mut args = vec!["view", "--no-open"];
+        args.extend(paths);
+        let mut child = stepscope(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let (host, path) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
+        View { child, host: host.to_owned(), path: format!("/{path}") }
+    }
+
+    /// Status, head and body of a request with these headers beside `Host`.
+    fn request(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
+        let mut socket = TcpStream::connect(&self.host).unwrap();
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.host) };
+        write!(socket, "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8(answer[..end].to_vec()).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_lowercase(), answer[end + 4..].to_vec())
+    }
+
+    fn get(&self, path: &str) -> (u16, Vec<u8>) {
+        let (status, _, body) = self.request("GET", &format!("{}{path}", self.path), "");
+        (status, body)
+    }
+
+    /// The JSON at a path, once the trace is read.
+    fn json(&self, path: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let (status, body) = self.get(path);
+            if status == 202 && begun.elapsed() < Duration::from_secs(60) {
+                continue;
+            }
+            assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));
+            return serde_json::from_slice(&body).unwrap();
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn answers_are_those_of_the_terminal() {
+    let view = View::start(&[&gpt()]);
+    let layout = view.json("api/r/0/timeline");
+    for (asked, args) in [
+        ("gpu", vec!["gpu"]),
+        ("ops?by=shape&top=0", vec!["ops", "--by", "shape", "--top", "0"]),
+        ("account", vec!["account"]),
+        (
+            "what-if?free-launches=1&op=aten::mm&speedup=2",
+            vec!["what-if", "--free-launches", "--op", "aten::mm", "--speedup", "2"],
+        ),
+    ] {
+        let mut args: Vec<&str> = args;
+        let path = gpt();
+        args.extend([path.as_str(), "--format", "json", "--explain"]);
+        let said: Value = serde_json::from_slice(&run(&args).stdout).unwrap();
+        assert_eq!(view.json(&format!("api/r/0/ask/{asked}")), said, "{asked}");
+    }
+    // Moments count from the first event.
+    let path = gpt();
+    let said: Value = serde_json::from_slice(&run(&["info", &path, "--format", "json"]).stdout).unwrap();
+    let steps: Value = serde_json::from_slice(&run(&["steps", &path, "--format", "json"]).stdout).unwrap();
+    let shown = view.json("api/r/0/ask/steps");
+    let first = shown["steps"][0]["start_ns"].as_i64().unwrap();
+    let second = shown["steps"][1]["start_ns"].as_i64().unwrap();
+    let want = |at: usize| steps["steps"][at]["start_ns"].as_i64().unwrap();
+    assert_eq!(second - first, want(1) - want(0));
+    assert_eq!(layout["steps"][0]["start_ns"], first);
+    assert_eq!(layout["ledger"]["events_in_file"], said["info"]["ledger"]["events_in_file"]);
+}
+
+#[test]
+fn pages_of_a_table_and_its_csv() {
+    let view = View::start(&[&gpt()]);
+    let all = view.json("api/r/0/ask/ops?top=0");
+    let rows = all["ops"].as_array().unwrap();
+    let page = view.json("api/r/0/ask/ops?top=0&part=ops&offset=3&limit=2");
+    assert_eq!(page["ops"].as_array().unwrap()[..], rows[3..5]);
+    assert_eq!(page["ops_total"], rows.len());
+    let (status, head, body) = view.request("GET", &format!("{}api/r/0/csv/ops", view.path), "");
+    assert_eq!((status, String::from_utf8(body).unwrap().lines().count()), (200, rows.len() + 1));
+    assert!(head.contains("attachment"), "{head}");
+}
+
+#[test]
+fn only_the_printed_address_is_answered() {
+    let view = View::start(&[&gpt()]);
+    let home = view.path.clone();
+    let status = |method: &str, path: &str, headers: &str| view.request(method, path, headers).0;
+    let (code, head, _) = view.request("GET", &home, "");
+    assert_eq!(code, 200);
+    assert!(
+        head.contains("content-security-policy: default-src 'none';") && !head.contains("access-control"),
+        "{head}"
+    );
+    assert_eq!(status("GET", "/", ""), 404);
+    assert_eq!(status("GET", "/api/runs", ""), 404);
+    assert_eq!(status("GET", "/aaaaaaaaaaaaaaaaaaaaaaaa/api/runs", ""), 404);
+    assert_eq!(status("GET", &format!("{home}api/runs"), "Host: evil.example\r\n"), 403);
+    assert_eq!(status("GET", &format!("{home}api/runs"), "Sec-Fetch-Site: cross-site\r\n"), 403);
+    assert_eq!(status("GET", &format!("{home}api/runs"), "Origin: http://evil.example\r\n"), 403);
+    assert_eq!(status("POST", &format!("{home}api/runs"), "Content-Length: 0\r\n"), 405);
+    assert_eq!(status("GET", &format!("{home}..%2fCargo.toml"), ""), 404);
+    assert_eq!(status("GET", &format!("{home}api/r/99/timeline"), ""), 404);
+}
+
+#[test]
+fn wrong_questions_get_a_sentence() {
+    let view = View::start(&[&gpt()]);
+    view.json("api/r/0/timeline");
+    for asked in [
+        "ask/export?output=x",
+        "ask/ops?by=nonsense",
+        "ask/ops?filter=%28",
+        "tiles?t=1.2",
+        "slice/x",
+        "names?ids=a",
+    ] {
+        let (status, body) = view.get(&format!("api/r/0/{asked}"));
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(status, 400, "{asked}");
+        assert!(!answer["error"]["message"].as_str().unwrap().is_empty(), "{asked}");
+    }
+}
+
+#[test]
+fn new_and_broken_traces_of_a_folder() {
+    let folder = temp_folder("view-folder");
+    let view = View::start(&[&folder.display().to_string()]);
+    let runs = |view: &View| view.json("api/runs")["runs"].as_array().unwrap().clone();
+    assert!(runs(&view).is_empty());
+    std::fs::copy(gpt(), folder.join("a.pt.trace.json.gz")).unwrap();
+    std::fs::write(folder.join("b.pt.trace.json"), "no JSON at all").unwrap();
+    let begun = Instant::now();
+    while runs(&view).len() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the new traces do not appear");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let all = runs(&view);
+    assert_eq!(all[0]["label"], "a");
+    let id = |at: usize| all[at]["id"].as_u64().unwrap();
+    assert!(view.json(&format!("api/r/{}/timeline", id(0)))["extent_ns"].as_i64().unwrap() > 0);
+    let begun = Instant::now();
+    let broken = loop {
+        let (status, body) = view.get(&format!("api/r/{}/timeline", id(1)));
+        if status != 202 || begun.elapsed() > Duration::from_secs(30) {
+            break (status, body);
+        }
+    };
+    let answer: Value = serde_json::from_slice(&broken.1).unwrap();
+    assert_eq!(broken.0, 422);
+    assert!(answer["error"]["hint"].is_string(), "{answer}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let nowhere = run(&["view", "--no-open", "no/such/trace.json"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    let view = View::start(&[&gpt()]);
+    let port = view.host.rsplit_once(':').unwrap().1;
+    let taken = run(&["view", "--no-open", "--port", port, &gpt()]);
+    let said = String::from_utf8(taken.stderr).unwrap();
+    assert_eq!(taken.status.code(), Some(2));
+    assert!(said.contains("cannot listen") && said.contains("leave --port out"), "{said}");
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_ends_it_well() {
+    let mut view = View::start(&[&gpt()]);
+    let killed =
+        std::process::Command::new("kill").args(["-INT", &view.child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = view.child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "still running");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_report_is_one_file_within_its_size() {
+    let folder = temp_folder("report");
+    let file = folder.join("report.html");
+    let name = file.display().to_string();
+    let made = run(&["export", "--to", "html", "-o", &name, &gpt()]);
+    if !Path::new(env!("CARGO_MANIFEST_DIR")).join("../serve/dist/index.html").exists() {
+        assert!(String::from_utf8_lossy(&made.stderr).contains("make ui"));
+        return;
+    }
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let html = std::fs::read_to_string(&file).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.contains("id=\"pack:rows\""));
+    for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
+        assert!(!html.contains(outside), "the report wants {outside}");
+    }
+    let small = run(&["export", "--to", "html", "--max-size", "900k", "-o", &name, &gpt()]);
+    assert!(small.status.success(), "{}", String::from_utf8_lossy(&small.stderr));
+    assert!(std::fs::metadata(&file).unwrap().len() <= 900_000);
+    assert!(String::from_utf8_lossy(&small.stderr).contains("left out of the report"));
+    let tiny = run(&["export", "--to", "html", "--max-size", "10k", "-o", &name, &gpt()]);
+    assert_eq!(tiny.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&tiny.stderr).contains("--max-size"));
+    std::fs::remove_dir_all(folder).unwrap();
+}

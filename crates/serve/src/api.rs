@@ -1,0 +1,214 @@
+//! What the page asks about a run, as functions from a path and a query to bytes. The server and the report use the same.
+
+use serde::Serialize;
+use serde_json::json;
+use stepscope_analyse::flame::{FlameQuery, Weight, flame};
+use stepscope_analyse::selection::Selection;
+use stepscope_analyse::timeline::{self, Order, SearchQuery, TileKey};
+
+use crate::backend::{Backend, Problem};
+use crate::path;
+use crate::question::{self, number, pairs};
+use crate::run::Run;
+
+/// Most tiles of one request.
+const MOST_TILES: usize = 512;
+/// Most names of one request.
+const MOST_NAMES: usize = 8_192;
+
+/// An answer, and whether it stays true as long as the server runs.
+pub(crate) struct Reply {
+    pub(crate) body: Vec<u8>,
+    pub(crate) kind: &'static str,
+}
+
+impl Reply {
+    fn json(value: &impl Serialize) -> Result<Reply, Problem> {
+        let text = serde_json::to_vec(value);
+        let body =
+            text.map_err(|e| Problem { message: format!("cannot be written as JSON: {e}"), hint: None })?;
+        Ok(Reply { body, kind: "application/json" })
+    }
+}
+
+/// Answers a request about a run; `None` if there is no such thing to ask.
+pub(crate) fn reply(
+    run: &Run,
+    backend: &dyn Backend,
+    path: &str,
+    query: &str,
+) -> Option<Result<Reply, Problem>> {
+    let (what, rest) = path.split_once('/').unwrap_or((path, ""));
+    Some(match what {
+        "ask" => ask(run, backend, rest, query),
+        "csv" => csv(run, backend, rest, query),
+        "timeline" => Reply::json(&run.timeline.layout(&run.trace)),
+        "tiles" => tiles(run, query),
+        "names" => names(run, query),
+        "slice" => slice(run, rest),
+        "area" => area(run, query),
+        "search" => search(run, query),
+        "counters" => counters(run, query),
+        "flame" => flames(run, query),
+        "path" => critical(run, query),
+        _ => return None,
+    })
+}
+
+fn ask(run: &Run, backend: &dyn Backend, command: &str, query: &str) -> Result<Reply, Problem> {
+    let (question, page) = question::parse(command, query, false)?;
+    let text = run.ask(backend, &question)?;
+    let body = match page {
+        None => text.to_vec(),
+        Some(page) => question::page(&text, &page).map_err(|e| Problem {
+            message: format!("the answer cannot be cut into pages: {e}"),
+            hint: None,
+        })?,
+    };
+    Ok(Reply { body, kind: "application/json" })
+}
+
+fn csv(run: &Run, backend: &dyn Backend, command: &str, query: &str) -> Result<Reply, Problem> {
+    let (question, _) = question::parse(command, query, true)?;
+    Ok(Reply { body: run.ask(backend, &question)?.to_vec(), kind: "text/csv; charset=utf-8" })
+}
+
+fn wrong(what: &str) -> Problem {
+    Problem { message: format!("{what} cannot be understood"), hint: None }
+}
+
+fn tiles(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let asked = pairs(query).into_iter().find(|p| p.0 == "t").map(|p| p.1).unwrap_or_default();
+    let keys: Vec<TileKey> =
+        asked.split(',').take(MOST_TILES).map(tile_key).collect::<Option<_>>().ok_or_else(|| wrong(&asked))?;
+    let mut body = timeline::wire_header(keys.len() as u32).to_vec();
+    for key in keys {
+        run.timeline.tile(&run.trace, key, &mut body);
+    }
+    Ok(Reply { body, kind: "application/octet-stream" })
+}
+
+fn tile_key(text: &str) -> Option<TileKey> {
+    let mut parts = text.split('.');
+    let key = TileKey {
+        row: parts.next()?.parse().ok()?,
+        level: parts.next()?.parse().ok()?,
+        index: parts.next()?.parse().ok()?,
+    };
+    parts.next().is_none().then_some(key)
+}
+
+fn names(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let asked = pairs(query).into_iter().find(|p| p.0 == "ids").map(|p| p.1).unwrap_or_default();
+    let ids: Vec<u32> = asked
+        .split(',')
+        .take(MOST_NAMES)
+        .map(|id| id.parse().ok())
+        .collect::<Option<_>>()
+        .ok_or_else(|| wrong(&asked))?;
+    let names: Vec<&str> = ids.iter().map(|&id| run.timeline.name(&run.trace, id)).collect();
+    Reply::json(&json!({ "names": names }))
+}
+
+fn slice(run: &Run, id: &str) -> Result<Reply, Problem> {
+    let details = run.timeline.details(&run.trace, number("slice", id)?);
+    Reply::json(&details.ok_or_else(|| Problem::new(format!("there is no slice {id}"), "search for its name"))?)
+}
+
+fn area(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let asked = Window::of(query)?;
+    let rows = pairs(query).into_iter().find(|p| p.0 == "rows").map(|p| p.1).unwrap_or_default();
+    let rows = row_ranges(&rows).ok_or_else(|| wrong(&rows))?;
+    Reply::json(&run.timeline.area(&run.trace, asked.from, asked.to, &rows))
+}
+
+/// From when to when, and in how many buckets.
+struct Window {
+    from: i64,
+    to: i64,
+    buckets: usize,
+}
+
+impl Window {
+    fn of(query: &str) -> Result<Window, Problem> {
+        let mut window = Window { from: 0, to: i64::MAX, buckets: 1_000 };
+        for (key, value) in pairs(query) {
+            match key.as_str() {
+                "from" => window.from = moment(&key, &value)?,
+                "to" => window.to = moment(&key, &value)?,
+                "buckets" => window.buckets = number::<usize>(&key, &value)?.clamp(1, 8_192),
+                _ => {}
+            }
+        }
+        Ok(window)
+    }
+}
+
+/// The page counts in floating numbers.
+fn moment(key: &str, value: &str) -> Result<i64, Problem> {
+    Ok(number::<f64>(key, value)? as i64)
+}
+
+/// `0-5,9` as numbers.
+fn row_ranges(text: &str) -> Option<Vec<u32>> {
+    /// More rows than a page can hold are not asked for by a page.
+    const MOST: u32 = 1 << 20;
+    let mut rows = Vec::new();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        rows.extend(first..=last.min(first.saturating_add(MOST)));
+        if rows.len() > MOST as usize {
+            return None;
+        }
+    }
+    Some(rows)
+}
+
+fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let mut asked = SearchQuery::default();
+    for (key, value) in pairs(query) {
+        match key.as_str() {
+            "q" => asked.text = value,
+            "exact" => asked.exact = true,
+            "category" => asked.category = Some(number(&key, &value)?),
+            "order" if value == "dur" => asked.order = Order::Duration,
+            "after" => asked.after = moment(&key, &value)?,
+            "limit" => asked.limit = number(&key, &value)?,
+            _ => {}
+        }
+    }
+    let hits = run.timeline.search(&run.trace, &asked);
+    Reply::json(&hits.map_err(|why| {
+        Problem::new(
+            format!("not a regular expression: {why}"),
+            "leave the slashes out to search for the text itself",
+        )
+    })?)
+}
+
+fn counters(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let asked = Window::of(query)?;
+    let counters = run.timeline.counters(&run.trace, asked.from, asked.to, asked.buckets);
+    Reply::json(&json!({ "counters": counters }))
+}
+
+fn critical(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let asked = Window::of(query)?;
+    let origin = run.timeline.origin();
+    let pieces = path::within(run.path(), &run.trace, origin, (asked.from, asked.to), asked.buckets);
+    Reply::json(&json!({ "pieces": pieces }))
+}
+
+fn flames(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let (mut weight, mut selection) = (Weight::Host, Selection::all());
+    for (key, value) in pairs(query) {
+        match (key.as_str(), value.as_str()) {
+            ("weight", "device") => weight = Weight::Device,
+            ("weight", "module") => weight = Weight::Module,
+            ("step", step) => selection = run.steps.selection(&[number(&key, step)?]),
+            _ => {}
+        }
+    }
+    Reply::json(&flame(&run.trace, &FlameQuery { weight, selection, ..FlameQuery::default() }))
+}

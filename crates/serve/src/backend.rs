@@ -1,0 +1,64 @@
+//! What the server needs from whoever starts it: files, traces and answers.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use stepscope_model::Trace;
+
+/// A sentence on what went wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem with a way out.
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+/// A trace file, not yet read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name among the others.
+    pub label: String,
+    /// Stored bytes.
+    pub bytes: u64,
+    /// When it was last written, in milliseconds since 1970.
+    pub modified_ms: Option<u64>,
+}
+
+/// A trace about to be read.
+pub struct Loading {
+    /// Stored bytes read and in all (0 if unknown), while [`Loading::read`] runs.
+    pub progress: Box<dyn Fn() -> (u64, u64) + Send + Sync>,
+    /// Reads it.
+    pub read: Box<dyn FnOnce() -> Result<Trace, Problem> + Send>,
+}
+
+/// A question as on the command line: a command's name and its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The command.
+    pub command: String,
+    /// Its options, without the leading dashes; a flag has the value `1`.
+    pub options: Vec<(String, String)>,
+    /// Whether a table is wanted as CSV instead of JSON.
+    pub csv: bool,
+}
+
+/// Files, traces and answers.
+pub trait Backend: Send + Sync + 'static {
+    /// The traces there are now.
+    fn discover(&self) -> Result<Vec<Found>, Problem>;
+    /// How to read one of them.
+    fn open(&self, path: &Path) -> Loading;
+    /// The answer to a question about a trace: JSON (or CSV) text, as the terminal would print it.
+    fn ask(&self, trace: &std::sync::Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem>;
+}

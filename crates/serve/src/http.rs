@@ -1,0 +1,316 @@
+//! The server: one thread pool for connections, another for answers.
+
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+
+use crate::api::{Reply, reply};
+use crate::assets::{asset, unpack};
+use crate::backend::{Backend, Problem};
+use crate::guard;
+use crate::runs::{Asked, Runs};
+
+/// Ports tried upward from the default before giving up.
+const PORTS: u16 = 100;
+/// How long a request waits for a trace before it is told how far reading is.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Answers shorter than this are not worth compressing.
+const WORTH_PACKING: usize = 4 << 10;
+/// How often a folder is looked at.
+const WATCH_EVERY: Duration = Duration::from_secs(2);
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The address to listen on; loopback unless somebody chose otherwise.
+    pub host: IpAddr,
+    /// The port; upward from the default if none is given.
+    pub port: Option<u16>,
+    /// Serve the UI from this folder instead of the embedded one.
+    pub ui: Option<PathBuf>,
+    /// Look for new traces now and then.
+    pub watch: bool,
+    /// This program's version, shown in the help.
+    pub version: String,
+}
+
+/// The port tried first.
+const DEFAULT_PORT: u16 = 7007;
+
+/// Where the server listens.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// The socket.
+    pub socket: SocketAddr,
+    /// What to open in a browser; the token in it is the key.
+    pub url: String,
+}
+
+/// A server that listens but does not answer yet.
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: Address,
+    shared: Arc<Shared>,
+    watch: bool,
+}
+
+struct Shared {
+    runs: Arc<Runs>,
+    token: String,
+    ui: Option<PathBuf>,
+    watch: bool,
+    version: String,
+    /// As many answers at once as there are cores: tiles must not wait behind a heap of reports.
+    heavy: Semaphore,
+}
+
+impl Server {
+    /// Takes a port and starts reading the first trace.
+    pub fn bind(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Result<Server> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let listener = runtime.block_on(listen(options.host, options.port))?;
+        let socket = listener.local_addr()?;
+        let token = guard::token().map_err(|e| io::Error::other(e.to_string()))?;
+        let url = format!("http://{socket}/{token}/");
+        let runs = Runs::new(backend);
+        runs.refresh();
+        runs.start_first();
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let shared = Arc::new(Shared {
+            runs,
+            token,
+            ui: options.ui,
+            watch: options.watch,
+            version: options.version,
+            heavy: Semaphore::new(cores),
+        });
+        Ok(Server { runtime, listener, address: Address { socket, url }, shared, watch: options.watch })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Why no trace was found at the start, if so.
+    pub fn problem(&self) -> Option<Problem> {
+        self.shared.runs.problem()
+    }
+
+    /// Answers until Ctrl-C.
+    pub fn run(self) -> io::Result<()> {
+        let Server { runtime, listener, shared, watch, .. } = self;
+        let router = Router::new()
+            .route("/{token}/api/runs", get(runs))
+            .route("/{token}/api/r/{run}/{*what}", get(about_run))
+            .route("/{token}/", get(index))
+            .route("/{token}/{file}", get(file))
+            .fallback(async || not_found())
+            .layer(middleware::from_fn(protect))
+            .with_state(shared.clone());
+        let result = runtime.block_on(async move {
+            if watch {
+                tokio::spawn(watch_for_runs(shared));
+            }
+            tokio::select! {
+                ended = axum::serve(listener, router) => ended,
+                _ = tokio::signal::ctrl_c() => Ok(()),
+            }
+        });
+        // A report under way would hold up the end by seconds.
+        runtime.shutdown_background();
+        result
+    }
+}
+
+async fn listen(host: IpAddr, port: Option<u16>) -> io::Result<TcpListener> {
+    if let Some(port) = port {
+        return TcpListener::bind((host, port)).await;
+    }
+    let mut last = None;
+    for port in DEFAULT_PORT..DEFAULT_PORT + PORTS {
+        match TcpListener::bind((host, port)).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = Some(error),
+            result => return result,
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::other("no free port")))
+}
+
+async fn watch_for_runs(shared: Arc<Shared>) {
+    loop {
+        tokio::time::sleep(WATCH_EVERY).await;
+        let runs = shared.runs.clone();
+        // A look at a folder may hang on a network drive; it must not hold up answers.
+        let _ = tokio::task::spawn_blocking(move || runs.refresh()).await;
+    }
+}
+
+async fn protect(method: Method, headers: HeaderMap, request: axum::extract::Request, next: Next) -> Response {
+    let mut response = if method != Method::GET && method != Method::HEAD {
+        StatusCode::METHOD_NOT_ALLOWED.into_response()
+    } else if guard::is_ours(&headers) {
+        next.run(request).await
+    } else {
+        (
+            StatusCode::FORBIDDEN,
+            "This server answers only its own page. Open the address that stepscope printed.\n",
+        )
+            .into_response()
+    };
+    response.headers_mut().extend(guard::headers());
+    response
+}
+
+fn not_found() -> Response {
+    let text = "Not here. Open the whole address that stepscope printed: its last part is the key.\n";
+    (StatusCode::NOT_FOUND, text).into_response()
+}
+
+/// Paths that start with the token of this server.
+fn is_known(shared: &Shared, token: &str) -> bool {
+    guard::same(token, &shared.token)
+}
+
+async fn index(State(shared): State<Arc<Shared>>, Path(token): Path<String>, headers: HeaderMap) -> Response {
+    serve_file(&shared, &token, "", &headers)
+}
+
+async fn file(
+    State(shared): State<Arc<Shared>>,
+    Path((token, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    serve_file(&shared, &token, &name, &headers)
+}
+
+fn serve_file(shared: &Shared, token: &str, name: &str, headers: &HeaderMap) -> Response {
+    let Some(found) = is_known(shared, token).then(|| asset(name, shared.ui.as_deref())).flatten() else {
+        return not_found();
+    };
+    let mut response = if !found.gzipped {
+        found.body.into_response()
+    } else if takes_gzip(headers) {
+        ([(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))], found.body).into_response()
+    } else {
+        unpack(&found.body).into_response()
+    };
+    let own = response.headers_mut();
+    own.insert(header::CONTENT_TYPE, HeaderValue::from_static(found.kind));
+    own.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+async fn runs(State(shared): State<Arc<Shared>>, Path(token): Path<String>) -> Response {
+    if !is_known(&shared, &token) {
+        return not_found();
+    }
+    let list = json!({
+        "version": shared.version,
+        "watching": shared.watch,
+        "runs": shared.runs.list(),
+        "problem": shared.runs.problem(),
+    });
+    as_json(StatusCode::OK, &list)
+}
+
+async fn about_run(
+    State(shared): State<Arc<Shared>>,
+    Path((token, run, what)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let Some(id) = is_known(&shared, &token).then(|| run.parse().ok()).flatten() else { return not_found() };
+    let heavy = ["ask/", "csv/", "flame", "path"].iter().any(|start| what.starts_with(start));
+    let permit = match heavy {
+        // The semaphore is never closed.
+        true => shared.heavy.acquire().await.ok(),
+        false => None,
+    };
+    let pack = takes_gzip(&headers);
+    let runs = shared.runs.clone();
+    let work = move || answer(&runs, id, &what, &query.unwrap_or_default(), pack);
+    let response = tokio::task::spawn_blocking(work).await;
+    drop(permit);
+    response.unwrap_or_else(|_| {
+        let words = "this question failed inside Stepscope; the others still work";
+        problem(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &Problem::new(words, "please report it, with the trace if you can"),
+        )
+    })
+}
+
+fn answer(runs: &Arc<Runs>, id: u32, what: &str, query: &str, pack: bool) -> Response {
+    let run = match runs.get(id, PATIENCE) {
+        Asked::Ready(run) => run,
+        Asked::Loading(read, total) => {
+            let body = json!({ "run": id, "state": "loading", "read_bytes": read, "total_bytes": total });
+            return as_json(StatusCode::ACCEPTED, &body);
+        }
+        Asked::Failed(why) => return problem(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        Asked::Unknown => {
+            let gone = Problem::new("this run is no longer here", "choose another one at the top");
+            return problem(StatusCode::NOT_FOUND, &gone);
+        }
+    };
+    match reply(&run, runs.backend.as_ref(), what, query) {
+        None => not_found(),
+        Some(Err(why)) => problem(StatusCode::BAD_REQUEST, &why),
+        Some(Ok(reply)) => packed(reply, pack),
+    }
+}
+
+fn packed(reply: Reply, pack: bool) -> Response {
+    let mut response = match pack && reply.body.len() > WORTH_PACKING {
+        false => Body::from(reply.body).into_response(),
+        true => {
+            let mut gz = GzEncoder::new(Vec::with_capacity(reply.body.len() / 3), Compression::fast());
+            match gz.write_all(&reply.body).and_then(|()| gz.finish()) {
+                Ok(body) => ([(header::CONTENT_ENCODING, "gzip")], body).into_response(),
+                Err(_) => Body::from(reply.body).into_response(),
+            }
+        }
+    };
+    let own = response.headers_mut();
+    own.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.kind));
+    // A run never changes under its number, and the token is new with every start.
+    own.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=86400, immutable"));
+    if reply.kind.starts_with("text/csv") {
+        own.insert(
+            header::CONTENT_DISPOSITION,
+            HeaderValue::from_static("attachment; filename=\"stepscope.csv\""),
+        );
+    }
+    response
+}
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    headers.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).is_some_and(|v| v.contains("gzip"))
+}
+
+fn problem(status: StatusCode, why: &Problem) -> Response {
+    as_json(status, &json!({ "error": why }))
+}
+
+fn as_json(status: StatusCode, value: &serde_json::Value) -> Response {
+    let kind = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (status, kind, value.to_string()).into_response()
+}

