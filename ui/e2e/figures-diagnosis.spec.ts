@@ -1,0 +1,103 @@
+// The diagnosis says what the terminal says.
+
+import { count, digits, flops, percent, shortName, time } from "../src/parts/format.ts";
+import { ask } from "./support/cli.ts";
+import { expect, idle, test } from "./support/fixtures.ts";
+import { TRACES } from "./support/paths.ts";
+import { columnOf, figures } from "./support/read.ts";
+
+interface Gaps {
+  totals: { gaps: number; idle_ns: number; wall_ns: number };
+  kinds: { max_ns: number }[];
+  culprits: { culprit: string; idle_ns: number; pieces: number }[];
+}
+
+for (const step of [undefined, "3"]) {
+  test(`idle time of ${step ? `step ${step}` : "all steps"}`, async ({ page, open }) => {
+    await open(TRACES.gpt, "diagnosis", { tab: "idle", ...(step ? { step } : {}) });
+    const options = step ? ["--step", step] : [];
+    const { totals, kinds, culprits } = ask<Gaps>("gaps", TRACES.gpt, "--top", "0", ...options);
+    expect(await figures(page)).toEqual({
+      Idle: time(totals.idle_ns),
+      "Of the steps": percent(totals.idle_ns / totals.wall_ns),
+      Gaps: count(totals.gaps),
+      Longest: time(Math.max(...kinds.map((kind) => kind.max_ns))),
+    });
+    const first = culprits.slice(0, 8);
+    expect((await columnOf(page, "Culprits", "Pieces")).slice(0, 8)).toEqual(
+      first.map((row) => count(row.pieces)),
+    );
+    const names = page.locator("table[aria-label=Culprits] tbody tr td:first-child");
+    expect((await names.allInnerTexts()).slice(0, 8)).toEqual(first.map((row) => shortName(row.culprit)));
+  });
+}
+
+interface WhatIf {
+  what_if: {
+    change: string;
+    measured_ns: number;
+    predicted_ns: number;
+    saves_ns: number;
+    saves_share: number;
+    speedup: number;
+  }[];
+}
+
+test("what if: each change alone", async ({ page, open }) => {
+  await open(TRACES.gpt, "diagnosis", { tab: "what-if" });
+  const { what_if } = ask<WhatIf>("what-if", TRACES.gpt, "--top", "0");
+  const useful = what_if.filter((row) => row.saves_ns > 0);
+  expect(useful.length).toBeGreaterThan(2);
+  const names = page.locator('table[aria-label="What would help most"] tbody tr td:first-child bdi');
+  expect(await names.evaluateAll((all) => all.map((name) => name.getAttribute("title")))).toEqual(
+    useful.map((row) => row.change),
+  );
+  await expect(page.locator(".diag-versus")).toContainText(time(what_if[0]?.measured_ns ?? 0));
+});
+
+test("what if: changes put together", async ({ page, open }) => {
+  await open(TRACES.gpt, "diagnosis", { tab: "what-if" });
+  await page.getByRole("checkbox", { name: "Free launches" }).check();
+  const slider = page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).first().locator("input");
+  await slider.focus();
+  for (let stop = 0; stop < 3; stop++) await slider.press("ArrowRight");
+  await idle(page);
+  await expect(page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).locator("output").first()).toHaveText("2×");
+  const options = ["--op", "aten::mm", "--speedup", "2", "--free-launches"];
+  const [row] = ask<WhatIf>("what-if", TRACES.gpt, ...options).what_if;
+  if (!row) throw new Error("no answer");
+  await expect(page.locator(".diag-versus")).toContainText(time(row.predicted_ns));
+  const shown = await figures(page.locator(".diag-result"));
+  expect(shown.Saves).toBe(time(row.saves_ns));
+  expect(shown["Of the step"]).toBe(percent(row.saves_share));
+  expect(shown.Speedup).toBe(`${digits(row.speedup)}×`);
+});
+
+test("roofline", async ({ page, open }) => {
+  await open(TRACES.gpt, "diagnosis", { tab: "roofline" });
+  const { mean_mfu, totals } = ask<{
+    mean_mfu: number;
+    totals: { ideal_ns: number; modelled_ns: number; device_ns: number; modelled_share: number; flops: number };
+  }>("roofline", TRACES.gpt);
+  expect(await figures(page)).toEqual({
+    "Mean MFU": percent(mean_mfu),
+    "Of roofline": percent(totals.ideal_ns / totals.modelled_ns),
+    "Device time with a model": percent(totals.modelled_share),
+    "Rate while busy": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,
+  });
+  await expect(page.locator(".figures")).toContainText(flops(totals.flops));
+});
+
+test("the critical path", async ({ page, open }) => {
+  await open(TRACES.gpt, "diagnosis", { tab: "path" });
+  const { path, wall_ns } = ask<{ path: { name: string; on_path_ns: number }[]; wall_ns: number }>(
+    "critical-path",
+    TRACES.gpt,
+    "--top",
+    "0",
+  );
+  await expect(page.locator(".diag-lead")).toContainText(time(wall_ns));
+  const names = page.locator('table[aria-label="Names on the critical path"] tbody tr td:first-child bdi');
+  const shown = await names.evaluateAll((all) => all.map((name) => name.getAttribute("title")));
+  expect(shown.slice(0, 10)).toEqual(path.slice(0, 10).map((row) => row.name));
+});

@@ -1,0 +1,105 @@
+// The overview says what the terminal says.
+
+import { count, percent, time } from "../src/parts/format.ts";
+import { bySeverity } from "../src/views/overview/findings.ts";
+import { type AccountAnswer, type FindingsAnswer, type GpuRow, type Info, PARTS, type StepsAnswer } from "../src/views/overview/types.ts";
+import { ask } from "./support/cli.ts";
+import { expect, test } from "./support/fixtures.ts";
+import { TRACES } from "./support/paths.ts";
+import { columnOf, figures, rowsOf } from "./support/read.ts";
+
+for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.fault, ddp: TRACES.ddp })) {
+  test.describe(name, () => {
+    test("the figures", async ({ page, open }) => {
+      await open(trace, "overview");
+      const { average, steps } = ask<StepsAnswer>("steps", trace);
+      const [device] = ask<{ gpu: GpuRow[] }>("gpu", trace).gpu;
+      const { mean_mfu } = ask<{ mean_mfu: number | null }>("roofline", trace);
+      const share = (value: number | null | undefined) => (value == null ? "–" : percent(value));
+      expect(steps.length).toBeGreaterThan(1);
+      expect(await figures(page)).toEqual({
+        "Mean step": time(average?.wall_ns ?? 0),
+        "GPU utilization": share(device?.utilization),
+        "Est. SM efficiency": share(device?.sm_efficiency),
+        "Est. occupancy": share(device?.occupancy),
+        "Tensor cores": share(device?.tensor_core_share),
+        MFU: share(mean_mfu),
+      });
+    });
+
+    test("the steps, as a table", async ({ page, open }) => {
+      await open(trace, "overview", { steps: "table" });
+      const { steps } = ask<StepsAnswer>("steps", trace);
+      const label = (step: StepsAnswer["steps"][number]) => `${step.step}${step.partial ? " partial" : ""}`;
+      expect(await columnOf(page, "Steps", "Step")).toEqual(steps.map(label));
+      expect(await columnOf(page, "Steps", "Wall")).toEqual(steps.map((step) => time(step.wall_ns)));
+      expect(await columnOf(page, "Steps", "GPU busy")).toEqual(steps.map((step) => time(step.gpu_busy_ns)));
+      for (const part of PARTS) {
+        if (steps.every((step) => step[part.field] === 0)) continue;
+        const shown = await columnOf(page, "Steps", part.label);
+        expect(shown).toEqual(steps.map((step) => time(step[part.field])));
+      }
+    });
+
+    test("the account", async ({ page, open }) => {
+      await open(trace, "overview");
+      const { causes, verdict } = ask<AccountAnswer>("account", trace);
+      const first = causes[0]?.device;
+      const rows = causes.filter((cause) => cause.device === first && cause.total_ns > 0);
+      const want = rows.map((row) => [row.label, time(row.per_step_ns), percent(row.share)]);
+      expect(await rowsOf(page, "Causes")).toEqual(want);
+      await expect(page.locator(".verdict-text")).toHaveText(`${verdict?.text}.`);
+    });
+
+    test("the findings", async ({ page, open }) => {
+      await open(trace, "overview");
+      const answer = ask<FindingsAnswer>("findings", trace);
+      const findings = bySeverity(answer.findings);
+      expect(findings.length).toBeGreaterThan(0);
+      await expect(page.locator(".finding h3")).toHaveText(findings.map((finding) => finding.title));
+      for (const [at, finding] of findings.entries()) {
+        if (finding.saves_ns === null) continue;
+        const saves = page.locator(".finding").nth(at).locator(".saves b");
+        await expect(saves).toHaveText(time(finding.saves_ns));
+      }
+    });
+
+    test("what the file holds", async ({ page, open }) => {
+      await open(trace, "overview");
+      const { info } = ask<{ info: Info }>("info", trace);
+      const { events_in_file, slices, points, flows } = info.ledger;
+      const said = page.locator(".run-info");
+      await expect(said).toContainText(count(events_in_file));
+      await expect(said).toContainText(
+        `${count(slices)} slices + ${count(points)} points + ${count(flows)} arrow ends`,
+      );
+      await expect(said).toContainText("every event is accounted for");
+    });
+  });
+}
+
+test("a chosen step narrows the figures", async ({ page, open }) => {
+  await open(TRACES.gpt, "overview", { step: 3 });
+  const { average } = ask<StepsAnswer>("steps", TRACES.gpt, "--step", "3");
+  const [device] = ask<{ gpu: GpuRow[] }>("gpu", TRACES.gpt, "--step", "3").gpu;
+  const shown = await figures(page);
+  expect(shown.Step).toBe(time(average?.wall_ns ?? 0));
+  expect(shown["GPU utilization"]).toBe(percent(device?.utilization ?? 0));
+});
+
+test("the largest operators and kernels", async ({ page, open }) => {
+  await open(TRACES.gpt, "overview");
+  const { ops, totals } = ask<{
+    ops: { name: string; device_self_ns: number }[];
+    totals: { total_device_self_ns: number };
+  }>("ops", TRACES.gpt, "--sort", "device_self_ns", "--top", "8");
+  const shown = await rowsOf(page, "Operators by time on the device");
+  const share = (ns: number) => percent(ns / totals.total_device_self_ns);
+  expect(shown.map(([, ns, part]) => [ns, part])).toEqual(
+    ops.map((op) => [time(op.device_self_ns), share(op.device_self_ns)]),
+  );
+  const titles = page.locator('table[aria-label="Operators by time on the device"] a');
+  expect(await titles.evaluateAll((links) => links.map((a) => a.getAttribute("title")))).toEqual(
+    ops.map((op) => op.name),
+  );
+});

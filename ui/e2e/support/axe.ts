@@ -1,0 +1,37 @@
+// axe-core in the page: no violation is accepted.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "@playwright/test";
+import type { AxeResults } from "axe-core";
+import { expect, idle } from "./fixtures.ts";
+
+const SOURCE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Every violation as a line: rule, how many, the first places. */
+async function violations(page: Page): Promise<string[]> {
+  // The page's policy forbids script elements: the source is evaluated by the debugger instead.
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(SOURCE);
+  const found = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(): Promise<AxeResults> } };
+    return (await axe.run()).violations;
+  });
+  return found.map(({ id, help, nodes }) => {
+    const places = nodes.slice(0, 4).map((node) => `${node.target.join(" ")}: ${node.failureSummary}`);
+    return `${id} (${nodes.length}): ${help}\n  ${places.join("\n  ")}`;
+  });
+}
+
+/** No violations in the theme shown and in the other one. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  for (let theme = 0; theme < 2; theme++) {
+    const shown = await page.evaluate(() => document.documentElement.dataset.theme);
+    expect(await violations(page), `${what}, ${shown} theme`).toEqual([]);
+    await page.evaluate(() => {
+      // As the button does, without moving the focus or closing what is open.
+      const button = document.querySelector<HTMLElement>('button[aria-label^="Use the "]');
+      button?.click();
+    });
+    await idle(page);
+  }
+}

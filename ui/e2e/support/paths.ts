@@ -1,0 +1,61 @@
+// Where things are: the program, the page it serves, the traces.
+
+import { join, resolve } from "node:path";
+
+const REPO = resolve(import.meta.dirname, "../../..");
+
+/** The program under test. */
+export const PROGRAM = resolve(process.env.STEPSCOPE_BIN ?? join(REPO, "target/debug/stepscope"));
+
+/** A build of the page to serve instead of the one inside the program. */
+export const UI_DIR = process.env.STEPSCOPE_UI_DIR && resolve(process.env.STEPSCOPE_UI_DIR);
+
+const pytorch = (...parts: string[]) => join(REPO, "fixtures/pytorch", ...parts);
+
+/** Traces recorded on an H200. */
+export const TRACES = {
+  /** Three steps of a GPT in bf16, with shapes and memory. */
+  gpt: pytorch("2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz"),
+  /** Two steps of it with Python stacks and modules. */
+  stacks: pytorch("2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz"),
+  /** Stacks and modules of a program without steps. */
+  overloads: pytorch("2.11-h200-features/overloads/overloads.pt.trace.json.gz"),
+  /** NCCL kernels. */
+  nccl: pytorch("2.11-h200-features/nccl/nccl.pt.trace.json.gz"),
+  /** One rank of four. */
+  ddp: pytorch("2.11-h200/gloo_ddp/rank0.pt.trace.json.gz"),
+  ddpOther: pytorch("2.11-h200/gloo_ddp/rank1.pt.trace.json.gz"),
+  /** Several streams, no steps. */
+  streams: pytorch("2.11-h200/multi_stream/multi_stream.pt.trace.json.gz"),
+  /** A program that waits for the device after each batch. */
+  fault: pytorch("2.11-h200-faults/item_sync/fault.pt.trace.json.gz"),
+  /** Twenty steps. */
+  manySteps: pytorch("2.11-h200/infer_eager_small/infer_eager_small.pt.trace.json.gz"),
+  mini: pytorch("mini/mini.pt.trace.json"),
+} as const;
+
+/** The views, in the order of the navigation and of the digit keys. */
+export const VIEWS = [
+  "overview",
+  "timeline",
+  "operators",
+  "kernels",
+  "flame",
+  "memory",
+  "modules",
+  "diagnosis",
+  "compare",
+] as const;
+export type ViewId = (typeof VIEWS)[number];
+
+/** The tabs of the diagnosis. */
+export const TABS = [
+  "what-if",
+  "idle",
+  "launches",
+  "waits",
+  "transfers",
+  "loading",
+  "roofline",
+  "path",
+] as const;

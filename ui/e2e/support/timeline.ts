@@ -1,0 +1,50 @@
+// Where things lie on the timeline, so that tests can point at them.
+
+import type { Locator, Page } from "@playwright/test";
+import type { FrameStats } from "../../src/views/timeline/stats.ts";
+import { ROW_HEIGHT, rowTop } from "../../src/views/timeline/stack.ts";
+import type { Layout, Ref } from "../../src/data/types.ts";
+import { idle, params } from "./fixtures.ts";
+
+export async function stats(page: Page): Promise<FrameStats> {
+  await idle(page);
+  return page.evaluate(() => {
+    if (!window.stepscopeStats) throw new Error("no frame was drawn");
+    return { ...window.stepscopeStats, rows: [...window.stepscopeStats.rows] };
+  });
+}
+
+/** The name of a group's lane. */
+export function laneOf(page: Page, layout: Layout, group: number): Locator {
+  const { label, detail } = layout.groups[group] ?? { label: "", detail: "" };
+  const starts = [label, detail].filter(Boolean).join(", ");
+  return page.locator(`[role=treeitem][aria-label^="${starts}"]`).first();
+}
+
+/** The place of a moment in a row, in the page. */
+export async function placeOf(page: Page, layout: Layout, row: number, time: number): Promise<{ x: number; y: number }> {
+  const at = layout.rows[row];
+  const group = at && layout.groups[at.group];
+  if (!group) throw new Error(`there is no row ${row}`);
+  const lane = await laneOf(page, layout, group.id).boundingBox();
+  const tracks = await page.locator(".tl-tracks").boundingBox();
+  if (!lane || !tracks) throw new Error(`the lane of row ${row} is out of sight`);
+  const { from, to } = windowIn(page, layout);
+  return {
+    x: tracks.x + ((time - from) / (to - from)) * tracks.width,
+    y: lane.y + rowTop(group.rows.indexOf(row)) + ROW_HEIGHT / 2,
+  };
+}
+
+/** The window that the address names; everything with one hundredth of air if it names none. */
+export function windowIn(page: Page, layout: Layout): { from: number; to: number } {
+  const { from, to } = params(page);
+  if (from !== undefined && to !== undefined) return { from: Number(from), to: Number(to) };
+  const air = layout.extent_ns / 100;
+  return { from: -air, to: layout.extent_ns + air };
+}
+
+/** Parameters of an address that shows a slice in the middle third of the window. */
+export function around(ref: Pick<Ref, "start_ns" | "dur_ns">): { from: number; to: number } {
+  return { from: ref.start_ns - ref.dur_ns, to: ref.start_ns + 2 * ref.dur_ns };
+}

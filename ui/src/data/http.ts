@@ -1,0 +1,174 @@
+// The server as a source. Waits while a trace loads; says so when the server is gone.
+
+import { type Source, SourceError } from "./source.ts";
+import type {
+  Answer,
+  Area,
+  Counter,
+  Details,
+  Flame,
+  Hits,
+  Layout,
+  Options,
+  PathPiece,
+  Problem,
+  Runs,
+  SearchQuery,
+} from "./types.ts";
+
+const GONE: Problem = {
+  message: "The server does not answer.",
+  hint: "It may have been stopped. Start `stepscope view` again and open the address it prints; what is on screen stays usable.",
+};
+
+/** Told when a load makes progress and when the server goes or comes back. */
+export interface Watcher {
+  loading(run: number, read: number, total: number): void;
+  online(yes: boolean): void;
+}
+
+export class HttpSource implements Source {
+  readonly isReport = false;
+  readonly #watcher: Watcher;
+
+  constructor(watcher: Watcher) {
+    this.#watcher = watcher;
+  }
+
+  runs(): Promise<Runs> {
+    return this.#json("api/runs");
+  }
+
+  ask(run: number, command: string, options: Options = {}, signal?: AbortSignal): Promise<Answer> {
+    return this.#json(`api/r/${run}/ask/${command}${query(options)}`, signal);
+  }
+
+  csvUrl(run: number, command: string, options: Options = {}): string {
+    return `api/r/${run}/csv/${command}${query(options)}`;
+  }
+
+  layout(run: number): Promise<Layout> {
+    return this.#json(`api/r/${run}/timeline`);
+  }
+
+  async tiles(run: number, keys: string[], signal?: AbortSignal): Promise<ArrayBuffer> {
+    const response = await this.#get(`api/r/${run}/tiles?t=${keys.join(",")}`, signal);
+    return response.arrayBuffer();
+  }
+
+  async names(run: number, ids: number[]): Promise<string[]> {
+    const { names } = await this.#json<{ names: string[] }>(`api/r/${run}/names?ids=${ids.join(",")}`);
+    return names;
+  }
+
+  slice(run: number, id: number, signal?: AbortSignal): Promise<Details> {
+    return this.#json(`api/r/${run}/slice/${id}`, signal);
+  }
+
+  area(run: number, from: number, to: number, rows: number[], signal?: AbortSignal): Promise<Area> {
+    return this.#json(`api/r/${run}/area${query({ from, to, rows: ranges(rows) })}`, signal);
+  }
+
+  search(run: number, search: SearchQuery, signal?: AbortSignal): Promise<Hits> {
+    return this.#json(`api/r/${run}/search${query({ ...search })}`, signal);
+  }
+
+  async counters(
+    run: number,
+    from: number,
+    to: number,
+    buckets: number,
+    signal?: AbortSignal,
+  ): Promise<Counter[]> {
+    const path = `api/r/${run}/counters${query({ from, to, buckets })}`;
+    return (await this.#json<{ counters: Counter[] }>(path, signal)).counters;
+  }
+
+  async path(run: number, from: number, to: number, buckets: number): Promise<PathPiece[]> {
+    const path = `api/r/${run}/path${query({ from, to, buckets })}`;
+    return (await this.#json<{ pieces: PathPiece[] }>(path)).pieces;
+  }
+
+  flame(run: number, weight: string, options: Options = {}, signal?: AbortSignal): Promise<Flame> {
+    return this.#json(`api/r/${run}/flame${query({ weight, ...options })}`, signal);
+  }
+
+  async #json<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return (await this.#get(path, signal)).json() as Promise<T>;
+  }
+
+  async #get(path: string, signal?: AbortSignal): Promise<Response> {
+    for (let wait = 60; ; wait = Math.min(wait * 1.5, 500)) {
+      const response = await this.#fetch(path, signal);
+      if (response.status === 202) {
+        const { run, read_bytes, total_bytes } = (await response.json()) as {
+          run: number;
+          read_bytes: number;
+          total_bytes: number;
+        };
+        this.#watcher.loading(run, read_bytes, total_bytes);
+        await sleep(wait, signal);
+        continue;
+      }
+      if (response.ok) return response;
+      throw new SourceError(await problemIn(response));
+    }
+  }
+
+  async #fetch(path: string, signal?: AbortSignal): Promise<Response> {
+    try {
+      const response = await fetch(path, { signal: signal ?? null });
+      this.#watcher.online(true);
+      return response;
+    } catch (error) {
+      if (error instanceof DOMException) throw error;
+      this.#watcher.online(false);
+      throw new SourceError(GONE);
+    }
+  }
+}
+
+async function problemIn(response: Response): Promise<Problem> {
+  try {
+    const { error } = (await response.json()) as { error: Problem };
+    return error;
+  } catch {
+    return { message: `The server answered ${response.status} ${response.statusText}.` };
+  }
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("no longer wanted", "AbortError"));
+    });
+  });
+}
+
+/** `?a=1&b=x`: a flag that is true is 1, what is undefined, false or empty is left out, pairs stand in their order. */
+export function query(options: Options | Record<string, unknown>): string {
+  const parts: string[] = [];
+  for (const [key, value] of Object.entries(options)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one === undefined || one === false || one === "") continue;
+      const [name, text] = Array.isArray(one) ? one : [key, one === true ? 1 : one];
+      parts.push(`${name}=${encodeURIComponent(String(text))}`);
+    }
+  }
+  return parts.length > 0 ? `?${parts.join("&")}` : "";
+}
+
+/** `[0,1,2,5]` as `0-2,5`. */
+export function ranges(numbers: number[]): string {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let j = i;
+    while (j + 1 < sorted.length && sorted[j + 1]! <= sorted[j]! + 1) j++;
+    parts.push(i === j ? `${sorted[i]}` : `${sorted[i]}-${sorted[j]}`);
+    i = j + 1;
+  }
+  return parts.join(",");
+}

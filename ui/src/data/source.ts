@@ -1,0 +1,56 @@
+// Where data comes from: the server, or the pack inside a report. Views know this interface only.
+
+import type {
+  Answer,
+  Area,
+  Counter,
+  Details,
+  Flame,
+  Hits,
+  Layout,
+  Options,
+  PathPiece,
+  Problem,
+  Runs,
+  SearchQuery,
+} from "./types.ts";
+
+export interface Source {
+  /** Whether everything is inside this file. */
+  readonly isReport: boolean;
+  runs(): Promise<Runs>;
+  /** A command's answer, as `--format json` gives it. */
+  ask(run: number, command: string, options?: Options, signal?: AbortSignal): Promise<Answer>;
+  /** Where a command's CSV can be had; none in a report. */
+  csvUrl(run: number, command: string, options?: Options): string | undefined;
+  layout(run: number): Promise<Layout>;
+  /** Tiles as `row.level.index`, in the wire format. */
+  tiles(run: number, keys: string[], signal?: AbortSignal): Promise<ArrayBuffer>;
+  names(run: number, ids: number[]): Promise<string[]>;
+  slice(run: number, id: number, signal?: AbortSignal): Promise<Details>;
+  area(run: number, from: number, to: number, rows: number[], signal?: AbortSignal): Promise<Area>;
+  search(run: number, query: SearchQuery, signal?: AbortSignal): Promise<Hits>;
+  counters(run: number, from: number, to: number, buckets: number, signal?: AbortSignal): Promise<Counter[]>;
+  /** The critical path between two moments. */
+  path(run: number, from: number, to: number, buckets: number): Promise<PathPiece[]>;
+  flame(run: number, weight: string, options?: Options, signal?: AbortSignal): Promise<Flame>;
+}
+
+/** A failure with a sentence and a hint, to be shown where the answer would have been. */
+export class SourceError extends Error {
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/** What to show for any failure. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof SourceError) return error.problem;
+  return { message: error instanceof Error ? error.message : String(error) };
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}

@@ -1,0 +1,158 @@
+// Tiles: what one row of the timeline holds in 512 buckets of 2^level ns. Here is how they are named, placed and read.
+
+/** Buckets in a tile. */
+export const BUCKETS = 512;
+/** A bucket is cut this finely on the wire. */
+export const FINE = 4096;
+/** Levels that a nanosecond count below 2^53 can need. */
+export const MAX_LEVEL = 44;
+
+/** Flags of an item. */
+export const FROM_LEFT = 1;
+export const BEYOND = 2;
+export const INSTANT = 4;
+
+// Columns of `Tile.words`, each `n` long.
+const START = 0;
+const END = 1;
+const ID = 2;
+const NAME = 3;
+const COUNT = 4;
+const WORDS = 5;
+// Columns of `Tile.bytes`.
+const BUSY = 0;
+const CATEGORY = 1;
+const FLAGS = 2;
+const BYTES = 3;
+
+const MAGIC = 0x53544c31;
+const HEAD = 8;
+const TILE_HEAD = 24;
+/** What a tile costs beside its columns: two views, a buffer, an entry in the cache. */
+const OVERHEAD = 480;
+
+/** One tile. Its columns lie in a buffer of their own, so that forgetting the tile frees them. */
+export class Tile {
+  readonly row: number;
+  readonly level: number;
+  readonly index: number;
+  readonly n: number;
+  readonly #words: Uint32Array;
+  readonly #bytes: Uint8Array;
+  /** Neighbours in the order of use; kept by the cache. */
+  newer: Tile | undefined;
+  older: Tile | undefined;
+
+  constructor(row: number, level: number, index: number, n: number, columns: ArrayBuffer, at = 0) {
+    this.row = row;
+    this.level = level;
+    this.index = index;
+    this.n = n;
+    const from = n === 0 ? 0 : at;
+    this.#words = n === 0 ? NO_WORDS : new Uint32Array(columns, from, WORDS * n);
+    this.#bytes = n === 0 ? NO_BYTES : new Uint8Array(columns, from + 4 * WORDS * n, BYTES * n);
+  }
+
+  /** When it begins. */
+  get from(): number {
+    return this.index * tileSpan(this.level);
+  }
+  get cost(): number {
+    return OVERHEAD + 4 * this.#words.length + this.#bytes.length;
+  }
+  /** Start in 1/4096 of a bucket from the tile's beginning. */
+  start(i: number): number {
+    return this.#words[START * this.n + i]!;
+  }
+  end(i: number): number {
+    return this.#words[END * this.n + i]!;
+  }
+  id(i: number): number {
+    return this.#words[ID * this.n + i]!;
+  }
+  name(i: number): number {
+    return this.#words[NAME * this.n + i]!;
+  }
+  /** Slices that start in this bucket; 0 where one only continues. */
+  count(i: number): number {
+    return this.#words[COUNT * this.n + i]!;
+  }
+  /** 0 to 255: covered share of start to end. */
+  busy(i: number): number {
+    return this.#bytes[BUSY * this.n + i]!;
+  }
+  category(i: number): number {
+    return this.#bytes[CATEGORY * this.n + i]!;
+  }
+  flags(i: number): number {
+    return this.#bytes[FLAGS * this.n + i]!;
+  }
+
+  /** The first item that ends after `fine` (1/4096 of a bucket), or stands exactly there. */
+  firstEndingAfter(fine: number): number {
+    let low = 0;
+    let high = this.n;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const end = this.end(middle);
+      if (end < fine || (end === fine && this.start(middle) < fine)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The time at which an item starts. */
+  startNs(i: number): number {
+    return this.from + (this.start(i) / FINE) * 2 ** this.level;
+  }
+  endNs(i: number): number {
+    return this.from + (this.end(i) / FINE) * 2 ** this.level;
+  }
+}
+
+const NO_WORDS = new Uint32Array(0);
+const NO_BYTES = new Uint8Array(0);
+
+/** How long a tile is. */
+export function tileSpan(level: number): number {
+  return BUCKETS * 2 ** level;
+}
+
+/** The level whose buckets are half a pixel to a pixel wide. */
+export function levelFor(nsPerPixel: number, top: number): number {
+  const level = Math.floor(Math.log2(Math.max(nsPerPixel, 1)));
+  return Math.max(0, Math.min(level, top));
+}
+
+/** The lowest level at which one tile holds the whole trace. */
+export function topLevel(extent: number): number {
+  let level = 0;
+  while (level < MAX_LEVEL && tileSpan(level) <= extent) level++;
+  return level;
+}
+
+export function tileKey(row: number, level: number, index: number): string {
+  return `${row}.${level}.${index}`;
+}
+
+/** Reads a response. Throws with a sentence if it is not what it should be. */
+export function decodeTiles(buffer: ArrayBuffer): Tile[] {
+  const view = new DataView(buffer);
+  if (buffer.byteLength < HEAD || view.getUint32(0, true) !== MAGIC) throw new Error("These are not tiles.");
+  const tiles: Tile[] = [];
+  const total = view.getUint32(4, true);
+  let at = HEAD;
+  for (let i = 0; i < total; i++) {
+    if (at + TILE_HEAD > buffer.byteLength) throw new Error("The tiles end too early.");
+    const row = view.getUint32(at, true);
+    const level = view.getUint32(at + 4, true);
+    const index = view.getFloat64(at + 8, true);
+    const n = view.getUint32(at + 16, true);
+    at += TILE_HEAD;
+    const size = (4 * WORDS + BYTES) * n;
+    if (at + size > buffer.byteLength) throw new Error("The tiles end too early.");
+    tiles.push(new Tile(row, level, index, n, n === 0 ? buffer : buffer.slice(at, at + size)));
+    at += Math.ceil(size / 8) * 8;
+  }
+  return tiles;
+}

@@ -1,0 +1,32 @@
+import { render } from "preact";
+import "./tokens.css";
+import "./base.css";
+import "./app/shell.css";
+import "./parts/parts.css";
+import "./parts/table.css";
+import "./parts/browse.css";
+import "./categories.css";
+import { App } from "./app/App.tsx";
+import { startKeyboard } from "./app/commands.ts";
+import { registerShared } from "./app/Dialogs.tsx";
+import { route, startRouting } from "./app/route.ts";
+import { startWatching } from "./app/state.ts";
+import { startTheme } from "./app/theme.ts";
+import { whenIdle } from "./data/use.ts";
+
+startTheme();
+startRouting();
+registerShared();
+startKeyboard(() => route.value.view);
+startWatching();
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+
+declare global {
+  interface Window {
+    /** For tests: resolves when the page is still. */
+    stepscopeIdle: typeof whenIdle;
+  }
+}
+window.stepscopeIdle = whenIdle;

@@ -1,0 +1,50 @@
+// A field that narrows a table by a regular expression, a moment after typing stops.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "./icons.tsx";
+
+const PAUSE_MS = 180;
+
+export function Filter(props: {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+  placeholder?: string;
+}) {
+  const [text, setText] = useState(props.value ?? "");
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  // The address may change under the field: back, a link, a cleared filter.
+  useEffect(() => setText(props.value ?? ""), [props.value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const tell = (next: string) => {
+    clearTimeout(timer.current);
+    props.onChange(next === "" ? undefined : next);
+  };
+  return (
+    <span class="filter">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={props.label}
+        placeholder={props.placeholder ?? "Filter by name (regular expression)"}
+        spellcheck={false}
+        autocomplete="off"
+        value={text}
+        onInput={(event) => {
+          const next = event.currentTarget.value;
+          setText(next);
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => tell(next), PAUSE_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") tell(text);
+        }}
+      />
+    </span>
+  );
+}
+
+/** A regular expression that matches this name and no other. */
+export function exactly(name: string): string {
+  return `^${name.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&")}$`;
+}

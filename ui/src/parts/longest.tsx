@@ -1,0 +1,51 @@
+// The longest calls of one name, each a jump away on the timeline.
+
+import { href } from "../app/route.ts";
+import { runId, source } from "../app/state.ts";
+import { useLoaded } from "../data/use.ts";
+import { count, time } from "./format.ts";
+import { JumpButton } from "./jump.tsx";
+import { Box } from "./mini.tsx";
+import { Await, Bar } from "./words.tsx";
+
+const LIMIT = 20;
+const SHOWN = 8;
+
+export function Longest({ name }: { name: string }) {
+  const run = runId.value;
+  const asked = query(name);
+  const hits = useLoaded(run === undefined ? undefined : JSON.stringify([run, asked]), (signal) =>
+    source.search(run ?? 0, { ...asked, order: "dur", limit: LIMIT }, signal),
+  );
+  return (
+    <Box title="Longest calls" note={hits.data && <>{count(hits.data.total)} in the whole trace</>}>
+      <Await of={hits}>
+        {(data) => {
+          const longest = data.hits[0]?.dur_ns ?? 1;
+          if (data.hits.length === 0) return <p class="quiet">None in the timeline by this name.</p>;
+          return (
+            <>
+              <ol class="longest">
+                {data.hits.slice(0, SHOWN).map((hit) => (
+                  <li key={hit.id}>
+                    <JumpButton place={hit} />
+                    <span class="num">{time(hit.dur_ns)}</span>
+                    <Bar share={hit.dur_ns / longest} />
+                    <span class="quiet num">at {time(hit.start_ns)}</span>
+                  </li>
+                ))}
+              </ol>
+              <a href={href("timeline", { q: name })}>Search them on the timeline</a>
+            </>
+          );
+        }}
+      </Await>
+    </Box>
+  );
+}
+
+/** Steps stand under one name in the tables, with their numbers on the timeline. */
+function query(name: string): { q: string; exact: boolean } {
+  if (name === "ProfilerStep*") return { q: "/^ProfilerStep#\\d+$/", exact: false };
+  return { q: name, exact: true };
+}

@@ -1,0 +1,32 @@
+// Which rows of a long table are in sight, and where they lie. One row may be open: what stands below it has a height of its own.
+
+export const ROW = 28;
+const SPARE = 12;
+
+export interface Opened {
+  index: number;
+  height: number;
+}
+
+/** Where a row begins, from the top of the first one. */
+export function rowTop(index: number, opened: Opened | undefined): number {
+  return index * ROW + (opened && index > opened.index ? opened.height : 0);
+}
+
+/** The row at a height. */
+export function rowAt(y: number, opened: Opened | undefined): number {
+  if (!opened || y < (opened.index + 1) * ROW) return Math.floor(y / ROW);
+  return Math.max(opened.index, Math.floor((y - opened.height) / ROW));
+}
+
+/** The rows to have in the page, `first..last`, with some to spare on both sides. */
+export function inSight(
+  top: number,
+  room: number,
+  total: number,
+  opened: Opened | undefined,
+): { first: number; last: number } {
+  const first = Math.max(0, Math.min(total, rowAt(top, opened)) - SPARE);
+  const last = Math.min(total, rowAt(top + room, opened) + 1 + SPARE);
+  return { first, last: Math.max(first, last) };
+}

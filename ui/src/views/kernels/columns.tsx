@@ -1,0 +1,111 @@
+// The columns of the kernel table: which there are by grouping, how their cells look.
+
+import type { ColumnChoice } from "../../parts/columns.tsx";
+import { byField, digits, shortName } from "../../parts/format.ts";
+import type { Column } from "../../parts/table.tsx";
+import { Share } from "../../parts/words.tsx";
+import type { Group, Row } from "./types.ts";
+
+const LABELS: Record<string, string> = {
+  name: "Name",
+  op: "Operator",
+  grid: "Grid",
+  block: "Block",
+  registers: "Registers",
+  shared_memory_bytes: "Shared mem.",
+  devices: "Devices",
+  streams: "Streams",
+  kind: "Kind",
+  calls: "Calls",
+  total_ns: "Total",
+  share: "Share",
+  bytes: "Bytes",
+  bytes_per_second: "Rate",
+  calls_with_bytes: "Calls with bytes",
+  mean_ns: "Mean",
+  min_ns: "Min",
+  max_ns: "Max",
+  blocks_per_sm: "Blocks/SM",
+  occupancy_percent: "Occupancy",
+  tensor_core: "TC",
+};
+
+const OF_KERNELS = ["share", "blocks_per_sm", "occupancy_percent", "tensor_core", "devices", "streams"];
+const OF_COPIES = ["kind", "bytes", "bytes_per_second", "calls_with_bytes"];
+const TIMES = ["name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns"];
+const OF_LAUNCH = ["op", "grid", "block", "registers", "shared_memory_bytes"];
+
+const OF_GROUP: Record<Group, string[]> = {
+  name: OF_KERNELS,
+  op: ["op", ...OF_KERNELS],
+  launch: [...OF_LAUNCH, ...OF_KERNELS],
+  stream: OF_KERNELS,
+  copies: OF_COPIES,
+};
+
+/** Asked for rarely: one stream and one device are the rule. */
+const UNUSUAL: Record<Group, string[]> = {
+  name: ["devices", "streams"],
+  op: ["devices", "streams"],
+  launch: ["devices", "streams", "min_ns", "max_ns"],
+  stream: [],
+  copies: ["calls_with_bytes"],
+};
+
+export function choices(by: Group): ColumnChoice[] {
+  const known = new Set([...TIMES, ...OF_GROUP[by]]);
+  return Object.entries(LABELS)
+    .filter(([field]) => known.has(field))
+    .map(([field, label]) => ({
+      field,
+      label,
+      usual: !UNUSUAL[by].includes(field),
+      fixed: field === "name",
+    }));
+}
+
+const TEXTS = new Set(["name", "op"]);
+/** Short texts that need no more room than they take. */
+const CODES = new Set(["grid", "block"]);
+
+export function columns(
+  fields: string[],
+  largestShare: number,
+  text: (field: string) => string | undefined,
+): Column<Row>[] {
+  return fields.map((field) => {
+    const column: Column<Row> = {
+      field,
+      label: LABELS[field] ?? field,
+      text: text(field),
+      align: TEXTS.has(field) ? "left" : "right",
+      sortable: field !== "devices" && field !== "streams",
+      cell: (row) => cell(field, row[field as keyof Row]),
+    };
+    if (field === "name") {
+      column.cell = (row) => (
+        <bdi class="mono-name" title={row.name}>
+          {shortName(row.name)}
+        </bdi>
+      );
+    } else if (field === "op") {
+      column.width = "18%";
+      column.cell = (row) =>
+        row.op ? <bdi title={row.op}>{shortName(row.op)}</bdi> : <span class="quiet">none known</span>;
+    } else if (field === "share") {
+      column.cell = (row) => <Share share={row.share ?? 0} of={largestShare} />;
+    } else if (field === "blocks_per_sm") {
+      column.cell = (row) => (row.blocks_per_sm == null ? dash : digits(row.blocks_per_sm));
+    } else if (CODES.has(field)) {
+      column.cell = (row) => <code>{row[field as "grid" | "block"]}</code>;
+    }
+    return column;
+  });
+}
+
+const dash = <span class="quiet">–</span>;
+
+function cell(field: string, value: unknown) {
+  if (value === null || value === undefined || value === false) return dash;
+  return byField(field, value);
+}

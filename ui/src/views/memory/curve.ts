@@ -1,0 +1,124 @@
+// The level of memory over time as geometry: pure, so that what is drawn can be tested.
+
+import type { CurvePoint, DeviceMemory, Span, StepRow } from "./types.ts";
+
+export interface Level {
+  allocated: number;
+  reserved: number | null;
+}
+
+/** The level at a moment: that of the last mark at or before it. */
+export function levelAt(device: DeviceMemory, at: number): Level {
+  const { curve } = device;
+  let low = 0;
+  let high = curve.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (curve[middle]!.at_ns <= at) low = middle + 1;
+    else high = middle;
+  }
+  const point = curve[low - 1];
+  if (!point) return { allocated: device.opening_allocated_bytes, reserved: curve[0]?.reserved_bytes ?? null };
+  return { allocated: point.allocated_bytes, reserved: point.reserved_bytes };
+}
+
+/** The lowest and highest level, with zero between or at an end. */
+export function reach(device: DeviceMemory, reserved: boolean): { low: number; high: number } {
+  let low = Math.min(0, device.opening_allocated_bytes);
+  let high = Math.max(0, device.opening_allocated_bytes, device.peak_allocated_bytes);
+  for (const point of device.curve) {
+    low = Math.min(low, point.allocated_bytes);
+    high = Math.max(high, point.allocated_bytes);
+    if (reserved) high = Math.max(high, point.reserved_bytes ?? 0);
+  }
+  return { low, high: high > low ? high : low + 1 };
+}
+
+/** A path of steps through the marks, from the level before the first to the end of the span. */
+export function stepPath(
+  points: readonly CurvePoint[],
+  value: (point: CurvePoint) => number | null,
+  before: number | null,
+  span: Span,
+  x: (at: number) => number,
+  y: (value: number) => number,
+): string {
+  const at = (n: number) => Math.round(n * 10) / 10;
+  let path = before === null ? "" : `M${at(x(span.from))} ${at(y(before))}`;
+  let last = before;
+  for (const point of points) {
+    const next = value(point);
+    if (next === null) continue;
+    if (point.at_ns > span.to) break;
+    if (point.at_ns < span.from) path = `M${at(x(span.from))} ${at(y(next))}`;
+    else if (path === "") path = `M${at(x(point.at_ns))} ${at(y(next))}`;
+    else if (next !== last) path += `H${at(x(point.at_ns))}V${at(y(next))}`;
+    last = next;
+  }
+  return path === "" ? "" : `${path}H${at(x(span.to))}`;
+}
+
+/** Round byte values from `low` to `high`, about so many. */
+export function byteTicks(low: number, high: number, about: number): number[] {
+  const raw = (high - low) / Math.max(1, about);
+  if (!(raw > 0)) return [0];
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log(raw) / Math.log(1024)));
+  const step = unit * niceStep(raw / unit, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+  return ticks(low, high, step);
+}
+
+/** Round moments of a span, about so many. */
+export function timeTicks(span: Span, about: number): number[] {
+  const raw = (span.to - span.from) / Math.max(1, about);
+  if (!(raw > 0)) return [span.from];
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(raw)));
+  return ticks(span.from, span.to, unit * niceStep(raw / unit, [1, 2, 5, 10]));
+}
+
+/** `3 GiB` for `3.00 GiB`: round values stand beside an axis. */
+export function plain(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+}
+
+function niceStep(least: number, steps: number[]): number {
+  return steps.find((step) => step >= least * 0.999) ?? steps[steps.length - 1]!;
+}
+
+function ticks(low: number, high: number, step: number): number[] {
+  const out: number[] = [];
+  for (let k = Math.ceil(low / step); k * step <= high * (1 + 1e-9) && out.length < 50; k++) out.push(k * step);
+  return out;
+}
+
+/** The steps meant by `7`, `3,5` or `2-4`. */
+export function stepsOf(text: string | undefined, steps: readonly StepRow[]): StepRow[] {
+  if (text === undefined) return [];
+  const wanted = text.split(",").map((part) => part.split("-").map(Number));
+  return steps.filter(({ step }) =>
+    wanted.some(([from, to]) => from !== undefined && step >= from && step <= (to ?? from)),
+  );
+}
+
+/** From the first to the last of some steps. */
+export function spanOfSteps(steps: readonly StepRow[]): Span | undefined {
+  if (steps.length === 0) return undefined;
+  return {
+    from: Math.min(...steps.map((s) => s.start_ns)),
+    to: Math.max(...steps.map((s) => s.start_ns + s.wall_ns)),
+  };
+}
+
+/** `12.3`, `12.3 ms`, `1.5 s`: what people type for a moment; milliseconds where no unit is given. */
+export function parseTime(text: string): number | undefined {
+  const found = /^\s*(\d+(?:[.,]\d*)?|[.,]\d+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);
+  if (!found) return undefined;
+  const units: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 };
+  return Math.round(Number(found[1]!.replace(",", ".")) * (units[found[2] ?? "ms"] ?? 1e6));
+}
+
+/** Two moments in order and inside the run; `undefined` where nothing is between them. */
+export function spanOf(a: number, b: number, extent: number): Span | undefined {
+  const from = Math.max(0, Math.floor(Math.min(a, b)));
+  const to = Math.min(Math.ceil(extent), Math.ceil(Math.max(a, b)));
+  return to > from ? { from, to } : undefined;
+}

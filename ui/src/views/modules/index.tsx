@@ -1,0 +1,169 @@
+// The nn.Module tree with what each module costs, and the same by class.
+
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { register } from "../../app/commands.ts";
+import { go, param, pushParams, setParams } from "../../app/route.ts";
+import type { Answer } from "../../data/types.ts";
+import { useAsk } from "../../data/use.ts";
+import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
+import { count } from "../../parts/format.ts";
+import { Icon } from "../../parts/icons.tsx";
+import { Await, Card, Choice, Empty } from "../../parts/words.tsx";
+import { Classes } from "./Classes.tsx";
+import { moduleColumns } from "./columns.tsx";
+import { Ledger } from "./Ledger.tsx";
+import "./style.css";
+import { TreeTable } from "./TreeTable.tsx";
+import { forestOf, inOrder, opensAtFirst, toggle, toggledOf } from "./tree.ts";
+import type { ClassRow, ModuleRow, ModulesAnswer } from "./types.ts";
+
+const BY = [
+  { value: "tree", name: "Tree" },
+  { value: "class", name: "By class" },
+] as const;
+
+export function Modules() {
+  const by = param("by") === "class" ? "class" : "tree";
+  const options = { top: 0, step: param("step"), device: param("device") };
+  const tree = useAsk<ModulesAnswer<ModuleRow>>("modules", { by: "tree", ...options });
+  const classes = useAsk<ModulesAnswer<ClassRow>>("modules", { by: "class", ...options }, by === "class");
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(
+    () =>
+      register([
+        {
+          id: "modules-search",
+          name: "Search the modules",
+          view: "modules",
+          keys: ["Slash"],
+          run: () => search.current?.focus(),
+        },
+      ]),
+    [],
+  );
+  return (
+    <Await of={tree}>
+      {(answer) =>
+        answer.modules.length === 0 ? (
+          <Empty
+            title="No modules in this trace."
+            hint="Record with with_stack=True (or with_modules=True) to see them."
+            code={"with profile(activities=[…], with_stack=True) as prof:\n    train()"}
+          />
+        ) : (
+          <div class="mod">
+            <Ledger ledger={answer.ledger} definitions={answer.definitions} />
+            <Card title={by === "tree" ? "Modules" : "Modules by class"} note={<Note answer={answer} />}>
+              <div class="toolbar mod-tools">
+                <Choice
+                  label="Group modules"
+                  options={BY}
+                  value={by}
+                  onChange={(value) =>
+                    pushParams({ by: value === "tree" ? undefined : value, sort: undefined })
+                  }
+                />
+                <span class="filter">
+                  <Icon name="search" />
+                  <input
+                    ref={search}
+                    type="search"
+                    aria-label="Search modules"
+                    aria-keyshortcuts="/"
+                    placeholder="Search names ( / )"
+                    spellcheck={false}
+                    autocomplete="off"
+                    value={param("q") ?? ""}
+                    onInput={(event) => setParams({ q: event.currentTarget.value || undefined })}
+                  />
+                </span>
+                {by === "tree" && <TreeTools answer={answer} />}
+              </div>
+              {by === "tree" ? (
+                <Tree answer={answer} />
+              ) : (
+                <Await of={classes}>
+                  {(found) => (
+                    <Classes
+                      rows={found.modules}
+                      ledger={found.ledger}
+                      text={param("q")}
+                      definitions={found.definitions}
+                      onOpen={(row) => pushParams({ by: undefined, sort: undefined, q: row.name })}
+                    />
+                  )}
+                </Await>
+              )}
+            </Card>
+          </div>
+        )
+      }
+    </Await>
+  );
+}
+
+type TreeAnswer = ModulesAnswer<ModuleRow> & Answer;
+
+function Note({ answer }: { answer: TreeAnswer }) {
+  const { misnested } = answer.ledger;
+  return (
+    <>
+      {count(answer.modules.length)} modules
+      {answer.origin === "hierarchy-text" &&
+        ", from the hierarchy recorded with each operator: calls are not told apart"}
+      {misnested > 0 && `; ${count(misnested)} calls overlap without nesting, their module may be wrong`}
+    </>
+  );
+}
+
+/** Rows differ from how they are at first: the address says which. */
+function isOpenNow(rows: readonly ModuleRow[]): (index: number) => boolean {
+  const toggled = toggledOf(param("t"));
+  const all = param("open");
+  const first = (index: number) => (all === "all" ? true : all === "none" ? false : opensAtFirst(rows, index));
+  return (index) => first(index) !== toggled.has(index);
+}
+
+function TreeTools({ answer }: { answer: TreeAnswer }) {
+  const columns = moduleColumns(answer.modules, answer.definitions, answer.ledger.device_ns);
+  return (
+    <>
+      <button type="button" onClick={() => setParams({ open: "all", t: undefined })}>
+        Open all
+      </button>
+      <button type="button" onClick={() => setParams({ open: "none", t: undefined })}>
+        Close all
+      </button>
+      <ColumnMenu all={columns} value={param("cols")} onChange={(cols) => setParams({ cols })} />
+    </>
+  );
+}
+
+function Tree({ answer }: { answer: TreeAnswer }) {
+  const rows = answer.modules;
+  const forest = useMemo(() => forestOf(rows), [rows]);
+  const columns = useMemo(
+    () => moduleColumns(rows, answer.definitions, answer.ledger.device_ns),
+    [rows, answer.definitions, answer.ledger.device_ns],
+  );
+  const [text, sort] = [param("q"), param("sort")];
+  const seen = inOrder(rows, forest, { isOpen: isOpenNow(rows), sort, text });
+  const fields = new Set(chosenFields(columns, param("cols")));
+  if (seen.length === 0) return <Empty title="No module's name holds this text." />;
+  return (
+    <TreeTable
+      rows={rows}
+      seen={seen}
+      columns={columns.filter((column) => fields.has(column.field))}
+      sort={sort}
+      onSort={(field) => setParams({ sort: field === sort ? undefined : field })}
+      onToggle={(index) => setParams({ t: toggle(param("t"), index) })}
+      onFlame={(row) => go("flame", { weight: "module", path: row.path })}
+      onTimeline={
+        answer.origin === "python-calls"
+          ? (row) => go("timeline", { name: `nn.Module: ${row.name}` })
+          : undefined
+      }
+    />
+  );
+}

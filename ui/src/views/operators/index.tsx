@@ -1,0 +1,243 @@
+// Operators, annotations and runtime calls: one table each, grouped, sorted and filtered by the server.
+
+import { param, setParams } from "../../app/route.ts";
+import { runId, source } from "../../app/state.ts";
+import { useRows } from "../../data/rows.ts";
+import { useAsk } from "../../data/use.ts";
+import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
+import { exactly, Filter } from "../../parts/filter.tsx";
+import { Icon } from "../../parts/icons.tsx";
+import { Menu } from "../../parts/menu.tsx";
+import { Proportion } from "../../parts/proportion.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Choice, definition, Empty, Trouble } from "../../parts/words.tsx";
+import { choices, columns, SORT_AS } from "./columns.tsx";
+import { Detail } from "./Detail.tsx";
+import { Ledger } from "./Ledger.tsx";
+import { GROUPS, type Group, type OpRow, type OpsAnswer, PARTS, type Part, type Totals } from "./types.ts";
+
+const TOP = 12;
+
+const PART_NAMES: Record<Part, { name: string; text: string }> = {
+  ops: { name: "Operators", text: "What PyTorch calls: aten::mm, autograd nodes, collectives." },
+  annotations: { name: "Annotations", text: "Ranges named by record_function and the profiler." },
+  calls: {
+    name: "Runtime calls",
+    text: "Host time inside the libraries of the device: launches, copies, waits.",
+  },
+};
+
+const GROUP_NAMES: Record<Group, string> = {
+  name: "Name",
+  shape: "Input shapes",
+  "shape-lists": "Input shapes, lists too",
+  stack: "Call site",
+  overload: "Overload",
+};
+
+function oneOf<T extends string>(all: readonly T[], value: string | undefined): T {
+  return all.find((one) => one === value) ?? (all[0] as T);
+}
+
+/** Changes what the table shows; the opened row was another table's. */
+function change(params: Record<string, string | number | undefined>): void {
+  setParams({ ...params, open: undefined });
+}
+
+export function Operators() {
+  const part = oneOf(PARTS, param("part"));
+  const by = oneOf(GROUPS, param("by"));
+  const chosen = {
+    step: param("step"),
+    device: param("device"),
+    "by-launch": param("launch") === "1",
+    "own-threads": param("own") === "1",
+  };
+  const options = {
+    by: by === "name" ? undefined : by,
+    sort: param("sort"),
+    filter: param("filter"),
+    ...chosen,
+  };
+  const { rows, answer, problem, pending } = useRows<OpRow>("ops", part, options);
+  const byHost = useAsk<OpsAnswer>("ops", { sort: "host_self_ns", top: TOP, ...chosen });
+  const totals = (answer?.totals as Totals | undefined) ?? byHost.data?.totals;
+  const hasDevice = (totals?.total_device_self_ns ?? 0) > 0;
+  const byDevice = useAsk<OpsAnswer>("ops", { sort: "device_self_ns", top: TOP, ...chosen }, hasDevice);
+  const text = (field: string) => definition(answer?.definitions, field);
+  const all = choices(part, by, hasDevice);
+  const shown = columns(
+    chosenFields(all, param("cols")),
+    totals,
+    {
+      device: byDevice.data?.ops[0]?.device_self_ns ?? totals?.total_device_self_ns ?? 1,
+      host: byHost.data?.ops[0]?.host_self_ns ?? totals?.total_host_self_ns ?? 1,
+    },
+    text,
+  );
+  const usualSort =
+    part === "annotations" ? "host_total_ns" : hasDevice && part === "ops" ? "device_self_ns" : "host_self_ns";
+  const open = Number.parseInt(param("open") ?? "", 10);
+  const pick = (name: string) => setParams({ part: undefined, by: undefined, filter: exactly(name), open: 0 });
+  return (
+    <div class="browse">
+      <Bars hasDevice={hasDevice} byDevice={byDevice.data} byHost={byHost.data} onPick={pick} />
+      <div class="toolbar">
+        <Choice
+          label="Table"
+          value={part}
+          options={PARTS.map((value) => ({ value, ...PART_NAMES[value] }))}
+          onChange={(value) =>
+            change({ part: value === "ops" ? undefined : value, sort: undefined, cols: undefined })
+          }
+        />
+        <label>
+          by
+          <select
+            value={by}
+            onChange={(event) =>
+              change({ by: event.currentTarget.value === "name" ? undefined : event.currentTarget.value })
+            }
+          >
+            {GROUPS.map((value) => (
+              <option key={value} value={value}>
+                {GROUP_NAMES[value]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Filter label="Filter by name" value={param("filter")} onChange={(filter) => change({ filter })} />
+        <span class="grow" />
+        <CountingMenu />
+        <ColumnMenu all={all} value={param("cols")} onChange={(cols) => setParams({ cols })} />
+        <Csv options={{ ...options, top: 0 }} />
+      </div>
+      {problem && <Trouble problem={problem} />}
+      {rows ? (
+        <div class={pending ? "browse-table stale" : "browse-table"}>
+          <Table
+            fill
+            label={PART_NAMES[part].name}
+            columns={shown}
+            rows={rows}
+            sort={param("sort") ?? usualSort}
+            onSort={(field) => change({ sort: SORT_AS[field] ?? field })}
+            open={Number.isNaN(open) ? undefined : open}
+            onOpen={(_, index) => setParams({ open: index === open ? undefined : index })}
+            detail={(row) => (
+              <Detail
+                key={JSON.stringify([row.name, row.stack, row.input_shapes])}
+                row={row}
+                part={part}
+                hasDevice={hasDevice}
+              />
+            )}
+            empty={<NoRows part={part} />}
+          />
+        </div>
+      ) : (
+        !problem && <div class="skeleton browse-table" aria-busy="true" />
+      )}
+      {totals && rows && <Ledger rows={rows.total} totals={totals} text={text} />}
+    </div>
+  );
+}
+
+function Bars(props: {
+  hasDevice: boolean;
+  byDevice: OpsAnswer | undefined;
+  byHost: OpsAnswer | undefined;
+  onPick: (name: string) => void;
+}) {
+  const { byDevice, byHost } = props;
+  return (
+    <section class="card bars" aria-label="Where the time goes">
+      {props.hasDevice && byDevice && (
+        <Proportion
+          label="Device self"
+          total_ns={byDevice.totals.total_device_self_ns}
+          portions={byDevice.ops.map((row) => ({ name: row.name, ns: row.device_self_ns }))}
+          onPick={props.onPick}
+        />
+      )}
+      {byHost && (
+        <Proportion
+          label="Host self"
+          total_ns={byHost.totals.total_host_self_ns}
+          portions={byHost.ops.map((row) => ({ name: row.name, ns: row.host_self_ns }))}
+          onPick={props.onPick}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Two rules in which one may differ from PyTorch's tables. */
+function CountingMenu() {
+  const rules = [
+    {
+      name: "launch",
+      label: "Give device work that names no operator to the one around its launch",
+      text: "For CUDA graphs and old files. PyTorch's tables give it to nobody.",
+    },
+    {
+      name: "own",
+      label: "Leave runtime calls that name no operator on their own thread",
+      text: "PyTorch's tables charge them to the main thread, where they can push self times below zero.",
+    },
+  ];
+  return (
+    <Menu name="How time is counted" label="Counting">
+      {() => (
+        <div class="column-choice counting">
+          {rules.map(({ name, label, text }) => (
+            <label key={name}>
+              <input
+                type="checkbox"
+                checked={param(name) === "1"}
+                onChange={(event) => change({ [name]: event.currentTarget.checked ? 1 : undefined })}
+              />
+              <span>
+                {label}
+                <span class="quiet"> {text}</span>
+              </span>
+            </label>
+          ))}
+        </div>
+      )}
+    </Menu>
+  );
+}
+
+function Csv({ options }: { options: Parameters<typeof source.csvUrl>[2] }) {
+  const url = runId.value === undefined ? undefined : source.csvUrl(runId.value, "ops", options);
+  if (!url) return null;
+  return (
+    <a class="button" href={url} download>
+      <Icon name="download" /> CSV
+    </a>
+  );
+}
+
+function NoRows({ part }: { part: Part }) {
+  if (param("filter") !== undefined)
+    return <Empty title="No row matches the filter." hint="It is a regular expression on the whole name." />;
+  const none = {
+    ops: {
+      title: "No operators were recorded.",
+      hint: "Record what the host does:",
+      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+    },
+    annotations: {
+      title: "No annotations were recorded.",
+      hint: "Name the parts of your program:",
+      code: 'with torch.profiler.record_function("forward"):\n    loss = model(batch)',
+    },
+    calls: {
+      title: "No runtime calls were recorded.",
+      hint: "Record the device as well:",
+      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+    },
+  }[part];
+  return <Empty {...none} />;
+}

@@ -1,0 +1,55 @@
+// Findings: their order, what their figures read like, which of them are open.
+
+import { bytes, bytesPerSecond, count, digits, percent, time } from "../../parts/format.ts";
+import type { Amount, Finding, Severity } from "./types.ts";
+
+const RANK: Record<Severity, number> = { high: 0, medium: 1, low: 2, info: 3 };
+
+/** The gravest first; what saves most before what saves less. */
+export function bySeverity(findings: readonly Finding[]): Finding[] {
+  return [...findings].sort(
+    (a, b) => RANK[a.severity] - RANK[b.severity] || (b.saves_ns ?? -1) - (a.saves_ns ?? -1),
+  );
+}
+
+export function amount({ unit, value }: Amount): string {
+  switch (unit) {
+    case "ns":
+      return time(value);
+    case "share":
+      return percent(value);
+    case "bytes":
+      return bytes(value);
+    case "bytes_per_second":
+      return bytesPerSecond(value);
+    case "count":
+      return count(value);
+    case "number":
+      return digits(value);
+    case "text":
+      return value;
+  }
+}
+
+/** The key of each finding: its rule, with a number where a rule speaks twice. */
+export function keysOf(findings: readonly Finding[]): string[] {
+  const seen = new Map<string, number>();
+  return findings.map(({ rule }) => {
+    const n = (seen.get(rule) ?? 0) + 1;
+    seen.set(rule, n);
+    return n === 1 ? rule : `${rule}.${n}`;
+  });
+}
+
+/** The open ones: as the address says, else the first. */
+export function openKeys(keys: readonly string[], text: string | undefined): Set<string> {
+  if (text === undefined) return new Set(keys.slice(0, 1));
+  return new Set(text.split(",").filter((key) => keys.includes(key)));
+}
+
+/** The address after one was opened or closed. */
+export function toggledKeys(keys: readonly string[], text: string | undefined, key: string): string {
+  const open = openKeys(keys, text);
+  if (!open.delete(key)) open.add(key);
+  return keys.filter((k) => open.has(k)).join(",") || "none";
+}

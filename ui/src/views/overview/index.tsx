@@ -1,0 +1,62 @@
+// The overview: the verdict, the figures, where the time went, and what to change. Each part is asked for by
+// itself, so that it shows as soon as it is there.
+
+import { param } from "../../app/route.ts";
+import { useAsk } from "../../data/use.ts";
+import { Await, definition, Trouble } from "../../parts/words.tsx";
+import { Account } from "./Account.tsx";
+import { Figures, type Roofline } from "./Figures.tsx";
+import { Findings } from "./Findings.tsx";
+import { LargestKernels, LargestOperators } from "./Largest.tsx";
+import { RunInfo } from "./RunInfo.tsx";
+import { NoSteps, Steps } from "./steps/index.tsx";
+import "./style.css";
+import "./findings.css";
+import "./steps/style.css";
+import type { AccountAnswer, FindingsAnswer, GpuRow, Info, StepsAnswer } from "./types.ts";
+import { Verdict } from "./Verdict.tsx";
+
+export function Overview() {
+  const step = param("step");
+  const device = param("device");
+  const info = useAsk<{ info: Info }>("info");
+  const all = useAsk<StepsAnswer>("steps");
+  // The figures are of the steps chosen; the chart goes on showing all.
+  const some = useAsk<StepsAnswer>("steps", { step }, step !== undefined);
+  const account = useAsk<AccountAnswer>("account", { step, device });
+  const gpu = useAsk<{ gpu: GpuRow[] }>("gpu", { step, device });
+  const findings = useAsk<FindingsAnswer>("findings", { step });
+  const hasDevice = (gpu.data?.gpu.length ?? 0) > 0;
+  const roofline = useAsk<Roofline>("roofline", { step, device, top: 1 }, hasDevice);
+  const problem = info.problem ?? gpu.problem;
+  const recording = info.data && (
+    <RunInfo info={info.data.info} text={(field) => definition(info.data?.definitions, field)} />
+  );
+  if (all.data?.steps.length === 0)
+    return (
+      <>
+        <Verdict account={account.data} info={info.data?.info} steps={all.data} />
+        <NoSteps />
+        {recording}
+      </>
+    );
+  return (
+    <>
+      <Verdict account={account.data} info={info.data?.info} steps={all.data} />
+      {problem && <Trouble problem={problem} />}
+      <Figures steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
+      <div class="two-columns">
+        <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>
+        <Await of={account}>{(data) => <Account of={data} definitions={data.definitions} />}</Await>
+      </div>
+      <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
+      {gpu.data && (
+        <div class={hasDevice ? "two-columns even" : ""}>
+          <LargestOperators host={!hasDevice} />
+          {hasDevice && <LargestKernels />}
+        </div>
+      )}
+      {recording}
+    </>
+  );
+}

@@ -1,0 +1,182 @@
+// The steps of the run, as a chart or as a table.
+
+import { param, pushParams, setParams } from "../../../app/route.ts";
+import type { Definition } from "../../../data/types.ts";
+import { count, time } from "../../../parts/format.ts";
+import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { tipOn } from "../../../parts/tip.tsx";
+import { Card, Choice, definition, Empty } from "../../../parts/words.tsx";
+import { PARTS, type StepRow, type StepsAnswer } from "../types.ts";
+import { barsOf, isChosen, partsSeen, type StepBar, stepsText } from "./bins.ts";
+import { Chart } from "./Chart.tsx";
+import { roof } from "./scale.ts";
+
+const RECORD_STEPS = `with torch.profiler.profile(...) as prof:
+    for batch in loader:
+        train(batch)
+        prof.step()  # marks the end of a step`;
+
+export function Steps({ of, definitions }: { of: StepsAnswer; definitions: Definition[] | undefined }) {
+  const { steps } = of;
+  const shape = param("steps") === "table" ? "table" : "chart";
+  const choose = of.synthetic
+    ? undefined
+    : (bar: StepBar) =>
+        pushParams({ step: isChosen(bar, param("step")) ? undefined : stepsText(bar), finding: undefined });
+  return (
+    <Card
+      title={of.synthetic ? "Time of the trace" : "Time of each step"}
+      text={definition(definitions, "wall_ns")}
+      class="steps"
+      note={
+        <Choice
+          label="Steps as"
+          value={shape}
+          options={[
+            { value: "chart", name: "Chart" },
+            { value: "table", name: "Table" },
+          ]}
+          onChange={(value) => setParams({ steps: value === "table" ? value : undefined })}
+        />
+      }
+    >
+      {shape === "chart" ? (
+        <StepsChart of={of} definitions={definitions} choose={choose} />
+      ) : (
+        <StepsTable steps={steps} definitions={definitions} choose={choose} />
+      )}
+      {of.synthetic && (
+        <p class="card-note">
+          No steps were recorded, so the whole trace stands for one. Call <code>prof.step()</code> after each
+          batch to see them apart.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** In place of everything else, where the file holds no work. */
+export function NoSteps() {
+  return (
+    <Card title="How to record a run">
+      <Empty
+        title="This file holds nothing that took time."
+        hint="Profile some work, and mark its steps:"
+        code={RECORD_STEPS}
+      />
+    </Card>
+  );
+}
+
+type Choose = ((bar: StepBar) => void) | undefined;
+
+function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefined; choose: Choose }) {
+  const { steps, average, synthetic } = props.of;
+  const parts = partsSeen(steps);
+  const hidden = new Set((param("hide") ?? "").split(",").filter((f) => parts.some((p) => p.field === f)));
+  const bars = barsOf(steps);
+  const whole = param("scale") === "whole";
+  const cap = hidden.size === 0 ? roof(bars.map((bar) => bar.longest.wall_ns)) : undefined;
+  const towering = steps.filter((step) => cap !== undefined && step.wall_ns > cap);
+  const toggle = (field: string) => {
+    const next = new Set(hidden);
+    if (!next.delete(field)) next.add(field);
+    setParams({ hide: [...next].join(",") || undefined });
+  };
+  return (
+    <>
+      <fieldset class="legend-buttons">
+        <legend class="sr-only">Parts shown</legend>
+        {parts.map(({ field, label, category }) => (
+          <button
+            key={field}
+            type="button"
+            aria-pressed={!hidden.has(field)}
+            onClick={() => toggle(field)}
+            {...tipOn(definition(props.definitions, field))}
+          >
+            <span class={`swatch cat-${category}`} /> {label}
+          </button>
+        ))}
+        {!synthetic && average && (
+          <span class="quiet legend-mean">
+            <span class="mean-mark" /> mean {time(average.wall_ns)}
+          </span>
+        )}
+      </fieldset>
+      <Chart
+        bars={bars}
+        parts={parts}
+        hidden={hidden}
+        mean_ns={synthetic ? undefined : average?.wall_ns}
+        whole={whole}
+        chosen={synthetic ? undefined : param("step")}
+        onChoose={props.choose}
+      />
+      <div class="card-note chart-notes">
+        {bars.length < steps.length && (
+          <p>
+            {count(steps.length)} steps: each bar is the mean of {bars[0]?.steps} neighbours, the line above it
+            the longest of them.
+          </p>
+        )}
+        {towering.length > 0 && (
+          <p>
+            {toweringText(towering)}{" "}
+            <button
+              type="button"
+              class="link"
+              onClick={() => setParams({ scale: whole ? undefined : "whole" })}
+            >
+              {whole ? "Cut off, so that the others can be read" : "Cut off here: show whole"}
+            </button>
+          </p>
+        )}
+        {steps.some((s) => s.partial) && (
+          <p>Hatched steps are partial: the recording lacks a part of their work; means leave them out.</p>
+        )}
+      </div>
+    </>
+  );
+}
+
+function toweringText(steps: readonly StepRow[]): string {
+  if (steps.length === 1) return `Step ${steps[0]?.step} took ${time(steps[0]?.wall_ns ?? 0)}.`;
+  const longest = Math.max(...steps.map((step) => step.wall_ns));
+  return `${count(steps.length)} steps tower over the others, the longest with ${time(longest)}.`;
+}
+
+function StepsTable(props: { steps: StepRow[]; definitions: Definition[] | undefined; choose: Choose }) {
+  const seen = partsSeen(props.steps);
+  const column = (field: string, label: string): Column<StepRow> => ({
+    field,
+    label,
+    text: definition(props.definitions, field),
+  });
+  const columns: Column<StepRow>[] = [
+    {
+      ...column("step", "Step"),
+      align: "left",
+      cell: (row) => (
+        <>
+          {row.step < 0 ? row.name : row.step}
+          {row.partial && <span class="badge"> partial</span>}
+        </>
+      ),
+    },
+    column("wall_ns", "Wall"),
+    ...PARTS.filter((part) => seen.includes(part)).map(({ field, label }) => column(field, label)),
+    column("gpu_busy_ns", "GPU busy"),
+  ];
+  return (
+    <Table
+      label="Steps"
+      columns={columns}
+      rows={rowsOf(props.steps)}
+      height={300}
+      {...(props.choose
+        ? { onOpen: (row: StepRow) => props.choose?.(barsOf([row])[0] as StepBar) }
+        : undefined)}
+    />
+  );
+}

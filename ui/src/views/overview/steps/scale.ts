@@ -1,0 +1,51 @@
+// The scale of the step chart: round marks, and a roof where a few steps tower over all others.
+
+/** Steps this many times above the rest are cut off, so that the rest can be read. */
+const TOWERING = 3;
+const ROOM = 1.3;
+
+/** The height at which bars are cut off; none if no step stands out. */
+export function roof(heights: readonly number[]): number | undefined {
+  if (heights.length < 4) return undefined;
+  const sorted = [...heights].sort((a, b) => a - b);
+  const usual = sorted[Math.floor(0.9 * (sorted.length - 1))] ?? 0;
+  const highest = sorted[sorted.length - 1] ?? 0;
+  const cap = usual * ROOM;
+  return cap > 0 && highest > TOWERING * cap ? cap : undefined;
+}
+
+/** Round marks from zero to at least `max`: 1, 2, 2½ or 5 times a power of ten apart. */
+export function marks(max: number, wanted = 5): number[] {
+  if (!(max > 0)) return [0];
+  const rough = max / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const distance = [1, 2, 2.5, 5, 10].map((m) => m * power).find((d) => d >= rough) ?? rough;
+  const found: number[] = [];
+  for (let at = 0; at < max + distance; at += distance) found.push(at);
+  return found;
+}
+
+/** `20 ms`: a mark without digits that say nothing. */
+export function markLabel(ns: number, max: number): string {
+  const [unit, size] = max < 2e3 ? ["ns", 1] : max < 2e6 ? ["µs", 1e3] : max < 2e9 ? ["ms", 1e6] : ["s", 1e9];
+  return ns === 0 ? "0" : `${Number.parseFloat((ns / (size as number)).toPrecision(6))} ${unit}`;
+}
+
+/** Every how many bars a number stands below one, so that they do not touch. */
+export function labelEvery(bars: number, width: number, room = 44): number {
+  const most = Math.max(1, Math.floor(width / room));
+  const rough = Math.ceil(bars / most);
+  for (const m of [1, 2, 5, 10, 20, 25, 50, 100, 200]) if (m >= rough) return m;
+  return rough;
+}
+
+/** The number below a bar, if it gets one: round numbers where each bar is one step. */
+export function labelOf(
+  bar: { first: number; steps: number },
+  index: number,
+  every: number,
+): string | undefined {
+  if (bar.first < 0) return "whole trace";
+  const at = bar.steps === 1 ? bar.first : index;
+  return at % every === 0 ? String(bar.first) : undefined;
+}

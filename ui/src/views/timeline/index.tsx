@@ -1,0 +1,113 @@
+// The timeline: every slice of the trace over time, by lane.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { param } from "../../app/route.ts";
+import { runId, source } from "../../app/state.ts";
+import type { Layout } from "../../data/types.ts";
+import { useLoaded } from "../../data/use.ts";
+import { Empty, Trouble } from "../../parts/words.tsx";
+import { Board, type BoardParts } from "./board.ts";
+import { Lanes } from "./lanes.tsx";
+import { Model } from "./model.ts";
+import { Pane } from "./pane.tsx";
+import { Toolbar } from "./toolbar.tsx";
+import "./style.css";
+
+const RECORD = `from torch.profiler import profile, ProfilerActivity
+
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
+    train_step()
+    prof.step()
+prof.export_chrome_trace("trace.json.gz")`;
+
+export function Timeline() {
+  const run = runId.value;
+  const layout = useLoaded(run === undefined ? undefined : `layout-${run}`, () => source.layout(run ?? 0));
+  const { data, problem } = layout;
+  if (data?.rows.some((row) => row.count > 0)) return <Drawn layout={data} run={run ?? 0} />;
+  if (problem)
+    return (
+      <div class="page">
+        <Trouble problem={problem} />
+      </div>
+    );
+  if (!data) return <div class="tl-wait" aria-busy="true" />;
+  return (
+    <Empty
+      title="This trace has nothing to draw."
+      hint="It holds no slices. Record at least one step with the profiler running:"
+      code={RECORD}
+    />
+  );
+}
+
+function Drawn({ layout, run }: { layout: Layout; run: number }) {
+  const model = useMemo(() => new Model(run, source, layout), [run, layout]);
+  const root = useRef<HTMLDivElement>(null);
+  const [board, setBoard] = useState<Board>();
+  useEffect(() => {
+    if (!root.current) return;
+    const made = new Board(model, partsIn(root.current), {
+      gpu: param("gl") !== "0",
+      focusSearch: () => root.current?.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
+    });
+    setBoard(made);
+    return () => {
+      setBoard(undefined);
+      made.close();
+    };
+  }, [model]);
+  return (
+    <div class="tl" ref={root}>
+      <Toolbar model={model} board={board} />
+      <div class="tl-strip">
+        <span class="tl-strip-label quiet">whole trace</span>
+        <canvas data-part="strip" aria-label="The whole trace; what is framed is in sight" />
+      </div>
+      <div class="tl-body">
+        <Lanes model={model} board={board} />
+        <div class="tl-tracks" data-part="tracks">
+          <div class="tl-cursor" data-part="line" hidden />
+          <div class="tl-frame" data-part="frame" hidden />
+          <div class="tl-moment num" data-part="moment" hidden />
+          <div class="tl-tip" data-part="tip" hidden>
+            <bdi class="tl-tip-name" data-part="tipName" />
+            <span class="quiet num" data-part="tipText" />
+          </div>
+        </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroller must be reachable by keyboard */}
+        <section class="tl-bar" data-part="bar" tabIndex={0} aria-label="scroll the lanes">
+          <div data-part="barInner" />
+        </section>
+      </div>
+      {board && <Pane model={model} board={board} />}
+      <div class="sr-only" role="status" aria-live="polite">
+        {model.announcement}
+      </div>
+    </div>
+  );
+}
+
+/** The elements that are worked on directly. */
+function partsIn(root: HTMLElement): BoardParts {
+  const part = (name: string) => {
+    const found = root.querySelector<HTMLElement>(`[data-part="${name}"]`);
+    if (!found) throw new Error(`The timeline lacks its ${name}.`);
+    return found;
+  };
+  return {
+    tracks: part("tracks"),
+    strip: part("strip") as HTMLCanvasElement,
+    pinned: part("pinned"),
+    pinnedInner: part("pinnedInner"),
+    lanes: part("lanes"),
+    bar: part("bar"),
+    barInner: part("barInner"),
+    line: part("line"),
+    moment: part("moment"),
+    frame: part("frame"),
+    tip: part("tip"),
+    tipName: part("tipName"),
+    tipText: part("tipText"),
+  };
+}

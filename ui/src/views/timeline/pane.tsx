@@ -1,0 +1,87 @@
+// Below the timeline: all about the selected slice, or what an area holds. Its height can be changed.
+
+import { signal } from "@preact/signals";
+import { Icon } from "../../parts/icons.tsx";
+import { Trouble } from "../../parts/words.tsx";
+import { AreaPane } from "./areapane.tsx";
+import type { Board } from "./board.ts";
+import type { Model } from "./model.ts";
+import { SlicePane } from "./slicepane.tsx";
+
+const LEAST = 90;
+const STEP = 24;
+const height = signal(270);
+
+export function Pane({ model, board }: { model: Model; board: Board }) {
+  const chosen = model.selection.value;
+  const area = model.area.value;
+  if (!chosen && !area) return null;
+  return (
+    <section
+      class="tl-pane"
+      aria-label={area ? "Selected area" : "Selected slice"}
+      style={{ height: `${height.value}px` }}
+    >
+      <Grip />
+      <button
+        type="button"
+        class="tl-close"
+        aria-label="close"
+        title="Close (Esc)"
+        onClick={() => board.actions.clear()}
+      >
+        <Icon name="close" size={14} />
+      </button>
+      <div class="tl-pane-body">
+        {area ? (
+          <AreaPane model={model} area={area} board={board} />
+        ) : chosen?.problem ? (
+          <Trouble problem={chosen.problem} />
+        ) : chosen?.details ? (
+          <SlicePane details={chosen.details} of={chosen.of} board={board} />
+        ) : (
+          <div class="tl-pane-wait" aria-busy="true" />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function set(value: number): void {
+  height.value = Math.round(Math.max(LEAST, Math.min(innerHeight * 0.7, value)));
+}
+
+/** The upper edge: drag it, or arrow keys when it has the focus. */
+function Grip() {
+  const onPointerDown = (event: PointerEvent) => {
+    const grip = event.currentTarget as HTMLElement;
+    const from = event.clientY;
+    const old = height.value;
+    const control = new AbortController();
+    const { signal: stop } = control;
+    grip.setPointerCapture(event.pointerId);
+    grip.addEventListener("pointermove", (move) => set(old + from - move.clientY), { signal: stop });
+    for (const end of ["pointerup", "pointercancel"])
+      grip.addEventListener(end, () => control.abort(), { signal: stop });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "ArrowUp") set(height.value + STEP);
+    else if (event.key === "ArrowDown") set(height.value - STEP);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a separator that can be moved is not a rule
+    <div
+      class="tl-grip"
+      role="separator"
+      aria-label="height of the details"
+      aria-orientation="horizontal"
+      aria-valuenow={height.value}
+      aria-valuemin={LEAST}
+      tabIndex={0}
+      onPointerDown={onPointerDown}
+      onKeyDown={onKeyDown}
+    />
+  );
+}

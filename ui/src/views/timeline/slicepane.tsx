@@ -1,0 +1,283 @@
+// All about one slice.
+
+import { useState } from "preact/hooks";
+import { go } from "../../app/route.ts";
+import { CATEGORIES } from "../../data/categories.ts";
+import type { Details, Ref, Relation } from "../../data/types.ts";
+import { exactly } from "../../parts/filter.tsx";
+import { count, flops, percent, time } from "../../parts/format.ts";
+import { Defined } from "../../parts/words.tsx";
+import type { Board } from "./board.ts";
+import { tickLabel } from "./ruler.ts";
+
+interface Props {
+  details: Details;
+  of: number;
+  board: Board;
+}
+
+const TEXTS = {
+  self: "Time in this slice and in none nested in it on the same lane.",
+  flops: "Floating-point operations, as PyTorch's with_flops counts them.",
+  start: "Since the trace's first event.",
+};
+
+export function SlicePane({ details, of, board }: Props) {
+  return (
+    <article class="tl-slice">
+      <Title details={details} of={of} board={board} />
+      <div class="tl-columns">
+        <div>
+          <Facts details={details} />
+          <Texts details={details} />
+        </div>
+        <div>
+          <Links details={details} board={board} />
+          <Parents details={details} board={board} />
+          <Children details={details} />
+        </div>
+        <div>
+          <Stack frames={details.stack} />
+          <Arguments args={details.args} />
+        </div>
+      </div>
+    </article>
+  );
+}
+
+function Title({ details, of, board }: Props) {
+  return (
+    <header class="tl-title">
+      <span class={`swatch cat-${details.category}`} />
+      <h2 title={details.name.slice(0, 5000)}>
+        <bdi>{details.name}</bdi>
+      </h2>
+      {of > 1 && (
+        <button
+          type="button"
+          class="tl-many"
+          onClick={() => board.actions.show(board.actions.spanOf(details), 1.5)}
+          title="Zoom in to tell them apart"
+        >
+          {`1 of ${count(of)} here; zoom in`}
+        </button>
+      )}
+      <span class="tl-grow" />
+      {details.op !== null && (
+        <button type="button" onClick={() => go("operators", { filter: exactly(details.name), open: 0 })}>
+          In Operators
+        </button>
+      )}
+      {details.kernel && (
+        <button type="button" onClick={() => go("kernels", { filter: exactly(details.name), open: 0 })}>
+          In Kernels
+        </button>
+      )}
+      <button
+        type="button"
+        onClick={() => {
+          board.model.query.value = { text: details.name, exact: true };
+        }}
+      >
+        Find all
+      </button>
+      <CopyButton text={() => JSON.stringify(details, null, 2)} />
+    </header>
+  );
+}
+
+function CopyButton({ text }: { text: () => string }) {
+  const [said, say] = useState("Copy as JSON");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      say("Copied");
+    } catch {
+      say("Cannot copy here");
+    }
+    setTimeout(() => say("Copy as JSON"), 1500);
+  };
+  return (
+    <button type="button" onClick={() => void copy()}>
+      {said}
+    </button>
+  );
+}
+
+function Facts({ details }: { details: Details }) {
+  const share = details.dur_ns > 0 ? ` (${percent(details.self_ns / details.dur_ns)})` : "";
+  const digits = Math.max(1, details.dur_ns / 1000);
+  const facts: [string, string | undefined, string | undefined][] = [
+    ["Duration", undefined, details.dur_ns > 0 ? time(details.dur_ns) : "instant"],
+    ["Self", TEXTS.self, details.dur_ns > 0 ? `${time(details.self_ns)}${share}` : undefined],
+    ["Start", TEXTS.start, tickLabel(details.start_ns, digits, details.start_ns)],
+    ["Lane", undefined, details.group],
+    ["Step", undefined, details.step === null ? undefined : String(details.step)],
+    ["Category", undefined, `${CATEGORIES[details.category] ?? ""} · ${details.cat}`],
+    ["FLOPs", TEXTS.flops, details.flops ? rate(details.flops, details.dur_ns) : undefined],
+  ];
+  return (
+    <dl class="tl-facts">
+      {facts.map(
+        ([label, text, value]) =>
+          value !== undefined && (
+            <div key={label}>
+              <dt>
+                <Defined text={text}>{label}</Defined>
+              </dt>
+              <dd class="num">
+                <bdi>{value}</bdi>
+              </dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+function rate(operations: number, ns: number): string {
+  const each = ns > 0 ? ` · ${flops((operations / ns) * 1e9)}/s` : "";
+  return `${flops(operations)}${each}`;
+}
+
+function Texts({ details }: { details: Details }) {
+  const texts = [
+    ["Input shapes", details.shapes],
+    ["Input types", details.types],
+  ] as const;
+  return (
+    <>
+      {texts.map(
+        ([label, text]) =>
+          text !== null && (
+            <section key={label}>
+              <h3>{label}</h3>
+              <p class="mono tl-wrap">{text.slice(0, 4000)}</p>
+            </section>
+          ),
+      )}
+    </>
+  );
+}
+
+const SAID: Record<Relation, string> = {
+  "launched by": "Launched by",
+  launches: "Launches",
+  operator: "Operator",
+  "device work": "Device work",
+  forward: "Forward",
+  backward: "Backward",
+};
+
+function Links({ details, board }: { details: Details; board: Board }) {
+  if (details.links.length === 0) return null;
+  return (
+    <section>
+      <h3>Linked with</h3>
+      <ul class="tl-refs">
+        {details.links.map(({ relation, to }) => (
+          <li key={`${relation}-${to.id}`}>
+            <span class="tl-relation quiet">{SAID[relation] ?? relation}</span>
+            <RefButton to={to} board={board} />
+          </li>
+        ))}
+        {details.links_more > 0 && <li class="quiet">{`and ${count(details.links_more)} more`}</li>}
+      </ul>
+    </section>
+  );
+}
+
+function RefButton({ to, board }: { to: Ref; board: Board }) {
+  return (
+    <button
+      type="button"
+      class="tl-ref"
+      title={to.name.slice(0, 1000)}
+      onClick={() => void board.actions.jump(to.id, to)}
+    >
+      <span class={`swatch cat-${to.category}`} />
+      <bdi>{to.name}</bdi>
+      <span class="quiet num">{to.dur_ns > 0 ? time(to.dur_ns) : ""}</span>
+    </button>
+  );
+}
+
+function Parents({ details, board }: { details: Details; board: Board }) {
+  if (details.parents.length === 0) return null;
+  return (
+    <section>
+      <h3>Within</h3>
+      <ul class="tl-refs">
+        {details.parents.map((parent) => (
+          <li key={parent.id}>
+            <RefButton to={parent} board={board} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Children({ details }: { details: Details }) {
+  if (details.children.length === 0) return null;
+  return (
+    <section>
+      <h3>Holds</h3>
+      <table class="tl-table">
+        <tbody>
+          {details.children.map((child) => (
+            <tr key={child.name}>
+              <td title={child.name.slice(0, 1000)}>
+                <bdi>{child.name}</bdi>
+              </td>
+              <td class="num">{`${count(child.count)} ×`}</td>
+              <td class="num">{time(child.total_ns)}</td>
+              <td class="num quiet">{details.dur_ns > 0 ? percent(child.total_ns / details.dur_ns) : ""}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Stack({ frames }: { frames: string[] }) {
+  if (frames.length === 0) return null;
+  return (
+    <section>
+      <h3>Python stack</h3>
+      <ol class="tl-stack mono">
+        {frames.map((frame, i) => (
+          <li key={i} title={frame.slice(0, 1000)}>
+            <bdi>{frame}</bdi>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const LONGEST_ARGUMENT = 2000;
+
+function Arguments({ args }: { args: [string, string][] }) {
+  if (args.length === 0) return null;
+  return (
+    <section>
+      <h3>Arguments</h3>
+      <table class="tl-table tl-args">
+        <tbody>
+          {args.map(([key, value]) => (
+            <tr key={key}>
+              <th scope="row">
+                <bdi>{key}</bdi>
+              </th>
+              <td class="mono tl-wrap">
+                <bdi>{value.length > LONGEST_ARGUMENT ? `${value.slice(0, LONGEST_ARGUMENT)}…` : value}</bdi>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,162 @@
+// Above the timeline: search, what is in sight, what can be switched on.
+
+import { count, time } from "../../parts/format.ts";
+import { Icon } from "../../parts/icons.tsx";
+import type { Board } from "./board.ts";
+import type { Model } from "./model.ts";
+
+interface Props {
+  model: Model;
+  board: Board | undefined;
+}
+
+export function Toolbar({ model, board }: Props) {
+  const { empty } = model.stack.value;
+  const { ledger } = model.layout;
+  return (
+    <div class="tl-toolbar" role="toolbar" aria-label="Timeline">
+      <Search model={model} board={board} />
+      <span class="tl-grow" />
+      {model.trouble.value && (
+        <span class="tl-trouble" role="status" title={model.trouble.value.hint ?? undefined}>
+          Not everything could be fetched; trying again.
+        </span>
+      )}
+      {empty > 0 && (
+        <button
+          type="button"
+          aria-pressed={model.showEmpty.value}
+          onClick={() => {
+            model.showEmpty.value = !model.showEmpty.value;
+          }}
+        >
+          {`${count(empty)} empty ${empty === 1 ? "lane" : "lanes"}`}
+        </button>
+      )}
+      <PathButton model={model} />
+      <button type="button" onClick={() => board?.actions.showAll()} title="Show the whole trace (0)">
+        Whole trace
+      </button>
+      <span
+        class="quiet num tl-total"
+        title={`Every slice and instant is drawn: where several share a pixel it is shaded by the time they cover. Arrows (${count(ledger.flows)}) show for the selection.`}
+      >
+        {`${count(ledger.drawn_slices + ledger.drawn_points)} events · ${time(model.extent)}`}
+      </span>
+    </div>
+  );
+}
+
+function PathButton({ model }: { model: Model }) {
+  const problem = model.pathProblem.value;
+  return (
+    <button
+      type="button"
+      aria-pressed={model.showPath.value}
+      title={
+        problem
+          ? `${problem.message} ${problem.hint ?? ""}`
+          : "The chain of work and waiting that decided how long the run took (C)"
+      }
+      onClick={() => {
+        model.showPath.value = !model.showPath.value;
+      }}
+    >
+      {problem && model.showPath.value ? "No critical path" : "Critical path"}
+    </button>
+  );
+}
+
+function Search({ model, board }: Props) {
+  const { text, exact } = model.query.value;
+  const hits = model.hits.value;
+  const at = model.hitAt.value;
+  const set = (value: string) => {
+    model.query.value = { text: value, exact: false };
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      void board?.finder.go(!event.shiftKey);
+    } else if (event.key === "Escape" && event.currentTarget instanceof HTMLElement) {
+      event.currentTarget.blur();
+      event.stopPropagation();
+      if (text) set("");
+    }
+  };
+  return (
+    <search class="tl-search">
+      <input
+        type="search"
+        aria-label="Search slices by name"
+        placeholder="Search names, or /regular expression/"
+        value={text}
+        spellcheck={false}
+        onInput={(event) => set(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      {text !== "" && (
+        <span class="tl-found">
+          <span class="quiet num">
+            {model.searchProblem.value
+              ? model.searchProblem.value.message
+              : hits
+                ? `${at === undefined ? "" : `${count(at)} of `}${count(hits.total)}${exact ? " exact" : ""} · ${time(hits.total_ns)}`
+                : "…"}
+          </span>
+          <button
+            type="button"
+            aria-label="previous hit"
+            title="Previous hit (Shift+Enter)"
+            disabled={!hits?.total}
+            onClick={() => void board?.finder.go(false)}
+          >
+            <span class="tl-back">
+              <Icon name="chevron" size={14} />
+            </span>
+          </button>
+          <button
+            type="button"
+            aria-label="next hit"
+            title="Next hit (Enter)"
+            disabled={!hits?.total}
+            onClick={() => void board?.finder.go(true)}
+          >
+            <Icon name="chevron" size={14} />
+          </button>
+          {hits && hits.names.length > 0 && <Names model={model} />}
+        </span>
+      )}
+    </search>
+  );
+}
+
+/** The names found, most time first; one click searches for exactly this one. */
+function Names({ model }: { model: Model }) {
+  const hits = model.hits.value;
+  if (!hits) return null;
+  const total = hits.names.length + hits.names_more;
+  return (
+    <details class="tl-found-names">
+      <summary>{`${count(total)} ${total === 1 ? "name" : "names"}`}</summary>
+      <ul>
+        {hits.names.map((name) => (
+          <li key={name.id}>
+            <button
+              type="button"
+              title={name.name.slice(0, 1000)}
+              onClick={(event) => {
+                model.query.value = { text: name.name, exact: true };
+                event.currentTarget.closest("details")?.removeAttribute("open");
+              }}
+            >
+              <bdi>{name.name}</bdi>
+              <span class="quiet num">{`${count(name.count)} · ${time(name.total_ns)}`}</span>
+            </button>
+          </li>
+        ))}
+        {hits.names_more > 0 && <li class="quiet">{`and ${count(hits.names_more)} more`}</li>}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { matching, runNames } from "../../src/app/names.ts";
+import type { Run } from "../../src/data/types.ts";
+import { type ColumnChoice, chosenFields, toggledFields } from "../../src/parts/columns.tsx";
+import { exactly } from "../../src/parts/filter.tsx";
+import { windowAround } from "../../src/parts/jump.tsx";
+import { place, placeBeside } from "../../src/parts/place.ts";
+import { inSight, ROW, rowAt, rowTop } from "../../src/parts/rows.ts";
+import { causeLines, change, figureLines, type RunFigures } from "../../src/views/compare/figures.ts";
+import { choices as kernelChoices } from "../../src/views/kernels/columns.tsx";
+import { callSite, moduleOf } from "../../src/views/operators/CallSite.tsx";
+import { choices } from "../../src/views/operators/columns.tsx";
+
+describe("columns", () => {
+  const all: ColumnChoice[] = [
+    { field: "name", label: "Name", usual: true, fixed: true },
+    { field: "calls", label: "Calls", usual: true },
+    { field: "total", label: "Total", usual: true },
+    { field: "flops", label: "FLOPs", usual: false },
+  ];
+
+  it("are the usual ones unless the address says otherwise", () => {
+    expect(chosenFields(all, undefined)).toEqual(["name", "calls", "total"]);
+    expect(chosenFields(all, "flops,calls")).toEqual(["name", "calls", "flops"]);
+    expect(chosenFields(all, "gone,<script>")).toEqual(["name"]);
+  });
+
+  it("come and go, and the usual choice leaves no trace in the address", () => {
+    const more = toggledFields(all, undefined, "flops");
+    expect(more).toBe("name,calls,total,flops");
+    expect(toggledFields(all, more, "flops")).toBeUndefined();
+    expect(toggledFields(all, "name", "name")).toBe("name");
+  });
+
+  it("fit the grouping", () => {
+    const fields = (list: ColumnChoice[]) => list.map((c) => c.field);
+    expect(fields(choices("ops", "name", true))).not.toContain("stack");
+    expect(fields(choices("ops", "stack", true))).toContain("stack");
+    expect(chosenFields(choices("ops", "name", false), undefined)).not.toContain("device_self_ns");
+    expect(fields(kernelChoices("copies"))).toContain("bytes_per_second");
+    expect(fields(kernelChoices("name"))).not.toContain("grid");
+    expect(fields(kernelChoices("launch"))).toContain("grid");
+  });
+});
+
+describe("rows in sight", () => {
+  const opened = { index: 3, height: 300 };
+
+  it("lie one below the other, with room for the opened one", () => {
+    expect(rowTop(3, opened)).toBe(3 * ROW);
+    expect(rowTop(4, opened)).toBe(4 * ROW + 300);
+    for (const index of [0, 2, 3, 4, 50]) expect(rowAt(rowTop(index, opened), opened)).toBe(index);
+    expect(rowAt(4 * ROW + 150, opened)).toBe(3); // inside what stands below the opened row
+  });
+
+  it("cover the window whatever is opened", () => {
+    for (const top of [0, 100, 400, 5000, 27_000]) {
+      const { first, last } = inSight(top, 600, 1000, opened);
+      expect(rowTop(first, opened)).toBeLessThanOrEqual(top);
+      expect(last === 1000 || rowTop(last, opened) >= top + 600).toBe(true);
+      expect(last - first).toBeLessThan(60);
+    }
+  });
+
+  it("never leave the table", () => {
+    expect(inSight(9e9, 600, 5, undefined).last).toBe(5);
+    expect(inSight(0, 600, 0, undefined)).toEqual({ first: 0, last: 0 });
+  });
+});
+
+describe("floating boxes", () => {
+  const view = { width: 1000, height: 600 };
+  const box = { width: 300, height: 100 };
+
+  it("stand below, or above where there is no room", () => {
+    expect(place({ left: 10, top: 20, right: 50, bottom: 40 }, box, view)).toEqual({ left: 10, top: 46 });
+    expect(place({ left: 10, top: 560, right: 50, bottom: 580 }, box, view).top).toBe(454);
+  });
+
+  it("stay inside the window", () => {
+    expect(place({ left: 950, top: 20, right: 990, bottom: 40 }, box, view).left).toBe(692);
+    expect(placeBeside({ left: 900, top: 590, right: 940, bottom: 598 }, box, view)).toEqual({
+      left: 594,
+      top: 492,
+    });
+  });
+});
+
+describe("names", () => {
+  it("match themselves only", () => {
+    const name = "void k<(anonymous)::f[3], 2>(a*, b+c?)|^$\\";
+    expect(new RegExp(exactly(name)).test(name)).toBe(true);
+    expect(new RegExp(exactly("aten::mm")).test("aten::mm_out")).toBe(false);
+    expect(new RegExp(exactly("a.b")).test("axb")).toBe(false);
+  });
+
+  it("of runs differ", () => {
+    const run = (id: number, path: string, label: string) => ({ id, path, label }) as Run;
+    const all = [
+      run(0, "/x/slow/fault.json", "fault"),
+      run(1, "/x/fast/fault.json", "fault"),
+      run(2, "/x/gpt.json", "gpt"),
+    ];
+    expect([...runNames(all).values()]).toEqual(["slow/fault", "fast/fault", "gpt"]);
+    expect(matching(all, "FAST fau").map((r) => r.id)).toEqual([1]);
+    expect(matching(all, "")).toHaveLength(3);
+  });
+
+  it("of call sites are the user's own, if any", () => {
+    expect(callSite(["<built-in mm>", "torch/nn/linear.py(3): forward", "train.py(7): step"])).toBe(
+      "train.py(7): step",
+    );
+    expect(callSite(["<built-in mm>", "torch/optim/adam.py(5): adam"])).toBe("torch/optim/adam.py(5): adam");
+    expect(callSite(["<built-in mm>"])).toBe("<built-in mm>");
+    expect(callSite(null)).toBe("");
+    expect(moduleOf(["<built-in mm>", "nn.Module: Linear_3", "nn.Module: Block_0"])).toBe("Linear_3");
+    expect(moduleOf(["train.py(7): step"])).toBeUndefined();
+  });
+});
+
+describe("the window around a slice", () => {
+  it("shows it with its surroundings and never begins before the trace", () => {
+    expect(windowAround(10_000, 1000)).toEqual({ from: 8000, to: 13_000 });
+    expect(windowAround(100, 0)).toEqual({ from: 0, to: 1100 });
+  });
+});
+
+describe("two runs", () => {
+  const figures = (wall: number, utilization: number | null, causes: [string, number][]): RunFigures =>
+    ({
+      steps: { average: { wall_ns: wall } },
+      gpu: { gpu: [{ utilization, sm_efficiency: null, occupancy: null, tensor_core_share: null }] },
+      account: {
+        devices: [{ device: 0 }],
+        causes: causes.map(([cause, per_step_ns]) => ({ device: 0, cause, label: cause, per_step_ns })),
+      },
+    }) as unknown as RunFigures;
+  const a = figures(100, 0.5, [
+    ["kernel", 50],
+    ["copy", 10],
+    ["host_python", 40],
+  ]);
+  const b = figures(80, null, [
+    ["kernel", 49],
+    ["fill", 1],
+    ["host_python", 10],
+  ]);
+
+  it("show what either has", () => {
+    expect(figureLines(a, b)).toEqual([
+      { label: "Mean step", unit: "ns", a: 100, b: 80 },
+      { label: "GPU utilization", unit: "share", a: 0.5, b: undefined },
+    ]);
+  });
+
+  it("show the causes that changed most first, and absent ones as no time", () => {
+    expect(causeLines(a, b).map((l) => [l.label, l.a, l.b])).toEqual([
+      ["host_python", 40, 10],
+      ["copy", 10, 0],
+      ["kernel", 50, 49],
+      ["fill", 0, 1],
+    ]);
+  });
+
+  it("differ by an amount and, where there was something before, by a part of it", () => {
+    expect(change({ label: "", unit: "ns", a: 100, b: 80 })).toEqual({ by: -20, relative: -0.2 });
+    expect(change({ label: "", unit: "ns", a: 0, b: 5 })).toEqual({ by: 5, relative: undefined });
+    expect(change({ label: "", unit: "ns", a: 1, b: undefined })).toBeUndefined();
+  });
+});

@@ -1,0 +1,112 @@
+// A second, slow writing of what the server does: slices to tiles to bytes. Tests compare the fast code with it.
+
+import { BEYOND, BUCKETS, FINE, FROM_LEFT, tileSpan } from "../../src/data/tiles.ts";
+
+export interface Slice {
+  start: number;
+  end: number;
+  id: number;
+  name: number;
+  category: number;
+}
+
+export interface Item {
+  start: number;
+  end: number;
+  id: number;
+  name: number;
+  count: number;
+  busy: number;
+  category: number;
+  flags: number;
+}
+
+/** The items of one tile. Slices must be sorted and must not overlap. */
+export function itemsOf(slices: readonly Slice[], level: number, index: number): Item[] {
+  const from = index * tileSpan(level);
+  const to = from + tileSpan(level);
+  const bucket = 2 ** level;
+  const fine = (time: number) =>
+    Math.max(0, Math.min(BUCKETS * FINE, Math.floor(((time - from) / bucket) * FINE)));
+  const items: Item[] = [];
+  const across = slices.find((slice) => slice.start < from && slice.end > from);
+  if (across) items.push(item([across], 0, FROM_LEFT | (across.end > to ? BEYOND : 0), fine));
+  const buckets = new Map<number, Slice[]>();
+  for (const slice of slices) {
+    if (slice.start < from || slice.start >= to) continue;
+    const at = Math.floor((slice.start - from) / bucket);
+    buckets.set(at, [...(buckets.get(at) ?? []), slice]);
+  }
+  for (const [, group] of [...buckets].sort((a, b) => a[0] - b[0]))
+    items.push(item(group, group.length, group[group.length - 1]!.end > to ? BEYOND : 0, fine));
+  return items;
+}
+
+function item(group: Slice[], count: number, flags: number, fine: (time: number) => number): Item {
+  const longest = group.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
+  const first = group[0]!.start;
+  const last = group[group.length - 1]!.end;
+  const covered = group.reduce((sum, slice) => sum + slice.end - slice.start, 0);
+  const busy = last > first ? Math.round((255 * covered) / (last - first)) : 255;
+  const { id, name, category } = longest;
+  return { start: fine(first), end: fine(last), id, name, count, busy, category, flags };
+}
+
+export interface TileItems {
+  row: number;
+  level: number;
+  index: number;
+  items: Item[];
+}
+
+/** The wire format. */
+export function encode(tiles: readonly TileItems[]): ArrayBuffer {
+  const sizes = tiles.map(({ items }) => 24 + Math.ceil((23 * items.length) / 8) * 8);
+  const buffer = new ArrayBuffer(8 + sizes.reduce((a, b) => a + b, 0));
+  const view = new DataView(buffer);
+  view.setUint32(0, 0x53544c31, true);
+  view.setUint32(4, tiles.length, true);
+  let at = 8;
+  tiles.forEach(({ row, level, index, items }, t) => {
+    const n = items.length;
+    view.setUint32(at, row, true);
+    view.setUint32(at + 4, level, true);
+    view.setFloat64(at + 8, index, true);
+    view.setUint32(at + 16, n, true);
+    const body = at + 24;
+    items.forEach((one, i) => {
+      [one.start, one.end, one.id, one.name, one.count].forEach((value, column) => {
+        view.setUint32(body + 4 * (column * n + i), value, true);
+      });
+      [one.busy, one.category, one.flags].forEach((value, column) => {
+        view.setUint8(body + 20 * n + column * n + i, value);
+      });
+    });
+    at += sizes[t]!;
+  });
+  return buffer;
+}
+
+/** Numbers from a seed, so that a failure can be repeated. */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A row of slices that do not overlap: gaps and lengths of very different sizes. */
+export function randomRow(seed: number, n: number): Slice[] {
+  const next = random(seed);
+  const slices: Slice[] = [];
+  let time = 0;
+  for (let id = 0; id < n; id++) {
+    time += Math.floor(next() < 0.3 ? 0 : 10 ** (next() * 4));
+    const length = next() < 0.05 ? 0 : Math.floor(10 ** (next() * 5));
+    const name = Math.floor(next() * 20);
+    slices.push({ start: time, end: time + length, id, name, category: name % 16 });
+    time += length;
+  }
+  return slices;
+}
