@@ -45,6 +45,10 @@ bench: build
 	python3 scripts/bench/run.py --stepscope $(STEPSCOPE) $(ARGS)
 	$(CARGO) bench --locked -p stepscope-analyse --bench analyses -- $(abspath $(STEPSCOPE_BENCH_TRACE))
 
+## In chromium: what the browser UI promises, and its rivals beside it. See BENCHMARKS.md. Options with ARGS.
+bench-browser: build
+	PATH="$$(scripts/setup-ui.sh --browser):$$PATH" && STEPSCOPE_BIN=$(abspath $(STEPSCOPE)) node ui/bench/run.mjs $(ARGS)
+
 ## The reader against mutated files; needs a nightly toolchain and cargo-fuzz. Seconds: FUZZ_SECONDS.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would cost nine tenths of the speed.
 FUZZ_SECONDS ?= 900

@@ -11,7 +11,7 @@ export default defineConfig({
   workers: 2,
   retries: 0,
   forbidOnly: process.env.CI !== undefined,
-  timeout: 60_000,
+  timeout: 90_000,
   expect: {
     timeout: 10_000,
     // Texts are drawn with the fonts of the machine: letters may differ, boxes and colours may not.

@@ -29,6 +29,18 @@ export async function openPage(browser, init, argument) {
   return { page, cdp, close: whenDone(() => context.close()) };
 }
 
+/** A browser just started loads fonts and its graphics with the first page; that page is not one of ours. */
+export async function warmUp(browser) {
+  const { page, close } = await openPage(browser);
+  await page.setContent("<p>first</p><canvas></canvas>");
+  await page.evaluate(async () => {
+    document.querySelector("canvas").getContext("webgl2")?.clear(0x4000);
+    document.createElement("canvas").getContext("2d").fillText("first", 0, 9);
+    for (let i = 0; i < 10; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+  });
+  await close();
+}
+
 export async function browserFacts(options) {
   const { browser, close } = await launch(options);
   const { page } = await openPage(browser);

@@ -40,6 +40,13 @@ export async function endAll() {
   }
 }
 
+let ending = false;
+
+/** Whether a signal came: what fails then has failed because of it. */
+export function isEnding() {
+  return ending;
+}
+
 export function watchSignals() {
   for (const [signal, status] of [
     ["SIGINT", 130],
@@ -47,6 +54,7 @@ export function watchSignals() {
     ["SIGHUP", 129],
   ]) {
     process.once(signal, () => {
+      ending = true;
       process.stderr.write(`\nbench: ${signal}, ending what was started\n`);
       void endAll().then(() => process.exit(status));
     });

@@ -1,5 +1,7 @@
 // The measurements as Markdown, with what was promised beside them. Pure.
 
+import { count, median, ms, percentile, size } from "./figures.mjs";
+
 /** A limit is for traces up to `events`; without it, for all. */
 export const LIMITS = {
   firstMs: { most: 2000, events: 1_000_000 },
@@ -10,35 +12,6 @@ export const LIMITS = {
   clickMs: { most: 100 },
   searchMs: { most: 300 },
 };
-
-export function median(values) {
-  return percentile(values, 0.5);
-}
-
-/** The value below which this share lies; between two values, in proportion. */
-export function percentile(values, share) {
-  if (values.length === 0) return undefined;
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (sorted.length - 1) * share;
-  const low = sorted[Math.floor(at)];
-  return low + (sorted[Math.ceil(at)] - low) * (at - Math.floor(at));
-}
-
-export function ms(value) {
-  if (value === undefined) return "-";
-  if (value < 10) return `${value.toFixed(1)} ms`;
-  if (value < 1000) return `${value.toFixed(0)} ms`;
-  return value < 100_000 ? `${(value / 1000).toFixed(2)} s` : `${(value / 1000).toFixed(0)} s`;
-}
-
-export function size(bytes) {
-  if (bytes === undefined) return "-";
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
-}
-
-function count(value) {
-  return value.toLocaleString("en-US");
-}
 
 /** `value` against a limit, for a trace of so many events: kept, or not, or nothing was promised. */
 export function verdict(limit, value, events) {
@@ -141,7 +114,7 @@ function askLines({ clicks, searches, area, views }) {
       limit: LIMITS.searchMs,
       shown: ms,
       value: worst?.askedMs,
-      note: `slowest of ${searches.length} (\`${worst?.text}\`, ${count(worst?.hits ?? 0)} hits); median ${ms(median(searches.map((one) => one.askedMs)))}; the server alone ${ms(median(searches.map((one) => one.apiMs)))}, at most ${ms(Math.max(...searches.map((one) => one.apiMs)))}; from typing on, with the wait for more keys, at most ${ms(typed)}`,
+      note: `slowest of ${searches.length} (\`${worst?.text}\`, ${count(worst?.hits ?? 0)} hits); median ${ms(median(searches.map((one) => one.askedMs)))}; in the document after at most ${ms(Math.max(...searches.map((one) => one.shownMs)))}; the server alone ${ms(median(searches.map((one) => one.apiMs)))}, at most ${ms(Math.max(...searches.map((one) => one.apiMs)))}; from typing on, with the wait for more keys, at most ${ms(typed)}`,
     },
     { what: "area over the whole trace to its table drawn", figure: ms(area.ms), note: area.text },
     {
@@ -204,6 +177,19 @@ function rivalRows(entries) {
   });
 }
 
+const METHOD = `A cold start spawns the program and opens a page with nothing cached in a browser that already runs; the trace
+lies in the page cache of the system. "Drawn" is the end of the frame's callbacks after the change. Page memory is
+given twice: what the page's script holds, and its whole process, which holds the browser's own code too.`;
+
+const RACE = [
+  "One question for all: when does a large canvas first show more than its ground? Asked every 100 ms. Stepscope counts from the start of its program, rivals from the request of their page, which is served from this machine.",
+  "A tool that draws within 15 s runs three times; the run with the median time is shown. The others run once.",
+  "Memory and bytes are those of the moment after drawing; stepscope's server is not in its page's process (see above).",
+  "speedscope draws one thread at a time. It refuses traces that name a process or thread in words, as PyTorch's do, so it is also given a copy with numbers instead.",
+  "Perfetto draws folded processes first, from a trace processor in WebAssembly. With its native one it would be quicker; no package of npm or PyPI was found to hold that.",
+  "Catapult's trace viewer reads all of the trace in the page and draws all rows.",
+];
+
 export function render(data) {
   const { machine, browser } = data;
   const out = [
@@ -213,9 +199,14 @@ export function render(data) {
     "",
   ];
   if (machine.load > 0.5 * machine.cores) {
-    out.push(`The machine was busy (load ${machine.load.toFixed(1)} on ${machine.cores} cores): the times are too long.`, "");
+    out.push(
+      `The machine was busy (load ${machine.load.toFixed(1)} on ${machine.cores} cores): the times are too long.`,
+      "",
+    );
   }
   for (const words of data.missing) out.push(`Left out: ${words}.`, "");
+  out.push(METHOD, "");
+  if (data.traces.some((trace) => trace.race)) out.push(...RACE.map((words) => `- ${words}`), "");
   for (const trace of data.traces) out.push(...traceSection(trace));
   return out.join("\n");
 }
@@ -230,7 +221,16 @@ function traceSection(trace) {
     out.push("");
   }
   if (trace.race) {
-    const heads = ["tool", "first slices drawn", "ratio", "page process", "its most (RSS)", "heap and buffers", "bytes", "note"];
+    const heads = [
+      "tool",
+      "first slices drawn",
+      "ratio",
+      "page process",
+      "its most (RSS)",
+      "heap and buffers",
+      "bytes",
+      "note",
+    ];
     out.push(row(heads), "|---|---:|---:|---:|---:|---:|---:|---|", ...rivalRows(trace.race), "");
   }
   return out;

@@ -2,8 +2,8 @@
 // The browser benchmark: what `stepscope view` promises, measured in Chromium, and its rivals beside it.
 
 import { existsSync, writeFileSync } from "node:fs";
-import { browserFacts, launch } from "./browser.mjs";
-import { endAll, watchSignals } from "./ending.mjs";
+import { browserFacts, launch, warmUp } from "./browser.mjs";
+import { endAll, isEnding, watchSignals } from "./ending.mjs";
 import { machineFacts, say } from "./machine.mjs";
 import { coldStart, VIEWS } from "./measures/first.mjs";
 import { session } from "./measures/session.mjs";
@@ -18,11 +18,18 @@ async function main() {
     process.stdout.write(HELP);
     return 0;
   }
-  if (!existsSync(options.bin)) throw new Error(`no stepscope at ${options.bin}: build it, or name it with --bin`);
+  if (!existsSync(options.bin))
+    throw new Error(`no stepscope at ${options.bin}: build it, or name it with --bin`);
   const { found, missing } = gatherTraces(options);
   for (const words of missing) say(`left out: ${words}`);
-  if (found.length === 0) throw new Error("no trace: name one with --trace or STEPSCOPE_LARGE_TRACE, or give --events");
-  const data = { machine: machineFacts(options.bin), browser: await browserFacts(options), missing, traces: [] };
+  if (found.length === 0)
+    throw new Error("no trace: name one with --trace or STEPSCOPE_LARGE_TRACE, or give --events");
+  const data = {
+    machine: machineFacts(options.bin),
+    browser: await browserFacts(options),
+    missing,
+    traces: [],
+  };
   for (const trace of found) {
     data.traces.push(await measure(options, trace));
     if (options.json) writeFileSync(options.json, `${JSON.stringify(data, null, 1)}\n`);
@@ -40,8 +47,10 @@ async function measure(options, trace) {
   try {
     // The first look also warms the page cache, for stepscope and for its rivals.
     const { browser, close } = await launch(options);
+    await warmUp(browser);
     result.events = await eventsOf(options, browser, trace);
-    if (wanted("first")) result.first = await coldStarts(options, browser, trace, repeatsFor(options, result.events));
+    if (wanted("first"))
+      result.first = await coldStarts(options, browser, trace, repeatsFor(options, result.events));
     await close();
     if (wanted("session")) {
       const own = await launch(options);
@@ -50,6 +59,8 @@ async function measure(options, trace) {
     }
     if (wanted("rivals") && options.rivals.length > 0) result.race = await race(options, trace);
   } catch (error) {
+    // The process is about to end; nothing new may be started.
+    if (isEnding()) await new Promise(() => {});
     result.problem = error.message.split("\n")[0];
     say(`${trace.name}: ${error.stack}`);
     await endAll();

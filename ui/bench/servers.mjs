@@ -40,22 +40,27 @@ export async function startStepscope(options, trace) {
     }),
   );
   const stop = whenDone(() => stopChild(child));
-  const url = await addressOf(child);
-  return { url, pid: child.pid, spawnedAt, listeningMs: epoch() - spawnedAt, stop };
+  const said = { complaint: "" };
+  child.stderr.on("data", (text) => {
+    said.complaint = (said.complaint + text).slice(-500);
+  });
+  const url = await addressOf(child, said);
+  /** An error of the page, unless it is because the server is gone. */
+  const explain = (error) => {
+    const how = child.signalCode ?? child.exitCode;
+    return how === null ? error : new Error(`stepscope view ended with ${how}: ${said.complaint.trim()}`);
+  };
+  return { url, pid: child.pid, spawnedAt, listeningMs: epoch() - spawnedAt, explain, stop };
 }
 
-function addressOf(child) {
+function addressOf(child, said) {
   let told = "";
-  let complaint = "";
   return new Promise((resolve, reject) => {
-    const fail = (why) => reject(new Error(`stepscope view ${why}: ${complaint.trim().slice(-500)}`));
+    const fail = (why) => reject(new Error(`stepscope view ${why}: ${said.complaint.trim()}`));
     const timer = setTimeout(() => fail("printed no address"), START_MS);
-    child.stderr.on("data", (text) => {
-      complaint = (complaint + text).slice(-4000);
-    });
     child.stdout.on("data", (text) => {
       told += text;
-      const url = /https?:\/\/[^\s\x1b]+(?=[\s\x1b])/.exec(told)?.[0];
+      const url = /https?:\/\/\S+(?=\s)/.exec(told)?.[0];
       if (!url) return;
       clearTimeout(timer);
       resolve(url);
@@ -96,7 +101,9 @@ export async function serveFiles(firstPort, places) {
     }
     const type = TYPES[path.extname(file)] ?? "application/octet-stream";
     response.writeHead(200, { "content-type": type, "content-length": size, "cache-control": "no-store" });
-    createReadStream(file).on("error", () => response.destroy()).pipe(response);
+    createReadStream(file)
+      .on("error", () => response.destroy())
+      .pipe(response);
   });
   await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
   const stop = whenDone(() => {

@@ -43,7 +43,17 @@ function synthetic(size) {
   }
   say(`making ${path.basename(file)}`);
   const part = file.replace(".pt.trace", ".part.pt.trace");
-  const make = ["run", "--release", "--quiet", "--locked", "-p", "stepscope-testkit", "--bin", "synth-trace", "--"];
+  const make = [
+    "run",
+    "--release",
+    "--quiet",
+    "--locked",
+    "-p",
+    "stepscope-testkit",
+    "--bin",
+    "synth-trace",
+    "--",
+  ];
   const wanted = ["--events", String(size), "--seed", String(SEED), "--out", part];
   const { status, error } = spawnSync("cargo", [...make, ...wanted], { cwd: ROOT, stdio: ["ignore", 2, 2] });
   if (status !== 0) {

@@ -8,7 +8,9 @@ test("this browser has WebGL2", async ({ page }) => {
     const gl = document.createElement("canvas").getContext("webgl2");
     return gl?.getParameter(gl.VERSION) as string | undefined;
   });
-  expect(renderer, "a webgl2 context: without it the timeline's main painter is untested").toContain("WebGL 2.0");
+  expect(renderer, "a webgl2 context: without it the timeline's main painter is untested").toContain(
+    "WebGL 2.0",
+  );
 });
 
 test("the page itself draws with it", async ({ page, open }) => {

@@ -62,7 +62,9 @@ test("what if: changes put together", async ({ page, open }) => {
   await slider.focus();
   for (let stop = 0; stop < 3; stop++) await slider.press("ArrowRight");
   await idle(page);
-  await expect(page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).locator("output").first()).toHaveText("2×");
+  await expect(
+    page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).locator("output").first(),
+  ).toHaveText("2×");
   const options = ["--op", "aten::mm", "--speedup", "2", "--free-launches"];
   const [row] = ask<WhatIf>("what-if", TRACES.gpt, ...options).what_if;
   if (!row) throw new Error("no answer");

@@ -2,7 +2,14 @@
 
 import { count, percent, time } from "../src/parts/format.ts";
 import { bySeverity } from "../src/views/overview/findings.ts";
-import { type AccountAnswer, type FindingsAnswer, type GpuRow, type Info, PARTS, type StepsAnswer } from "../src/views/overview/types.ts";
+import {
+  type AccountAnswer,
+  type FindingsAnswer,
+  type GpuRow,
+  type Info,
+  PARTS,
+  type StepsAnswer,
+} from "../src/views/overview/types.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";

@@ -65,7 +65,14 @@ test("without the token there is nothing", async ({ serve }) => {
   const token = pathOf(server).replaceAll("/", "");
   expect(token).toMatch(/^[a-z2-7]{24}$/);
   const wrong = token.replace(/^./, (first) => (first === "a" ? "b" : "a"));
-  const paths = ["/", "/api/runs", `/${wrong}/`, `/${wrong}/api/runs`, `/${wrong}/api/r/0/timeline`, `/${token}x/`];
+  const paths = [
+    "/",
+    "/api/runs",
+    `/${wrong}/`,
+    `/${wrong}/api/runs`,
+    `/${wrong}/api/r/0/timeline`,
+    `/${token}x/`,
+  ];
   for (const path of [...paths, `/${token.slice(1)}/`, `/${wrong}/stepscope.js`]) {
     const { statusCode, text } = await send(server, { path });
     expect(statusCode, path).toBe(404);
@@ -126,7 +133,11 @@ test("no path leads out of the page's files", async ({ serve }) => {
     expect(statusCode, path).toBe(404);
     expect(text).not.toMatch(/root:|\[package\]/);
   }
-  const questions = ["api/r/0/ask/export?to=chrome", "api/r/0/ask/ops?output=%2Ftmp%2Fx", "api/r/0/ask/../../x"];
+  const questions = [
+    "api/r/0/ask/export?to=chrome",
+    "api/r/0/ask/ops?output=%2Ftmp%2Fx",
+    "api/r/0/ask/../../x",
+  ];
   for (const path of questions) {
     const { statusCode } = await send(server, { path: pathOf(server) + path });
     expect([400, 404], path).toContain(statusCode);

@@ -6,8 +6,8 @@ import { ask } from "./support/cli.ts";
 import { readTrace } from "./support/events.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
-import { stats } from "./support/timeline.ts";
 import { keysOf, readTiles, wholeLevel } from "./support/tiles.ts";
+import { stats } from "./support/timeline.ts";
 
 const SOME = { gpt: TRACES.gpt, stacks: TRACES.stacks, nccl: TRACES.nccl, streams: TRACES.streams };
 /** Levels below the one whose single tile holds all. */
@@ -58,7 +58,10 @@ for (const [name, trace] of Object.entries(SOME)) {
   test(`the screen shows every slice of ${name}`, async ({ page, open, serve }) => {
     const layout = await (await serve(trace)).json<Layout>("api/r/0/timeline");
     // High enough for all rows at once.
-    await page.setViewportSize({ width: 1440, height: 400 + 30 * layout.rows.length + 60 * layout.groups.length });
+    await page.setViewportSize({
+      width: 1440,
+      height: 400 + 30 * layout.rows.length + 60 * layout.groups.length,
+    });
     await open(trace, "timeline");
     const { rows, shown, counted, drawCalls, quads, backend } = await stats(page);
     const filled = layout.rows.filter((row) => row.count > 0);

@@ -143,7 +143,9 @@ test.describe("with motion", () => {
     await page.keyboard.press("n");
     const [step] = layout.steps;
     const air = 0.04 * ((step?.end_ns ?? 0) - (step?.start_ns ?? 0));
-    await expect.poll(() => Math.abs(Number(params(page).from) - ((step?.start_ns ?? 0) - air))).toBeLessThan(2);
+    await expect
+      .poll(() => Math.abs(Number(params(page).from) - ((step?.start_ns ?? 0) - air)))
+      .toBeLessThan(2);
   });
 });
 

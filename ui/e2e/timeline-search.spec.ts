@@ -26,7 +26,9 @@ for (const [text, matches] of QUERIES) {
     const total = found.reduce((sum, event) => sum + ns(event.dur), 0);
     await expect(page.locator(".tl-found")).toContainText(`${count(found.length)} · ${time(total)}`);
     const names = new Set(found.map((event) => event.name)).size;
-    await expect(page.locator(".tl-found-names summary")).toHaveText(`${count(names)} ${names === 1 ? "name" : "names"}`);
+    await expect(page.locator(".tl-found-names summary")).toHaveText(
+      `${count(names)} ${names === 1 ? "name" : "names"}`,
+    );
     await expect.poll(() => params(page).q).toBe(text);
   });
 }

@@ -35,7 +35,8 @@ for (const name of ["nvjet", "aten::linear", "cudaLaunchKernel", "ProfilerStep#3
     await expect(facts).toContainText(time(details.dur_ns));
     await expect(facts).toContainText(time(details.self_ns));
     await expect(facts).toContainText(details.group);
-    if (details.step !== null) await expect(facts.getByText(String(details.step), { exact: true })).toBeVisible();
+    if (details.step !== null)
+      await expect(facts.getByText(String(details.step), { exact: true })).toBeVisible();
     await expect.poll(() => params(page).sel).toBe(String(slice.id));
     await expect(page.locator('.tl [role="status"].sr-only')).toContainText(time(details.dur_ns));
     for (const parent of details.parents) await expect(pane).toContainText(parent.name);
@@ -46,8 +47,14 @@ test("a slice says what the file says", async ({ serve }) => {
   const server = await serve(TRACES.gpt);
   const slice = await longest(server, "nvjet");
   const details = await detailsOf(server, slice.id);
-  const origin = Math.min(...readTrace(TRACES.gpt).traceEvents.filter((e) => e.ph === "X").map((e) => ns(e.ts)));
-  const same = slicesOf(TRACES.gpt).filter((event) => event.name === details.name && ns(event.dur) === details.dur_ns);
+  const origin = Math.min(
+    ...readTrace(TRACES.gpt)
+      .traceEvents.filter((e) => e.ph === "X")
+      .map((e) => ns(e.ts)),
+  );
+  const same = slicesOf(TRACES.gpt).filter(
+    (event) => event.name === details.name && ns(event.dur) === details.dur_ns,
+  );
   expect(same.map((event) => ns(event.ts) - origin)).toContain(details.start_ns);
   const args = Object.keys(same[0]?.args ?? {});
   expect(details.args.map(([key]) => key)).toEqual(expect.arrayContaining(args));

@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 import { expectAccessible } from "./support/axe.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TABS, TRACES, VIEWS, type ViewId } from "./support/paths.ts";
+import { shown } from "./support/read.ts";
 
 const KINDS = {
   "training in bf16": TRACES.gpt,
@@ -55,7 +56,7 @@ async function expectContent(page: Page, view: ViewId): Promise<void> {
   await expect(page.locator(`main ${CONTENT[view]}`).first()).toBeVisible();
   await expect(page.locator(".trouble")).toHaveCount(0);
   await expect(page.locator(".skeleton")).toHaveCount(0);
-  const words = await page.locator("main").innerText();
+  const words = await shown(page.locator("main"));
   expect(words, "no number that is none").not.toMatch(/\bNaN\b|undefined|Infinity|\[object/);
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
 }

@@ -81,13 +81,15 @@ const ASKED: &[&str] = &[
     "roofline",
     "roofline?by=name",
 ];
-/// Rows kept of one table.
-const MOST_ROWS: usize = 5_000;
+/// Rows kept of one table: as many as fit.
+const MOST_ROWS: [usize; 4] = [5_000, 500, 100, 20];
 /// Points of a counter over the whole run.
 const COUNTER_POINTS: usize = 2_048;
 /// Stretches of the critical path.
 const PATH_PIECES: usize = 4_096;
-/// The part of the room that slices may take before their details.
+/// The part of the room that tables and curves may take, unless they need more at their shortest.
+const FOR_ANSWERS: f64 = 0.6;
+/// The part of what is left that slices may take before their details.
 const FOR_SLICES: f64 = 0.6;
 
 /// Writes a report of a trace.
@@ -96,29 +98,16 @@ pub fn report(trace: Arc<Trace>, backend: &dyn Backend, options: &ReportOptions)
     let page = html::bundle()?;
     // Four letters of base64 hold three bytes.
     let mut room = options.max_bytes.saturating_sub(page.bytes()) / 4 * 3;
-    let mut left_out = Vec::new();
-    let mut sections = Vec::new();
-    let mut add = |section: Packed, room: &mut usize| {
-        *room = room.saturating_sub(section.bytes.len());
-        sections.push(section);
+    let (mut sections, mut left_out) =
+        answers(&run, backend, options.redact, (room as f64 * FOR_ANSWERS) as usize)?;
+    room = room.saturating_sub(size(&sections));
+    let mut add = |more: Vec<Packed>| {
+        let taken = size(&more);
+        sections.extend(more);
+        taken
     };
     if options.redact {
         left_out.push("folders and arguments (--redact)".to_owned());
-    }
-    for asked in ASKED {
-        if let Some(section) = answer(&run, backend, asked, options.redact, &mut left_out)? {
-            add(section, &mut room);
-        }
-    }
-    for (name, path, query) in [
-        ("timeline", "timeline", String::new()),
-        ("counters", "counters", format!("buckets={COUNTER_POINTS}")),
-        ("path", "path", format!("buckets={PATH_PIECES}")),
-        ("flame/host", "flame", "weight=host".to_owned()),
-        ("flame/device", "flame", "weight=device".to_owned()),
-        ("flame/module", "flame", "weight=module".to_owned()),
-    ] {
-        add(pack(name, &value_of(&run, backend, path, &query, options.redact)?)?, &mut room);
     }
     let (slices, level) = rows::slices(&run, (room as f64 * FOR_SLICES) as usize, options.redact)?;
     if level > 0 {
@@ -128,16 +117,12 @@ pub fn report(trace: Arc<Trace>, backend: &dyn Backend, options: &ReportOptions)
             1_u64 << level
         ));
     }
-    for section in slices {
-        add(section, &mut room);
-    }
+    room = room.saturating_sub(add(slices));
     let (details, without) = rows::details(&run, room, options.redact)?;
     if without > 0 {
         left_out.push(format!("the details of the {without} shortest slices and instants"));
     }
-    for section in details {
-        add(section, &mut room);
-    }
+    add(details);
     let meta = json!({
         "version": options.version,
         "watching": false,
@@ -157,30 +142,68 @@ pub fn report(trace: Arc<Trace>, backend: &dyn Backend, options: &ReportOptions)
     Ok(Report { html, left_out })
 }
 
+fn size(sections: &[Packed]) -> usize {
+    sections.iter().map(|section| section.bytes.len()).sum()
+}
+
+/// Every answer but slices, with as many rows as fit, and what was left out.
+fn answers(
+    run: &Run,
+    backend: &dyn Backend,
+    redacted: bool,
+    room: usize,
+) -> Result<(Vec<Packed>, Vec<String>), Problem> {
+    let mut tries = MOST_ROWS.iter().peekable();
+    loop {
+        let most_rows = tries.next().copied().unwrap_or_default();
+        let mut left_out = Vec::new();
+        let mut sections = Vec::new();
+        for asked in ASKED {
+            sections.extend(answer(run, backend, asked, redacted, most_rows, &mut left_out)?);
+        }
+        for (name, path, query) in [
+            ("timeline", "timeline", String::new()),
+            ("counters", "counters", format!("buckets={COUNTER_POINTS}")),
+            ("path", "path", format!("buckets={PATH_PIECES}")),
+            ("flame/host", "flame", "weight=host".to_owned()),
+            ("flame/device", "flame", "weight=device".to_owned()),
+            ("flame/module", "flame", "weight=module".to_owned()),
+        ] {
+            sections.push(pack(name, &value_of(run, backend, path, &query, redacted)?)?);
+        }
+        if size(&sections) <= room || tries.peek().is_none() {
+            return Ok((sections, left_out));
+        }
+    }
+}
+
 /// A command's whole answer; none where the command has nothing to say about this trace.
 fn answer(
     run: &Run,
     backend: &dyn Backend,
     asked: &str,
     redacted: bool,
+    most_rows: usize,
     left_out: &mut Vec<String>,
 ) -> Result<Option<Packed>, Problem> {
     let (command, query) = asked.split_once('?').unwrap_or((asked, ""));
-    let query = format!("{query}{}top=0", if query.is_empty() { "" } else { "&" });
-    // A question that does not fit the trace (no device, no stacks) is answered by the page's own empty state.
-    let Ok(mut value) = value_of(run, backend, &format!("ask/{command}"), &query, redacted) else {
-        return Ok(None);
-    };
+    let path = format!("ask/{command}");
+    let all_rows = format!("{query}{}top=0", if query.is_empty() { "" } else { "&" });
+    let tries = [all_rows.as_str(), query];
+    // Some commands have no rows to cut. A question that does not fit the trace (no device, no stacks) is answered by
+    // the page's own empty state.
+    let found = tries.iter().find_map(|query| value_of(run, backend, &path, query, redacted).ok());
+    let Some(mut value) = found else { return Ok(None) };
     for rows in value.as_object_mut().into_iter().flat_map(|parts| parts.values_mut()) {
         if let Value::Array(rows) = rows
-            && rows.len() > MOST_ROWS
+            && rows.len() > most_rows
         {
             left_out.push(format!(
-                "all but the first {MOST_ROWS} of {} rows of `{}`",
+                "all but the first {most_rows} of {} rows of `{}`",
                 rows.len(),
                 asked.replace("?by=", " --by ")
             ));
-            rows.truncate(MOST_ROWS);
+            rows.truncate(most_rows);
         }
     }
     pack(&format!("ask/{asked}"), &value).map(Some)

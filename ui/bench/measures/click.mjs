@@ -27,10 +27,15 @@ export async function timeClicks(page, wanted) {
 }
 
 async function timeClick(page) {
+  await page.evaluate(() => performance.clearResourceTimings());
   await page.evaluate(armTimer, { event: "pointerdown", selector: ".tl-slice h2", pattern: "\\S" });
   await page.mouse.down();
   await page.mouse.up();
-  const { began, shown, ended, text } = await within(PATIENCE_MS, page.evaluate(takeTimer), "the details of a slice");
+  const { began, shown, ended, text } = await within(
+    PATIENCE_MS,
+    page.evaluate(takeTimer),
+    "the details of a slice",
+  );
   await page.evaluate(still);
   const name = await page.evaluate(nameOfSelection);
   if (name !== text) throw new Error(`the pane says ${text}, the slice is ${name}`);
@@ -58,10 +63,12 @@ async function slicePointedAt() {
   return document.querySelector('[data-part="frame"]')?.hidden === false;
 }
 
-/** The name of the slice that the address names, from the server. */
+/** The name, from the server, of the slice that the page asked about. */
 async function nameOfSelection() {
-  const id = new URLSearchParams(location.hash.split("?")[1]).get("sel");
-  const { runs } = await (await fetch("api/runs")).json();
-  const details = await (await fetch(`api/r/${runs[0].id}/slice/${id}`)).json();
+  const asked = performance
+    .getEntriesByType("resource")
+    .filter((one) => /\/api\/r\/\d+\/slice\/\d+$/.test(one.name));
+  if (asked.length !== 1) throw new Error(`one click asked about ${asked.length} slices`);
+  const details = await (await fetch(asked[0].name)).json();
   return details.name;
 }

@@ -26,6 +26,8 @@ export async function coldStart(options, browser, trace, view) {
       listeningMs: server.listeningMs,
       ...wire,
     };
+  } catch (error) {
+    throw server.explain(error);
   } finally {
     await close();
     await server.stop();

@@ -6,7 +6,14 @@ import { armTimer, still, takeTimer } from "./watch.mjs";
 const PATIENCE_MS = 60_000;
 
 /** Many hits, few, a pattern, none. Each is asked once: an answer kept by the server would not count. */
-export const SEARCHES = ["aten::", "gemm", "cudaLaunchKernel", "/^aten::(add|mul)/", "backward", "no such name"];
+export const SEARCHES = [
+  "aten::",
+  "gemm",
+  "cudaLaunchKernel",
+  "/^aten::(add|mul)/",
+  "backward",
+  "no such name",
+];
 
 /** Milliseconds with and without the moment the page waits for more typing, and of the request alone. */
 export async function timeSearch(page, text) {
@@ -16,7 +23,7 @@ export async function timeSearch(page, text) {
   await page.evaluate(armTimer, { event: "input", selector: ".tl-found > .num", pattern: "\\d.* · " });
   await page.keyboard.insertText(text);
   const timed = within(PATIENCE_MS, page.evaluate(takeTimer), `the search for ${text}`);
-  const { began, ended, text: shown } = await timed;
+  const { began, shown, ended, text: told } = await timed;
   const [request] = await page.evaluate(searchRequests);
   if (!request) throw new Error(`the search for ${text} asked the server nothing`);
   await page.evaluate(still);
@@ -24,9 +31,10 @@ export async function timeSearch(page, text) {
   await page.evaluate(still);
   return {
     text,
-    hits: Number(shown.split(" · ")[0].replace(/\D/g, "")),
+    hits: Number(told.split(" · ")[0].replace(/\D/g, "")),
     typedMs: ended - began,
     askedMs: ended - request.start,
+    shownMs: shown - request.start,
     apiMs: request.end - request.start,
   };
 }

@@ -6,8 +6,8 @@ import { startStepscope } from "../servers.mjs";
 import { timeClicks } from "./click.mjs";
 import { measureMotion } from "./motion.mjs";
 import { SEARCHES, timeSearch } from "./search.mjs";
-import { firstSeen, still, watchPage } from "./watch.mjs";
 import { selectArea, visitViews } from "./tour.mjs";
+import { firstSeen, still, watchPage } from "./watch.mjs";
 
 const PATIENCE_MS = 180_000;
 const CLICKS = 20;
@@ -48,6 +48,8 @@ export async function session(options, browser, trace) {
       server: processMemory(server.pid),
       problems,
     };
+  } catch (error) {
+    throw server.explain(error);
   } finally {
     await close();
     await server.stop();

@@ -27,7 +27,9 @@ export async function selectArea(page, patienceMs) {
 
 /** Every view in the order of the navigation, then the timeline again; milliseconds until each is at rest. */
 export async function visitViews(page, patienceMs) {
-  const names = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+  const names = await page
+    .locator("nav a")
+    .evaluateAll((links) => links.map((link) => link.getAttribute("href")));
   const views = names.map((href) => href.replace(/^#\//, "").split("?")[0]);
   const times = {};
   for (const view of [...views, "timeline"]) {
@@ -42,6 +44,8 @@ async function goTo(view) {
   const now = performance.timeOrigin + performance.now();
   location.hash = `#/${view}`;
   // The page renders after the event that the address has changed.
-  await new Promise((resolve) => addEventListener("hashchange", () => requestAnimationFrame(resolve), { once: true }));
+  await new Promise((resolve) =>
+    addEventListener("hashchange", () => requestAnimationFrame(resolve), { once: true }),
+  );
   return now;
 }

@@ -22,7 +22,7 @@ export function watchPage(wanted) {
       bench.at = performance.timeOrigin + performance.now();
       return;
     }
-    bench.trouble = document.querySelector(".trouble")?.textContent;
+    bench.trouble = document.querySelector(".trouble, .empty-title")?.textContent;
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);

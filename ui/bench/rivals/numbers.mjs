@@ -6,11 +6,12 @@ import path from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
-import { say } from "../machine.mjs";
+import { freeDisk, say } from "../machine.mjs";
 import { DATA } from "../options.mjs";
 
 const WORDS = /"(pid|tid)":(\s*)"([^"\\]*)"/g;
 const FIRST_NUMBER = 900_000_000;
+const SPARE_DISK = 1e9;
 
 /** Replaces words by numbers, the same word by the same number. */
 export function numbersForWords() {
@@ -43,6 +44,8 @@ export async function withNumbers(trace) {
   if (existsSync(file)) return file;
   say(`${trace.name}: numbers for the words in pid and tid`);
   mkdirSync(folder, { recursive: true });
+  if (freeDisk(folder) < 3 * trace.bytes + SPARE_DISK)
+    throw new Error("the disk is short of room for a rewritten trace");
   const unpack = trace.name.endsWith(".gz") ? [createGunzip()] : [];
   const pack = createGzip({ level: constants.Z_BEST_SPEED });
   const part = `${file}.part`;

@@ -1,7 +1,16 @@
 // Stepscope and its rivals with the same trace in the same browser, each in a browser of its own.
 
 import path from "node:path";
-import { clockOffset, countBytes, launch, openPage, pageHeap, pageProcess, within } from "../browser.mjs";
+import {
+  clockOffset,
+  countBytes,
+  launch,
+  openPage,
+  pageHeap,
+  pageProcess,
+  warmUp,
+  within,
+} from "../browser.mjs";
 import { epoch, freeMemory, say } from "../machine.mjs";
 import { serveFiles, startStepscope } from "../servers.mjs";
 import { watchCanvases } from "./drawn.mjs";
@@ -9,18 +18,17 @@ import { TOOLS } from "./tools.mjs";
 
 const LOOK_MS = 250;
 /** With less memory left, a tool is stopped before the machine is. */
-const SPARE_MEMORY = 1.2e9;
+const SPARE_MEMORY = 2e9;
 const PATIENCE_MS = 10_000;
 /** A tool that is this quick runs more than once. */
 const QUICK_MS = 15_000;
 const QUICK_RUNS = 3;
-/** Until a browser just started has come to rest. */
-const SETTLE_MS = 1500;
 
 /** One entry for Stepscope and for each rival chosen; of several runs the one with the median time. */
 export async function race(options, trace) {
   const runs = [() => runStepscope(options, trace)];
-  for (const tool of options.rivals.flatMap((name) => TOOLS[name])) runs.push(() => runTool(options, trace, tool));
+  for (const tool of options.rivals.flatMap((name) => TOOLS[name]))
+    runs.push(() => runTool(options, trace, tool));
   const entries = [];
   for (const run of runs) entries.push(await several(run));
   return entries;
@@ -40,7 +48,11 @@ async function runStepscope(options, trace) {
     return { url: `${server.url}#/timeline`, since: server.spawnedAt, stop: server.stop };
   };
   const name = `${trace.name}-stepscope`;
-  return { id: "stepscope", title: "stepscope view", ...(await drawnIn(options, { name, start, failed: () => "" })) };
+  return {
+    id: "stepscope",
+    title: "stepscope view",
+    ...(await drawnIn(options, { name, start, failed: () => "" })),
+  };
 }
 
 async function runTool(options, trace, tool) {
@@ -66,6 +78,7 @@ async function runTool(options, trace, tool) {
 /** Opens the page and waits until it has drawn, failed, crashed or used up its time. */
 async function drawnIn(options, { name, start, failed }) {
   const { browser, close } = await launch(options);
+  await warmUp(browser);
   const { page, cdp } = await openPage(browser, watchCanvases);
   const received = await countBytes(cdp);
   const told = { crash: false, words: "" };
@@ -73,12 +86,13 @@ async function drawnIn(options, { name, start, failed }) {
     told.crash = true;
   });
   page.on("console", (message) => {
-    if (/error|fail|exceed|memory/i.test(message.text())) told.words = firstWords(message.text());
+    const text = message.text();
+    if (/error|fail|exceed|memory/i.test(text) && !/^Failed to load resource/.test(text))
+      told.words = firstWords(text);
   });
   page.on("pageerror", (error) => {
     told.words = firstWords(String(error));
   });
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const served = await start();
   const since = served.since ?? epoch();
   const state = { peak: 0 };
@@ -87,7 +101,11 @@ async function drawnIn(options, { name, start, failed }) {
     const why = await waitFor(options, { browser, page, failed, told, state, since });
     await shoot(options, page, name);
     if (why) return { why, words: told.words, peakRss: state.peak };
-    const at = await within(PATIENCE_MS, page.evaluate(() => window.rivalBench.at), "its clock");
+    const at = await within(
+      PATIENCE_MS,
+      page.evaluate(() => window.rivalBench.at),
+      "its clock",
+    );
     const firstMs = at - (await within(PATIENCE_MS, clockOffset(page), "its clock")) - since;
     const wire = received();
     const heap = await within(PATIENCE_MS, pageHeap(cdp), "its heap").catch(() => undefined);
@@ -110,7 +128,10 @@ async function shoot(options, page, name) {
 
 /** A message without the places in the code, which say nothing to others. */
 function firstWords(text) {
-  return text.split(/\n|\s+at\s+https?:/)[0].trim().slice(0, 160);
+  return text
+    .split(/\n|\s+at\s+https?:/)[0]
+    .trim()
+    .slice(0, 160);
 }
 
 /** Nothing when it has drawn; else why not. */
@@ -120,10 +141,13 @@ async function waitFor(options, { browser, page, failed, told, state, since }) {
     if (told.crash) return "the page crashed";
     if (left <= 0) return `did not load within ${options.timeoutMs / 1000} s`;
     state.peak = Math.max(state.peak, (await pageProcess(browser)).peakRss ?? 0);
-    if (freeMemory() < SPARE_MEMORY) return `stopped: the machine's memory was used up`;
+    if (freeMemory() < SPARE_MEMORY) return "stopped: the machine's memory was used up";
     const slow = new Promise((resolve) => setTimeout(resolve, Math.min(left, 1000), "busy").unref());
     // A page that is busy answers late; the question is asked again then.
-    const drawn = await Promise.race([page.evaluate(() => window.rivalBench?.at !== undefined).catch(() => false), slow]);
+    const drawn = await Promise.race([
+      page.evaluate(() => window.rivalBench?.at !== undefined).catch(() => false),
+      slow,
+    ]);
     if (drawn === true) return undefined;
     if (drawn === false) {
       const words = await Promise.race([page.evaluate(failed).catch(() => ""), slow]);

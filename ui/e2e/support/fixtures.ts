@@ -13,7 +13,7 @@ export interface OwnFixtures {
   /** Complaints of the pages; a test fails if one is left that it did not expect. */
   complaints: Complaints;
   /** Starts a server for this test alone. */
-  start: (paths: readonly string[], port?: number) => Promise<LiveServer>;
+  start: (paths: readonly string[]) => Promise<LiveServer>;
   /** Opens a view of a trace and waits until it is still. */
   open: (trace: string | LiveServer, view: ViewId, params?: Params) => Promise<LiveServer>;
   /** An empty folder, gone after the test. */
@@ -47,13 +47,13 @@ export class Complaints {
 export const test = plain.extend<OwnFixtures, WorkerFixtures>({
   serve: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants the pattern
-    async ({}, use, worker) => {
+    async ({}, use) => {
       const servers = new Map<string, Promise<LiveServer>>();
       await use((...paths) => {
         const key = paths.join("\0");
         let server = servers.get(key);
         if (!server) {
-          server = startServer(paths, worker.parallelIndex);
+          server = startServer(paths);
           servers.set(key, server);
         }
         return server;
@@ -63,10 +63,10 @@ export const test = plain.extend<OwnFixtures, WorkerFixtures>({
     { scope: "worker" },
   ],
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants the pattern
-  start: async ({}, use, info) => {
+  start: async ({}, use) => {
     const servers: LiveServer[] = [];
-    await use(async (paths, port) => {
-      const server = await startServer(paths, info.parallelIndex, port);
+    await use(async (paths) => {
+      const server = await startServer(paths);
       servers.push(server);
       return server;
     });
@@ -116,6 +116,14 @@ export async function visit(page: Page, url: string): Promise<void> {
   // The same page with another hash would not be loaded anew.
   if (page.url() !== "about:blank") await page.goto("about:blank");
   await page.goto(url);
+  await settled(page);
+}
+
+/** Goes to another place of the page that is open, as a link in it would. */
+export async function turnTo(page: Page, hash: string): Promise<void> {
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, hash);
   await settled(page);
 }
 

@@ -1,6 +1,12 @@
 // What a page says, as texts: figures by their label, tables row by row.
+// Texts are read as they are shown: definitions that wait for a hover are part of the page, too, but not in sight.
 
 import type { Locator, Page } from "@playwright/test";
+
+/** What an element shows. */
+export function shown(element: Locator): Promise<string> {
+  return element.innerText();
+}
 
 /** The large numbers within a part of the page, by label. */
 export async function figures(within: Page | Locator): Promise<Record<string, string>> {
@@ -17,7 +23,9 @@ export async function figures(within: Page | Locator): Promise<Record<string, st
 export async function rowsOf(page: Page | Locator, label: string): Promise<string[][]> {
   const rows = page.locator(`table[aria-label="${label}"] tbody:not(.spacer) > tr:not(.detail)`);
   return rows.evaluateAll((elements) =>
-    elements.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.innerText.replace(/\s+/g, " ").trim())),
+    elements.map((row) =>
+      [...row.querySelectorAll("td")].map((cell) => cell.innerText.replace(/\s+/g, " ").trim()),
+    ),
   );
 }
 

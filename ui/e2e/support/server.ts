@@ -6,10 +6,9 @@ import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { PROGRAM, UI_DIR } from "./paths.ts";
 
-/** Ports tried, so many for each worker. */
-const FIRST_PORT = Number(process.env.STEPSCOPE_E2E_PORT ?? 7760);
-const PORTS = 20;
 const PATIENCE_MS = 30_000;
+/** Somebody else may take a free port before we do. */
+const TRIES = 5;
 
 export class LiveServer {
   /** With the token and a slash at the end. */
@@ -51,9 +50,18 @@ export class LiveServer {
   }
 }
 
-/** Starts `stepscope view` on a free port of this worker. */
-export async function startServer(paths: readonly string[], worker: number, port?: number): Promise<LiveServer> {
-  const options = ["--no-open", "--port", String(port ?? (await freePort(worker)))];
+/** Starts `stepscope view` on a free port. */
+export async function startServer(paths: readonly string[]): Promise<LiveServer> {
+  for (let tries = 1; ; tries++) {
+    const found = await tryPort(paths, await freePort());
+    if (found instanceof LiveServer) return found;
+    if (tries === TRIES || !found.includes("in use")) throw new Error(`${PROGRAM} did not start: ${found}`);
+  }
+}
+
+/** The server, or what it said instead of starting. */
+async function tryPort(paths: readonly string[], port: number): Promise<LiveServer | string> {
+  const options = ["--no-open", "--port", String(port)];
   if (UI_DIR) options.push("--ui-dir", UI_DIR);
   const child = spawn(PROGRAM, ["view", ...options, ...paths], { stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
@@ -67,19 +75,17 @@ export async function startServer(paths: readonly string[], worker: number, port
   } finally {
     clearTimeout(late);
   }
-  throw new Error(`${PROGRAM} did not start: ${said.join("")}`);
+  return said.join("");
 }
 
-async function freePort(worker: number): Promise<number> {
-  const first = FIRST_PORT + (worker % 2) * PORTS;
-  for (let port = first; port < first + PORTS; port++) if (await isFree(port)) return port;
-  throw new Error(`no free port from ${first} to ${first + PORTS - 1}`);
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once("error", () => resolve(false));
-    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+      probe.close(() => resolve(port));
+    });
   });
 }

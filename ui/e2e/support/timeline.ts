@@ -1,9 +1,9 @@
 // Where things lie on the timeline, so that tests can point at them.
 
 import type { Locator, Page } from "@playwright/test";
-import type { FrameStats } from "../../src/views/timeline/stats.ts";
-import { ROW_HEIGHT, rowTop } from "../../src/views/timeline/stack.ts";
 import type { Layout, Ref } from "../../src/data/types.ts";
+import { ROW_HEIGHT, rowTop } from "../../src/views/timeline/stack.ts";
+import type { FrameStats } from "../../src/views/timeline/stats.ts";
 import { idle, params } from "./fixtures.ts";
 
 export async function stats(page: Page): Promise<FrameStats> {
@@ -22,7 +22,12 @@ export function laneOf(page: Page, layout: Layout, group: number): Locator {
 }
 
 /** The place of a moment in a row, in the page. */
-export async function placeOf(page: Page, layout: Layout, row: number, time: number): Promise<{ x: number; y: number }> {
+export async function placeOf(
+  page: Page,
+  layout: Layout,
+  row: number,
+  time: number,
+): Promise<{ x: number; y: number }> {
   const at = layout.rows[row];
   const group = at && layout.groups[at.group];
   if (!group) throw new Error(`there is no row ${row}`);

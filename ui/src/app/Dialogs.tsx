@@ -1,7 +1,7 @@
 // Help and the command palette: both show the registry of commands.
 
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CATEGORIES } from "../data/categories.ts";
 import { Icon } from "../parts/icons.tsx";
 import { allCommands, type Command, keyLabel, register } from "./commands.ts";
@@ -34,7 +34,8 @@ function set(value: "help" | "palette" | undefined) {
 export function Dialogs() {
   const dialog = useRef<HTMLDialogElement>(null);
   const what = open.value;
-  useEffect(() => {
+  // Before the next key: what is typed right after the shortcut belongs to the dialog.
+  useLayoutEffect(() => {
     if (what) dialog.current?.showModal();
     else dialog.current?.close();
   }, [what]);

@@ -42,6 +42,8 @@ export function keyLabel(key: string): string {
     Slash: "/",
     Comma: ",",
     Period: ".",
+    Equal: "=",
+    Minus: "-",
     BracketLeft: "[",
     BracketRight: "]",
     ArrowLeft: "←",

@@ -11,6 +11,7 @@ export interface Route {
 const SHARED = ["run", "step", "device"];
 
 export const route = signal<Route>(read());
+let followed = globalThis.location?.hash;
 
 function read(): Route {
   const hash = globalThis.location?.hash.replace(/^#\/?/, "") ?? "";
@@ -39,20 +40,41 @@ function hash(view: string, params: Record<string, string | number | undefined>)
 /** Goes to another view; the run, step and device chosen stay. Can be undone with the browser's back. */
 export function go(view: string, params: Record<string, string | number | undefined> = {}): void {
   location.hash = href(view, params);
+  follow();
+}
+
+/** Takes the address over at once: the event that tells of it may come after the next key. */
+function follow(): void {
+  if (location.hash === followed) return;
+  followed = location.hash;
+  route.value = read();
+}
+
+/** The address as it is now. A link or the browser's back may have changed it before the event tells: none if it
+    belongs to another view, whose way there must not be undone by what the old view still has to say. */
+function current(): Route | undefined {
+  const now = read();
+  return now.view === route.value.view ? now : undefined;
 }
 
 /** Changes parameters of this view in place, without an entry in the history. `undefined` removes one. */
 export function setParams(params: Record<string, string | number | undefined>): void {
-  const next = hash(route.value.view, { ...route.value.params, ...params });
+  const now = current();
+  if (!now) return;
+  const next = hash(now.view, { ...now.params, ...params });
   if (next === location.hash) return;
   history.replaceState(null, "", next);
-  route.value = read();
+  follow();
 }
 
 /** As `setParams`, but the browser's back undoes it. */
 export function pushParams(params: Record<string, string | number | undefined>): void {
-  const next = hash(route.value.view, { ...route.value.params, ...params });
-  if (next !== location.hash) location.hash = next;
+  const now = current();
+  if (!now) return;
+  const next = hash(now.view, { ...now.params, ...params });
+  if (next === location.hash) return;
+  location.hash = next;
+  follow();
 }
 
 export function param(name: string): string | undefined {
@@ -66,7 +88,5 @@ export function numberParam(name: string): number | undefined {
 }
 
 export function startRouting(): void {
-  addEventListener("hashchange", () => {
-    route.value = read();
-  });
+  addEventListener("hashchange", follow);
 }

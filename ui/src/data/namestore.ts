@@ -17,8 +17,10 @@ const SHADE = 0x0f;
 const ASKED = 0x40;
 const HIT = 0x80;
 
-/** The same for the same name in every trace. */
+/** The same for the same name in every trace. Numbered names (steps) take turns. */
 export function shadeOf(name: string): number {
+  const numbered = /#(\d{1,9})$/.exec(name);
+  if (numbered) return Number(numbered[1]) % 2 === 0 ? 1 : 3;
   let hash = 0x811c9dc5;
   for (let i = 0; i < Math.min(name.length, 256); i++) {
     hash ^= name.charCodeAt(i);

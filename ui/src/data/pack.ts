@@ -31,6 +31,19 @@ export function packedSource(): Source | undefined {
   return globalThis.document && hasSection("meta") ? new PackSource() : undefined;
 }
 
+/** How a command groups its rows unless told otherwise. */
+const DEFAULT_BY: Record<string, string> = {
+  steps: "breakdown",
+  account: "cause",
+  ops: "name",
+  kernels: "name",
+  memory: "op",
+  modules: "tree",
+  launches: "device",
+  "critical-path": "name",
+  roofline: "shape",
+};
+
 const LIVE = "A report holds the whole run only; `stepscope view` on the trace answers everything.";
 
 class PackSource implements Source {
@@ -51,7 +64,7 @@ class PackSource implements Source {
     const ofOperator = command === "kernels" && beyond?.[0] === "op" ? String(beyond[1]) : undefined;
     if (beyond && ofOperator === undefined)
       throw new SourceError({ message: "This needs the live page.", hint: LIVE });
-    const by = options.by ? `?by=${options.by}` : "";
+    const by = options.by && options.by !== DEFAULT_BY[command] ? `?by=${options.by}` : "";
     const answer = await jsonSection<Answer>(`ask/${command}${by}`);
     if (!answer) throw new SourceError({ message: "This is not in the report.", hint: LIVE });
     if (ofOperator !== undefined) {

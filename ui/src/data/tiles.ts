@@ -13,16 +13,16 @@ export const BEYOND = 2;
 export const INSTANT = 4;
 
 // Columns of `Tile.words`, each `n` long.
-const START = 0;
-const END = 1;
-const ID = 2;
-const NAME = 3;
-const COUNT = 4;
+export const START = 0;
+export const END = 1;
+export const ID = 2;
+export const NAME = 3;
+export const COUNT = 4;
 const WORDS = 5;
 // Columns of `Tile.bytes`.
-const BUSY = 0;
-const CATEGORY = 1;
-const FLAGS = 2;
+export const BUSY = 0;
+export const CATEGORY = 1;
+export const FLAGS = 2;
 const BYTES = 3;
 
 const MAGIC = 0x53544c31;
@@ -37,8 +37,9 @@ export class Tile {
   readonly level: number;
   readonly index: number;
   readonly n: number;
-  readonly #words: Uint32Array;
-  readonly #bytes: Uint8Array;
+  /** Columns one after the other; whoever is in a hurry reads them directly. */
+  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
   /** Neighbours in the order of use; kept by the cache. */
   newer: Tile | undefined;
   older: Tile | undefined;
@@ -49,8 +50,8 @@ export class Tile {
     this.index = index;
     this.n = n;
     const from = n === 0 ? 0 : at;
-    this.#words = n === 0 ? NO_WORDS : new Uint32Array(columns, from, WORDS * n);
-    this.#bytes = n === 0 ? NO_BYTES : new Uint8Array(columns, from + 4 * WORDS * n, BYTES * n);
+    this.words = n === 0 ? NO_WORDS : new Uint32Array(columns, from, WORDS * n);
+    this.bytes = n === 0 ? NO_BYTES : new Uint8Array(columns, from + 4 * WORDS * n, BYTES * n);
   }
 
   /** When it begins. */
@@ -58,34 +59,34 @@ export class Tile {
     return this.index * tileSpan(this.level);
   }
   get cost(): number {
-    return OVERHEAD + 4 * this.#words.length + this.#bytes.length;
+    return OVERHEAD + 4 * this.words.length + this.bytes.length;
   }
   /** Start in 1/4096 of a bucket from the tile's beginning. */
   start(i: number): number {
-    return this.#words[START * this.n + i]!;
+    return this.words[START * this.n + i]!;
   }
   end(i: number): number {
-    return this.#words[END * this.n + i]!;
+    return this.words[END * this.n + i]!;
   }
   id(i: number): number {
-    return this.#words[ID * this.n + i]!;
+    return this.words[ID * this.n + i]!;
   }
   name(i: number): number {
-    return this.#words[NAME * this.n + i]!;
+    return this.words[NAME * this.n + i]!;
   }
   /** Slices that start in this bucket; 0 where one only continues. */
   count(i: number): number {
-    return this.#words[COUNT * this.n + i]!;
+    return this.words[COUNT * this.n + i]!;
   }
   /** 0 to 255: covered share of start to end. */
   busy(i: number): number {
-    return this.#bytes[BUSY * this.n + i]!;
+    return this.bytes[BUSY * this.n + i]!;
   }
   category(i: number): number {
-    return this.#bytes[CATEGORY * this.n + i]!;
+    return this.bytes[CATEGORY * this.n + i]!;
   }
   flags(i: number): number {
-    return this.#bytes[FLAGS * this.n + i]!;
+    return this.bytes[FLAGS * this.n + i]!;
   }
 
   /** The first item that ends after `fine` (1/4096 of a bucket), or stands exactly there. */

@@ -14,7 +14,8 @@ export interface Image {
 
 const STRIPE_EVERY = 6;
 const STRIPE_WIDE = 2;
-const STRIPE_SHADE = 0.72;
+/** Of 254, as opacities are. */
+const STRIPE_SHADE = 183;
 /** Opacities of an area: below its lower height, below its higher, at its edge. As in the shader. */
 const SURE = 0.38;
 const BETWEEN = 0.19;
@@ -62,16 +63,21 @@ function flat(
       const cell = cells[x]!;
       if (cell === 0) continue;
       const dark = stripes && (cell & STRIPES) !== 0 && striped(x, y, image, ratio);
-      pixels[line + x] = over(pixels[line + x]!, cell, dark ? STRIPE_SHADE : 1);
+      pixels[line + x] = over(pixels[line + x]!, cell, dark);
     }
   }
 }
 
-/** A weighted colour over another. */
-function over(under: number, cell: number, shade: number): number {
-  const rest = 1 - ((cell >>> 24) & 0xfe) / 0xfe;
-  const part = (shift: number) => ((cell >>> shift) & 255) * shade + ((under >>> shift) & 255) * rest + 0.5;
-  return opaque(Math.min(255, part(0)), Math.min(255, part(8)), Math.min(255, part(16)));
+/** A weighted colour over another, in whole numbers: this is done for every pixel. */
+function over(under: number, cell: number, dark: boolean): number {
+  const opacity = (cell >>> 24) & 0xfe;
+  if (opacity === 0xfe && !dark) return (cell | 0xff000000) >>> 0;
+  const rest = 254 - opacity;
+  const shade = dark ? STRIPE_SHADE : 254;
+  const r = ((cell & 255) * shade + (under & 255) * rest + 127) / 254;
+  const g = (((cell >>> 8) & 255) * shade + ((under >>> 8) & 255) * rest + 127) / 254;
+  const b = (((cell >>> 16) & 255) * shade + ((under >>> 16) & 255) * rest + 127) / 254;
+  return opaque(Math.min(r, 255), Math.min(g, 255), Math.min(b, 255));
 }
 
 function solid(image: Image, ratio: number, strip: Strip, first: number, last: number): void {
@@ -107,11 +113,11 @@ function area(
 }
 
 function blend(under: number, colour: number, alpha: number): number {
-  const part = (shift: number) => {
-    const from = (under >>> shift) & 255;
-    return from + (((colour >>> shift) & 255) - from) * alpha + 0.5;
-  };
-  return opaque(part(0), part(8), part(16));
+  const rest = 1 - alpha;
+  const r = (under & 255) * rest + (colour & 255) * alpha + 0.5;
+  const g = ((under >>> 8) & 255) * rest + ((colour >>> 8) & 255) * alpha + 0.5;
+  const b = ((under >>> 16) & 255) * rest + ((colour >>> 16) & 255) * alpha + 0.5;
+  return opaque(r, g, b);
 }
 
 function opaque(r: number, g: number, b: number): number {

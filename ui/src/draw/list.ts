@@ -115,4 +115,15 @@ export class DrawList {
     this.quads++;
     for (let at = base + first; at < base + last; at++) this.cells[at] = cell;
   }
+
+  /** Fills one CSS pixel of the newest strip: most of what is drawn from afar. */
+  dot(x: number, cell: number): void {
+    if (this.ratio !== 1) {
+      this.fill(x, x + 1, cell);
+      return;
+    }
+    if ((cell & STRIPES) !== 0) this.strips[this.n - 1]!.striped = true;
+    this.quads++;
+    this.cells[(this.n - 1) * this.width + x] = cell;
+  }
 }

@@ -3,6 +3,7 @@
 import { CATEGORIES } from "../data/categories.ts";
 import { SHADES } from "../data/namestore.ts";
 import { contrast, mix, pack, parseColour, type Rgb, unpack } from "./colour.ts";
+import { flatCell } from "./list.ts";
 
 const WHITE: Rgb = { r: 255, g: 255, b: 255 };
 const BLACK: Rgb = { r: 0, g: 0, b: 0 };
@@ -10,10 +11,16 @@ const BLACK: Rgb = { r: 0, g: 0, b: 0 };
 const SPREAD = 0.2;
 /** Steps of opacity for which text colours are known. */
 const FILLS = 8;
+/** Steps of opacity for which cells are made beforehand. */
+const OPACITIES = 64;
+/** Categories whose slices are striped: waits and communication. */
+const STRIPED: ReadonlySet<number> = new Set([4, 9]);
 
 export interface Palette {
   /** By category and shade: 0x00BBGGRR. */
   slices: Uint32Array;
+  /** By category, shade and step of opacity: ready to be filled in. */
+  cells: Uint32Array;
   ground: Rgb;
   /** By category, shade and step of opacity: 1 where dark text reads better. */
   darkText: Uint8Array;
@@ -44,6 +51,7 @@ export function makePalette(read: (variable: string) => string): Palette {
   const ground = parseColour(read("--surface"));
   const slices = new Uint32Array(CATEGORIES.length * SHADES);
   const darkText = new Uint8Array(CATEGORIES.length * SHADES * FILLS);
+  const cells = new Uint32Array(CATEGORIES.length * SHADES * OPACITIES);
   for (let category = 0; category < CATEGORIES.length; category++) {
     const base = parseColour(read(`--cat-${category}`));
     for (let shade = 0; shade < SHADES; shade++) {
@@ -51,6 +59,10 @@ export function makePalette(read: (variable: string) => string): Palette {
       const way = (2 * shade) / (SHADES - 1) - 1;
       const colour = mix(base, way > 0 ? WHITE : BLACK, Math.abs(way) * SPREAD);
       slices[at] = pack(colour);
+      for (let step = 0; step < OPACITIES; step++) {
+        const opacity = Math.round((255 * step) / (OPACITIES - 1));
+        cells[at * OPACITIES + step] = flatCell(slices[at]!, opacity, STRIPED.has(category));
+      }
       for (let fill = 0; fill < FILLS; fill++) {
         const seen = mix(ground, unpack(slices[at]!), (fill + 1) / FILLS);
         darkText[at * FILLS + fill] = contrast(seen, BLACK) >= contrast(seen, WHITE) ? 1 : 0;
@@ -58,16 +70,21 @@ export function makePalette(read: (variable: string) => string): Palette {
     }
   }
   const css = Object.fromEntries(INKS.map((ink) => [ink, read(`--${ink}`)])) as Record<Ink, string>;
-  return { slices, ground, darkText, css };
+  return { slices, cells, ground, darkText, css };
 }
 
 export function slot(category: number, shade: number): number {
   return Math.min(category, CATEGORIES.length - 1) * SHADES + shade;
 }
 
-/** Whether dark text reads better on this colour at this opacity (0 to 255). */
-export function wantsDarkText(palette: Palette, at: number, alpha: number): boolean {
-  return palette.darkText[at * FILLS + Math.min(FILLS - 1, alpha >> 5)] === 1;
+/** The cell of a slice, with an opacity from 0 to 1. */
+export function sliceCell(palette: Palette, at: number, opacity: number): number {
+  return palette.cells[at * OPACITIES + ((opacity * (OPACITIES - 1) + 0.5) | 0)]!;
+}
+
+/** Whether dark text reads better on this colour with an opacity from 0 to 1. */
+export function wantsDarkText(palette: Palette, at: number, opacity: number): boolean {
+  return palette.darkText[at * FILLS + Math.min(FILLS - 1, (opacity * FILLS) | 0)] === 1;
 }
 
 /** The palette of the page as it is now. */

@@ -1,6 +1,7 @@
 // A field that narrows a table by a regular expression, a moment after typing stops.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { register } from "../app/commands.ts";
 import { Icon } from "./icons.tsx";
 
 const PAUSE_MS = 180;
@@ -10,12 +11,21 @@ export function Filter(props: {
   value: string | undefined;
   onChange: (value: string | undefined) => void;
   placeholder?: string;
+  /** The view in which `/` goes to this field. */
+  view?: string;
 }) {
   const [text, setText] = useState(props.value ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   // The address may change under the field: back, a link, a cleared filter.
   useEffect(() => setText(props.value ?? ""), [props.value]);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const field = useRef<HTMLInputElement>(null);
+  const { view } = props;
+  useEffect(() => {
+    if (view === undefined) return;
+    const run = () => field.current?.select();
+    return register([{ id: `${view}-filter`, name: "Filter the table", view, keys: ["Slash"], run }]);
+  }, [view]);
   const tell = (next: string) => {
     clearTimeout(timer.current);
     props.onChange(next === "" ? undefined : next);
@@ -24,6 +34,7 @@ export function Filter(props: {
     <span class="filter">
       <Icon name="search" />
       <input
+        ref={field}
         type="search"
         aria-label={props.label}
         placeholder={props.placeholder ?? "Filter by name (regular expression)"}

@@ -3,9 +3,10 @@
 /** `12.3 ms`: three significant digits, in the largest unit that keeps one digit before the point. */
 export function time(ns: number): string {
   const abs = Math.abs(ns);
-  if (abs < 1e3) return `${Math.round(ns)} ns`;
-  if (abs < 1e6) return `${digits(ns / 1e3)} µs`;
-  if (abs < 1e9) return `${digits(ns / 1e6)} ms`;
+  // What would round to 1000 of a unit is 1 of the next.
+  if (abs < 999.5) return `${Math.round(ns)} ns`;
+  if (abs < 999.5e3) return `${digits(ns / 1e3)} µs`;
+  if (abs < 999.5e6) return `${digits(ns / 1e6)} ms`;
   if (abs < 60e9) return `${digits(ns / 1e9)} s`;
   const minutes = Math.floor(abs / 60e9);
   return `${ns < 0 ? "-" : ""}${minutes} min ${digits((abs - minutes * 60e9) / 1e9)} s`;
@@ -34,7 +35,7 @@ function si(value: number): string {
   const units = ["", "k", "M", "G", "T", "P", "E"];
   let at = 0;
   let scaled = value;
-  while (Math.abs(scaled) >= 1000 && at < units.length - 1) {
+  while (Math.abs(scaled) >= 999.5 && at < units.length - 1) {
     scaled /= 1000;
     at++;
   }

@@ -1,6 +1,8 @@
 // Which rows of a long table are in sight, and where they lie. One row may be open: what stands below it has a height of its own.
 
 export const ROW = 28;
+/** The height of the head above the rows. */
+export const HEAD = 32;
 const SPARE = 12;
 
 export interface Opened {

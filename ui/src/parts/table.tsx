@@ -4,7 +4,7 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { byField } from "./format.ts";
 import { Icon } from "./icons.tsx";
-import { inSight, ROW, rowAt, rowTop } from "./rows.ts";
+import { HEAD, inSight, ROW, rowAt, rowTop } from "./rows.ts";
 import { Head, type HeadColumn } from "./table-head.tsx";
 
 export interface Column<R> extends HeadColumn {
@@ -120,8 +120,10 @@ export function Table<R>(props: Props<R>) {
   for (let index = first; index < last; index++) visible.push(index);
   // The row that Tab reaches must be in sight; the one focused last if it is in the page.
   const focusable = at >= first && at < last ? at : Math.min(last - 1, rowAt(top, opened) + 1);
-  const before = rowTop(first, opened);
-  const after = rowTop(rows.total, opened) - rowTop(last, opened);
+  // The height is said, not left to rows: it must hold at every moment while rows are exchanged, or the browser
+  // would cut the scroll position down.
+  const isWhole = first === 0 && last === rows.total;
+  const height = isWhole ? undefined : `${HEAD + rowTop(rows.total, opened)}px`;
   const style = { "--room": `${room.width}px`, maxHeight: props.fill ? undefined : `${props.height ?? 640}px` };
   return (
     <div
@@ -130,60 +132,66 @@ export function Table<R>(props: Props<R>) {
       style={style}
       onScroll={(e) => setTop(e.currentTarget.scrollTop)}
     >
-      <table class="table" aria-label={props.label} aria-rowcount={rows.total + 1} onKeyDown={onKeyDown}>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Head key={column.field} column={column} sort={props.sort} onSort={props.onSort} />
-            ))}
-          </tr>
-        </thead>
-        {before > 0 && <Spacer height={before} span={columns.length} />}
-        <tbody>
-          {visible.map((index) => {
-            const row = rows.at(index);
-            const isOpen = open === index;
-            return (
-              <Fragment key={index}>
-                <tr
-                  data-index={index}
-                  class={`${props.onOpen ? "can-open" : ""} ${isOpen ? "is-open" : ""}`}
-                  tabIndex={index === focusable ? 0 : -1}
-                  aria-rowindex={index + 2}
-                  onFocus={(event) => event.target === event.currentTarget && setAt(index)}
-                  onClick={(event) => {
-                    if (row !== undefined && !isOwn(event)) props.onOpen?.(row, index);
-                  }}
-                >
-                  {columns.map((column, place) => (
-                    <td key={column.field} class={column.align === "left" ? "left" : undefined}>
-                      {place === 0 && props.detail && (
-                        <Disclose
-                          open={isOpen}
-                          onClick={() => row !== undefined && props.onOpen?.(row, index)}
-                        />
-                      )}
-                      {row === undefined
-                        ? "…"
-                        : column.cell
-                          ? column.cell(row, index)
-                          : byField(column.field, field(row, column.field))}
-                    </td>
-                  ))}
-                </tr>
-                {isOpen && row !== undefined && props.detail && (
-                  <tr class="detail">
-                    <td colSpan={columns.length}>
-                      <Detail onHeight={setDetailHeight}>{props.detail(row)}</Detail>
-                    </td>
+      <div class="table-room" style={{ height }}>
+        <table
+          class="table"
+          style={{ top: `${rowTop(first, opened)}px` }}
+          aria-label={props.label}
+          aria-rowcount={rows.total + 1}
+          onKeyDown={onKeyDown}
+        >
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Head key={column.field} column={column} sort={props.sort} onSort={props.onSort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {visible.map((index) => {
+              const row = rows.at(index);
+              const isOpen = open === index;
+              return (
+                <Fragment key={index}>
+                  <tr
+                    data-index={index}
+                    class={`${props.onOpen ? "can-open" : ""} ${isOpen ? "is-open" : ""}`}
+                    tabIndex={index === focusable ? 0 : -1}
+                    aria-rowindex={index + 2}
+                    onFocus={(event) => event.target === event.currentTarget && setAt(index)}
+                    onClick={(event) => {
+                      if (row !== undefined && !isOwn(event)) props.onOpen?.(row, index);
+                    }}
+                  >
+                    {columns.map((column, place) => (
+                      <td key={column.field} class={column.align === "left" ? "left" : undefined}>
+                        {place === 0 && props.detail && (
+                          <Disclose
+                            open={isOpen}
+                            onClick={() => row !== undefined && props.onOpen?.(row, index)}
+                          />
+                        )}
+                        {row === undefined
+                          ? "…"
+                          : column.cell
+                            ? column.cell(row, index)
+                            : byField(column.field, field(row, column.field))}
+                      </td>
+                    ))}
                   </tr>
-                )}
-              </Fragment>
-            );
-          })}
-        </tbody>
-        {after > 0 && <Spacer height={after} span={columns.length} />}
-      </table>
+                  {isOpen && row !== undefined && props.detail && (
+                    <tr class="detail">
+                      <td colSpan={columns.length}>
+                        <Detail onHeight={setDetailHeight}>{props.detail(row)}</Detail>
+                      </td>
+                    </tr>
+                  )}
+                </Fragment>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }
@@ -228,16 +236,5 @@ function Detail(props: { onHeight: (height: number) => void; children: Component
     <div class="detail-body" ref={box}>
       {props.children}
     </div>
-  );
-}
-
-/** Stands for the rows out of sight. */
-function Spacer({ height, span }: { height: number; span: number }) {
-  return (
-    <tbody class="spacer" aria-hidden="true">
-      <tr>
-        <td colSpan={span} style={{ height: `${height}px` }} />
-      </tr>
-    </tbody>
   );
 }

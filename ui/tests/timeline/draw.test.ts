@@ -88,7 +88,7 @@ describe("colours", () => {
       for (let category = 0; category < 16; category++)
         for (let shade = 0; shade < 5; shade++) {
           const colour = unpack(palette.slices[slot(category, shade)]!);
-          const text = wantsDarkText(palette, slot(category, shade), 255) ? "#000000" : "#ffffff";
+          const text = wantsDarkText(palette, slot(category, shade), 1) ? "#000000" : "#ffffff";
           expect(contrast(colour, parseColour(text))).toBeGreaterThanOrEqual(4.5);
         }
     }

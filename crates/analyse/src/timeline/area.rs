@@ -98,7 +98,11 @@ impl Timeline {
             selected[(row - members.rows.start) as usize] = true;
         }
         if slices {
-            let parts = parts(&Sequence::new(self, trace, members), area);
+            let overlaps =
+                members.rows.clone().any(|row| self.row(row).is_some_and(|row| row.blocks.overlaps()));
+            // Where slices overlap without end, each part would begin with all of them.
+            let at_once = if overlaps { usize::MAX } else { PART };
+            let parts = parts(&Sequence::new(self, trace, members), area, at_once);
             tasks.extend(parts.into_iter().map(|part| Task::Sweep { group, selected: selected.clone(), part }));
         }
         tasks
@@ -115,7 +119,7 @@ impl Timeline {
                 let Some(row) = self.row(*row) else { return sums };
                 let spans = self.spans(trace, &row.content);
                 let begin = row.blocks.position(&spans, 0, area.0);
-                let end = row.blocks.position(&spans, begin, area.1.saturating_add(1));
+                let end = row.blocks.position_after(&spans, begin, area.1);
                 for at in row.blocks.open_at(&spans, begin, area.0).into_iter().chain(begin..end) {
                     let (start, end) = (spans.start(at), spans.end(at));
                     if start < area.1 || start == end {
@@ -198,11 +202,11 @@ enum Task {
 }
 
 /// An area of a group in parts of about equal work.
-fn parts(sequence: &Sequence<'_>, area: (i64, i64)) -> Vec<Part> {
+fn parts(sequence: &Sequence<'_>, area: (i64, i64), at_once: usize) -> Vec<Part> {
     let begin = sequence.position(area.0);
-    let end = sequence.position(area.1.saturating_add(1));
+    let end = area.1.checked_add(1).map_or(sequence.len(), |next| sequence.position(next));
     let mut cuts = vec![(begin, area.0)];
-    for at in (begin..end).step_by(PART).skip(1) {
+    for at in (begin..end).step_by(at_once).skip(1) {
         // All that start together stay together.
         let time = sequence.start(at).min(area.1);
         let at = sequence.position(time);
@@ -211,11 +215,13 @@ fn parts(sequence: &Sequence<'_>, area: (i64, i64)) -> Vec<Part> {
         }
     }
     let ends = cuts.iter().skip(1).copied().chain([(end, area.1)]);
-    let part = |(number, (from, to)): (usize, (&(usize, i64), (usize, i64)))| Part {
-        positions: from.0..to.0,
-        window: (from.1, to.1),
-        area,
-        first: number == 0,
-    };
-    cuts.iter().zip(ends).enumerate().map(part).collect()
+    let pairs = cuts.iter().zip(ends).enumerate();
+    pairs
+        .map(|(number, (from, to))| Part {
+            positions: from.0..to.0,
+            window: (from.1, to.1),
+            area,
+            first: number == 0,
+        })
+        .collect()
 }

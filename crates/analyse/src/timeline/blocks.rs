@@ -78,6 +78,11 @@ impl Blocks {
         low + partition(high - low, |at_offset| spans.start(low + at_offset) < at)
     }
 
+    /// The first position from `from` on whose span starts after this time.
+    pub(super) fn position_after(&self, spans: &impl Spans, from: usize, at: i64) -> usize {
+        at.checked_add(1).map_or(spans.len(), |next| self.position(spans, from, next))
+    }
+
     /// The summed length of a stretch.
     pub(super) fn sum(&self, spans: &impl Spans, from: usize, to: usize) -> i64 {
         self.sum_before(spans, to).saturating_sub(self.sum_before(spans, from))
@@ -232,6 +237,7 @@ mod tests {
                 let (from, to) = (a.min(b).min(list.len()), a.max(b).min(list.len()));
                 let position = (from..list.len()).find(|&at| list.start(at) >= time).unwrap_or(list.len());
                 prop_assert_eq!(blocks.position(&list, from, time), position);
+                prop_assert_eq!(blocks.position_after(&list, from, time), blocks.position(&list, from, time + 1));
                 prop_assert_eq!(blocks.sum(&list, from, to), (from..to).map(|at| list.length(at)).sum::<i64>());
                 let open: Vec<usize> = (0..to).filter(|&at| list.end(at) > time).collect();
                 prop_assert_eq!(blocks.open_at(&list, to, time), open);

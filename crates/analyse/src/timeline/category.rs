@@ -103,17 +103,15 @@ impl Categories {
         for id in points.ids() {
             table[points.name(id).index() * CLASSES + Class::Rest as usize] = 0;
         }
-        let texts: Vec<(usize, &str)> = trace.strings().iter().map(|(id, text)| (id.index(), text)).collect();
-        table.par_chunks_mut(CLASSES).zip(texts.par_iter()).with_min_len(1024).for_each(
-            |(numbers, (_, text))| {
-                let questions = [of_op, of_annotation, of_python_call, of_runtime_call, kernel_category];
-                for (number, question) in numbers.iter_mut().zip(questions) {
-                    if *number != UNUSED {
-                        *number = question(text).number();
-                    }
+        table.par_chunks_mut(CLASSES).enumerate().with_min_len(1024).for_each(|(name, numbers)| {
+            let text = trace.text(StrId::from_index(name));
+            let questions = [of_op, of_annotation, of_python_call, of_runtime_call, kernel_category];
+            for (number, question) in numbers.iter_mut().zip(questions) {
+                if *number != UNUSED {
+                    *number = question(text).number();
                 }
-            },
-        );
+            }
+        });
         Categories { table }
     }
 

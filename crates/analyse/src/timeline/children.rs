@@ -5,7 +5,7 @@ use stepscope_model::{LaneId, SliceId, Trace};
 use super::Timeline;
 use super::build::Members;
 use super::name_sums::NameSums;
-use super::nesting::holds;
+use super::nesting::least_end;
 use super::spans::{Content, Spans};
 
 /// What is directly inside a slice.
@@ -35,8 +35,8 @@ impl Timeline {
         let above = rows.iter().take(usize::from(self.built.depth[id.index()])).rev();
         let holder = |row: &super::Row| {
             let spans = self.spans(trace, &row.content);
-            let begun = row.blocks.position(&spans, 0, times.0.saturating_add(1));
-            let last = begun.checked_sub(1).filter(|&at| holds(spans.end(at), times))?;
+            let begun = row.blocks.position_after(&spans, 0, times.0);
+            let last = begun.checked_sub(1).filter(|&at| spans.end(at) >= least_end(times))?;
             Some(SliceId::from_index(spans.id(last) as usize))
         };
         above.filter_map(holder).collect()
@@ -46,7 +46,7 @@ impl Timeline {
     pub(super) fn open_at(&self, trace: &Trace, lane: LaneId, at: i64) -> Vec<SliceId> {
         let open = |row: &super::Row| {
             let spans = self.spans(trace, &row.content);
-            let begun = row.blocks.position(&spans, 0, at.saturating_add(1));
+            let begun = row.blocks.position_after(&spans, 0, at);
             let last = row.blocks.reaching_before(&spans, begun).filter(|&last| spans.end(last) > at)?;
             Some(SliceId::from_index(spans.id(last) as usize))
         };
@@ -95,8 +95,9 @@ impl Timeline {
             let child = SliceId::from_index(at);
             let row = usize::from(self.built.depth[at]);
             let of_child = self.times(trace, child);
-            let held_below = || open[(depth + 1).min(row)..row].iter().any(|&end| holds(end, of_child));
-            if row > depth && holds(times.1, of_child) && !held_below() {
+            let least = least_end(of_child);
+            let held_below = || open[(depth + 1).min(row)..row].iter().any(|&end| end >= least);
+            if row > depth && times.1 >= least && !held_below() {
                 add(child);
             }
             open[row] = of_child.1;

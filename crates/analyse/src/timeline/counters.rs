@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use rayon::prelude::*;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, Trace};
+use stepscope_model::{Kind, Ns, SliceId, Trace};
 
 use super::Timeline;
 use super::curves::{Buckets, Drawn, Levels};
@@ -146,16 +147,17 @@ fn utilization(trace: &Trace, origin: Ns) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (tag, lanes) in device_lanes(trace).into_iter().take(MOST_COUNTERS) {
         let device = tag.as_int();
-        let (mut busy, mut changes) = (Collector::default(), Vec::new());
-        for id in
-            lanes.iter().flat_map(|&lane| slices.of_lane(lane)).filter(|&id| slices.kind(id) == Kind::Kernel)
-        {
-            let (start, end) = (slices.start(id), slices.end(id));
-            busy.add(start, end);
-            if let Some(blocks) = levels(trace, id).0 {
-                changes.extend([(since(origin, start), blocks), (since(origin, end), -blocks)]);
-            }
-        }
+        let kernels =
+            lanes.iter().flat_map(|&lane| slices.of_lane(lane)).filter(|&id| slices.kind(id) == Kind::Kernel);
+        let kernels: Vec<SliceId> = kernels.collect();
+        let mut busy = Collector::default();
+        kernels.iter().for_each(|&id| busy.add(slices.start(id), slices.end(id)));
+        let edges_of = |&id: &SliceId| {
+            let blocks = levels(trace, id).0?;
+            Some([(since(origin, slices.start(id)), blocks), (since(origin, slices.end(id)), -blocks)])
+        };
+        let mut changes: Vec<(i64, i64)> =
+            kernels.par_iter().with_min_len(4096).filter_map(edges_of).flatten_iter().collect();
         let edges = busy.finish();
         let edges = edges
             .as_slice()

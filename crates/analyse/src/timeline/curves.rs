@@ -46,7 +46,7 @@ impl Buckets {
     /// At most one a nanosecond.
     pub(super) fn new(from: i64, to: i64, count: usize) -> Buckets {
         let to = to.max(from);
-        let most = usize::try_from(to - from).unwrap_or(usize::MAX).min(MOST_BUCKETS);
+        let most = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX).min(MOST_BUCKETS);
         Buckets { from, to, count: count.clamp(1, most.max(1)) }
     }
 
@@ -111,13 +111,13 @@ impl Levels {
 
     fn area_until(&self, time: i64) -> f64 {
         let area = self.area.get_or_init(|| {
-            let mut sum = 0.0;
-            let mut area = vec![0.0; self.at.len()];
-            for i in 1..self.at.len() {
-                sum += self.value[i - 1] * (self.at[i] - self.at[i - 1]) as f64;
-                area[i] = sum;
-            }
-            area
+            let lengths = self.at.windows(2).map(|pair| (pair[1] - pair[0]) as f64);
+            let areas = self.value.iter().zip(lengths).map(|(value, length)| value * length);
+            let sums = areas.scan(0.0, |sum, area| {
+                *sum += area;
+                Some(*sum)
+            });
+            [0.0].into_iter().chain(sums).take(self.at.len()).collect()
         });
         match self.at.partition_point(|&at| at < time).checked_sub(1) {
             None => 0.0,

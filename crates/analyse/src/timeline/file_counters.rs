@@ -14,7 +14,8 @@ type Key<'a> = (Tag, StrId, &'a str);
 /// At most so many counters of a file, in the order they are first seen, and how many there are beyond.
 pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curve>, usize) {
     let points = trace.points();
-    let mut numbers: HashMap<Key<'_>, usize, RandomState> = HashMap::default();
+    // None: past the limit.
+    let mut numbers: HashMap<Key<'_>, Option<usize>, RandomState> = HashMap::default();
     let mut found: Vec<(Key<'_>, Vec<(i64, f64)>)> = Vec::new();
     for id in points.ids().filter(|&id| points.phase(id) == b'C') {
         let process = trace.lanes().get(points.lane(id)).key.process;
@@ -22,15 +23,13 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
             let Some(value) = value.as_f64().filter(|value| value.is_finite()) else { continue };
             let key = (process, points.name(id), argument);
             let number = *numbers.entry(key).or_insert_with(|| {
-                if found.len() < most {
+                (found.len() < most).then(|| {
                     found.push((key, Vec::new()));
-                }
-                found.len() - 1
+                    found.len() - 1
+                })
             });
-            // Those past the limit share the last number but not its key.
-            if let Some((of, values)) = found.get_mut(number).filter(|(of, _)| *of == key) {
-                debug_assert!(*of == key);
-                values.push((since(origin, points.at(id)), value));
+            if let Some(number) = number {
+                found[number].1.push((since(origin, points.at(id)), value));
             }
         }
     }
@@ -45,7 +44,8 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
             label(trace.text(key.1), key.2, &process)
         })
         .collect();
-    let curve = |(number, ((_, mut values), label)): (usize, ((Key<'_>, Vec<(i64, f64)>), String))| {
+    let numbered = found.into_iter().zip(labels).enumerate();
+    let curves = numbered.map(|(number, ((_, mut values), label))| {
         values.sort_by_key(|value| value.0);
         Curve {
             id: format!("file:{number}"),
@@ -55,8 +55,8 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
             definition: "A counter of the file, as it stands there.",
             levels: Levels::new(values),
         }
-    };
-    (found.into_iter().zip(labels).enumerate().map(curve).collect(), beyond)
+    });
+    (curves.collect(), beyond)
 }
 
 /// A counter with one argument is called by its name alone where the two say the same.
@@ -71,5 +71,31 @@ fn process_text(trace: &Trace, process: Tag) -> String {
         Tag::Int(number) => format!("pid {number}"),
         Tag::Str(text) => trace.text(text).to_owned(),
         Tag::None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stepscope_model::{ArgValue, NewPoint, TraceBuilder};
+
+    use super::*;
+
+    #[test]
+    fn those_past_the_limit_are_counted() {
+        let mut b = TraceBuilder::new();
+        for (name, value) in [("a", 1), ("b", 2), ("a", 3), ("c", 4)] {
+            let key = b.intern("value");
+            b.push_arg(key, ArgValue::Int(value));
+            let (name, args) = (b.intern(name), b.commit_args());
+            b.point(NewPoint { at: Ns(value), name, args, phase: b'C', ..NewPoint::default() });
+        }
+        b.lane(Default::default());
+        let trace = b.finish();
+        for (most, beyond) in [(0, 3), (1, 2), (2, 1), (3, 0), (9, 0)] {
+            let (curves, more) = file_counters(&trace, Ns::ZERO, most);
+            assert_eq!((curves.len(), more), (3 - beyond, beyond));
+        }
+        let (curves, _) = file_counters(&trace, Ns::ZERO, 1);
+        assert_eq!((curves[0].label.as_str(), curves[0].levels.max()), ("a", 3.0));
     }
 }

@@ -22,15 +22,15 @@ impl Timeline {
             }
         }
     }
+}
 
-    /// A row's name in its group.
-    pub(super) fn row_label(&self, content: &Content, depth: u32, overlaps: bool) -> String {
-        match content {
-            Content::Points(_) => "instants".to_owned(),
-            Content::Steps => "steps".to_owned(),
-            Content::Slices(_) if overlaps => format!("depth {depth} and deeper: slices may overlap"),
-            Content::Slices(_) => format!("depth {depth}"),
-        }
+/// A row's name in its group.
+pub(super) fn row_label(content: &Content, depth: u32, overlaps: bool) -> String {
+    match content {
+        Content::Points(_) => "instants".to_owned(),
+        Content::Steps => "steps".to_owned(),
+        Content::Slices(_) if overlaps => format!("depth {depth} and deeper: slices may overlap"),
+        Content::Slices(_) => format!("depth {depth}"),
     }
 }
 

@@ -6,7 +6,7 @@ use stepscope_model::Trace;
 use super::Timeline;
 use super::build::{Group, GroupKind, Row};
 use super::category::CATEGORIES;
-use super::instants::is_instant;
+use super::labels::row_label;
 use super::spans::{Content, Spans};
 
 /// Everything a picture needs before its first tile.
@@ -142,7 +142,7 @@ impl Timeline {
         RowInfo {
             id,
             group: row.group,
-            label: self.row_label(&row.content, depth, row.blocks.overlaps()),
+            label: row_label(&row.content, depth, row.blocks.overlaps()),
             depth,
             count: spans.len() as u64,
             first_ns: if spans.len() > 0 { spans.start(0) } else { 0 },
@@ -157,7 +157,6 @@ impl Timeline {
             Content::Points(ids) => ids.len() as u64,
             _ => 0,
         });
-        debug_assert!(!is_instant(b'C') && !is_instant(b'M'));
         Ledger {
             slices: trace.slices().len() as u64,
             points: points.len() as u64,

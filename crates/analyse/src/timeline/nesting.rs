@@ -17,10 +17,10 @@ pub(super) struct Nested {
     pub(super) displaced: Vec<u32>,
 }
 
-/// Whether a slice that ends there holds one of these times that starts no earlier. One without length at the very end
-/// is outside.
-pub(super) fn holds(end: i64, (inner_start, inner_end): (i64, i64)) -> bool {
-    end >= inner_end && end > inner_start
+/// The least end of what holds a slice of these times and started no later. One without length at the very end of
+/// another is outside of it.
+pub(super) fn least_end((start, end): (i64, i64)) -> i64 {
+    end.max(start.saturating_add(1))
 }
 
 /// Puts slices on at most `most` rows, writing each one's row. They come by start, of equal starts the longer first.
@@ -29,7 +29,7 @@ pub(super) fn nest(times: impl Iterator<Item = (i64, i64)>, most: usize, rows: &
     let mut ends = RowEnds::new();
     let last = most.clamp(1, usize::from(u16::MAX)) - 1;
     for (position, ((start, end), row)) in times.zip(rows).enumerate() {
-        let holder = ends.deepest_reaching(end.max(start.saturating_add(1)));
+        let holder = ends.deepest_reaching(least_end((start, end)));
         let below = holder.map_or(0, |holder| holder + 1);
         let free = ends.first_free(below, start);
         let place = free.min(last);

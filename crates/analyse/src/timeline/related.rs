@@ -5,7 +5,7 @@ use stepscope_model::{SliceId, Trace};
 
 use super::Timeline;
 use super::details::{Link, Relation};
-use super::nesting::holds;
+use super::nesting::least_end;
 
 /// Links listed; the rest are counted.
 const MOST_LINKS: usize = 64;
@@ -72,7 +72,7 @@ impl Timeline {
             (id.index() as u32, (id.index() + 1 + inside.partition_point(|&s| s < times.1)) as u32);
         let is_inside = |host: u32| {
             let host = SliceId::from_index(host as usize);
-            host == id || holds(times.1.0, (slices.start(host).0, slices.end(host).0))
+            host == id || times.1.0 >= least_end((slices.start(host).0, slices.end(host).0))
         };
         let is_work = |device: u32| slices.kind(SliceId::from_index(device as usize)).is_device_work();
         let asked = of_range(&related.asked_for, from, to).iter().filter(|p| is_work(p.1) && is_inside(p.0));

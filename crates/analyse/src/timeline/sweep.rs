@@ -7,7 +7,7 @@ use stepscope_model::{SliceId, Trace};
 use super::Timeline;
 use super::build::{Group, Members};
 use super::name_sums::NameSums;
-use super::nesting::holds;
+use super::nesting::least_end;
 use super::spans::{Content, times};
 
 /// A group's slices in order of their starts, each with its row.
@@ -69,9 +69,8 @@ pub(super) struct Part {
 }
 
 /// The last slice begun on a row.
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, Default)]
 struct Open {
-    end: i64,
     /// Up to where its time is already given to those inside it.
     given: i64,
     slot: Option<usize>,
@@ -85,8 +84,9 @@ pub(super) fn sweep(
     part: &Part,
     sums: &mut NameSums,
 ) {
-    let mut open = vec![Open { end: i64::MIN, given: 0, slot: None }; selected.len()];
-    let mut walk = Walk { sequence, selected, part, open: &mut open, sums };
+    let rows = selected.len();
+    let (ends, open) = (vec![i64::MIN; rows], vec![Open::default(); rows]);
+    let mut walk = Walk { sequence, selected, part, ends, open, sums };
     for (id, row) in carried(sequence, group, part.window.0) {
         walk.visit(id, row, part.first);
     }
@@ -99,7 +99,9 @@ struct Walk<'a> {
     sequence: &'a Sequence<'a>,
     selected: &'a [bool],
     part: &'a Part,
-    open: &'a mut [Open],
+    /// Where the last slice begun on each row ends.
+    ends: Vec<i64>,
+    open: Vec<Open>,
     sums: &'a mut NameSums,
 }
 
@@ -112,7 +114,9 @@ impl Walk<'_> {
             return;
         }
         let (from, to) = (start.max(self.part.window.0), end.min(self.part.window.1));
-        if let Some(holder) = self.open[..row].iter_mut().rfind(|open| holds(open.end, (start, end))) {
+        let least = least_end((start, end));
+        if let Some(holder) = self.ends[..row].iter().rposition(|&end| end >= least) {
+            let holder = &mut self.open[holder];
             let given = (to - from.max(holder.given)).max(0);
             holder.given = holder.given.max(to);
             if let Some(slot) = holder.slot {
@@ -132,7 +136,8 @@ impl Walk<'_> {
             }
             slot
         });
-        self.open[row] = Open { end, given: from, slot };
+        self.ends[row] = end;
+        self.open[row] = Open { given: from, slot };
     }
 }
 

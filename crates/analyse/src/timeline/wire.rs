@@ -34,7 +34,5 @@ pub(super) fn encode(key: TileKey, items: &[RowItem], units: impl Fn(i64) -> u32
     for column in bytes {
         out.extend(items.iter().map(column));
     }
-    while (out.len() - begin) % 8 != 0 {
-        out.push(0);
-    }
+    out.resize(begin + (out.len() - begin).next_multiple_of(8), 0);
 }

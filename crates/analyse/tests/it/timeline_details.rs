@@ -169,8 +169,10 @@ fn recorded_stacks_of_older_files_are_told() {
     let trace = read(&path);
     let timeline = timeline(&trace);
     let told = trace.slices().ids().find(|&id| trace.args(id).get("Call stack").is_some());
-    let Some(id) = told else { return };
-    assert!(!timeline.details(&trace, id.index() as u32).unwrap().stack.is_empty());
+    let id = told.expect("this file has recorded stacks");
+    let text = trace.args(id).get("Call stack").and_then(|value| value.as_text()).unwrap();
+    let stack = timeline.details(&trace, id.index() as u32).unwrap().stack;
+    assert_eq!(stack, text.split(';').filter(|frame| !frame.is_empty()).collect::<Vec<_>>());
 }
 
 fn counter<'a>(counters: &'a [Counter], id: &str) -> &'a Counter {

@@ -144,6 +144,7 @@ fn the_account_speaks_of_steps_and_devices() {
     assert_eq!(rows(&longest, "steps")[0]["step"], 2);
     assert!(stdout(&["account", &gpt(), "--by", "step", "--format", "csv"]).starts_with("step,device,wall_ns"));
     assert!(stdout(&["account", &host_only()]).contains("the main thread"));
+    assert_eq!(json(&["account", &gpt()])["verdict"], json(&["summary", &gpt()])["verdict"]);
 }
 
 #[test]

@@ -35,7 +35,7 @@ const NAMES = ["name", "path", "culprit", "change", "op", "call", "title", "oper
 function matcher(pattern: string): (row: RowLike) => boolean {
   let regex: RegExp;
   try {
-    regex = new RegExp(pattern, "u");
+    regex = compiled(pattern);
   } catch {
     throw new SourceError({
       message: `The filter is not a regular expression: ${pattern}`,
@@ -46,6 +46,15 @@ function matcher(pattern: string): (row: RowLike) => boolean {
     const field = NAMES.find((name) => typeof row[name] === "string");
     return field !== undefined && regex.test(String(row[field]));
   };
+}
+
+/** As the server reads it: there any sign may be quoted, here only those that need it where Unicode is spoken. */
+function compiled(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, "u");
+  } catch {
+    return new RegExp(pattern);
+  }
 }
 
 /** Numbers fall, texts rise, rows without the field come last; ties keep their order. */

@@ -73,7 +73,12 @@ export function Kernels() {
             change({ by: value === "name" ? undefined : value, sort: undefined, cols: undefined })
           }
         />
-        <Filter label="Filter by name" value={param("filter")} onChange={(filter) => change({ filter })} />
+        <Filter
+          view="kernels"
+          label="Filter by name"
+          value={param("filter")}
+          onChange={(filter) => change({ filter })}
+        />
         <span class="grow" />
         <ColumnMenu all={all} value={param("cols")} onChange={(cols) => setParams({ cols })} />
         {url && (

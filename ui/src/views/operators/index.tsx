@@ -106,7 +106,12 @@ export function Operators() {
             ))}
           </select>
         </label>
-        <Filter label="Filter by name" value={param("filter")} onChange={(filter) => change({ filter })} />
+        <Filter
+          view="operators"
+          label="Filter by name"
+          value={param("filter")}
+          onChange={(filter) => change({ filter })}
+        />
         <span class="grow" />
         <CountingMenu />
         <ColumnMenu all={all} value={param("cols")} onChange={(cols) => setParams({ cols })} />

@@ -28,7 +28,8 @@ export function Overview() {
   const findings = useAsk<FindingsAnswer>("findings", { step });
   const hasDevice = (gpu.data?.gpu.length ?? 0) > 0;
   const roofline = useAsk<Roofline>("roofline", { step, device, top: 1 }, hasDevice);
-  const problem = info.problem ?? gpu.problem;
+  // A trace that cannot be read is one problem, not one for each card.
+  if (info.problem && !info.data) return <Trouble problem={info.problem} />;
   const recording = info.data && (
     <RunInfo info={info.data.info} text={(field) => definition(info.data?.definitions, field)} />
   );
@@ -43,7 +44,7 @@ export function Overview() {
   return (
     <>
       <Verdict account={account.data} info={info.data?.info} steps={all.data} />
-      {problem && <Trouble problem={problem} />}
+      {gpu.problem && <Trouble problem={gpu.problem} />}
       <Figures steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
       <div class="two-columns">
         <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>

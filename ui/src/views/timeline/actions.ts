@@ -17,8 +17,6 @@ const LEAST_SEEN = 6;
 /** An instant is shown within this. */
 const INSTANT_AIR = 10_000;
 const TWICE_MS = 450;
-/** After choosing a slice the pane may still open. */
-const SETTLE_MS = 800;
 
 export class Actions {
   readonly model: Model;
@@ -30,7 +28,6 @@ export class Actions {
   onJump: (() => void) | undefined;
   #loading: AbortController | undefined;
   #walking: AbortController | undefined;
-  #chosenAt = Number.NEGATIVE_INFINITY;
   #lastFocus = Number.NEGATIVE_INFINITY;
 
   constructor(model: Model, motion: Motion, screen: Screen) {
@@ -45,7 +42,7 @@ export class Actions {
     this.#loading?.abort();
     const control = new AbortController();
     this.#loading = control;
-    this.#chosenAt = performance.now();
+    model.follow = true;
     const chosen: Selection = { id, of: hit?.count ?? 1, ...(hit ? { hit } : {}) };
     const old = model.selection.value;
     // The old text stays until the new has come, so that nothing flickers.
@@ -55,7 +52,6 @@ export class Actions {
       const details = await watched(model.source.slice(model.run, id, control.signal));
       if (control.signal.aborted) return;
       model.selection.value = { ...chosen, details };
-      this.#chosenAt = performance.now();
       const length = details.dur_ns > 0 ? time(details.dur_ns) : "instant";
       const step = details.step === null ? "" : `, step ${details.step}`;
       model.announcement.value = `${details.name.slice(0, 200)}, ${length}, ${details.group}${step}`;
@@ -123,11 +119,11 @@ export class Actions {
     model.redraw();
   }
 
-  /** The pane opened and took some of the height: what was just chosen stays in sight. */
+  /** The pane took some of the height, or lanes came above: what was chosen stays in sight. */
   resized(): void {
-    const { details, hit } = this.model.selection.value ?? {};
+    const { details, hit } = this.model.selection.peek() ?? {};
     const row = details?.row ?? hit?.row;
-    if (row !== undefined && performance.now() - this.#chosenAt < SETTLE_MS) this.scrollTo(row);
+    if (row !== undefined && this.model.follow) this.scrollTo(row);
   }
 
   spanOf(ref: Pick<Ref, "start_ns" | "dur_ns">): Span {

@@ -114,27 +114,29 @@ function Rows({ area, model }: { area: Area; model: Model }) {
   const length = area.to_ns - area.from_ns;
   const rows = area.rows_busy.filter((row) => row.busy_ns > 0);
   if (rows.length === 0) return null;
+  const groupOf = (row: number) => model.layout.rows[row]?.group ?? -1;
+  const groups = [...new Set(rows.map(({ row }) => groupOf(row)))];
   return (
     <section class="tl-area-rows">
       <h3>
         <Defined text="Share of the area in which something ran in this row.">Busy</Defined>
       </h3>
-      <ul>
-        {rows.map(({ row, busy_ns }) => {
-          const at = model.layout.rows[row];
-          const group = at && model.layout.groups[at.group];
-          const place = at?.label || (at && at.depth > 0 ? `depth ${at.depth}` : "");
-          return (
-            <li key={row}>
-              <span class="tl-area-row" title={`${group?.label ?? ""} ${place}`}>
-                <bdi>{group?.label ?? row}</bdi> <span class="quiet">{place}</span>
-              </span>
-              <Bar share={busy_ns / length} />
-              <span class="num">{percent(busy_ns / length)}</span>
-            </li>
-          );
-        })}
-      </ul>
+      {groups.map((group) => (
+        <div key={group} class="tl-area-lane">
+          <bdi>{model.layout.groups[group]?.label}</bdi>
+          <ul>
+            {rows
+              .filter(({ row }) => groupOf(row) === group)
+              .map(({ row, busy_ns }) => (
+                <li key={row}>
+                  <span class="quiet">{model.layout.rows[row]?.label || "all"}</span>
+                  <Bar share={busy_ns / length} />
+                  <span class="num">{percent(busy_ns / length)}</span>
+                </li>
+              ))}
+          </ul>
+        </div>
+      ))}
     </section>
   );
 }

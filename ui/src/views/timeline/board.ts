@@ -1,6 +1,6 @@
 // Everything that works outside of Preact, put together and taken apart again.
 
-import { effect, signal } from "@preact/signals";
+import { effect, signal, untracked } from "@preact/signals";
 import { online } from "../../app/state.ts";
 import { theme } from "../../app/theme.ts";
 import { Actions } from "./actions.ts";
@@ -100,10 +100,17 @@ export class Board {
         if (model.showPath.value) void feeds.loadPath();
       }),
       effect(() => {
-        if (online.value) model.tiles.retryNow();
+        if (!online.value) return;
+        model.tiles.retryNow();
+        const chosen = model.selection.peek();
+        if (chosen?.problem) void this.actions.select(chosen.id, chosen.hit);
       }),
       effect(() => {
         model.stack.value;
+        engine.invalidate();
+        untracked(() => this.actions.resized());
+      }),
+      effect(() => {
         model.selection.value;
         model.area.value;
         model.marks.value;
@@ -123,8 +130,7 @@ export class Board {
     const { bar } = this.#parts;
     const onScroll = () => {
       if (Math.abs(bar.scrollTop - this.model.scroll) < 1) return;
-      this.model.scroll = bar.scrollTop;
-      this.model.redraw();
+      this.model.scrollBy(bar.scrollTop - this.model.scroll);
     };
     bar.addEventListener("scroll", onScroll, { passive: true });
     this.#stops.push(() => bar.removeEventListener("scroll", onScroll));

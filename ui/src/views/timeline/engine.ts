@@ -7,8 +7,9 @@ import { busy } from "../../data/use.ts";
 import { AREA, DrawList, FLAT } from "../../draw/list.ts";
 import { makePainter, type Painter } from "../../draw/painter.ts";
 import { type Palette, pagePalette } from "../../draw/palette.ts";
+import { wantAhead } from "./ahead.ts";
 import { counterCells, counterColour } from "./areas.ts";
-import { Cover, cover, lookAhead, wantWhole } from "./cover.ts";
+import { Cover, cover } from "./cover.ts";
 import { gridLines } from "./grid.ts";
 import { RowPainter, type Scene } from "./layout.ts";
 import { Stretches } from "./marks.ts";
@@ -173,7 +174,7 @@ export class Engine {
     scene.path.split = scene.path.n;
     this.#grid(screen.split, screen.height);
     this.#lanes(screen.stack.lanes, screen.split, screen.height);
-    if (this.#missing.n === 0) this.#lookAhead();
+    if (this.#missing.n === 0) wantAhead(this.#model, screen, this.stats.rows, this.#ahead);
   }
 
   #grid(top: number, bottom: number): void {
@@ -227,34 +228,5 @@ export class Engine {
     const { list } = this.#scene;
     list.strip(FLAT, Math.round(top) + LANE_PAD, ROW_HEIGHT, from, to);
     pathCells(list, path, this.screen.view, this.screen.width, this.#palette);
-  }
-
-  #lookAhead(): void {
-    const model = this.#model;
-    const { view } = this.screen;
-    const level = levelFor(this.screen.nsPerPixel, model.top);
-    for (const row of this.stats.rows) {
-      const range = model.layout.rows[row];
-      if (range) lookAhead(model.tiles.cache, range, level, model.top, view.from, view.to, this.#ahead);
-    }
-    this.#lookBeyond();
-  }
-
-  /** Rows one screen above and below: scrolling finds something there at once. */
-  #lookBeyond(): void {
-    const model = this.#model;
-    const { screen } = this;
-    const pitch = ROW_HEIGHT + ROW_GAP;
-    for (const lane of screen.stack.lanes) {
-      const top = screen.laneTop(lane);
-      if (top > 2 * screen.height) break;
-      if (top + lane.height < -screen.height) continue;
-      const first = Math.max(0, Math.floor((-screen.height - top) / pitch));
-      const last = Math.min(lane.rows.length, Math.ceil((2 * screen.height - top) / pitch));
-      for (let at = first; at < last; at++) {
-        const range = model.layout.rows[lane.rows[at]!];
-        if (range) wantWhole(model.tiles.cache, range, model.top, this.#ahead);
-      }
-    }
   }
 }

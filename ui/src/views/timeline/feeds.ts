@@ -73,6 +73,7 @@ export class Feeds {
       const counters = await watched(source.counters(run, from, to, buckets, control.signal));
       if (control.signal.aborted || this.#closed) return;
       this.#model.counters.value = counters;
+      this.#model.trouble.value = undefined;
       this.#model.redraw();
     } catch (error) {
       this.#asked = "";

@@ -103,7 +103,7 @@ export class Gestures {
     const { model } = this.#actions;
     const { screen } = this.#engine;
     this.#hover.hide();
-    model.scroll -= y - drag.y;
+    if (y !== drag.y) model.scrollBy(drag.y - y);
     model.view = pan(model.view, (drag.x - x) * screen.nsPerPixel, model.extent);
     drag.x = x;
     drag.y = y;
@@ -190,7 +190,7 @@ export class Gestures {
     } else {
       if (dx !== 0) model.view = pan(model.view, dx * screen.nsPerPixel, model.extent);
       if (y < screen.split && screen.mostPinScroll > 0) model.pinScroll += dy;
-      else model.scroll += dy;
+      else if (dy !== 0) model.scrollBy(dy);
       model.redraw();
     }
     this.#hover.hide();

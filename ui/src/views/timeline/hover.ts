@@ -98,7 +98,9 @@ export class Hover {
       const at = path && pieceAt(path, now);
       if (!path || at === undefined) return undefined;
       const length = time(path.ends[at]! - path.starts[at]!);
-      return { name: path.names[at] ?? "", text: `${length} on the critical path · ${path.classes[at]}` };
+      const kind = (path.classes[at] ?? "").replace("_", " ");
+      const many = path.counts[at]! > 1 ? `${count(path.counts[at]!)} pieces, most of it this · ` : "";
+      return { name: path.names[at] ?? "", text: `${many}${length} on the critical path · ${kind}` };
     }
     if (spot.row < 0) return undefined;
     const { screen } = this.#engine;

@@ -23,6 +23,11 @@ export function registerKeys({ actions, finder, focusSearch }: KeyTargets): () =
   });
   const held = (id: Held, name: string, keys: string[]): Command =>
     one(id, name, keys, (event) => motion.hold(id, event?.code, performance.now()));
+  // Not keys, but the help shows them where one looks for keys.
+  const gesture = (id: string, name: string, keys: string[]): Command => ({
+    ...one(id, name, keys, () => {}),
+    hidden: true,
+  });
   const stop = register([
     held("in", "Zoom in at the pointer", ["KeyW", "Equal"]),
     held("out", "Zoom out at the pointer", ["KeyS", "Minus"]),
@@ -52,6 +57,10 @@ export function registerKeys({ actions, finder, focusSearch }: KeyTargets): () =
     one("path", "Show or hide the critical path", ["KeyC"], () => {
       actions.model.showPath.value = !actions.model.showPath.value;
     }),
+    gesture("wheel-zoom", "Zoom at the pointer", ["Ctrl+wheel"]),
+    gesture("wheel-pan", "Move left and right", ["Shift+wheel", "Shift+drag"]),
+    gesture("drag", "Select an area: its time by name", ["drag"]),
+    gesture("twice", "Fit a slice to the window", ["double click"]),
   ]);
   const control = new AbortController();
   addEventListener("keyup", (event) => motion.release(event.code), { signal: control.signal });

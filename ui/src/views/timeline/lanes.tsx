@@ -5,6 +5,7 @@ import { count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import type { Board } from "./board.ts";
+import { counterValue } from "./counterformat.ts";
 import type { Model } from "./model.ts";
 import type { Lane } from "./stack.ts";
 
@@ -89,9 +90,14 @@ function LaneName({ lane, model, board, tabbable, onFocus }: NameProps) {
     else board?.labels.delete(lane.key);
   };
   const fold = () => lane.canFold && model.toggle("folded", lane.key);
-  const said = [lane.label, lane.detail, lane.count > 0 ? `${count(lane.count)} events` : ""].filter(Boolean);
+  const counter = model.counterLanes.value.find((one) => one.id === lane.counter);
+  const most = counter && `up to ${counterValue(counter.unit, counter.max)}`;
+  const events = lane.kind === "rows" ? `${count(lane.count)} events` : "";
+  const said = [lane.label, most, lane.detail, events].filter(Boolean);
   const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows folded` : ""}`;
-  const definition = model.counterLanes.value.find((counter) => counter.id === lane.counter)?.definition;
+  // A counter is called by its words; the value beside them changes with the pointer and is no part of its name.
+  const pinned = lane.pinned && lane.canPin ? ", pinned" : "";
+  const name = lane.kind === "counter" ? undefined : `${said.join(", ")}${pinned}`;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of all its items
     <div
@@ -100,9 +106,9 @@ function LaneName({ lane, model, board, tabbable, onFocus }: NameProps) {
       class={`tl-lane ${lane.kind}${lane.height >= TALL ? " tall" : ""}`}
       aria-level={lane.kind === "counter" ? 2 : 1}
       aria-expanded={lane.canFold ? !lane.folded : undefined}
-      aria-label={`${said.join(", ")}${lane.pinned && lane.canPin ? ", pinned" : ""}`}
+      aria-label={name}
       tabIndex={tabbable ? 0 : -1}
-      aria-description={definition}
+      aria-description={counter?.definition}
       style={{ top: `${lane.y}px`, height: `${lane.height}px` }}
       onFocus={onFocus}
       onClick={fold}
@@ -111,10 +117,14 @@ function LaneName({ lane, model, board, tabbable, onFocus }: NameProps) {
         <span class="tl-fold" aria-hidden="true">
           {lane.canFold && <Icon name={lane.folded ? "chevron" : "down"} size={12} />}
         </span>
-        <span class="tl-words" {...tipOn(definition ?? hint)}>
-          <bdi class="tl-label">{lane.label}</bdi>
+        <span class="tl-words" {...tipOn(counter?.definition ?? hint)}>
+          <bdi class="tl-label">{lane.label}</bdi>{" "}
           <span class="tl-detail quiet">
-            {lane.kind === "counter" ? <span class="tl-value num" /> : <Detail lane={lane} />}
+            {lane.kind === "counter" ? (
+              <span class="tl-value num" aria-hidden="true" />
+            ) : (
+              <Detail lane={lane} />
+            )}
           </span>
         </span>
         {lane.canPin && (

@@ -2,9 +2,22 @@
 // into columns of one pixel whose opacity is the time covered, so a picture from afar shows true occupancy.
 
 import type { NameStore } from "../../data/namestore.ts";
-import { BEYOND, BUCKETS, FINE, FROM_LEFT, type Tile } from "../../data/tiles.ts";
-import { type DrawList, flatCell } from "../../draw/list.ts";
-import { type Palette, slot, wantsDarkText } from "../../draw/palette.ts";
+import {
+  BEYOND,
+  BUCKETS,
+  BUSY,
+  CATEGORY,
+  COUNT,
+  END,
+  FINE,
+  FLAGS,
+  FROM_LEFT,
+  ID,
+  NAME,
+  type Tile,
+} from "../../data/tiles.ts";
+import type { DrawList } from "../../draw/list.ts";
+import { type Palette, sliceCell, slot, wantsDarkText } from "../../draw/palette.ts";
 import type { Cover } from "./cover.ts";
 import type { Stretches } from "./marks.ts";
 import type { Span } from "./window.ts";
@@ -18,8 +31,6 @@ const LABEL_WIDTH = 26;
 /** Wide neighbours are kept apart by a line. */
 const APART_WIDTH = 4;
 
-const WAIT = 4;
-const COMMUNICATION = 9;
 const NONE = 0xffffffff;
 /** A tile's length in 1/4096 of a bucket. */
 const WHOLE = BUCKETS * FINE;
@@ -81,8 +92,9 @@ export class RowPainter {
   }
 
   #piece(scene: Scene, tile: Tile, from: number, to: number): void {
-    const { view, tally } = scene;
-    const perNs = scene.width / (view.to - view.from);
+    const { view, tally, width } = scene;
+    const { words, bytes, n } = tile;
+    const perNs = width / (view.to - view.from);
     const unit = 2 ** tile.level / FINE;
     const begin = (from - tile.from) / unit;
     const stop = (to - tile.from) / unit;
@@ -90,11 +102,11 @@ export class RowPainter {
     const seenTo = Math.min(stop, (view.to - tile.from) / unit);
     const offset = (tile.from - view.from) * perNs;
     const scale = unit * perNs;
-    for (let i = tile.firstEndingAfter(seenFrom); i < tile.n; i++) {
-      const start = tile.start(i);
+    for (let i = tile.firstEndingAfter(seenFrom); i < n; i++) {
+      const start = words[i]!;
       if (start > seenTo || (start >= stop && stop < WHOLE)) break;
-      const end = tile.end(i);
-      const count = tile.count(i);
+      const end = words[END * n + i]!;
+      const count = words[COUNT * n + i]!;
       // A stretch of a coarser tile counts what starts within it; its neighbours count the rest.
       if (start >= begin) {
         if (count === 1) tally.shown++;
@@ -102,71 +114,83 @@ export class RowPainter {
       }
       const left = offset + Math.max(start, begin) * scale;
       const right = offset + Math.min(end, stop) * scale;
-      const flags = tile.flags(i);
-      if (this.#open && tile.id(i) === this.#openId && ((flags & FROM_LEFT) !== 0 || start < begin))
-        this.#right = right;
-      else if (right - left < 1 && (flags & BEYOND) === 0 && end <= stop)
-        this.#gather(tile, i, Math.max(0, Math.min(left, scene.width - 1)), right, count);
-      else this.#begin(tile, i, left, right, count);
+      const flags = bytes[FLAGS * n + i]!;
+      const covered = count > 1 ? bytes[BUSY * n + i]! / 255 : 1;
+      if (right - left < 1 && (flags & BEYOND) === 0 && end <= stop && !this.#open)
+        this.#gather(tile, i, left < 0 ? 0 : Math.min(left, width - 1), right, covered);
+      else this.#wide(tile, i, left, right, covered, (flags & FROM_LEFT) !== 0 || start < begin, end > stop);
     }
   }
 
-  #begin(tile: Tile, i: number, left: number, right: number, count: number): void {
-    this.#closeColumn();
+  /** What is wider than a pixel, or comes after it: the slice before may go on here. */
+  #wide(
+    tile: Tile,
+    i: number,
+    left: number,
+    right: number,
+    covered: number,
+    comesOn: boolean,
+    cut: boolean,
+  ): void {
+    const id = tile.id(i);
+    if (comesOn && this.#open && id === this.#openId) {
+      this.#right = right;
+      return;
+    }
     this.#closeOpen();
+    if (right - left < 1 && !cut && (tile.flags(i) & BEYOND) === 0) {
+      const width = this.#scene?.width ?? 1;
+      this.#gather(tile, i, Math.max(0, Math.min(left, width - 1)), right, covered);
+      return;
+    }
+    this.#closeColumn();
     this.#open = true;
     this.#left = left;
     this.#right = right;
-    this.#openId = tile.id(i);
+    this.#openId = id;
     this.#openName = tile.name(i);
     this.#openCategory = tile.category(i);
-    this.#openCovered = count > 1 ? tile.busy(i) / 255 : 1;
+    this.#openCovered = covered;
   }
 
   /** Adds something narrower than a pixel to its column, or to the two it lies across. */
-  #gather(tile: Tile, i: number, left: number, right: number, count: number): void {
-    this.#closeOpen();
-    const column = Math.floor(left);
-    this.#turnTo(column);
-    const density = count > 1 ? tile.busy(i) / 255 : 1;
+  #gather(tile: Tile, i: number, left: number, right: number, density: number): void {
+    const column = left | 0;
+    if (column !== this.#column) {
+      this.#closeColumn();
+      this.#column = column;
+    }
     const edge = column + 1;
-    this.#add(tile, i, density * Math.max(0, Math.min(right, edge) - left));
+    const within = Math.min(right, edge) - left;
+    this.#add(tile, i, within > 0 ? density * within : 0);
     if (right <= edge || edge >= (this.#scene?.width ?? 0)) return;
-    this.#turnTo(edge);
-    this.#add(tile, i, density * (right - edge));
-  }
-
-  #turnTo(column: number): void {
-    if (column === this.#column) return;
     this.#closeColumn();
-    this.#column = column;
+    this.#column = edge;
+    this.#add(tile, i, density * (right - edge));
   }
 
   #add(tile: Tile, i: number, covered: number): void {
     this.#covered += covered;
-    const name = tile.name(i);
-    const hit = this.#scene?.searching === true && this.#scene.names.isHit(name);
+    const name = tile.words[NAME * tile.n + i]!;
+    const hit = this.#scene!.searching && this.#scene!.names.isHit(name);
     // What the search found is never hidden by what it did not.
-    if (this.#hit && !hit) return;
-    if (covered <= this.#largest && hit === this.#hit) return;
+    if (hit !== this.#hit ? this.#hit : covered <= this.#largest) return;
     this.#largest = covered;
     this.#hit = hit;
     this.#name = name;
-    this.#category = tile.category(i);
-    this.#id = tile.id(i);
+    this.#category = tile.bytes[CATEGORY * tile.n + i]!;
+    this.#id = tile.words[ID * tile.n + i]!;
   }
 
   #closeColumn(): void {
-    if (this.#column < 0) return;
-    this.#emit(
-      this.#column,
-      this.#column + 1,
-      this.#name,
-      this.#category,
-      this.#id,
-      Math.min(1, this.#covered),
-    );
-    this.#taken = this.#column;
+    const column = this.#column;
+    if (column < 0) return;
+    const scene = this.#scene!;
+    const opacity = this.#opacity(scene, this.#name, Math.min(this.#covered, 1));
+    const at = slot(this.#category, scene.names.shade(this.#name));
+    scene.list.dot(column, sliceCell(scene.palette, at, opacity));
+    if (scene.onPath?.has(this.#id)) scene.path.push(column, column + 1, this.#top, this.#id, 0);
+    this.#taken = column;
     this.#column = -1;
     this.#covered = 0;
     this.#largest = -1;
@@ -174,29 +198,26 @@ export class RowPainter {
   }
 
   #closeOpen(): void {
-    if (!this.#open || !this.#scene) return;
+    if (!this.#open) return;
     this.#open = false;
-    const { width } = this.#scene;
+    const scene = this.#scene!;
+    const { width, palette } = scene;
     // Whole pixels: edges are sharp, and neighbours neither overlap nor leave a seam.
     let left = Math.max(0, Math.min(width - 1, Math.round(this.#left)));
     let right = Math.min(width, Math.max(left + 1, Math.round(this.#right)));
     if (left <= this.#taken && right > this.#taken + 1) left = this.#taken + 1;
     if (right - left >= APART_WIDTH && this.#right < width) right--;
-    this.#emit(left, right, this.#openName, this.#openCategory, this.#openId, this.#openCovered);
-  }
-
-  #emit(left: number, right: number, name: number, category: number, id: number, covered: number): void {
-    const scene = this.#scene;
-    if (!scene) return;
-    const { names, palette } = scene;
-    let alpha = FAINTEST + (1 - FAINTEST) * covered;
-    if (scene.searching && !names.isHit(name)) alpha *= DIM;
-    const opacity = Math.round(255 * alpha);
-    const at = slot(category, names.shade(name));
-    const striped = category === WAIT || category === COMMUNICATION;
-    scene.list.fill(left, right, flatCell(palette.slices[at]!, opacity, striped));
+    const name = this.#openName;
+    const opacity = this.#opacity(scene, name, this.#openCovered);
+    const at = slot(this.#openCategory, scene.names.shade(name));
+    scene.list.fill(left, right, sliceCell(palette, at, opacity));
     if (right - left >= LABEL_WIDTH)
       scene.labels.push(left, right, this.#top, name, wantsDarkText(palette, at, opacity) ? 1 : 0);
-    if (scene.onPath?.has(id)) scene.path.push(left, right, this.#top, id, 0);
+    if (scene.onPath?.has(this.#openId)) scene.path.push(left, right, this.#top, this.#openId, 0);
+  }
+
+  #opacity(scene: Scene, name: number, covered: number): number {
+    const opacity = FAINTEST + (1 - FAINTEST) * covered;
+    return scene.searching && !scene.names.isHit(name) ? DIM * opacity : opacity;
   }
 }

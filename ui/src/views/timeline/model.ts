@@ -60,6 +60,8 @@ export class Model {
   /** Counters by number and order, not by values: lanes change only with these. */
   readonly counterLanes: ReadonlySignal<readonly Counter[]>;
 
+  /** Whether the chosen slice is kept in sight; until the user scrolls away. */
+  follow = false;
   /** Scrolled down by this much. */
   scroll = 0;
   pinScroll = 0;
@@ -112,6 +114,13 @@ export class Model {
 
   get extent(): number {
     return this.layout.extent_ns;
+  }
+
+  /** The user scrolls. */
+  scrollBy(pixels: number): void {
+    this.follow = false;
+    this.scroll += pixels;
+    this.redraw();
   }
 
   redraw(): void {

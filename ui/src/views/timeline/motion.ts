@@ -106,9 +106,6 @@ export class Motion {
     else if (held === "right") model.view = pan(view, PAN_SPEED * seconds * length, extent);
     else if (held === "in") model.view = zoomAt(view, ZOOM_SPEED ** -seconds, this.anchor, extent);
     else if (held === "out") model.view = zoomAt(view, ZOOM_SPEED ** seconds, this.anchor, extent);
-    else {
-      model.scroll += (held === "down" ? 1 : -1) * SCROLL_SPEED * seconds;
-      model.redraw();
-    }
+    else model.scrollBy((held === "down" ? 1 : -1) * SCROLL_SPEED * seconds);
   }
 }

@@ -6,6 +6,7 @@ import { Trouble } from "../../parts/words.tsx";
 import { AreaPane } from "./areapane.tsx";
 import type { Board } from "./board.ts";
 import type { Model } from "./model.ts";
+import "./pane.css";
 import { SlicePane } from "./slicepane.tsx";
 
 const LEAST = 90;

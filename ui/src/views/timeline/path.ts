@@ -2,8 +2,8 @@
 
 import { SHADES } from "../../data/namestore.ts";
 import type { PathPiece } from "../../data/types.ts";
-import { type DrawList, flatCell } from "../../draw/list.ts";
-import { type Palette, slot } from "../../draw/palette.ts";
+import type { DrawList } from "../../draw/list.ts";
+import { type Palette, sliceCell, slot } from "../../draw/palette.ts";
 import { firstAfter } from "./areas.ts";
 import type { Span } from "./window.ts";
 
@@ -13,6 +13,8 @@ export interface CriticalPath {
   starts: Float64Array;
   ends: Float64Array;
   slices: Float64Array;
+  /** Pieces that are drawn as one. */
+  counts: Uint32Array;
   /** The pieces of each slice on the path, in order. */
   onPath: ReadonlyMap<number, readonly number[]>;
 }
@@ -48,6 +50,7 @@ export function makePath(pieces: readonly PathPiece[]): CriticalPath {
     starts: Float64Array.from(sorted, (piece) => piece.start_ns),
     ends: Float64Array.from(sorted, (piece) => piece.start_ns + piece.dur_ns),
     slices,
+    counts: Uint32Array.from(sorted, (piece) => piece.count),
     onPath,
   };
 }
@@ -79,7 +82,7 @@ export function pathCells(
 
 function pieceCell(path: CriticalPath, i: number, palette: Palette): number {
   const category = CATEGORY[path.classes[i] ?? ""] ?? 15;
-  return flatCell(palette.slices[slot(category, SHADES >> 1)]!, 255, category === 4 || category === 9);
+  return sliceCell(palette, slot(category, SHADES >> 1), 1);
 }
 
 /** The piece at a time. */

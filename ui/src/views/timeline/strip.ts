@@ -117,12 +117,14 @@ export class Strip {
   }
 
   #drawCounter(context: CanvasRenderingContext2D, counter: Counter, height: number, colour: string): void {
+    // Its shape, not its height: scaled to the highest value there is.
+    const most = Math.max(...counter.hi, 1e-9);
     context.fillStyle = colour;
     context.globalAlpha = 0.45;
     counter.t.forEach((time, i) => {
       const left = this.#x(time);
       const right = this.#x(counter.t[i + 1] ?? this.#model.extent);
-      const tall = (Math.min(counter.max, counter.hi[i] ?? 0) / (counter.max || 1)) * (height - 8);
+      const tall = ((counter.hi[i] ?? 0) / most) * (height - 8);
       context.fillRect(left, height - tall, right - left + 0.3, tall);
     });
     context.globalAlpha = 1;

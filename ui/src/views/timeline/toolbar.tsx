@@ -89,7 +89,7 @@ function Search({ model, board }: Props) {
       <input
         type="search"
         aria-label="Search slices by name"
-        placeholder="Search names, or /regular expression/"
+        placeholder="Search names or /regex/ (press /)"
         value={text}
         spellcheck={false}
         onInput={(event) => set(event.currentTarget.value)}

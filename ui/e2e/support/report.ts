@@ -1,0 +1,46 @@
+// Reports: written by the program, opened without a network, unpacked by hand.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
+import type { BrowserContext } from "@playwright/test";
+import { run } from "./cli.ts";
+
+/** `stepscope export --to html`; returns the file and what the program said. */
+export function writeReport(
+  folder: string,
+  trace: string,
+  ...options: string[]
+): { file: string; said: string } {
+  const file = join(folder, "report.html");
+  const { status, stdout, stderr } = run("export", "--to", "html", "-o", file, ...options, trace);
+  if (status !== 0) throw new Error(`no report: ${stderr}`);
+  return { file, said: stdout + stderr };
+}
+
+export function urlOf(file: string): string {
+  return pathToFileURL(file).href;
+}
+
+/** Everything but files is out of reach; what was asked for nonetheless is returned. */
+export async function offline(context: BrowserContext): Promise<string[]> {
+  const asked: string[] = [];
+  await context.setOffline(true);
+  await context.route(/^(?!file:|about:|data:)/, (route) => {
+    asked.push(route.request().url());
+    return route.abort();
+  });
+  return asked;
+}
+
+/** The sections of a report, as texts. */
+export function sectionsOf(file: string): Map<string, string> {
+  const html = readFileSync(file, "utf8");
+  const sections = new Map<string, string>();
+  for (const [, name, base64] of html.matchAll(
+    /<script type="text\/plain" id="pack:([^"]+)">([^<]*)<\/script>/g,
+  ))
+    sections.set(name ?? "", gunzipSync(Buffer.from(base64 ?? "", "base64")).toString("utf8"));
+  return sections;
+}
