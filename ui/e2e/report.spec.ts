@@ -103,6 +103,8 @@ test("its timeline can be searched, clicked and marked", async ({ page, context,
   await idle(page);
   await click(page);
   await expect(page.locator(".tl-pane h2")).not.toBeEmpty();
+  await page.mouse.move(0, 0);
+  await idle(page);
   await expectAccessible(page, "the report's timeline");
 });
 
