@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub struct Address {
 pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
+    /// Ctrl-C, listened for since before the address is told to anybody.
+    stop: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     address: Address,
     shared: Arc<Shared>,
     watch: bool,
@@ -86,6 +89,15 @@ impl Server {
     pub fn bind(options: ServerOptions, backend: Arc<dyn Backend>) -> io::Result<Server> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let listener = runtime.block_on(listen(options.host, options.port))?;
+        let mut stop = Box::pin(tokio::signal::ctrl_c());
+        runtime.block_on(async {
+            // Asked once, it listens from here on.
+            tokio::select! {
+                biased;
+                ended = &mut stop => Err(ended.err().unwrap_or_else(|| io::ErrorKind::Interrupted.into())),
+                () = std::future::ready(()) => Ok(()),
+            }
+        })?;
         let socket = listener.local_addr()?;
         let token = guard::token().map_err(|e| io::Error::other(e.to_string()))?;
         let url = format!("http://{socket}/{token}/");
@@ -101,7 +113,7 @@ impl Server {
             version: options.version,
             heavy: Semaphore::new(cores),
         });
-        Ok(Server { runtime, listener, address: Address { socket, url }, shared, watch: options.watch })
+        Ok(Server { runtime, listener, stop, address: Address { socket, url }, shared, watch: options.watch })
     }
 
     /// Where it listens.
@@ -116,7 +128,7 @@ impl Server {
 
     /// Answers until Ctrl-C.
     pub fn run(self) -> io::Result<()> {
-        let Server { runtime, listener, shared, watch, .. } = self;
+        let Server { runtime, listener, stop, shared, watch, .. } = self;
         let router = Router::new()
             .route("/{token}/api/runs", get(runs))
             .route("/{token}/api/r/{run}/{*what}", get(about_run))
@@ -131,7 +143,7 @@ impl Server {
             }
             tokio::select! {
                 ended = axum::serve(listener, router) => ended,
-                _ = tokio::signal::ctrl_c() => Ok(()),
+                _ = stop => Ok(()),
             }
         });
         // A report under way would hold up the end by seconds.
