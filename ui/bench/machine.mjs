@@ -47,9 +47,16 @@ export function processMemory(pid) {
     const kilobytes = new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text ?? "")?.[1];
     return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
   };
-  const pss = field(read(`/proc/${pid}/smaps_rollup`), "Pss");
+  const rollup = read(`/proc/${pid}/smaps_rollup`);
+  const pss = field(rollup, "Pss");
   const rss = field(status, "VmRSS");
-  return { bytes: pss ?? rss, kind: pss === undefined ? "RSS" : "PSS", rss, peakRss: field(status, "VmHWM") };
+  return {
+    bytes: pss ?? rss,
+    kind: pss === undefined ? "RSS" : "PSS",
+    fileBytes: field(rollup, "Pss_File"),
+    rss,
+    peakRss: field(status, "VmHWM"),
+  };
 }
 
 function read(file) {

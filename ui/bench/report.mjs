@@ -145,7 +145,7 @@ function memoryLines({ memory, server, ledger }) {
       limit: LIMITS.memory,
       shown: size,
       value: memory.process.bytes,
-      note: `after the tour, nothing collected by force; most seen in it ${size(memory.peak)}`,
+      note: `after the tour and a collection; ${size(memory.process.fileBytes)} of it is the browser's own code; most seen in the tour, garbage included: ${size(memory.peak)}`,
     },
     {
       what: "server memory (RSS)",

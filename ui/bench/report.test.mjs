@@ -30,7 +30,7 @@ function session(changes = {}) {
     searches: [{ text: "aten::", hits: 7, typedMs: 260, askedMs: 90, shownMs: 80, apiMs: 20 }],
     area: { ms: 80, text: "7 slices" },
     views: { overview: 120 },
-    memory: { heap, before: heap, process: { bytes: 120e6, kind: "PSS" }, peak: 130e6 },
+    memory: { heap, before: heap, process: { bytes: 120e6, kind: "PSS", fileBytes: 60e6 }, peak: 130e6 },
     server: { rss: 5e6, peakRss: 6e6 },
     ...changes,
   };

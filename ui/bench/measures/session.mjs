@@ -44,7 +44,7 @@ export async function session(options, browser, trace) {
       clicks,
       searches,
       ...tour.result,
-      memory: { ...memory, peak: Math.max(tour.peak, memory.process.bytes ?? 0) },
+      memory: { ...memory, peak: Math.max(tour.peak, memory.peak) },
       server: processMemory(server.pid),
       problems,
     };
@@ -56,13 +56,15 @@ export async function session(options, browser, trace) {
   }
 }
 
-/** What the page holds when it is still; its heap also after a collection. */
+/** What the page holds when it is still and its garbage is collected, and held before. */
 async function rest(browser, cdp, page) {
   await page.evaluate(still);
-  const process = await pageProcess(browser);
+  const littered = await pageProcess(browser);
   const before = await pageHeap(cdp);
   await cdp.send("HeapProfiler.collectGarbage");
-  return { process, before, heap: await pageHeap(cdp) };
+  // What was freed goes back to the system a moment later.
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  return { process: await pageProcess(browser), peak: littered.bytes ?? 0, before, heap: await pageHeap(cdp) };
 }
 
 /** Samples the page's process while `work` goes on. Never while something is timed: the kernel stops it to count. */

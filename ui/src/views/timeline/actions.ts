@@ -17,6 +17,8 @@ const LEAST_SEEN = 6;
 /** An instant is shown within this. */
 const INSTANT_AIR = 10_000;
 const TWICE_MS = 450;
+/** A slice is framed without its details when they take longer. */
+const ANSWER_MS = 80;
 
 export class Actions {
   readonly model: Model;
@@ -44,20 +46,25 @@ export class Actions {
     this.#loading = control;
     model.follow = true;
     const chosen: Selection = { id, of: hit?.count ?? 1, ...(hit ? { hit } : {}) };
-    const old = model.selection.value;
-    // The old text stays until the new has come, so that nothing flickers.
-    model.selection.value = old?.id === id ? { ...old, ...chosen } : chosen;
-    model.area.value = undefined;
+    const show = (more: Partial<Selection>) => {
+      clearTimeout(late);
+      model.area.value = undefined;
+      model.selection.value = { ...chosen, ...more };
+    };
+    // Nearly always the answer is there within a frame: then the page changes once, not twice.
+    const late = setTimeout(() => model.selection.value?.id !== id && show({}), ANSWER_MS);
     try {
       const details = await watched(model.source.slice(model.run, id, control.signal));
       if (control.signal.aborted) return;
-      model.selection.value = { ...chosen, details };
+      show({ details });
       const length = details.dur_ns > 0 ? time(details.dur_ns) : "instant";
       const step = details.step === null ? "" : `, step ${details.step}`;
       model.announcement.value = `${details.name.slice(0, 200)}, ${length}, ${details.group}${step}`;
     } catch (error) {
       if (isAbort(error) || control.signal.aborted) return;
-      model.selection.value = { ...chosen, problem: problemOf(error) };
+      show({ problem: problemOf(error) });
+    } finally {
+      clearTimeout(late);
     }
   }
 
