@@ -63,6 +63,7 @@ for (const [name, trace] of Object.entries(SOME)) {
       height: 400 + 30 * layout.rows.length + 60 * layout.groups.length,
     });
     await open(trace, "timeline");
+    await page.keyboard.press("Digit0");
     const { rows, shown, counted, drawCalls, quads, backend } = await stats(page);
     const filled = layout.rows.filter((row) => row.count > 0);
     expect([...rows].sort((a, b) => a - b)).toEqual(filled.map((row) => row.id));

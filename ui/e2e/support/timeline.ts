@@ -41,12 +41,13 @@ export async function placeOf(
   };
 }
 
-/** The window that the address names; everything with one hundredth of air if it names none. */
+/** The window that the address names; all slices with one hundredth of air if it names none. */
 export function windowIn(page: Page, layout: Layout): { from: number; to: number } {
   const { from, to } = params(page);
   if (from !== undefined && to !== undefined) return { from: Number(from), to: Number(to) };
-  const air = layout.extent_ns / 100;
-  return { from: -air, to: layout.extent_ns + air };
+  const [first, last] = layout.work_ns;
+  const air = (last - first) / 100;
+  return { from: Math.max(first - air, -layout.extent_ns / 100), to: last + air };
 }
 
 /** Parameters of an address that shows a slice in the middle third of the window. */

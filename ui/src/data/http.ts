@@ -21,6 +21,12 @@ const GONE: Problem = {
   hint: "It may have been stopped. Start `stepscope view` again and open the address it prints; what is on screen stays usable.",
 };
 
+/** What an address with another key gets. */
+const RESTARTED: Problem = {
+  message: "The server was started again since this page was opened.",
+  hint: "Each start has its own key: open the address that `stepscope view` printed last.",
+};
+
 /** Told when a load makes progress and when the server goes or comes back. */
 export interface Watcher {
   loading(run: number, read: number, total: number): void;
@@ -133,6 +139,8 @@ async function problemIn(response: Response): Promise<Problem> {
     const { error } = (await response.json()) as { error: Problem };
     return error;
   } catch {
+    // Its own refusals are JSON.
+    if (response.status === 404) return RESTARTED;
     return { message: `The server answered ${response.status} ${response.statusText}.` };
   }
 }

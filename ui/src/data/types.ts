@@ -86,6 +86,8 @@ export interface Ledger {
 
 export interface Layout {
   extent_ns: number;
+  /** From the first slice to the last end of one. */
+  work_ns: [number, number];
   groups: Group[];
   rows: Row[];
   categories: string[];

@@ -6,7 +6,7 @@ import { curveOf } from "../../src/views/timeline/arrows.ts";
 import { tickLabel, ticksFor } from "../../src/views/timeline/ruler.ts";
 import { RULER, Screen } from "../../src/views/timeline/screen.ts";
 import { buildStack, laneAt, rowAt, rowTop } from "../../src/views/timeline/stack.ts";
-import { around, between, centre, clamp, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
+import { around, between, centre, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
 
 const EXTENT = 1_000_000;
 
@@ -56,6 +56,14 @@ describe("the window", () => {
     }
   });
 
+  it("opens on the slices, not on a late instant", () => {
+    const first = home({ extent_ns: EXTENT, work_ns: [0, EXTENT / 2] });
+    expect(first.to).toBeLessThan(EXTENT * 0.51);
+    expect(first.from).toBeLessThan(0);
+    expect(home({ extent_ns: EXTENT, work_ns: [0, EXTENT] })).toEqual(whole(EXTENT));
+    expect(home({ extent_ns: 5, work_ns: [0, 0] })).toEqual(whole(5));
+  });
+
   it("survives an empty trace", () => {
     const all = whole(0);
     expect(all.to).toBeGreaterThan(all.from);
@@ -87,6 +95,7 @@ describe("the ruler", () => {
 
 const layout: Layout = {
   extent_ns: EXTENT,
+  work_ns: [0, EXTENT],
   categories: [],
   steps: [],
   ledger: {} as Layout["ledger"],

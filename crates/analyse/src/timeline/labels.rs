@@ -45,10 +45,16 @@ pub(super) fn lane_label(trace: &Trace, lane: LaneId) -> (String, String) {
         let device = device_name(trace, info.key.process.as_int()).unwrap_or_default();
         return (format!("GPU {process} · {stream}"), device);
     }
-    let label = Frame::Thread(lane).text(trace).into_owned();
+    // Lanes of the profiler itself: its instants have no thread, its spans a word for a process.
+    let label = match info.key.thread {
+        Tag::None => "Whole trace".to_owned(),
+        Tag::Str(text) if name.is_empty() && trace.text(text).trim().is_empty() => "Whole trace".to_owned(),
+        _ => Frame::Thread(lane).text(trace).into_owned(),
+    };
     let process_name = trace.text(info.process_name).trim();
     let detail = match (process_name.is_empty(), process.is_empty()) {
         (true, true) => String::new(),
+        (true, false) if info.key.process.as_int().is_none() => process,
         (true, false) => format!("pid {process}"),
         (false, true) => process_name.to_owned(),
         (false, false) => format!("{process_name} · pid {process}"),

@@ -14,6 +14,8 @@ use super::spans::{Content, Spans};
 pub struct Layout {
     /// From the first event to the last end.
     pub extent_ns: i64,
+    /// From the first slice to the last end of one: instants alone may lie far outside.
+    pub work_ns: [i64; 2],
     /// Groups in the order of the picture.
     pub groups: Vec<GroupInfo>,
     /// Rows, group by group.
@@ -108,10 +110,17 @@ impl Timeline {
             .enumerate()
             .map(|(id, group)| self.group_info(trace, id as u32, group))
             .collect();
-        let rows =
+        let rows: Vec<RowInfo> =
             self.built.rows.iter().enumerate().map(|(id, row)| self.row_info(trace, id as u32, row)).collect();
+        let busy = || {
+            let pairs = self.built.rows.iter().zip(&rows);
+            pairs.filter(|(row, info)| info.count > 0 && !matches!(row.content, Content::Points(_)))
+        };
+        let first = busy().map(|(_, info)| info.first_ns).min().unwrap_or(0);
+        let last = busy().map(|(_, info)| info.last_ns).max().unwrap_or(self.extent);
         Layout {
             extent_ns: self.extent,
+            work_ns: [first, last],
             ledger: self.ledger(trace, &groups),
             groups,
             rows,

@@ -215,7 +215,8 @@ export class Actions {
     if (steps.length === 0) return;
     const { from, to } = this.motion.target;
     const middle = (from + to) / 2;
-    const all = to - from > this.model.extent * 0.95;
+    const [first, last] = this.model.layout.work_ns;
+    const all = to - from > (last - first) * 0.95;
     let at = steps.findIndex((step) => step.end_ns > middle);
     if (at < 0) at = steps.length - 1;
     const now = steps[at];

@@ -11,7 +11,7 @@ import type { AreaChoice, Marks } from "./address.ts";
 import type { Hit } from "./hit.ts";
 import type { CriticalPath } from "./path.ts";
 import { buildStack, type Stack } from "./stack.ts";
-import { clamp, type Span, whole } from "./window.ts";
+import { clamp, home, type Span } from "./window.ts";
 
 /** The slice chosen: what was under the pointer at once, all about it when it has come. */
 export interface Selection {
@@ -74,7 +74,7 @@ export class Model {
     this.source = source;
     this.layout = layout;
     this.top = topLevel(layout.extent_ns);
-    this.#view = whole(layout.extent_ns);
+    this.#view = home(layout);
     this.tiles = new TileStore({
       fetch: (keys, signal) => watched(source.tiles(run, keys, signal)),
       changed: () => this.redraw(),

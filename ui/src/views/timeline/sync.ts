@@ -5,7 +5,7 @@ import { route, setParams } from "../../app/route.ts";
 import type { Actions } from "./actions.ts";
 import { type Address, formatAddress, parseAddress } from "./address.ts";
 import type { Model } from "./model.ts";
-import { whole } from "./window.ts";
+import { home } from "./window.ts";
 
 /** The address is written when nothing has changed for this long. */
 const QUIET_MS = 250;
@@ -52,10 +52,10 @@ export class Sync {
   #state(): Address {
     const model = this.#model;
     const { from, to } = model.view;
-    const all = whole(model.extent);
-    const isAll = from <= all.from && to >= all.to;
+    const first = home(model.layout);
+    const isHome = Math.abs(from - first.from) < 1 && Math.abs(to - first.to) < 1;
     return {
-      window: isAll ? undefined : { from, to },
+      window: isHome ? undefined : { from, to },
       sel: model.selection.value?.id,
       area: model.area.value,
       query: model.query.value.text,
@@ -111,11 +111,11 @@ export class Sync {
     if (!address.window && address.sel === undefined) this.#home(params);
   }
 
-  /** No window in the address: the step asked for, else everything. */
+  /** No window in the address: the step asked for, else all slices. */
   #home(params: Params): void {
     const step = this.#model.layout.steps.find((one) => String(one.step) === params.step);
     if (step) this.#actions.show({ from: step.start_ns, to: step.end_ns }, 0.04);
-    else this.#model.view = whole(this.#model.extent);
+    else this.#model.view = home(this.#model.layout);
   }
 
   #choose(id: number, windowGiven: boolean): void {

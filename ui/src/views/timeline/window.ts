@@ -1,5 +1,7 @@
 // The stretch of time in sight, and how gestures change it. Pure.
 
+import type { Layout } from "../../data/types.ts";
+
 export interface Span {
   from: number;
   to: number;
@@ -14,6 +16,13 @@ const MARGIN = 0.01;
 export function whole(extent: number): Span {
   const air = Math.max(extent * MARGIN, 1);
   return { from: -air, to: extent + air };
+}
+
+/** What a trace is opened on: the slices; instants, which may lie far outside, can be scrolled to. */
+export function home({ extent_ns, work_ns: [from, to] }: Pick<Layout, "extent_ns" | "work_ns">): Span {
+  const air = Math.max((to - from) * MARGIN, 1);
+  const all = whole(extent_ns);
+  return to > from ? { from: Math.max(from - air, all.from), to: Math.min(to + air, all.to) } : all;
 }
 
 /** The same length of time, or the whole trace, moved to where there is something to see. */
