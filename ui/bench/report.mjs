@@ -4,7 +4,7 @@ import { count, median, ms, percentile, size } from "./figures.mjs";
 
 /** A limit is for traces up to `events`; without it, for all. */
 export const LIMITS = {
-  firstMs: { most: 2000, events: 1_000_000 },
+  firstMs: { most: 2000, events: 750_000 },
   bytes: { most: 2e6 },
   memory: { most: 200e6 },
   drawCalls: { most: 6 },

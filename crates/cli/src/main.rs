@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    stepscope_cli::run(std::env::args_os())
+    ExitCode::from(stepscope_cli::run(std::env::args_os()))
 }

@@ -24,14 +24,20 @@ pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
         }
     }
     out.write_all(b"\"traceEvents\": [")?;
-    let mut first = true;
+    write_events(trace, &mut true, out)?;
+    out.write_all(b"\n]\n}\n")
+}
+
+/// Writes the events alone, with commas between them. `first` says whether none stands before; afterwards, whether still
+/// none does.
+pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
     let slices = trace.slices();
     for id in slices.ids() {
         let name = match trace.args(id).get(OVERLOAD_KEY) {
             Some(Value::Str(overload)) => Cow::Owned(format!("{}.{overload}", trace.name(id))),
             _ => Cow::Borrowed(trace.name(id)),
         };
-        open(out, &mut first, b'X', trace.category(slices.cat(id)), &name)?;
+        open(out, first, b'X', trace.category(slices.cat(id)), &name)?;
         let lane = trace.lanes().get(slices.lane(id)).key;
         place(trace, out, lane, slices.start(id))?;
         out.write_all(b", \"dur\": ")?;
@@ -40,17 +46,17 @@ pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     }
     let points = trace.points();
     for id in points.ids() {
-        open(out, &mut first, points.phase(id), trace.category(points.cat(id)), trace.text(points.name(id)))?;
+        open(out, first, points.phase(id), trace.category(points.cat(id)), trace.text(points.name(id)))?;
         place(trace, out, trace.lanes().get(points.lane(id)).key, points.at(id))?;
         write_args(out, trace.point_args(id))?;
     }
     for flow in trace.flows().iter() {
-        open(out, &mut first, flow.phase, trace.category(flow.cat), trace.text(flow.name))?;
+        open(out, first, flow.phase, trace.category(flow.cat), trace.text(flow.name))?;
         place(trace, out, trace.lanes().get(flow.lane).key, flow.at)?;
         write!(out, ", \"id\": {}", flow.id)?;
         out.write_all(if flow.phase == b'f' { b", \"bp\": \"e\"}" } else { b"}" })?;
     }
-    out.write_all(b"\n]\n}\n")
+    Ok(())
 }
 
 fn open(out: &mut impl Write, first: &mut bool, phase: u8, cat: &str, name: &str) -> io::Result<()> {

@@ -16,6 +16,7 @@ mod error;
 mod kineto;
 mod sniff;
 mod speedscope;
+mod splice;
 
 use std::fs::File;
 use std::io::Read;
@@ -25,10 +26,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::Trace;
 
-pub use chrome::write_chrome;
+pub use chrome::{write_chrome, write_events};
 pub use discover::{TraceFile, discover};
 pub use error::ReadError;
 pub use speedscope::{Profile, write_speedscope};
+pub use splice::splice;
 
 /// How far a reader got; shared with whoever draws the progress bar.
 #[derive(Debug, Default)]

@@ -2,6 +2,8 @@
 
 use clap::Subcommand;
 
+use crate::print::Format;
+
 use super::{Common, Export, Findings, Kernels, Memory, Ops, Summary, View, WhatIf};
 
 /// The questions.
@@ -109,6 +111,23 @@ pub(crate) enum Command {
         after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz\n  stepscope export --to html -o report.html trace.json.gz"
     )]
     Export(Export),
+    /// Record a Python script: operators, regions, samples, the machine's counters (with the Python package).
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  stepscope run train.py --epochs 1\n  stepscope run --config run.yaml --profiling.active 2 train.py"
+    )]
+    Run {
+        /// The script and its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT")]
+        words: Vec<std::ffi::OsString>,
+    },
+    /// What this machine can and cannot capture, and how to get the rest.
+    #[command(after_help = "Examples:\n  stepscope doctor\n  stepscope doctor --format json")]
+    Doctor {
+        /// The form of the output.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
     /// Completions for your shell, on stdout.
     #[command(
         after_help = "Example:\n  stepscope completions bash > ~/.local/share/bash-completion/completions/stepscope"
@@ -146,7 +165,11 @@ impl Command {
             | Command::Steps(common)
             | Command::Transfers(common)
             | Command::Waits(common) => Some(common),
-            Command::View(_) | Command::Completions { .. } | Command::Man => None,
+            Command::View(_)
+            | Command::Run { .. }
+            | Command::Doctor { .. }
+            | Command::Completions { .. }
+            | Command::Man => None,
         }
     }
 }

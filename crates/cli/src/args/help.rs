@@ -14,6 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Why the device waits", &["gaps", "launches", "waits", "loading", "transfers"]),
     ("How well the device is used", &["gpu", "roofline", "memory"]),
     ("The trace itself", &["info", "export"]),
+    ("Recording", &["run", "doctor"]),
     ("The program itself", &["completions", "man", "help"]),
 ];
 

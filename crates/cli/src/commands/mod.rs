@@ -2,6 +2,7 @@
 
 mod account;
 mod critical_path;
+mod doctor;
 mod export;
 mod findings;
 mod gaps;
@@ -30,6 +31,8 @@ use crate::args::{self, Cli, Command, Common};
 use crate::failure::{Failure, Outcome};
 use crate::print::Format;
 use crate::words::only_findings;
+
+pub(crate) use view::answer;
 
 /// Rows a table shows unless `--top` says otherwise.
 const TOP: usize = 20;
@@ -64,6 +67,11 @@ pub(crate) fn dispatch(cli: Cli, out: &mut dyn Write, outcome: &mut Outcome) -> 
         Command::Stacks(common) => stacks::run(&common, out),
         Command::View(args) => view::run(&args, out),
         Command::Export(export) => export::run(&export, out),
+        Command::Doctor { format } => doctor::run(format, out),
+        Command::Run { .. } => Err(Failure::wrong_use(
+            "`stepscope run` starts Python scripts and comes with the Python package",
+            "pip install . in a clone of stepscope; then its `stepscope` has it",
+        )),
         Command::Completions { shell } => {
             // Into memory first: the generator panics on a closed pipe.
             let mut text = Vec::new();

@@ -14,6 +14,7 @@ use crate::input::remark;
 use crate::print::{Role, Screen};
 
 pub(super) use backend::Files;
+pub(crate) use backend::answer;
 
 pub(super) fn run(args: &View, out: &mut dyn Write) -> Result<(), Failure> {
     let files = Files::new(&args.paths, args.max_text_bytes)?;

@@ -10,8 +10,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
     ("analyse", &["model"]),
+    ("record", &["model"]),
     ("serve", &["model", "analyse"]),
-    ("cli", &["model", "formats", "analyse", "serve"]),
+    ("cli", &["model", "formats", "record", "analyse", "serve"]),
+    ("python", &["model", "formats", "record", "cli"]),
     ("testkit", &["model"]),
 ];
 

@@ -104,14 +104,19 @@ impl Backend for Files {
     }
 
     fn ask(&self, trace: &Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem> {
-        let mut cli = parse(question)?;
-        if let Some(common) = cli.command.as_mut().and_then(args::Command::common_mut) {
-            common.loaded = Some(trace.clone());
-        }
-        let mut text = Vec::new();
-        dispatch(cli, &mut text, &mut Outcome::Fine).map_err(|failure| problem(&failure))?;
-        Ok(text)
+        answer(trace, question)
     }
+}
+
+/// What the command of a question prints about a trace in memory.
+pub(crate) fn answer(trace: &Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem> {
+    let mut cli = parse(question)?;
+    if let Some(common) = cli.command.as_mut().and_then(args::Command::common_mut) {
+        common.loaded = Some(trace.clone());
+    }
+    let mut text = Vec::new();
+    dispatch(cli, &mut text, &mut Outcome::Fine).map_err(|failure| problem(&failure))?;
+    Ok(text)
 }
 
 /// The question as a command line, read as one.
@@ -125,7 +130,7 @@ fn parse(question: &Question) -> Result<Cli, Problem> {
     let mut words = vec!["stepscope".to_owned(), question.command.clone()];
     words.extend(format.iter().map(|&word| word.to_owned()));
     for (option, value) in &question.options {
-        words.push(match FLAGS.contains(&option.as_str()) {
+        words.push(match value.is_empty() || FLAGS.contains(&option.as_str()) {
             true => format!("--{option}"),
             false => format!("--{option}={value}"),
         });

@@ -1,0 +1,54 @@
+//! The module `stepscope._native`: what the Python package asks of the Rust side. It translates and holds no logic.
+
+mod errors;
+mod monitor;
+mod recording;
+mod region;
+mod trace;
+
+use pyo3::prelude::*;
+use stepscope_record::{Roots, clock};
+
+/// The program: its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, argv: Vec<std::ffi::OsString>) -> u8 {
+    let words = std::iter::once("stepscope".into()).chain(argv);
+    py.detach(|| stepscope_cli::run(words))
+}
+
+/// Nanoseconds since 1970.
+#[pyfunction]
+fn now_ns() -> i64 {
+    clock::now_ns()
+}
+
+/// What this machine can and cannot capture, as JSON.
+#[pyfunction]
+fn doctor(py: Python<'_>) -> PyResult<Vec<u8>> {
+    let checks = py.detach(|| stepscope_record::doctor(&Roots::default()));
+    serde_json::to_vec(&checks).map_err(|error| errors::stepscope(error.to_string(), None))
+}
+
+/// Called in a forked child: nothing is recorded there.
+#[pyfunction]
+fn forget_after_fork() {
+    stepscope_record::forget_after_fork();
+    region::forget_after_fork();
+}
+
+/// The module.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(now_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor, module)?)?;
+    module.add_function(wrap_pyfunction!(forget_after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(region::set_torch_regions, module)?)?;
+    module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
+    module.add_class::<trace::NativeTrace>()?;
+    module.add_class::<region::RecordFunction>()?;
+    module.add_class::<monitor::Monitor>()?;
+    module.add_class::<recording::Recording>()
+}

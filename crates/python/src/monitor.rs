@@ -1,0 +1,127 @@
+//! The monitor of the machine, for Python.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use stepscope_record::{Monitor as Inner, MonitorOptions};
+
+/// Samples the machine from a thread that Python does not hold up.
+#[pyclass(module = "stepscope", frozen)]
+pub(crate) struct Monitor {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[pymethods]
+impl Monitor {
+    #[new]
+    #[pyo3(signature = (interval_s = 0.1, *, gpu = true, network = true, disk = true, temperature = true, power = true,
+        per_core = false))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        interval_s: f64,
+        gpu: bool,
+        network: bool,
+        disk: bool,
+        temperature: bool,
+        power: bool,
+        per_core: bool,
+    ) -> PyResult<Monitor> {
+        let interval = Duration::try_from_secs_f64(interval_s).ok().filter(|length| !length.is_zero());
+        let Some(interval) = interval else {
+            return Err(PyValueError::new_err(format!(
+                "interval_s is a time in seconds above 0, not {interval_s}"
+            )));
+        };
+        let roots = Default::default();
+        let options = MonitorOptions { interval, gpu, network, disk, temperature, power, per_core, roots };
+        Ok(Monitor { inner: Arc::new(py.detach(|| Inner::new(&options))) })
+    }
+
+    fn start(&self, py: Python<'_>) {
+        py.detach(|| self.inner.start());
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.inner.stop());
+    }
+
+    fn sample_now(&self, py: Python<'_>) {
+        py.detach(|| self.inner.sample_now());
+    }
+
+    fn forget_after_fork(&self) {
+        self.inner.forget_after_fork();
+    }
+
+    #[getter]
+    fn running(&self) -> bool {
+        self.inner.is_running()
+    }
+
+    #[getter]
+    fn interval_s(&self) -> f64 {
+        self.inner.interval().as_secs_f64()
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let of = |info: &stepscope_record::CounterInfo| {
+            let dict = PyDict::new(py);
+            dict.set_item("name", &info.name)?;
+            dict.set_item("label", &info.label)?;
+            dict.set_item("unit", info.unit)?;
+            dict.set_item("source", info.source)?;
+            Ok(dict)
+        };
+        self.inner.counters().iter().map(of).collect()
+    }
+
+    fn missing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let of = |missing: &stepscope_record::Missing| {
+            let dict = PyDict::new(py);
+            dict.set_item("what", &missing.what)?;
+            dict.set_item("reason", &missing.reason)?;
+            dict.set_item("fix", &missing.fix)?;
+            Ok(dict)
+        };
+        self.inner.missing().iter().map(of).collect()
+    }
+
+    fn latest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.inner.latest() {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    fn window<'py>(&self, py: Python<'py>, start_ns: i64, end_ns: i64) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, summary) in self.inner.window(start_ns, end_ns) {
+            let one = PyDict::new(py);
+            one.set_item("mean", summary.mean)?;
+            one.set_item("min", summary.min)?;
+            one.set_item("max", summary.max)?;
+            one.set_item("first", summary.first)?;
+            one.set_item("last", summary.last)?;
+            one.set_item("samples", summary.samples)?;
+            dict.set_item(name, one)?;
+        }
+        Ok(dict)
+    }
+
+    #[pyo3(signature = (name, start_ns = None, end_ns = None))]
+    fn series(&self, name: &str, start_ns: Option<i64>, end_ns: Option<i64>) -> PyResult<(Vec<i64>, Vec<f64>)> {
+        let found = self.inner.series(name, start_ns.unwrap_or(i64::MIN), end_ns.unwrap_or(i64::MAX));
+        found.ok_or_else(|| {
+            PyValueError::new_err(format!("there is no counter {name:?} here; counters() lists them"))
+        })
+    }
+
+    fn cpu_seconds(&self) -> f64 {
+        self.inner.cpu_time().as_secs_f64()
+    }
+}

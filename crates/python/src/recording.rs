@@ -1,0 +1,239 @@
+//! Recordings, and the files they are written to.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use stepscope_formats::{splice, write_chrome, write_events};
+use stepscope_model::Trace;
+use stepscope_record::{CounterValue, Recording as Inner, clock};
+
+use crate::errors;
+use crate::monitor::Monitor;
+
+/// How often a journal is written.
+const JOURNAL_EVERY: Duration = Duration::from_secs(1);
+/// Traces are text with much in common: a higher level takes longer and saves little.
+const LEVEL: Compression = Compression::new(4);
+
+/// What is recorded between a start and a stop.
+#[pyclass(module = "stepscope._native", frozen)]
+pub(crate) struct Recording {
+    inner: Arc<Mutex<Inner>>,
+    journal: Option<PathBuf>,
+    writer: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+}
+
+impl Recording {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Recording {
+    #[new]
+    #[pyo3(signature = (monitor = None, journal = None))]
+    fn new(monitor: Option<PyRef<'_, Monitor>>, journal: Option<PathBuf>) -> Recording {
+        let monitor = monitor.map(|monitor| monitor.inner.clone());
+        Recording { inner: Arc::new(Mutex::new(Inner::new(monitor))), journal, writer: Mutex::new(None) }
+    }
+
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            self.lock().start();
+            let Some(path) = &self.journal else { return Ok(()) };
+            let thread = keep_journal(self.inner.clone(), path);
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            *writer = Some(thread.map_err(|error| errors::writing(&error, &path.display().to_string()))?);
+            Ok(())
+        })
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| {
+            let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some((stop, thread)) = writer {
+                drop(stop);
+                let _ = thread.join();
+            }
+            self.lock().stop();
+            // What is in the journal is in the trace that is written next.
+            if let Some(path) = &self.journal {
+                let _ = std::fs::remove_file(path);
+            }
+        });
+    }
+
+    fn forget_after_fork(&self) {
+        if let Ok(mut inner) = self.inner.try_lock() {
+            inner.forget_after_fork();
+        }
+        if let Ok(mut writer) = self.writer.try_lock() {
+            std::mem::forget(writer.take());
+        }
+    }
+
+    #[getter]
+    fn start_ns(&self) -> Option<i64> {
+        self.lock().start_ns()
+    }
+
+    #[getter]
+    fn stop_ns(&self) -> Option<i64> {
+        self.lock().stop_ns()
+    }
+
+    #[getter]
+    fn regions(&self) -> usize {
+        self.lock().region_count()
+    }
+
+    #[getter]
+    fn lost_regions(&self) -> u64 {
+        self.lock().lost_regions()
+    }
+
+    fn step(&self, number: i64, start_ns: i64, end_ns: i64) {
+        let name = format!("ProfilerStep#{number}");
+        self.lock().tell(name, "user_annotation".to_owned(), start_ns, end_ns, Vec::new());
+    }
+
+    #[pyo3(signature = (name, start_ns, end_ns, category = "user_annotation", args = None))]
+    fn slice(
+        &self,
+        py: Python<'_>,
+        name: String,
+        start_ns: i64,
+        end_ns: i64,
+        category: &str,
+        args: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let mut kept = Vec::new();
+        if let Some(args) = args {
+            let dumps = py.import("json")?.getattr("dumps")?;
+            for (key, value) in args {
+                kept.push((key.str()?.to_string(), dumps.call1((value,))?.extract()?));
+            }
+        }
+        self.lock().tell(name, category.to_owned(), start_ns, end_ns, kept);
+        Ok(())
+    }
+
+    fn sample(&self, thread_id: u32, thread_name: &str, at_ns: i64, stack: Vec<String>) {
+        let stack: Vec<&str> = stack.iter().map(String::as_str).collect();
+        self.lock().sample(thread_id, thread_name, at_ns, &stack);
+    }
+
+    fn counter(&self, name: String, at_ns: i64, value: f64) {
+        self.lock().count(CounterValue { name, at_ns, value });
+    }
+
+    /// Writes all of it as a trace; the bytes written.
+    fn write(&self, py: Python<'_>, path: PathBuf, metadata: BTreeMap<String, String>) -> PyResult<u64> {
+        py.detach(|| {
+            let inner = self.lock();
+            let base = inner.start_ns().unwrap_or_else(clock::now_ns);
+            let mut entries = vec![
+                ("schemaVersion".to_owned(), "1".to_owned()),
+                ("displayTimeUnit".to_owned(), "\"ms\"".to_owned()),
+                ("baseTimeNanoseconds".to_owned(), base.to_string()),
+            ];
+            entries.extend(metadata);
+            let trace = inner.trace(base, &entries);
+            drop(inner);
+            replace(&path, |out| write_chrome(&trace, out))
+        })
+        .map_err(|error| errors::writing(&error, &path.display().to_string()))
+    }
+
+    /// Writes another profiler's file with ours in it; the bytes written.
+    fn splice(&self, py: Python<'_>, source: PathBuf, path: PathBuf) -> PyResult<u64> {
+        py.detach(|| {
+            let mut theirs = BufReader::with_capacity(1 << 18, File::open(&source)?);
+            let inner = self.lock();
+            replace(&path, |out| splice(&mut theirs, out, |base| inner.trace(base, &[])))
+        })
+        .map_err(|error| errors::writing(&error, &path.display().to_string()))
+    }
+}
+
+/// Writes beside the file and then takes its place, so that nobody ever sees half of it.
+fn replace(path: &Path, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::Result<u64> {
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let beside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
+    let file = BufWriter::with_capacity(1 << 18, File::create(&beside)?);
+    let mut out = match path.extension().is_some_and(|end| end == "gz") {
+        true => Out::Gzip(GzEncoder::new(file, LEVEL)),
+        false => Out::Plain(file),
+    };
+    let written = write(&mut out).and_then(|()| out.finish()).and_then(|()| {
+        let bytes = std::fs::metadata(&beside)?.len();
+        std::fs::rename(&beside, path).map(|()| bytes)
+    });
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+enum Out {
+    Plain(BufWriter<File>),
+    Gzip(GzEncoder<BufWriter<File>>),
+}
+
+impl Out {
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Out::Plain(mut file) => file.flush(),
+            Out::Gzip(encoder) => encoder.finish()?.flush(),
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::Plain(file) => file.write(bytes),
+            Out::Gzip(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Out::Plain(file) => file.flush(),
+            Out::Gzip(encoder) => encoder.flush(),
+        }
+    }
+}
+
+/// A file that grows while the recording goes on. If the process is killed it ends in the middle of its list, which
+/// readers of such files put up with.
+fn keep_journal(recording: Arc<Mutex<Inner>>, path: &Path) -> io::Result<(Sender<()>, JoinHandle<()>)> {
+    let mut file = File::create(path)?;
+    let base = clock::now_ns();
+    write!(file, "{{\"schemaVersion\": 1, \"baseTimeNanoseconds\": {base}, \"traceEvents\": [")?;
+    let (stop, stopped) = channel::<()>();
+    let thread = std::thread::Builder::new().name("stepscope".to_owned()).spawn(move || {
+        let mut first = true;
+        while stopped.recv_timeout(JOURNAL_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let new: Trace = recording.lock().unwrap_or_else(PoisonError::into_inner).journal(base);
+            let mut text = Vec::new();
+            // In memory it cannot fail; a full disk ends the journal, not the program.
+            let _ = write_events(&new, &mut first, &mut text);
+            if file.write_all(&text).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok((stop, thread))
+}

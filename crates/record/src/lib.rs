@@ -1,0 +1,16 @@
+//! Observes a running program: regions, steps, samples of Python stacks, and counters of the machine, its GPUs and its
+//! energy. What it sees becomes a [`stepscope_model::Trace`]; files are the business of others.
+//!
+//! Nothing here guesses: a sensor that is absent or not permitted is listed with the reason and the way to get it.
+
+pub mod clock;
+mod doctor;
+pub mod monitor;
+mod recording;
+mod regions;
+mod samples;
+
+pub use doctor::{Check, State, doctor};
+pub use monitor::{CounterInfo, Missing, Monitor, MonitorOptions, Roots, Summary};
+pub use recording::{CounterValue, Recording, Told};
+pub use regions::{Region, RegionToken, begin, end, forget_after_fork, intern, is_recording};

@@ -1,0 +1,102 @@
+//! What a source of counters is, and small readers of the system's own files.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::store::CounterInfo;
+
+/// A sensor that is not there or not permitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    /// What is missing.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// What to do about it; empty if nothing can be done.
+    pub fix: String,
+}
+
+impl Missing {
+    pub(crate) fn new(what: impl Into<String>, reason: impl Into<String>, fix: impl Into<String>) -> Missing {
+        Missing { what: what.into(), reason: reason.into(), fix: fix.into() }
+    }
+}
+
+/// Where the system's files are; tests put others in their place.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    /// `/proc`.
+    pub proc: PathBuf,
+    /// `/sys`.
+    pub sys: PathBuf,
+    /// NVIDIA's management library, where it is not the usual one.
+    pub nvml: Option<PathBuf>,
+}
+
+impl Default for Roots {
+    fn default() -> Roots {
+        Roots {
+            proc: "/proc".into(),
+            sys: "/sys".into(),
+            nvml: std::env::var_os("STEPSCOPE_NVML").map(PathBuf::from),
+        }
+    }
+}
+
+/// The counters of one kind. It says at the start which there are; each sample gives values by their place in that list.
+pub(crate) trait Source: Send {
+    fn counters(&self) -> Vec<CounterInfo>;
+    fn sample(&mut self, now_ns: i64, out: &mut dyn FnMut(usize, f64));
+}
+
+/// A file of the system that is read again and again: opened once, into one buffer.
+#[derive(Debug)]
+pub(crate) struct Reread {
+    file: File,
+    text: String,
+}
+
+impl Reread {
+    pub(crate) fn open(path: &Path) -> io::Result<Reread> {
+        let mut reread = Reread { file: File::open(path)?, text: String::with_capacity(4096) };
+        reread.read()?;
+        Ok(reread)
+    }
+
+    pub(crate) fn read(&mut self) -> io::Result<&str> {
+        self.text.clear();
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.read_to_string(&mut self.text)?;
+        Ok(&self.text)
+    }
+
+    pub(crate) fn number(&mut self) -> Option<f64> {
+        self.read().ok()?.trim().parse().ok()
+    }
+}
+
+/// Rates over less than this say nothing: the system counts in hundredths of a second.
+const SHORTEST_RATE_S: f64 = 0.04;
+
+/// How fast something grows.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Rate(Option<(i64, f64)>);
+
+impl Rate {
+    /// The growth a second since the last value; nothing at the first, too soon, or if a counter started again.
+    pub(crate) fn per_second(&mut self, now_ns: i64, total: f64) -> Option<f64> {
+        let Some((then, before)) = self.0 else {
+            self.0 = Some((now_ns, total));
+            return None;
+        };
+        let seconds = (now_ns - then) as f64 / 1e9;
+        if (0.0..SHORTEST_RATE_S).contains(&seconds) {
+            return None;
+        }
+        self.0 = Some((now_ns, total));
+        (seconds > 0.0 && total >= before).then(|| (total - before) / seconds)
+    }
+}

@@ -1,0 +1,322 @@
+//! What was recorded from a start to a stop, as a trace.
+
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{
+    ArgValue, Decimal, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, StrId, Tag, Trace, TraceBuilder,
+};
+
+use crate::clock::now_ns;
+use crate::monitor::Monitor;
+use crate::regions::{self, Mark, Region, name_of, thread_number};
+use crate::samples::{Sample, merge};
+
+const ANNOTATION: &str = "user_annotation";
+const PYTHON: &str = "python_function";
+/// Regions of tasks that take turns on one thread would cut each other: those that do stand on a lane of their own.
+const TASKS: &str = "tasks";
+const SAMPLES: &str = "samples";
+
+/// A value of a counter that the program gave itself.
+#[derive(Clone, Debug)]
+pub struct CounterValue {
+    /// The counter's name.
+    pub name: String,
+    /// When.
+    pub at_ns: i64,
+    /// The value.
+    pub value: f64,
+}
+
+/// A slice that the program gave itself.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Its name.
+    pub name: String,
+    /// Its category.
+    pub category: String,
+    /// When it began.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+    /// The system's number of its thread.
+    pub thread: u32,
+    /// Its arguments, as JSON.
+    pub args: Vec<(String, String)>,
+}
+
+/// From a start to a stop.
+#[derive(Default)]
+pub struct Recording {
+    monitor: Option<Arc<Monitor>>,
+    start: Option<(i64, Mark)>,
+    stop_ns: Option<i64>,
+    /// Where the journal has come to.
+    journal: Option<Mark>,
+    regions: Vec<Region>,
+    lost: u64,
+    told: Vec<Told>,
+    samples: Vec<Sample>,
+    thread_names: HashMap<u32, String, RandomState>,
+    counters: Vec<CounterValue>,
+}
+
+impl Recording {
+    /// With the counters of a monitor, or without.
+    pub fn new(monitor: Option<Arc<Monitor>>) -> Recording {
+        Recording { monitor, ..Recording::default() }
+    }
+
+    /// Begins. What was recorded before is forgotten.
+    pub fn start(&mut self) {
+        if self.is_running() {
+            return;
+        }
+        let monitor = self.monitor.take();
+        *self = Recording::new(monitor);
+        if let Some(monitor) = &self.monitor {
+            monitor.start();
+        }
+        let mark = regions::start();
+        self.start = Some((now_ns(), mark));
+        self.journal = Some(mark);
+    }
+
+    /// Ends.
+    pub fn stop(&mut self) {
+        let Some((_, mark)) = self.start.filter(|_| self.stop_ns.is_none()) else { return };
+        self.stop_ns = Some(now_ns());
+        (self.regions, self.lost) = regions::stop(mark);
+        if let Some(monitor) = &self.monitor {
+            monitor.stop();
+        }
+    }
+
+    /// Whether it was started and not stopped.
+    pub fn is_running(&self) -> bool {
+        self.start.is_some() && self.stop_ns.is_none()
+    }
+
+    /// A forked child has nothing to record: the files are its parent's.
+    pub fn forget_after_fork(&mut self) {
+        let monitor = self.monitor.take();
+        if let Some(monitor) = &monitor {
+            monitor.forget_after_fork();
+        }
+        *self = Recording::new(monitor);
+    }
+
+    /// When it began.
+    pub fn start_ns(&self) -> Option<i64> {
+        self.start.map(|(at, _)| at)
+    }
+
+    /// When it ended.
+    pub fn stop_ns(&self) -> Option<i64> {
+        self.stop_ns
+    }
+
+    /// How many regions it holds.
+    pub fn region_count(&self) -> usize {
+        self.regions.len()
+    }
+
+    /// Regions that there was no room for.
+    pub fn lost_regions(&self) -> u64 {
+        self.lost
+    }
+
+    /// A slice on the calling thread.
+    pub fn tell(
+        &mut self,
+        name: String,
+        category: String,
+        start_ns: i64,
+        end_ns: i64,
+        args: Vec<(String, String)>,
+    ) {
+        self.told.push(Told { name, category, start_ns, end_ns, thread: thread_number(), args });
+    }
+
+    /// A look at a thread's stack, outermost frame first.
+    pub fn sample(&mut self, thread: u32, thread_name: &str, at_ns: i64, stack: &[&str]) {
+        self.thread_names.entry(thread).or_insert_with(|| thread_name.to_owned());
+        self.samples.push(Sample {
+            thread,
+            at_ns,
+            stack: stack.iter().map(|frame| regions::intern(frame)).collect(),
+        });
+    }
+
+    /// A counter's value.
+    pub fn count(&mut self, value: CounterValue) {
+        self.counters.push(value);
+    }
+
+    /// All of it as a trace; times are given since `base_ns`.
+    pub fn trace(&self, base_ns: i64, entries: &[(String, String)]) -> Trace {
+        let mut writer = Writer::new(base_ns);
+        writer.builder.meta().entries.extend(entries.iter().cloned());
+        writer.regions(&self.regions);
+        for told in &self.told {
+            writer.told(told);
+        }
+        writer.samples(&self.samples);
+        if let Some(((start, _), stop)) = self.start.zip(self.stop_ns) {
+            writer.monitor(self.monitor.as_deref(), start, stop);
+        }
+        for counter in &self.counters {
+            writer.counter(&counter.name, "value", counter.at_ns, counter.value);
+        }
+        writer.names(&self.thread_names);
+        writer.builder.finish()
+    }
+
+    /// What has come since the last call, for a file that survives the process. Slices that are told and samples come with
+    /// it too; counters come with the end.
+    pub fn journal(&mut self, base_ns: i64) -> Trace {
+        let mut writer = Writer::new(base_ns);
+        if let Some(mark) = self.journal.filter(|_| self.is_running()) {
+            let (new, next) = regions::peek(mark);
+            writer.regions(&new);
+            self.journal = Some(next);
+        }
+        writer.names(&self.thread_names);
+        writer.builder.finish()
+    }
+}
+
+/// Puts what was recorded into a trace.
+struct Writer {
+    builder: TraceBuilder,
+    base_ns: i64,
+    process: i64,
+    lanes: HashMap<(u32, &'static str), LaneId, RandomState>,
+    named: Vec<u32>,
+}
+
+impl Writer {
+    fn new(base_ns: i64) -> Writer {
+        let process = i64::from(std::process::id());
+        Writer { builder: TraceBuilder::new(), base_ns, process, lanes: HashMap::default(), named: Vec::new() }
+    }
+
+    fn at(&self, unix_ns: i64) -> Ns {
+        Ns(unix_ns - self.base_ns)
+    }
+
+    /// The lane of a thread, or one beside it.
+    fn lane(&mut self, thread: u32, beside: &'static str) -> LaneId {
+        if let Some(&lane) = self.lanes.get(&(thread, beside)) {
+            return lane;
+        }
+        let tag = if beside.is_empty() {
+            self.named.push(thread);
+            Tag::Int(i64::from(thread))
+        } else {
+            Tag::Str(self.builder.intern(&format!("{beside} of {thread}")))
+        };
+        let key = LaneKey { process: Tag::Int(self.process), thread: tag, domain: Domain::Host };
+        let lane = self.builder.lane(key);
+        self.lanes.insert((thread, beside), lane);
+        lane
+    }
+
+    fn slice(&mut self, name: StrId, cat: &str, kind: Kind, lane: LaneId, start_ns: i64, end_ns: i64) {
+        let cat = self.builder.category(cat);
+        let args = self.builder.commit_args();
+        let (start, dur) = (self.at(start_ns), Ns((end_ns - start_ns).max(0)));
+        self.builder.slice(NewSlice { start, dur, name, cat, kind, lane, args, ..NewSlice::default() });
+    }
+
+    fn regions(&mut self, regions: &[Region]) {
+        let mut texts: HashMap<u32, StrId, RandomState> = HashMap::default();
+        for region in regions {
+            let builder = &mut self.builder;
+            let name = *texts.entry(region.name).or_insert_with(|| builder.intern(&name_of(region.name)));
+            let lane = self.lane(region.thread, if region.interleaved { TASKS } else { "" });
+            let end = region.start_ns + region.dur_ns;
+            self.slice(name, ANNOTATION, Kind::HostAnnotation, lane, region.start_ns, end);
+        }
+    }
+
+    fn told(&mut self, told: &Told) {
+        for (key, json) in &told.args {
+            let (key, json) = (self.builder.intern(key), self.builder.intern(json));
+            self.builder.push_arg(key, ArgValue::Json(json));
+        }
+        let name = self.builder.intern(&told.name);
+        let lane = self.lane(told.thread, "");
+        let kind = match told.category.as_str() {
+            ANNOTATION => Kind::HostAnnotation,
+            "cpu_op" => Kind::HostOp,
+            PYTHON => Kind::PythonFunction,
+            _ => Kind::Other,
+        };
+        self.slice(name, &told.category, kind, lane, told.start_ns, told.end_ns);
+    }
+
+    fn samples(&mut self, samples: &[Sample]) {
+        let mut texts: HashMap<u32, StrId, RandomState> = HashMap::default();
+        for stretch in merge(samples) {
+            let builder = &mut self.builder;
+            let name = *texts.entry(stretch.frame).or_insert_with(|| builder.intern(&name_of(stretch.frame)));
+            let lane = self.lane(stretch.thread, SAMPLES);
+            self.slice(name, PYTHON, Kind::PythonFunction, lane, stretch.start_ns, stretch.end_ns);
+        }
+    }
+
+    fn monitor(&mut self, monitor: Option<&Monitor>, start_ns: i64, stop_ns: i64) {
+        let Some(monitor) = monitor else { return };
+        for info in monitor.counters() {
+            let Some((at, values)) = monitor.series(&info.name, start_ns, stop_ns) else { continue };
+            for (at, value) in at.into_iter().zip(values) {
+                self.counter(&info.label, info.unit, at, value);
+            }
+        }
+    }
+
+    fn counter(&mut self, name: &str, unit: &str, at_ns: i64, value: f64) {
+        let key = self.builder.intern(unit);
+        // Three decimals are more than any sensor gives.
+        let number = (value * 1e3).round();
+        let mantissa = number as i64;
+        let exact = mantissa % 1000 == 0;
+        let value = match exact {
+            true => ArgValue::Int(mantissa / 1000),
+            false => ArgValue::Decimal(Decimal { mantissa, scale: 3 }),
+        };
+        self.builder.push_arg(key, value);
+        let (name, cat, args) =
+            (self.builder.intern(name), self.builder.category("monitor"), self.builder.commit_args());
+        let key = LaneKey { process: Tag::Int(self.process), thread: Tag::None, domain: Domain::Host };
+        let lane = self.builder.lane(key);
+        let at = self.at(at_ns);
+        self.builder.point(NewPoint { at, name, cat, lane, args, phase: b'C' });
+    }
+
+    /// What threads and the process are called, as metadata of the trace.
+    fn names(&mut self, given: &HashMap<u32, String, RandomState>) {
+        let process = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+        let any = self.lanes.values().next().copied();
+        if let Some(lane) = any {
+            self.name("process_name", process.trim(), lane);
+        }
+        for thread in std::mem::take(&mut self.named) {
+            let comm = || std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
+            let name = given.get(&thread).cloned().unwrap_or_else(comm);
+            let name = format!("thread {thread} ({})", name.trim());
+            let lane = self.lane(thread, "");
+            self.name("thread_name", &name, lane);
+        }
+    }
+
+    fn name(&mut self, what: &str, text: &str, lane: LaneId) {
+        let (key, text) = (self.builder.intern("name"), self.builder.intern(text));
+        self.builder.push_arg(key, ArgValue::Str(text));
+        let (name, args) = (self.builder.intern(what), self.builder.commit_args());
+        self.builder.point(NewPoint { at: Ns::ZERO, name, lane, args, phase: b'M', ..NewPoint::default() });
+    }
+}

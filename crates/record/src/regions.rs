@@ -1,0 +1,189 @@
+//! Named regions of the program, as cheap as they can be: while nothing records, a region costs one load; while
+//! something does, two readings of the clock and one push.
+//!
+//! All recordings of a process share one log; each takes the part that was written while it ran.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::clock::now_ns;
+
+/// Regions that one log takes; about 2 GB. What comes after is counted, not kept.
+const MOST_REGIONS: usize = 50_000_000;
+
+/// One region that has ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Number of its name in the log.
+    pub name: u32,
+    /// The system's number of its thread.
+    pub thread: u32,
+    /// When it began.
+    pub start_ns: i64,
+    /// How long it took.
+    pub dur_ns: i64,
+    /// Whether it ended out of order, as regions of several tasks on one thread do.
+    pub interleaved: bool,
+}
+
+/// What a region that is open knows.
+#[derive(Copy, Clone, Debug)]
+pub struct RegionToken {
+    start_ns: i64,
+    depth: u32,
+}
+
+impl RegionToken {
+    /// For whoever keeps it in pieces.
+    pub fn parts(self) -> (i64, u32) {
+        (self.start_ns, self.depth)
+    }
+
+    /// Back from its pieces.
+    pub fn from_parts(start_ns: i64, depth: u32) -> RegionToken {
+        RegionToken { start_ns, depth }
+    }
+}
+
+static RECORDINGS: AtomicU32 = AtomicU32::new(0);
+static LOG: Mutex<Log> = Mutex::new(Log::new());
+
+thread_local! {
+    static THREAD: Cell<u32> = const { Cell::new(0) };
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    regions: Vec<Region>,
+    /// Regions that were written before those held now.
+    taken: usize,
+    lost: u64,
+    names: Vec<String>,
+    numbers: Option<HashMap<String, u32, RandomState>>,
+}
+
+impl Log {
+    const fn new() -> Log {
+        Log { regions: Vec::new(), taken: 0, lost: 0, names: Vec::new(), numbers: None }
+    }
+}
+
+fn log() -> MutexGuard<'static, Log> {
+    LOG.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether anything records.
+#[inline]
+pub fn is_recording() -> bool {
+    RECORDINGS.load(Ordering::Relaxed) > 0
+}
+
+/// The number of a name; it stays the same for the life of the process.
+pub fn intern(name: &str) -> u32 {
+    let mut log = log();
+    let log = &mut *log;
+    let numbers = log.numbers.get_or_insert_with(HashMap::default);
+    if let Some(&number) = numbers.get(name) {
+        return number;
+    }
+    let number = log.names.len() as u32;
+    log.names.push(name.to_owned());
+    numbers.insert(name.to_owned(), number);
+    number
+}
+
+/// A region begins on this thread.
+#[inline]
+pub fn begin() -> RegionToken {
+    let depth = DEPTH.get();
+    DEPTH.set(depth + 1);
+    RegionToken { start_ns: now_ns(), depth }
+}
+
+/// A region ends. It is kept if anything records still.
+#[inline]
+pub fn end(token: RegionToken, name: impl FnOnce() -> u32) {
+    let end_ns = now_ns();
+    let depth = DEPTH.get().saturating_sub(1);
+    DEPTH.set(depth);
+    if !is_recording() {
+        return;
+    }
+    let region = Region {
+        name: name(),
+        thread: thread_number(),
+        start_ns: token.start_ns,
+        dur_ns: (end_ns - token.start_ns).max(0),
+        interleaved: depth != token.depth,
+    };
+    let mut log = log();
+    if log.regions.len() < MOST_REGIONS {
+        log.regions.push(region);
+    } else {
+        log.lost += 1;
+    }
+}
+
+/// The system's number of this thread.
+pub(crate) fn thread_number() -> u32 {
+    let known = THREAD.get();
+    if known != 0 {
+        return known;
+    }
+    let number = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    THREAD.set(number);
+    number
+}
+
+/// In a forked child nothing records: the files belong to the parent.
+pub fn forget_after_fork() {
+    RECORDINGS.store(0, Ordering::Relaxed);
+    THREAD.set(0);
+    let mut log = log();
+    log.regions = Vec::new();
+    log.taken = 0;
+}
+
+/// A place in the log.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Mark(usize);
+
+/// One more records from here on.
+pub(crate) fn start() -> Mark {
+    let log = log();
+    RECORDINGS.fetch_add(1, Ordering::Relaxed);
+    Mark(log.taken + log.regions.len())
+}
+
+/// What was written since; then one fewer records.
+pub(crate) fn stop(since: Mark) -> (Vec<Region>, u64) {
+    let mut log = log();
+    let from = since.0.saturating_sub(log.taken).min(log.regions.len());
+    let found = log.regions[from..].to_vec();
+    let lost = log.lost;
+    let left = RECORDINGS.load(Ordering::Relaxed).saturating_sub(1);
+    RECORDINGS.store(left, Ordering::Relaxed);
+    if left == 0 {
+        log.taken += log.regions.len();
+        log.regions = Vec::new();
+        log.lost = 0;
+    }
+    (found, lost)
+}
+
+/// What was written from one mark on, and the mark after it; recording goes on.
+pub(crate) fn peek(since: Mark) -> (Vec<Region>, Mark) {
+    let log = log();
+    let from = since.0.saturating_sub(log.taken).min(log.regions.len());
+    (log.regions[from..].to_vec(), Mark(log.taken + log.regions.len()))
+}
+
+/// The names behind the numbers.
+pub(crate) fn name_of(number: u32) -> String {
+    log().names.get(number as usize).cloned().unwrap_or_default()
+}

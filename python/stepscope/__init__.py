@@ -1,0 +1,91 @@
+"""Why is my ML code slow, what should I change, and did the change help?
+
+``import stepscope as profiler`` stands in for ``import torch.profiler as profiler``:
+
+    with profiler.profile(schedule=profiler.schedule(wait=1, warmup=1, active=3)) as prof:
+        for batch in loader:
+            train_step(batch)
+            prof.step()
+    print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
+
+``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.PerformanceProfiler`` measures regions of a program,
+``stepscope.configure`` turns profiling on from a configuration file. Nothing else is imported until it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._native import Monitor, __version__, record_function
+from .errors import StepscopeError, StepscopeWarning
+
+if TYPE_CHECKING:
+    from .config import configure
+    from .doctor import doctor
+    from .performance import PerformanceProfiler
+    from .profiler import (
+        ProfilerAction,
+        ProfilerActivity,
+        profile,
+        schedule,
+        supported_activities,
+        tensorboard_trace_handler,
+    )
+    from .table import Table
+    from .trace import Trace, open
+
+_WHERE = {
+    "PerformanceProfiler": "performance",
+    "ProfilerAction": "profiler",
+    "ProfilerActivity": "profiler",
+    "Table": "table",
+    "Trace": "trace",
+    "configure": "config",
+    "doctor": "doctor",
+    "open": "trace",
+    "profile": "profiler",
+    "schedule": "profiler",
+    "supported_activities": "profiler",
+    "tensorboard_trace_handler": "profiler",
+}
+
+__all__ = [
+    "Monitor",
+    "PerformanceProfiler",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "StepscopeError",
+    "StepscopeWarning",
+    "Table",
+    "Trace",
+    "__version__",
+    "configure",
+    "doctor",
+    "open",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _WHERE.get(name)
+    if module is None:
+        raise AttributeError(f"module 'stepscope' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{module}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(__all__) | set(globals()))
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext stepscope``."""
+    from .integrations.ipython import load_ipython_extension as load
+
+    load(shell)

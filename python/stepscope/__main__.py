@@ -1,0 +1,25 @@
+"""The ``stepscope`` program. ``run`` starts a Python script, so Python does it; everything else is Rust's."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from . import _native
+
+
+def main() -> int:
+    """Runs the program with the arguments of the command line; its exit code."""
+    words = sys.argv[1:]
+    if words[:1] == ["run"]:
+        from .run import main as run
+
+        return run(words[1:])
+    # Python would only note a Ctrl-C, and Rust would never hear of it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.stdout.flush()
+    return _native.main(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

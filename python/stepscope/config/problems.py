@@ -1,0 +1,42 @@
+"""All that is wrong with a configuration, told at once and with the place of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+from ..errors import StepscopeError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a setting was written: a file (with its line, where known) or the command line."""
+
+    source: str
+    line: Optional[int] = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}:{self.line}"
+
+
+class Problems:
+    """Collects problems, then raises them as one error."""
+
+    def __init__(self, section: str) -> None:
+        self._section = section
+        self._found: List[Tuple[Place, str]] = []
+
+    def add(self, place: Place, sentence: str) -> None:
+        """Note one problem."""
+        self._found.append((place, sentence))
+
+    def raise_if_any(self, known: List[str]) -> None:
+        """Raise one error that names every problem; ``known`` are the settings there are."""
+        if not self._found:
+            return
+        told = [f"{place}: {sentence}" for place, sentence in self._found]
+        if len(told) == 1:
+            message = told[0]
+        else:
+            message = f"{len(told)} problems with the settings of {self._section}:\n  " + "\n  ".join(told)
+        raise StepscopeError(message, hint="the settings are " + ", ".join(known))

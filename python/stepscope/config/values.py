@@ -1,0 +1,112 @@
+"""Turning what stands in a file or on a command line into a checked value.
+
+Each function takes the raw value and returns the value, or raises ``ValueError`` with the
+part of a sentence that says what was expected ("true or false").
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Sequence, Union
+
+TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
+FALSE_WORDS = frozenset({"false", "no", "off", "0"})
+
+
+def is_boolean_word(text: str) -> bool:
+    """Whether a word of the command line can be the value of a yes/no setting."""
+    return text.strip().lower() in TRUE_WORDS | FALSE_WORDS
+
+
+def boolean(raw: Any) -> bool:
+    """true/false, yes/no, on/off or 1/0, in any case."""
+    if isinstance(raw, bool):
+        return raw
+    word = str(raw).strip().lower()
+    if isinstance(raw, (str, int)):
+        if word in TRUE_WORDS:
+            return True
+        if word in FALSE_WORDS:
+            return False
+    raise ValueError("true or false")
+
+
+def whole_number(raw: Any, least: int) -> int:
+    """A whole number that is not below ``least``; ``3.0`` counts as whole, ``true`` does not."""
+    expected = f"a whole number, at least {least}"
+    if isinstance(raw, bool):
+        raise ValueError(expected)
+    if isinstance(raw, float):
+        if not raw.is_integer():
+            raise ValueError(expected)
+        number = int(raw)
+    elif isinstance(raw, int):
+        number = raw
+    elif isinstance(raw, str):
+        try:
+            number = int(raw.strip())
+        except ValueError:
+            raise ValueError(expected) from None
+    else:
+        raise ValueError(expected)
+    if number < least:
+        raise ValueError(expected)
+    return number
+
+
+def switch_or_seconds(raw: Any) -> Union[bool, float]:
+    """true or false, or the seconds between two samples; ``1`` is true, ``1.0`` is one second."""
+    if isinstance(raw, (bool, int, str)):
+        try:
+            return boolean(raw)
+        except ValueError:
+            pass
+    if isinstance(raw, (int, float, str)):
+        try:
+            seconds = float(raw)
+        except ValueError:
+            seconds = -1.0
+        if 0 < seconds < float("inf"):
+            return seconds
+    raise ValueError("true, false, or the seconds between two samples")
+
+
+def words(raw: Any, allowed: Sequence[str]) -> List[str]:
+    """A list of names, written as a list, ``a,b`` or ``[a, b]``; case does not matter."""
+    expected = "a list of " + ", ".join(allowed)
+    if isinstance(raw, str):
+        text = raw.strip()
+        if text.startswith("[") and text.endswith("]"):
+            text = text[1:-1]
+        parts: List[Any] = [part.strip().strip("'\"") for part in text.split(",")]
+    elif isinstance(raw, Sequence) and not isinstance(raw, (bytes, bytearray)):
+        parts = list(raw)
+    else:
+        raise ValueError(expected)
+    names: List[str] = []
+    for part in parts:
+        # An enum member of torch or of ours prints as "ProfilerActivity.CPU".
+        name = str(part).rsplit(".", 1)[-1].lower()
+        if name not in allowed:
+            raise ValueError(f"{expected}; {str(part)!r} is none of them")
+        if name not in names:
+            names.append(name)
+    return names
+
+
+def choice(raw: Any, allowed: Sequence[str]) -> str:
+    """One word of a few."""
+    name = str(raw).strip().lower()
+    if not isinstance(raw, str) or name not in allowed:
+        raise ValueError(" or ".join(allowed))
+    return name
+
+
+def folder(raw: Any) -> str:
+    """The name of a folder."""
+    if hasattr(raw, "__fspath__"):
+        raw = raw.__fspath__()
+    if not isinstance(raw, str) or not raw.strip():
+        raise ValueError("the name of a folder")
+    if "${" in raw:
+        raise ValueError("a plain name (an interpolation such as ${…} is resolved by OmegaConf: pass the resolved config instead of the file)")
+    return raw

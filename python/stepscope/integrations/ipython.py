@@ -1,0 +1,123 @@
+"""Magics for IPython and Jupyter: ``%load_ext stepscope``, then ``%%stepscope`` and ``%ssrun``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional
+
+from ..config.settings import Settings
+from ..errors import StepscopeWarning
+from ..launch.piece import PieceRecording
+from . import session
+
+if TYPE_CHECKING:
+
+    class Magics:
+        """What IPython's class looks like to a type checker that does not have it."""
+
+        shell: Any
+
+        def __init__(self, shell: Any) -> None: ...
+
+    def magics_class(one: Any) -> Any: ...
+    def cell_magic(one: Any) -> Any: ...
+    def line_magic(one: Any) -> Any: ...
+    def magic_arguments() -> Any: ...
+    def argument(*names: str, **options: Any) -> Any: ...
+    def parse_argstring(function: Any, line: str) -> Any: ...
+
+else:
+    try:
+        from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+        from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+    except ImportError as reason:
+        session.missing("IPython", "ipython", reason)
+
+
+@magics_class
+class StepscopeMagics(Magics):
+    """``%%stepscope`` profiles a cell, ``%ssrun`` a statement; both show where the time went."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._folder: Optional[str] = None
+        self._count = 0
+
+    @magic_arguments()
+    @argument("-o", "--output", help="keep the trace in this file (.json or .json.gz)")
+    @argument("-q", "--quiet", action="store_true", help="show nothing; the trace is in the variable `_stepscope`")
+    @argument("--stack", action="store_true", help="record the Python stack of each operator of PyTorch")
+    @argument("--no-shapes", action="store_true", help="leave out the shapes of PyTorch's operators")
+    @argument("--no-memory", action="store_true", help="leave out PyTorch's allocations")
+    @argument("--no-monitor", action="store_true", help="leave out the counters of the machine")
+    @cell_magic
+    def stepscope(self, line: str, cell: str) -> Any:
+        """Run this cell, record it, and show where its time went.
+
+        The cell's variables and output are as without us. The trace is in ``_stepscope`` afterwards::
+
+            %%stepscope --stack -o cell.json.gz
+            model(batch).sum().backward()
+        """
+        options = parse_argstring(self.stepscope, line)
+        settings = Settings(
+            record_shapes=not options.no_shapes,
+            profile_memory=not options.no_memory,
+            with_stack=options.stack,
+            monitor=not options.no_monitor,
+        )
+        return self._show(cell, settings, options.output, options.quiet)
+
+    @line_magic
+    def ssrun(self, line: str) -> Any:
+        """Run one statement, record it, and show where its time went: ``%ssrun train(epochs=1)``."""
+        return self._show(line, Settings(record_shapes=True, profile_memory=True), None, False)
+
+    def _show(self, code: str, settings: Settings, output: Optional[str], quiet: bool) -> Any:
+        path = output or self._temporary_path()
+        if not self._record(code, settings, path):
+            return None
+        from ..trace import open as open_trace
+
+        try:
+            trace = open_trace(path)
+        except Exception as error:
+            warnings.warn(f"the trace {path} cannot be shown: {error}", StepscopeWarning, stacklevel=2)
+            return None
+        self.shell.user_ns["_stepscope"] = trace
+        return None if quiet else trace
+
+    def _record(self, code: str, settings: Settings, path: str) -> bool:
+        """Run the code with a recording around it; whether there is a trace."""
+        recording = PieceRecording("this cell", settings)
+        recording.start()
+        try:
+            # It shows exceptions and the last value itself, and knows magics and top-level await.
+            self.shell.run_cell(code)
+        finally:
+            written = recording.stop(Path(path))
+        for note in recording.notes:
+            warnings.warn(note, StepscopeWarning, stacklevel=2)
+        return written
+
+    def _temporary_path(self) -> str:
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="stepscope-cells-")
+            weakref.finalize(self, _remove_folder, self._folder, os.getpid())
+        self._count += 1
+        return os.path.join(self._folder, f"cell-{self._count}.pt.trace.json.gz")
+
+
+def _remove_folder(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Called by ``%load_ext stepscope``."""
+    shell.register_magics(StepscopeMagics)

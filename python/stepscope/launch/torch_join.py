@@ -1,0 +1,95 @@
+"""PyTorch's collector joins a recording that runs already, as soon as it may, and leaves when it must."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any, Callable, ContextManager, Optional
+
+from ..errors import StepscopeError
+from .late_import import ImportWatch
+from .torch_guard import TorchGuard
+from .torch_start import FirstUse
+from .whole_run import WholeRun
+
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
+
+
+class TorchJoin:
+    """Starts PyTorch's collector in ``whole`` once the program has imported PyTorch.
+
+    ``give_way`` is called just before the program starts a profiler of PyTorch's own. ``failed`` gets what went
+    wrong: nothing of it reaches the program. ``careful`` waits for the program's first use of PyTorch where starting
+    earlier could change what the program does (see :mod:`.torch_start`).
+    """
+
+    def __init__(
+        self,
+        whole: WholeRun,
+        give_way: Callable[[], None],
+        failed: Callable[[Exception], None],
+        *,
+        careful: bool = True,
+        imported: Optional[Callable[[Any], None]] = None,
+        joined: Optional[Callable[[], None]] = None,
+    ) -> None:
+        self._whole = whole
+        self._failed = failed
+        self._careful = careful
+        self._then = imported
+        self._joined = joined
+        self._torch: Any = None
+        self._quieted = False
+        self._watch = ImportWatch("torch", lambda torch: self._safely(lambda: self._imported(torch)), self._importing)
+        self._first_use = FirstUse(lambda: self._safely(self._join))
+        self._guard = TorchGuard(lambda: self._safely(give_way))
+
+    def start(self) -> None:
+        """Begin to wait for PyTorch."""
+        self._safely(self._watch.start)
+
+    def stop(self) -> None:
+        """Let nobody join any more; a collector that runs is stopped with its recording."""
+        self._watch.stop()
+        self._first_use.stop()
+
+    def remove(self) -> None:
+        """Take the last hook out of PyTorch."""
+        self.stop()
+        self._guard.remove()
+
+    def ours(self) -> ContextManager[None]:
+        """What PyTorch starts in here is ours, and nobody gives way to it."""
+        return self._guard.ours()
+
+    def _importing(self) -> None:
+        # PyTorch's collector tells of its start and its end on stderr; the level is read once, during the import.
+        if _LOG_LEVEL not in os.environ:
+            os.environ[_LOG_LEVEL] = "99"
+            self._quieted = True
+
+    def _imported(self, torch: Any) -> None:
+        if self._quieted:
+            os.environ.pop(_LOG_LEVEL, None)
+        self._torch = torch
+        self._guard.install(torch)
+        if self._then is not None:
+            self._then(torch)
+        if self._careful:
+            self._first_use.watch(torch)
+        else:
+            self._join()
+
+    def _join(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise StepscopeError("PyTorch was first used outside the main thread, so its operators are not recorded")
+        with self._guard.ours():
+            self._whole.start_torch(self._torch)
+        if self._joined is not None:
+            self._joined()
+
+    def _safely(self, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001 - the program must not notice
+            self._failed(error)

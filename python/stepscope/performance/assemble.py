@@ -1,0 +1,186 @@
+"""Makes the metrics of a region out of what was recorded of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import List, NamedTuple, Optional
+
+from .aggregate import CPU_NS, COVERED_NS, ITEMS, OWN_FLOPS, SAMPLES, WALL_NS, Aggregate, Record, extra_of
+from .carbon import Intensity
+from .counters import gpus_in_use
+from .energy import carbon_metrics, energy_metrics
+from .metrics import ComputeMetrics, DeviceMemory, MemoryMetrics, Metrics, TimingMetrics, megabytes
+from .reasons import Watched, why_unknown
+from .resources import Resources
+from .system import Reader, Why, system_metrics
+from .unknown import Figure, Unknown, is_unknown
+from .watch import Watch
+
+_NO_SAMPLES = "no samples were given: profile(name, samples=...) or region.add_samples(n)"
+_NO_ITEMS = "no items were given: profile(name, items=...) or region.add_items(n)"
+_NO_TORCH_GPU = "PyTorch has not used a GPU"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the profiler was told, as far as the metrics depend on it."""
+
+    watched: Watched
+    count_flops: bool
+    carbon: bool
+    intensity: Optional[Intensity]
+    pue: float
+
+
+class Span(NamedTuple):
+    """What the figures are of: one occurrence, or all."""
+
+    over: str
+    wall_ns: int
+    cpu_ns: int
+    self_ns: int
+    samples: Optional[float]
+    samples_ns: int
+    items: Optional[float]
+    items_ns: int
+    own_flops: Optional[int]
+    resources: Resources
+
+
+def span_of_one(record: Record, resources: Optional[Resources]) -> Span:
+    """One occurrence."""
+    extra = extra_of(record)
+    wall_ns = record[WALL_NS]
+    own = max(0, wall_ns - record[COVERED_NS])
+    return Span(
+        "last", wall_ns, record[CPU_NS], own, extra[SAMPLES], wall_ns, extra[ITEMS], wall_ns, extra[OWN_FLOPS],
+        resources or Resources(),
+    )  # fmt: skip
+
+
+def span_of_all(aggregate: Aggregate) -> Span:
+    """All occurrences."""
+    return Span(
+        "all", aggregate.wall_ns, aggregate.cpu_ns, aggregate.self_ns, aggregate.samples, aggregate.samples_ns,
+        aggregate.items, aggregate.items_ns, aggregate.own_flops, aggregate.resources or Resources(),
+    )  # fmt: skip
+
+
+def assemble(name: str, aggregate: Aggregate, span: Span, settings: Settings, watch: Optional[Watch]) -> Metrics:
+    """All that is known."""
+
+    def why(counter: str) -> str:
+        reason = span.resources.reasons.get("system")
+        lost = aggregate.core.lost.get("the machine")
+        if lost:
+            return f"watching failed: {lost}"
+        return reason or why_unknown(counter, settings.watched, watch.made if watch is not None else None)
+
+    energy = energy_metrics(span.resources.energy_j, span.resources.energy_s, why)
+    notes: List[str] = []
+    if aggregate.folded_names:
+        notes.append(f"{aggregate.folded_names:,} names or more are kept as {aggregate.name!r}: count and mean_s are of all")
+    return Metrics(
+        name=name,
+        count=aggregate.count,
+        failed=aggregate.failed,
+        over=span.over,
+        memory=_memory(span.resources, why),
+        timing=_timing(aggregate, span, settings),
+        compute=_compute(span, settings, why, aggregate),
+        system=system_metrics(span.resources.counters, why),
+        energy=energy,
+        carbon=carbon_metrics(energy, settings.carbon, settings.intensity, settings.pue),
+        throughput=_rate(span.samples, span.samples_ns, _NO_SAMPLES),
+        samples=Unknown(_NO_SAMPLES) if span.samples is None else span.samples,
+        items=Unknown(_NO_ITEMS) if span.items is None else span.items,
+        items_per_second=_rate(span.items, span.items_ns, _NO_ITEMS),
+        notes=tuple(notes),
+    )
+
+
+def _rate(amount: Optional[float], wall_ns: int, reason: str) -> Figure:
+    return Unknown(reason) if amount is None or wall_ns <= 0 else amount / (wall_ns / 1e9)
+
+
+def _memory(resources: Resources, why: Why) -> MemoryMetrics:
+    no_ram = why("process.rss_bytes")
+    no_gpu = why("gpu.0.memory_used_bytes")
+    start, end = resources.rss_start, resources.rss_end
+    growth = end - start if start is not None and end is not None else None
+    uses = resources.gpus.values()
+    reserved = [use.peak_reserved for use in uses if use.peak_reserved is not None]
+    return MemoryMetrics(
+        peak_ram_mb=megabytes(resources.rss_peak, no_ram),
+        start_ram_mb=megabytes(start, no_ram),
+        end_ram_mb=megabytes(end, no_ram),
+        growth_mb=megabytes(growth, no_ram),
+        peak_gpu_mb=megabytes(max((use.peak for use in uses), default=None), no_gpu),
+        peak_gpu_reserved_mb=megabytes(max(reserved, default=None), _NO_TORCH_GPU),
+        gpus={
+            device: DeviceMemory(
+                peak_mb=megabytes(use.peak, no_gpu),
+                peak_reserved_mb=megabytes(use.peak_reserved, "only PyTorch's allocator tells"),
+                start_mb=megabytes(use.start, "only PyTorch's allocator tells"),
+                end_mb=megabytes(use.end, no_gpu),
+                source=use.source,
+            )
+            for device, use in sorted(resources.gpus.items())
+        },
+        peak_is_exact=resources.peak_is_exact,
+    )
+
+
+def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetrics:
+    times = span.resources.gpu_times
+    gpu_time: Figure
+    if times is not None:
+        gpu_time = times.seconds()
+    elif not settings.watched.gpu:
+        gpu_time = Unknown("GPUs were not watched: track_gpu is off")
+    else:
+        gpu_time = Unknown(span.resources.reasons.get("gpu_time", _NO_TORCH_GPU))
+    return TimingMetrics(
+        wall_time_s=span.wall_ns / 1e9,
+        cpu_time_s=span.cpu_ns / 1e9,
+        self_time_s=span.self_ns / 1e9,
+        total_s=aggregate.wall_ns / 1e9,
+        mean_s=aggregate.wall_ns / 1e9 / max(1, aggregate.count),
+        min_s=(aggregate.min_ns or 0) / 1e9,
+        max_s=aggregate.max_ns / 1e9,
+        p50_s=aggregate.quantile_s(0.5),
+        p95_s=aggregate.quantile_s(0.95),
+        gpu_time_s=gpu_time,
+    )
+
+
+def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate) -> ComputeMetrics:
+    resources = span.resources
+    flops: Figure
+    if resources.flops is not None or span.own_flops is not None:
+        flops = (resources.flops or 0) + (span.own_flops or 0)
+    elif not settings.count_flops:
+        flops = Unknown("operations were not counted: estimate_flops is off")
+    else:
+        lost = aggregate.core.lost.get("floating-point operations")
+        flops = Unknown(f"counting failed: {lost}" if lost else resources.reasons.get("flops", "nothing was counted"))
+    parameters: Figure
+    if resources.parameters:
+        parameters = resources.parameters
+    else:
+        parameters = Unknown(
+            "no PyTorch module with parameters was called" if settings.count_flops else "estimate_flops is off"
+        )
+    per_parameter = flops if is_unknown(flops) else parameters if is_unknown(parameters) else flops / parameters
+    read = Reader(resources.counters, why)
+    return ComputeMetrics(
+        estimated_flops=flops,
+        parameters=parameters,
+        flops_per_param=per_parameter,
+        flops_per_second=flops / (span.wall_ns / 1e9) if span.wall_ns > 0 else Unknown("it took no time"),
+        gpu_utilization_percent=read.gpu_mean("utilization_percent"),
+        gpu_utilization_by_device=read.gpu("utilization_percent", lambda stat: stat.mean)
+        if gpus_in_use(resources.counters)
+        else {},
+        uncounted=dict(sorted(resources.uncounted.items())),
+    )

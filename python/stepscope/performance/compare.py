@@ -1,0 +1,114 @@
+"""Regions side by side."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from ..errors import StepscopeError
+from .metrics import Metrics
+from .text_table import aligned, number, seconds
+from .unknown import Figure, Unknown, is_unknown, plain
+
+Samples = Union[None, float, Mapping[str, float]]
+
+COLUMNS = (
+    "count", "mean_s", "p95_s", "total_s", "cpu_time_s", "gpu_time_s", "throughput", "peak_ram_mb", "peak_gpu_mb",
+    "gpu_utilization_percent", "estimated_flops", "flops_per_second", "energy_j", "carbon_g",
+)  # fmt: skip
+_MORE_IS_BETTER = frozenset({"throughput", "flops_per_second", "gpu_utilization_percent", "count"})
+_TIMES = frozenset({"mean_s", "p95_s", "total_s", "cpu_time_s", "gpu_time_s"})
+
+
+class Comparison(Sequence[Dict[str, Any]]):
+    """A table with a row for each region. ``pandas.DataFrame(comparison.rows)`` works, and so does printing it."""
+
+    def __init__(self, rows: List[Dict[str, Any]]) -> None:
+        self.rows = rows
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, str):
+            for row in self.rows:
+                if row["name"] == at:
+                    return row
+            raise KeyError(at)
+        return self.rows[at]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def columns(self) -> List[str]:
+        """The columns in which something is known."""
+        return ["name", *(name for name in COLUMNS if any(not is_unknown(row[name]) for row in self.rows))]
+
+    def best(self, column: str) -> str:
+        """The name of the region with the best figure: the highest throughput, the lowest time or memory."""
+        if column not in COLUMNS:
+            raise StepscopeError(f"there is no column {column!r} to compare by", hint=f"one of: {', '.join(COLUMNS)}")
+        known = [row for row in self.rows if not is_unknown(row[column])]
+        if not known:
+            reasons = {str(getattr(row[column], "reason", "")) for row in self.rows}
+            raise StepscopeError(f"{column} is not known of any region", hint="; ".join(sorted(reasons)))
+        pick = max if column in _MORE_IS_BETTER else min
+        return str(pick(known, key=lambda row: row[column])["name"])
+
+    def to_dict(self) -> Dict[str, Dict[str, Any]]:
+        """Plain values by region name; what is unknown is ``None``."""
+        return {row["name"]: {name: plain(row[name]) for name in COLUMNS} for row in self.rows}
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with the names as its index."""
+        import pandas
+
+        return pandas.DataFrame(self.rows).set_index("name")[[name for name in self.columns if name != "name"]]
+
+    def _cells(self) -> List[List[str]]:
+        return [[_cell(name, row[name]) for name in self.columns] for row in self.rows]
+
+    def __str__(self) -> str:
+        return aligned(self.columns, self._cells())
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(column: str, value: Any) -> str:
+    return seconds(value) if column in _TIMES else number(value)
+
+
+def compare(metrics: Sequence[Metrics], samples: Samples = None) -> Comparison:
+    """Rows out of metrics over all occurrences. ``samples``: how many each occurrence worked through."""
+    return Comparison([_row(each, _given(samples, each.name)) for each in metrics])
+
+
+def _given(samples: Samples, name: str) -> Optional[float]:
+    return samples.get(name) if isinstance(samples, Mapping) else samples
+
+
+def _row(metrics: Metrics, samples: Optional[float]) -> Dict[str, Any]:
+    timing = metrics.timing
+    throughput: Figure = metrics.throughput
+    if samples is not None:
+        throughput = samples * metrics.count / timing.total_s if timing.total_s else Unknown("it took no time")
+    return {
+        "name": metrics.name,
+        "count": metrics.count,
+        "mean_s": timing.mean_s,
+        "p95_s": timing.p95_s,
+        "total_s": timing.total_s,
+        "cpu_time_s": timing.cpu_time_s,
+        "gpu_time_s": timing.gpu_time_s,
+        "throughput": throughput,
+        "peak_ram_mb": metrics.memory.peak_ram_mb,
+        "peak_gpu_mb": metrics.memory.peak_gpu_mb,
+        "gpu_utilization_percent": metrics.compute.gpu_utilization_percent,
+        "estimated_flops": metrics.compute.estimated_flops,
+        "flops_per_second": metrics.compute.flops_per_second,
+        "energy_j": metrics.energy.total_j,
+        "carbon_g": metrics.carbon.grams,
+    }

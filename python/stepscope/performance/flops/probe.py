@@ -1,0 +1,72 @@
+"""Floating-point operations of a region: PyTorch's and numpy's, by one convention (two for a multiply and add)."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, NamedTuple, Optional
+
+from ..probe import Probe
+from ..resources import Resources
+from ..tracked import TrackedRegion
+from .counts import Count, RunningCount
+from .numpy_ops import UNSEEN, NumpyCounter
+from .torch_ops import ModuleCalls, Parameters, TorchCounter
+
+NOTHING = "no operation ran that can be counted (PyTorch's products, convolutions and attention; numpy's products)"
+ONLY_UNCOUNTED = "only operations without a formula ran; metrics.compute.uncounted names them"
+_JAX = "jax: compiled functions are not seen; use region.add_flops()"
+
+
+class _Opened(NamedTuple):
+    torch: bool
+    numpy: bool
+    before: Count
+    parameters: Optional[Parameters]
+    thread: int
+
+
+class FlopProbe(Probe):
+    """Counts while a region is open, in the thread that opened it."""
+
+    what = "floating-point operations"
+
+    def __init__(self) -> None:
+        self._count = RunningCount()
+        self._torch = TorchCounter(self._count)
+        self._numpy = NumpyCounter(self._count)
+        self._modules = ModuleCalls()
+
+    def enter(self, region: TrackedRegion) -> Any:
+        torch = self._torch.open()
+        parameters = self._modules.open() if torch else None
+        return _Opened(torch, self._numpy.open(), self._count.now(), parameters, threading.get_ident())
+
+    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
+        opened: _Opened = token
+        if opened.thread != threading.get_ident():
+            resources.reasons["flops"] = "the region ended in another thread than it began in"
+            return
+        if opened.numpy:
+            self._numpy.close()
+        if opened.parameters is not None:
+            self._modules.close(opened.parameters)
+        if opened.torch:
+            self._torch.close()
+        found = self._count.now().since(opened.before)
+        resources.uncounted = dict(found.uncounted)
+        if "jax" in sys.modules:
+            resources.uncounted[_JAX] = 0
+        if found.operations:
+            resources.flops = found.flops
+        else:
+            resources.reasons["flops"] = ONLY_UNCOUNTED if found.uncounted else NOTHING
+        if opened.numpy:
+            resources.uncounted[UNSEEN] = 0
+        if opened.parameters is not None and opened.parameters.seen:
+            resources.parameters = opened.parameters.total()
+
+    def after_fork_in_child(self) -> None:
+        """New locks."""
+        self._numpy.after_fork_in_child()
+        self._modules.after_fork_in_child()

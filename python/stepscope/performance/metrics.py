@@ -1,0 +1,213 @@
+"""What was measured of a region: frozen dataclasses that print, compare and turn into plain dictionaries.
+
+A figure that could not be measured is :class:`~stepscope.performance.unknown.Unknown`, and :attr:`Metrics.missing` says
+why. Megabytes are of 1,048,576 bytes, as in PyTorch's and NVIDIA's own reports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
+
+from .text_table import aligned, number
+from .unknown import Figure, Unknown, plain
+
+MB = 1_048_576
+"""Bytes in the megabytes of this package."""
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """Memory of one GPU in a region."""
+
+    peak_mb: Figure
+    peak_reserved_mb: Figure
+    start_mb: Figure
+    end_mb: Figure
+    source: str
+
+
+@dataclass(frozen=True)
+class MemoryMetrics:
+    """Memory of this process, and of the GPUs."""
+
+    peak_ram_mb: Figure
+    """The most the process held (RSS) while the region was open."""
+    start_ram_mb: Figure
+    end_ram_mb: Figure
+    growth_mb: Figure
+    """End less start."""
+    peak_gpu_mb: Figure
+    """Of the GPU that held most. With PyTorch: what its tensors held."""
+    peak_gpu_reserved_mb: Figure
+    """What PyTorch's allocator held from the driver, tensors and cache."""
+    gpus: Mapping[int, DeviceMemory] = field(default_factory=dict)
+    """Each GPU by itself."""
+    peak_is_exact: bool = False
+    """Whether the operating system's own high-water mark gave the peak. If not, it is the highest sample."""
+
+
+@dataclass(frozen=True)
+class TimingMetrics:
+    """Times of a region, in seconds."""
+
+    wall_time_s: float
+    cpu_time_s: float
+    """Processor time of the whole process, all its threads, while the region was open."""
+    self_time_s: float
+    """Wall time less the time in which a region inside it was open."""
+    total_s: float
+    """Wall time of all occurrences."""
+    mean_s: float
+    min_s: float
+    max_s: float
+    p50_s: float
+    p95_s: float
+    gpu_time_s: Figure
+    """From the region's start to its end on the current CUDA stream. Wall time does not wait for the GPU; this does."""
+
+
+@dataclass(frozen=True)
+class ComputeMetrics:
+    """Arithmetic, and how busy the GPUs were."""
+
+    estimated_flops: Figure
+    """Floating-point operations, two for a multiply and add."""
+    parameters: Figure
+    """Parameters of the PyTorch modules that were called."""
+    flops_per_param: Figure
+    flops_per_second: Figure
+    gpu_utilization_percent: Figure
+    """The share of time in which a kernel ran, mean of the GPUs that the process used."""
+    gpu_utilization_by_device: Mapping[int, float] = field(default_factory=dict)
+    uncounted: Mapping[str, int] = field(default_factory=dict)
+    """Operations without a formula, and how often each ran; what is seen but cannot be counted has 0."""
+
+
+@dataclass(frozen=True)
+class SystemMetrics:
+    """The machine while the region was open: means over time, unless named otherwise."""
+
+    cpu_percent: Figure
+    """Of all cores: 100 is a machine that is wholly busy."""
+    peak_cpu_percent: Figure
+    process_cpu_percent: Figure
+    """Of this process; 100 is one core."""
+    memory_percent: Figure
+    peak_memory_percent: Figure
+    disk_io_wait_percent: Figure
+    """Time in which cores had nothing to do but wait for disks."""
+    disk_io_percent: Figure
+    """Time in which the busiest disk was at work."""
+    disk_read_mb_per_s: Figure
+    disk_write_mb_per_s: Figure
+    network_receive_mb_per_s: Figure
+    network_send_mb_per_s: Figure
+    cpu_temperature_c: Figure
+    gpu_temperature_c: Figure
+    """The highest of any GPU."""
+    gpu_throttled_percent: Figure
+    """Time in which a GPU ran below its clock for heat or power."""
+    samples: int = 0
+
+
+@dataclass(frozen=True)
+class EnergyMetrics:
+    """Energy by the hardware's own counters, never from a nominal power."""
+
+    total_j: Figure
+    """Of the parts that were measured; :attr:`source` names them."""
+    gpu_j: Figure
+    cpu_j: Figure
+    dram_j: Figure
+    source: str
+    reliable: bool
+    """False below two seconds: the counters move about every 100 ms."""
+
+
+@dataclass(frozen=True)
+class CarbonMetrics:
+    """Carbon dioxide (equivalent): measured energy times a stated intensity. An estimate by its nature."""
+
+    grams: Figure
+    intensity: Figure
+    """Grams a kilowatt-hour."""
+    source: str
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """All that is known of a region.
+
+    The figures are of its last occurrence (``get_metrics(name)``) or of all of them (``over="all"``); ``count``,
+    ``failed`` and ``timing.total_s`` to ``timing.p95_s`` are always of all.
+    """
+
+    name: str
+    count: int
+    failed: int
+    """Occurrences that an exception ended."""
+    over: str
+    """``"last"`` or ``"all"``: what the other figures are of."""
+    memory: MemoryMetrics
+    timing: TimingMetrics
+    compute: ComputeMetrics
+    system: SystemMetrics
+    energy: EnergyMetrics
+    carbon: CarbonMetrics
+    throughput: Figure
+    """Samples a second."""
+    samples: Figure
+    items: Figure
+    items_per_second: Figure
+    notes: Tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> Dict[str, str]:
+        """What is unknown, and why: ``{"compute.gpu_utilization_percent": "there is no GPU"}``."""
+        return {name: value.reason for name, value in self.figures() if isinstance(value, Unknown)}
+
+    def figures(self) -> Iterator[Tuple[str, Any]]:
+        """Every figure with its full name, such as ``timing.wall_time_s``."""
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if hasattr(value, "__dataclass_fields__"):
+                for inner in fields(value):
+                    yield f"{part.name}.{inner.name}", getattr(value, inner.name)
+            else:
+                yield part.name, value
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Plain values for JSON: what is unknown is ``None``, and ``missing`` says why."""
+        found: Dict[str, Any] = dict(_plain(self))
+        found["missing"] = self.missing
+        return found
+
+    def __str__(self) -> str:
+        known = [
+            [name, number(value)]
+            for name, value in self.figures()
+            if isinstance(value, (int, float)) and not isinstance(value, (bool, Unknown))
+        ]
+        lines = [f"region {self.name!r}, {self.over} of {self.count}", aligned(["figure", "value"], known)]
+        reasons: Dict[str, list[str]] = {}
+        for name, reason in self.missing.items():
+            reasons.setdefault(reason, []).append(name)
+        lines += [f"unknown: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__dataclass_fields__"):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(inner) for inner in value]
+    return plain(value)
+
+
+def megabytes(size_bytes: Optional[float], reason: str) -> Figure:
+    """Bytes as megabytes; unknown for ``reason`` if there are none."""
+    return Unknown(reason) if size_bytes is None else size_bytes / MB

@@ -1,0 +1,72 @@
+"""All regions as text for a terminal, and as a JSON file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Dict, List, Sequence
+
+from .aggregate import Aggregate
+from .metrics import Metrics
+from .text_table import aligned, number, seconds
+from .unknown import is_unknown
+
+FORMAT = "stepscope-performance-1"
+
+
+def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: Sequence[str], most: int) -> str:
+    """A table of regions, those with most own time first."""
+    if not aggregates:
+        return "no region has ended yet"
+    whole_ns = sum(aggregate.self_ns for aggregate in aggregates) or 1
+    pairs = sorted(zip(aggregates, metrics), key=lambda pair: -pair[0].self_ns)
+    optional = [
+        ("throughput", lambda each: each.throughput),
+        ("peak RAM MB", lambda each: each.memory.peak_ram_mb),
+        ("peak GPU MB", lambda each: each.memory.peak_gpu_mb),
+        ("GPU %", lambda each: each.compute.gpu_utilization_percent),
+        ("FLOPs", lambda each: each.compute.estimated_flops),
+        ("energy J", lambda each: each.energy.total_j),
+    ]
+    shown = [(name, pick) for name, pick in optional if any(not is_unknown(pick(each)) for _, each in pairs)]
+    rows: List[List[str]] = [
+        [
+            aggregate.name,
+            f"{aggregate.count:,}",
+            seconds(aggregate.inclusive_ns / 1e9),
+            seconds(aggregate.self_ns / 1e9),
+            f"{100 * aggregate.self_ns / whole_ns:.1f}%",
+            seconds(each.timing.mean_s),
+            seconds(each.timing.p95_s),
+            *(number(pick(each)) for _, pick in shown),
+        ]
+        for aggregate, each in pairs[:most]
+    ]
+    header = ["region", "count", "total", "own", "share", "mean", "p95", *(name for name, _ in shown)]
+    lines = [aligned(header, rows)]
+    if len(pairs) > most:
+        lines.append(f"… and {len(pairs) - most:,} more")
+    failed = sum(aggregate.failed for aggregate in aggregates)
+    if failed:
+        lines.append(f"{failed:,} occurrences ended with an exception")
+    lines += [f"note: {note}" for note in notes]
+    return "\n".join(lines)
+
+
+def write_json(path: str, content: Dict[str, Any]) -> None:
+    """Writes a file whole or not at all."""
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, temporary = tempfile.mkstemp(prefix=".stepscope-", dir=folder)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, allow_nan=False)
+            file.write("\n")
+        # mkstemp makes files for the owner alone; others get what they would get of any new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

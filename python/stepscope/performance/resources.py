@@ -1,0 +1,137 @@
+"""What one occurrence of a region used, beyond its times; and the same for all occurrences together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, Optional, Tuple
+
+if TYPE_CHECKING:
+    from .gpu_time import GpuTimes
+
+LineKey = Tuple[str, int, str]
+"""File, line number, function."""
+
+MOST_LINES = 20_000
+"""Lines that are kept of one region."""
+
+
+class CounterStat:
+    """One counter of the machine while a region was open."""
+
+    __slots__ = ("weighted", "seconds", "low", "high", "last", "samples")
+
+    def __init__(self, mean: float, seconds: float, low: float, high: float, last: float, samples: int) -> None:
+        self.weighted = mean * seconds
+        self.seconds = seconds
+        self.low = low
+        self.high = high
+        self.last = last
+        self.samples = samples
+
+    @property
+    def mean(self) -> float:
+        """The mean over time."""
+        return self.weighted / self.seconds if self.seconds > 0 else self.last
+
+    def merged(self, later: CounterStat) -> CounterStat:
+        """Both together."""
+        both = CounterStat(0.0, 0.0, min(self.low, later.low), max(self.high, later.high), later.last, 0)
+        both.weighted = self.weighted + later.weighted
+        both.seconds = self.seconds + later.seconds
+        both.samples = self.samples + later.samples
+        return both
+
+
+class GpuUse:
+    """Memory of one GPU, in bytes."""
+
+    __slots__ = ("peak", "peak_reserved", "start", "end", "source")
+
+    def __init__(
+        self, peak: float, peak_reserved: Optional[float], start: Optional[float], end: Optional[float], source: str
+    ) -> None:
+        self.peak = peak
+        self.peak_reserved = peak_reserved
+        self.start = start
+        self.end = end
+        self.source = source
+
+    def merged(self, later: GpuUse) -> GpuUse:
+        """Both together: the higher peaks, the first start, the last end."""
+        reserved = [value for value in (self.peak_reserved, later.peak_reserved) if value is not None]
+        highest = max(reserved) if reserved else None
+        return GpuUse(max(self.peak, later.peak), highest, self.start, later.end, later.source)
+
+
+class Resources:
+    """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``."""
+
+    __slots__ = (
+        "rss_start", "rss_end", "rss_peak", "peak_is_exact", "gpus", "counters", "energy_j", "energy_s",
+        "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events", "line_overhead_ns",
+        "torch_end", "objects_end", "reasons",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.rss_start: Optional[int] = None
+        self.rss_end: Optional[int] = None
+        self.rss_peak: Optional[int] = None
+        self.peak_is_exact = False
+        self.gpus: Dict[int, GpuUse] = {}
+        self.counters: Dict[str, CounterStat] = {}
+        self.energy_j: Dict[str, float] = {}
+        self.energy_s = 0.0
+        self.flops: Optional[int] = None
+        self.parameters: Optional[int] = None
+        self.uncounted: Dict[str, int] = {}
+        self.gpu_times: Optional[GpuTimes] = None
+        self.lines: Dict[LineKey, Tuple[int, int]] = {}
+        self.line_events = 0
+        self.line_overhead_ns = 0
+        self.torch_end: Optional[int] = None
+        self.objects_end: Optional[int] = None
+        self.reasons: Dict[str, str] = {}
+
+    @property
+    def marks(self) -> Tuple[Optional[int], Optional[int], Optional[int]]:
+        """What a leak would raise from one occurrence to the next: RSS, PyTorch's tensors, Python's objects."""
+        return self.rss_end, self.torch_end, self.objects_end
+
+    def merge(self, later: Resources) -> None:
+        """Adds a later occurrence."""
+        if self.rss_start is None:
+            self.rss_start = later.rss_start
+        self.rss_end = later.rss_end if later.rss_end is not None else self.rss_end
+        if later.rss_peak is not None and (self.rss_peak is None or later.rss_peak > self.rss_peak):
+            self.rss_peak, self.peak_is_exact = later.rss_peak, later.peak_is_exact
+        for device, use in later.gpus.items():
+            self.gpus[device] = self.gpus[device].merged(use) if device in self.gpus else use
+        for name, stat in later.counters.items():
+            self.counters[name] = self.counters[name].merged(stat) if name in self.counters else stat
+        for name, joules in later.energy_j.items():
+            self.energy_j[name] = self.energy_j.get(name, 0.0) + joules
+        self.energy_s += later.energy_s
+        if later.flops is not None:
+            self.flops = (self.flops or 0) + later.flops
+        if later.parameters is not None:
+            self.parameters = max(self.parameters or 0, later.parameters)
+        for name, times in later.uncounted.items():
+            self.uncounted[name] = self.uncounted.get(name, 0) + times
+        if later.gpu_times is not None:
+            if self.gpu_times is None:
+                self.gpu_times = later.gpu_times.emptied()
+            self.gpu_times.add(later.gpu_times)
+        self._merge_lines(later)
+        self.torch_end, self.objects_end = later.torch_end, later.objects_end
+        self.reasons.update(later.reasons)
+
+    def _merge_lines(self, later: Resources) -> None:
+        for key, (hits, spent_ns) in later.lines.items():
+            if key in self.lines:
+                known_hits, known_ns = self.lines[key]
+                self.lines[key] = (known_hits + hits, known_ns + spent_ns)
+            elif len(self.lines) < MOST_LINES:
+                self.lines[key] = (hits, spent_ns)
+            else:
+                self.reasons["lines"] = f"more than {MOST_LINES:,} lines ran; those seen later are left out"
+        self.line_events += later.line_events
+        self.line_overhead_ns += later.line_overhead_ns

@@ -1,0 +1,48 @@
+"""GPU memory by PyTorch's own account: what its tensors hold, and what its allocator keeps."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional
+
+from .probe import Probe
+from .resources import GpuUse, Resources
+from .torch_peaks import PeakWindow, book_of
+from .tracked import TrackedRegion
+
+
+def torch_with_cuda() -> Optional[Any]:
+    """PyTorch, if the program has imported it and has begun to use a GPU. It is never imported from here."""
+    torch = sys.modules.get("torch")
+    cuda = getattr(torch, "cuda", None)
+    try:
+        return torch if cuda is not None and cuda.is_initialized() else None
+    except Exception:  # half imported
+        return None
+
+
+class TorchMemoryProbe(Probe):
+    """Peaks of PyTorch's allocator in a region."""
+
+    what = "PyTorch's GPU memory"
+
+    def enter(self, region: TrackedRegion) -> Optional[PeakWindow]:
+        torch = torch_with_cuda()
+        return None if torch is None else book_of(torch).open()
+
+    def exit(self, region: TrackedRegion, token: Optional[PeakWindow], resources: Resources) -> None:
+        torch = torch_with_cuda()
+        if torch is None:
+            return
+        book = book_of(torch)
+        if token is None:
+            # The GPU was first used inside the region, so all there ever was is the region's.
+            window, current = book.whole()
+        else:
+            window, current = token, book.close(token)
+        resources.torch_end = sum(current.values())
+        for device, (allocated, reserved) in window.peaks.items():
+            if reserved:
+                resources.gpus[device] = GpuUse(
+                    allocated, reserved, window.starts.get(device), current.get(device), "PyTorch's allocator"
+                )

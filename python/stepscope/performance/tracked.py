@@ -1,0 +1,106 @@
+"""A region that is looked at by probes: memory, the machine, GPUs, arithmetic, lines.
+
+The time that the probes take is in neither the region's time nor its parent's own time; it is summed up as overhead.
+"""
+
+from __future__ import annotations
+
+import warnings
+from time import process_time_ns
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+
+from stepscope._native import now_ns
+
+from ..errors import StepscopeWarning
+from .region import COVERED_NS, OPEN, OPEN_SINCE_NS, Region, open_already
+from .resources import Resources
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Type
+
+    from .core import Core
+    from .probe import Probe
+
+
+class TrackedRegion(Region):
+    """One stretch of the program and what it used."""
+
+    __slots__ = ("tokens", "began_ns")
+
+    tokens: List[Tuple[Probe, Any]]
+    began_ns: int
+
+    def __enter__(self) -> TrackedRegion:
+        if not self.end_ns:
+            raise open_already(self.name)
+        self.began_ns = now_ns()
+        core = self.aggregate.core
+        self.parent = parent = core.innermost_open()
+        self.children = None
+        self.end_ns = 0
+        core.entered.set(self)
+        if parent is not None:
+            if parent.children is None:
+                parent.children = [0, 0, 0]
+            if not parent.children[OPEN]:
+                parent.children[OPEN_SINCE_NS] = self.began_ns
+            parent.children[OPEN] += 1
+        self.tokens = tokens = []
+        for probe in tuple(core.probes):
+            try:
+                tokens.append((probe, probe.enter(self)))
+            except Exception as error:
+                _give_up(core, probe, error)
+        self.cpu_start_ns = process_time_ns()
+        # The clock of the monitor, so that its samples can be laid beside the region.
+        self.start_ns = now_ns()
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.end_ns = end_ns = max(now_ns(), self.start_ns + 1)
+        cpu_ns = process_time_ns() - self.cpu_start_ns
+        aggregate = self.aggregate
+        core = aggregate.core
+        resources = Resources()
+        for probe, token in reversed(self.tokens):
+            try:
+                probe.exit(self, token, resources)
+            except Exception as failure:
+                _give_up(core, probe, failure)
+        self.tokens.clear()
+        self.resources = resources
+        children = self.children or (0, 0, 0)
+        covered_ns = children[COVERED_NS] + (end_ns - children[OPEN_SINCE_NS] if children[OPEN] else 0)
+        extra = self.extra(kind is not None, self._is_repeated(), resources.marks)
+        self.record = (end_ns - self.start_ns, cpu_ns, covered_ns, extra)
+        core.ended_last = self
+        overhead_ns = (self.start_ns - self.began_ns) + (now_ns() - end_ns)
+        aggregate.add(self.record, resources, max(0, overhead_ns))
+        around = self.parent.children if self.parent is not None else None
+        if around is not None:
+            around[OPEN] -= 1
+            if not around[OPEN]:
+                around[COVERED_NS] += max(0, now_ns() - around[OPEN_SINCE_NS])
+
+    def _is_repeated(self) -> bool:
+        """Whether a region of this name is open around it."""
+        around = self.parent
+        while around is not None:
+            if around.aggregate is self.aggregate:
+                return True
+            around = around.parent
+        return False
+
+
+def _give_up(core: Core, probe: Probe, error: Exception) -> None:
+    """The program goes on; the probe does not."""
+    with core.lock:
+        if probe in core.probes:
+            core.probes.remove(probe)
+            core.lost[probe.what] = f"{type(error).__name__}: {error}"
+    warnings.warn(
+        f"stepscope no longer measures {probe.what}: {type(error).__name__}: {error}", StepscopeWarning, stacklevel=3
+    )

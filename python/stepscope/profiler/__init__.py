@@ -1,0 +1,19 @@
+"""A profiler with the interface of ``torch.profiler``, for programs with and without PyTorch."""
+
+from __future__ import annotations
+
+from .._native import record_function
+from .actions import ProfilerAction, schedule
+from .activities import ProfilerActivity, supported_activities
+from .handlers import tensorboard_trace_handler
+from .profile import profile
+
+__all__ = [
+    "ProfilerAction",
+    "ProfilerActivity",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]

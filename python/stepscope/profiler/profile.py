@@ -1,0 +1,325 @@
+"""The profiler: a context manager that records a program's steps, with PyTorch's profiler where the program uses it."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Callable, Iterable
+
+from .. import _native
+from ..current_run import current_run
+from ..errors import StepscopeError
+from . import forks, torch_engine
+from .actions import ProfilerAction, Schedule, StepPlan, record_always
+from .activities import ProfilerActivity, as_activity, chosen_activities, torch_activities
+from .recorder import MonitorChoice, Recorder, check_monitor
+from .results import Results
+from .transitions import Move, moves_between, records
+from .warn import warn_user
+from .window import Window
+
+SAMPLES_HZ_WITH_STACK = 100.0
+"""How often stacks are looked at if ``with_stack=True`` and PyTorch is not there to record them itself."""
+
+
+class profile(Results):
+    """Records what a program does, step by step.
+
+    It takes the arguments of ``torch.profiler.profile`` and has its methods. If the program has imported PyTorch when
+    the profiler starts, PyTorch's own profiler records operators and kernels; regions, counters of the machine and
+    its GPUs, and Python samples are in the same trace. Without PyTorch those are what is recorded.
+
+    ``monitor``: whether to watch the machine; also an interval in seconds, or a ``Monitor`` to share.
+    ``samples``: looks at the Python stacks a second. Without PyTorch ``with_stack=True`` means 100.
+    ``journal``: a file that is readable if the process is killed.
+
+    Your program is left alone: its results and exceptions stay as they are, and if something of ours fails, that is a
+    :class:`stepscope.StepscopeWarning`.
+
+    >>> with profile(monitor=False) as prof:
+    ...     for batch in range(3):
+    ...         with record_function("forward"):
+    ...             _ = sum(range(1000))
+    ...         prof.step()
+    >>> sorted(event.key for event in prof.key_averages())
+    ['ProfilerStep*', 'forward']
+    """
+
+    def __init__(
+        self,
+        activities: Iterable[object] | None = None,
+        schedule: Schedule | None = None,
+        on_trace_ready: Callable[[Any], object] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        *,
+        monitor: MonitorChoice = True,
+        samples: float | None = None,
+        journal: str | os.PathLike[str] | None = None,
+        **newer_torch_options: Any,
+    ) -> None:
+        self._asked = None if activities is None else [as_activity(activity) for activity in activities]
+        self._use_cuda = use_cuda
+        chosen_activities(self._asked, use_cuda)
+        check_monitor(monitor)
+        if samples is not None and samples < 0:
+            raise StepscopeError(f"samples={samples} is not a number of samples a second.", hint="Use 0 for none.")
+        self.schedule: Schedule = schedule or record_always
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.record_shapes = record_shapes
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_flops = with_flops
+        self.with_modules = with_modules
+        self.experimental_config = experimental_config
+        self.execution_trace_observer = execution_trace_observer
+        self.acc_events = acc_events
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self._newer_torch_options = newer_torch_options
+        self._samples = samples
+        self._metadata: dict[str, str] = {}
+        self._recorder = Recorder(monitor, None if journal is None else os.fspath(journal), 0.0)
+        self._inner: Any = None
+        self._torch: Any = None
+        self._without_results: Window | None = None
+        self._running = False
+        self._in_child = False
+        self._told_not_running = False
+        self._step_start_ns = 0
+        self._plan = StepPlan(self.schedule)
+        self.step_num = 0
+        self.current_action: ProfilerAction = self._plan(0)
+
+    @property
+    def activities(self) -> set[ProfilerActivity]:
+        """What is recorded."""
+        return chosen_activities(self._asked, self._use_cuda)
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop(leaving=True)
+
+    def start(self) -> None:
+        """Begins; what is recorded from here on is up to the schedule."""
+        if self._in_child:
+            return
+        if self._running:
+            warn_user("The profiler is running already.")
+            return
+        run = current_run()
+        if run is not None:
+            # `stepscope run` records already: it gives way, so that PyTorch's profiler is free.
+            run.profile_starts(self)
+        self._choose_torch()
+        hz = self._samples
+        if hz is None:
+            hz = SAMPLES_HZ_WITH_STACK if self.with_stack and self._inner is None else 0.0
+        self._recorder.samples_hz = hz
+        self._running = True
+        forks.watch(self)
+        self._advance(ProfilerAction.NONE, self.current_action, lambda inner: inner.start())
+        self._step_start_ns = _native.now_ns()
+
+    def step(self) -> None:
+        """The next step begins. Call it at the end of each iteration."""
+        if not self._running:
+            self._warn_not_running()
+            return
+        # PyTorch marks steps itself if it has a schedule.
+        if self._inner is None or not self.record_steps:
+            self._recorder.step(self.step_num, self._step_start_ns, _native.now_ns())
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self._plan(self.step_num)
+        self._advance(before, self.current_action, lambda inner: inner.step())
+        self._step_start_ns = _native.now_ns()
+
+    def stop(self) -> None:
+        """Ends; a trace that is being recorded is handed over."""
+        self._stop(leaving=False)
+
+    def _stop(self, leaving: bool) -> None:
+        if not self._running:
+            return
+        if self._inner is None and self.record_steps:
+            self._recorder.step(self.step_num, self._step_start_ns, _native.now_ns())
+        self._running = False
+        forks.unwatch(self)
+        try:
+            end = (lambda inner: inner.__exit__(None, None, None)) if leaving else (lambda inner: inner.stop())
+            self._advance(self.current_action, None, end)
+        finally:
+            self._recorder.rest()
+            torch_engine.release(self)
+
+    def _advance(self, before: ProfilerAction, after: ProfilerAction | None, drive: Callable[[Any], None]) -> None:
+        """From one action to the next: PyTorch's profiler tells what happens when it takes part."""
+        if self._inner is None:
+            self._carry_out(moves_between(before, after))
+            return
+        if after is ProfilerAction.WARMUP:
+            self._guarded(self._recorder.prepare)
+        try:
+            drive(self._inner)
+        except Exception as error:
+            if self._in_child:
+                return
+            warn_user(f"PyTorch's profiler failed, and recording goes on without it: {error}")
+            self._leave_torch(before, after)
+
+    def _carry_out(self, moves: list[Move]) -> None:
+        for move in moves:
+            if move is Move.PREPARE:
+                self._guarded(self._recorder.prepare)
+            elif move is Move.START:
+                self._guarded(self._recorder.begin)
+            elif move is Move.STOP:
+                self._guarded(self._recorder.end)
+            else:
+                self.hand_over()
+
+    def _leave_torch(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
+        """PyTorch's profiler is of no use any more: what is open is brought to where it should be."""
+        self._inner = None
+        torch_engine.release(self)
+        torch_engine.keep_regions()
+        unsaved, self._without_results = self._without_results, None
+        if self._recorder.open is not None and (before is ProfilerAction.RECORD_AND_SAVE or not records(after)):
+            unsaved = self._recorder.open
+            self._carry_out([Move.STOP])
+        if unsaved is not None and (before is ProfilerAction.RECORD_AND_SAVE or after is None):
+            self.hand_over()
+        if records(after) and self._recorder.open is None:
+            self._carry_out([Move.START])
+
+    def _choose_torch(self) -> None:
+        torch = torch_engine.torch_if_imported()
+        if torch is None:
+            devices = sorted(activity.name for activity in self._asked or () if activity is not ProfilerActivity.CPU)
+            if devices:
+                warn_user(
+                    f"Work on {', '.join(devices)} is recorded by PyTorch, which this program has not imported: "
+                    "the trace holds the host, and GPUs only as counters."
+                )
+            return
+        taken = torch_engine.why_torch_is_taken(torch)
+        if taken is not None:
+            self._inner = None
+            warn_user(
+                f"This profiler records without PyTorch, because {taken}: steps, counters and samples are recorded, "
+                "operators and kernels are not."
+            )
+            return
+        try:
+            if self._inner is None:
+                self._inner = torch_engine.make_inner(torch, self, self._torch_options(torch))
+                self._torch = torch
+            torch_engine.claim(self)
+        except Exception as error:
+            warn_user(f"PyTorch's profiler cannot be used, and recording goes on without it: {error}")
+
+    def _torch_options(self, torch: Any) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "record_shapes": self.record_shapes,
+            "profile_memory": self.profile_memory,
+            "with_stack": self.with_stack,
+            "with_flops": self.with_flops,
+            "with_modules": self.with_modules,
+        }
+        if self._asked or self._use_cuda is not None:
+            options["activities"], absent = torch_activities(torch, self.activities)
+            if absent:
+                names = ", ".join(activity.name for activity in absent)
+                warn_user(f"PyTorch {torch.__version__} cannot record {names}.")
+        if self.record_steps:
+            options["schedule"] = self._plan
+        # Newer arguments are passed on only where they are used: older versions do not have them.
+        for name in ("experimental_config", "execution_trace_observer", "acc_events", "custom_trace_id_callback"):
+            if getattr(self, name):
+                options[name] = getattr(self, name)
+        return {**options, **self._newer_torch_options}
+
+    def torch_started(self) -> None:
+        """PyTorch records from now on."""
+        # Ending during a warm-up, PyTorch starts and stops once more; nothing of that is to be kept.
+        if not self._running or not records(self.current_action):
+            return
+        torch_engine.send_regions_to_torch(self._torch)
+        self._guarded(self._recorder.begin)
+
+    def torch_stopping(self) -> None:
+        """PyTorch is about to end its recording, and to work out its results, which is not to be recorded."""
+        torch_engine.keep_regions()
+        self._without_results = self._recorder.open
+        self._guarded(self._recorder.end)
+
+    def torch_stopped(self, results: Any) -> None:
+        """PyTorch has ended it and has results."""
+        window, self._without_results = self._without_results, None
+        if window is not None:
+            window.torch_results = results
+
+    def hand_over(self) -> None:
+        """A trace is complete: the handler gets it. If that fails, training goes on."""
+        if self.on_trace_ready is None or self._in_child or self._recorder.finished is None:
+            return
+        try:
+            self.on_trace_ready(self)
+        except Exception as error:
+            warn_user(f"on_trace_ready failed after step {self.step_num}: {type(error).__name__}: {error}")
+
+    def turn_off_in_child(self) -> None:
+        """In a forked child: forget what runs, do nothing from now on."""
+        self._in_child = True
+        self._running = False
+        self._inner = None
+        self._recorder.forget()
+
+    def _guarded(self, do: Callable[[], None]) -> None:
+        """What fails here is our affair, not the program's."""
+        try:
+            do()
+        except Exception as error:
+            warn_user(f"Recording is incomplete: {error}")
+
+    def _warn_not_running(self) -> None:
+        if not self._in_child and not self._told_not_running:
+            self._told_not_running = True
+            warn_user("step() has no effect: the profiler is not running.")
+
+    def _finished(self) -> Window:
+        window = self._recorder.finished
+        if window is not None:
+            return window
+        if self._recorder.open is not None:
+            raise StepscopeError(
+                "The profiler is still recording.", hint="Ask after the with block, or in on_trace_ready."
+            )
+        raise StepscopeError(
+            "Nothing has been recorded.",
+            hint="Use `with profile() as prof:`; with a schedule, call prof.step() until it has recorded.",
+        )
+
+    def _as_torch_activities(self, activities: Any) -> list[Any]:
+        return torch_activities(self._torch, {as_activity(activity) for activity in activities})[0]
+
+    def __getattr__(self, name: str) -> Any:
+        # What newer versions of PyTorch's profiler have and this class does not know.
+        inner = self.__dict__.get("_inner")
+        if inner is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(inner, name)

@@ -1,0 +1,167 @@
+"""What a profiler answers about its last finished recording: averages, events, files."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..errors import StepscopeError
+from .events import EventList, FunctionEventAvg, events_of_trace
+from .metadata import environment_metadata
+from .saving import cannot_write, check_target, readable_trace, save_window
+from .stacks import STACK_METRICS, write_folded_stacks
+from .torch_events import with_all_spellings
+from .warn import warn_user
+from .window import Window
+
+if TYPE_CHECKING:
+    from ..trace import Trace
+
+
+class Results:
+    """The questions a profiler answers once something was recorded."""
+
+    profile_memory: bool
+    with_flops: bool
+    _inner: Any
+    _metadata: dict[str, str]
+
+    def _finished(self) -> Window:
+        raise NotImplementedError
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> Any:
+        """Operators and regions by name, with how often they ran and how long they took. PyTorch's own list where
+        PyTorch recorded; else regions and steps. Both have the same attributes and the same ``table``.
+
+        >>> prof.key_averages().table(sort_by="cuda_time_total", row_limit=10)  # doctest: +SKIP
+        """
+        window = self._finished()
+        if window.torch_results is not None:
+            averages = window.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
+            return with_all_spellings(averages)
+        asked = [("top", "0")]
+        if group_by_stack_n > 0:
+            asked += [("by", "stack"), ("frames", str(group_by_stack_n))]
+        elif group_by_input_shape:
+            asked.append(("by", "shape"))
+        answer = json.loads(_native.NativeTrace.open(self._trace_path()).ask("ops", asked))
+        rows = [*answer["ops"], *answer["annotations"], *answer["calls"]]
+        return EventList(
+            (FunctionEventAvg.of_row(row) for row in rows),
+            profile_memory=self.profile_memory,
+            with_flops=self.with_flops,
+            singles=self.events,
+        )
+
+    def events(self) -> Any:
+        """Every event by itself: PyTorch's own list where PyTorch recorded; else regions and steps."""
+        window = self._finished()
+        if window.torch_results is not None:
+            return with_all_spellings(window.torch_results.function_events)
+        path = window.temporary_path("events.json")
+        window.recording.write(path, {})
+        try:
+            with open(path, encoding="utf-8") as file:
+                document = json.load(file)
+        finally:
+            os.remove(path)
+        return EventList(
+            events_of_trace(document),
+            profile_memory=self.profile_memory,
+            with_flops=self.with_flops,
+            averages=self.key_averages,
+        )
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped
+        if the name ends in ``.gz``. Counters of the machine and Python samples are in it beside what PyTorch saw."""
+        save_window(self._finished(), os.fspath(path), self._all_metadata())
+
+    def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Writes folded stacks for flame graph tools: a line a stack, outermost frame first, with its own time in
+        microseconds on the host or, with ``self_cuda_time_total``, on the device. Python frames need
+        ``with_stack=True``; without them the stacks are made of regions and operators."""
+        if metric not in STACK_METRICS:
+            known = ", ".join(STACK_METRICS)
+            raise StepscopeError(f"There are no stacks by {metric!r}.", hint=f"The metric is one of {known}.")
+        target = os.fspath(path)
+        self._finished()
+        try:
+            check_target(target)
+            write_folded_stacks(self._trace_path(), target, STACK_METRICS[metric])
+        except OSError as error:
+            raise cannot_write("the stacks", target, error) from error
+
+    def export_memory_timeline(self, path: str | os.PathLike[str], device: str | None = None) -> None:
+        """PyTorch's memory timeline: ``.html``, ``.json``, ``.json.gz`` or ``.raw.json.gz`` by the path's end. It
+        needs ``record_shapes=True, profile_memory=True, with_stack=True``."""
+        window = self._finished()
+        if window.torch_results is None or not hasattr(self._inner, "export_memory_timeline"):
+            raise StepscopeError(
+                "There is no memory timeline: allocations of tensors are recorded by PyTorch, which did not take part.",
+                hint="The memory of process and GPUs over time is in the trace as counters: export_chrome_trace().",
+            )
+        target = os.fspath(path)
+        try:
+            check_target(target)
+            self._inner.export_memory_timeline(target, device)
+        except OSError as error:
+            raise cannot_write("the memory timeline", target, error) from error
+
+    def trace(self) -> Trace:
+        """The recorded trace, to ask questions of. See :func:`stepscope.open`."""
+        from ..trace import open as open_trace
+
+        return open_trace(self._trace_path())
+
+    def findings(self) -> Any:
+        """What to change, and what it would save."""
+        return self.trace().findings()
+
+    def summary(self) -> str:
+        """Where the time went, as text for a terminal."""
+        return str(self.trace().summary())
+
+    def view(self, *args: Any, **options: Any) -> Any:
+        """Opens the trace in the browser."""
+        return self.trace().view(*args, **options)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Adds a text to the trace file, under this key."""
+        self.add_metadata_json(key, json.dumps(value))
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Adds a value, given as JSON text, to the trace file."""
+        try:
+            json.loads(value)
+        except ValueError as error:
+            raise StepscopeError(
+                f"The metadata {key!r} is not JSON: {error}.", hint="Use add_metadata(key, text) for plain text."
+            ) from error
+        self._metadata[key] = value
+        if self._inner is not None:
+            self._inner.add_metadata_json(key, value)
+
+    def preset_metadata_json(self, key: str, value: str) -> None:
+        """As :meth:`add_metadata_json`, before the profiler was started and for every trace it records."""
+        self._metadata[key] = value
+        if self._inner is not None:
+            self._inner.preset_metadata_json(key, value)
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Any) -> None:
+        """Switches the recording of activities off and on again. Only PyTorch can."""
+        if self._inner is None:
+            warn_user("toggle_collection_dynamic works where PyTorch records; nothing was switched.")
+            return
+        self._inner.toggle_collection_dynamic(enable, self._as_torch_activities(activities))
+
+    def _as_torch_activities(self, activities: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def _trace_path(self) -> str:
+        return readable_trace(self._finished(), self._all_metadata())
+
+    def _all_metadata(self) -> dict[str, str]:
+        return {**environment_metadata(), **self._metadata}

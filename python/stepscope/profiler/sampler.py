@@ -1,0 +1,140 @@
+"""Looks at the Python stacks of all threads a number of times a second.
+
+The frames are wall-clock samples: a thread that waits is seen where it waits. What runs between two looks, or holds the
+interpreter's lock throughout, can be missed, so times of single short functions are estimates.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from types import CodeType, FrameType
+
+from .. import _native
+from ..current_run import current_run
+
+MOST_FRAMES = 500
+"""Frames kept of one stack, counted from its outermost: a runaway recursion must not fill the memory."""
+
+MOST_HZ = 1000.0
+"""Above this a sampler would mostly measure itself."""
+
+_OWN_FILES = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_own_threads: set[int] = set()
+
+
+class FrameNames:
+    """Names frames as PyTorch's stacks do: ``file.py(12): function``, the file below its place on ``sys.path``."""
+
+    def __init__(self) -> None:
+        roots = {os.path.abspath(entry) for entry in sys.path}
+        self._roots = sorted((root.rstrip(os.sep) + os.sep for root in roots), key=len, reverse=True)
+        self._files: dict[str, str] = {}
+        # Keyed by identity, because hashing a code object walks all of it. The object is kept so that its
+        # identity is not given to another one.
+        self._codes: dict[int, tuple[CodeType, str]] = {}
+        run = current_run()
+        self._root = run.root if run is not None else None
+        """The function of ``stepscope run`` that calls the script: a stack begins after it."""
+
+    def of_code(self, code: CodeType) -> str:
+        """The name of a function. The line is its first, so that neighbouring samples of it can be merged."""
+        known = self._codes.get(id(code))
+        if known is not None:
+            return known[1]
+        name = f"{self._file(code.co_filename)}({code.co_firstlineno}): {code.co_name}"
+        self._codes[id(code)] = (code, name)
+        return name
+
+    def of_stack(self, innermost: FrameType | None) -> list[str]:
+        """All functions of a stack, outermost first. Time in the profiler itself is its caller's."""
+        names: list[str] = []
+        frame = innermost
+        while frame is not None:
+            code = frame.f_code
+            if code is self._root:
+                break
+            if code.co_filename.startswith(_OWN_FILES):
+                names.clear()
+            else:
+                names.append(self.of_code(code))
+            frame = frame.f_back
+        names.reverse()
+        return names[:MOST_FRAMES]
+
+    def _file(self, filename: str) -> str:
+        known = self._files.get(filename)
+        if known is None:
+            known = filename
+            for root in self._roots:
+                if filename.startswith(root):
+                    known = filename[len(root) :]
+                    break
+            self._files[filename] = known
+        return known
+
+
+class StackSampler:
+    """A daemon thread that puts samples into a recording between :meth:`start` and :meth:`stop`."""
+
+    def __init__(self, recording: _native.Recording, hz: float) -> None:
+        self._recording = recording
+        self._period_s = 1.0 / min(hz, MOST_HZ)
+        self._names = FrameNames()
+        self._threads: dict[int, tuple[int, str]] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="stepscope-sampler", daemon=True)
+        self.samples = 0
+
+    def start(self) -> None:
+        """Begins to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends; no sample is added afterwards."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        own = threading.get_ident()
+        _own_threads.add(own)
+        try:
+            due = time.monotonic()
+            while True:
+                # Looks that were missed, because another thread held the interpreter, are not made up for: the
+                # next one is at the next whole period.
+                late_s = max(time.monotonic() - due, 0.0)
+                due += self._period_s * (1 + late_s // self._period_s)
+                if self._ended.wait(max(due - time.monotonic(), 0.0)):
+                    return
+                self._look()
+        finally:
+            _own_threads.discard(own)
+
+    def _look(self) -> None:
+        at_ns = _native.now_ns()
+        for ident, frame in sys._current_frames().items():
+            if ident in _own_threads:
+                continue
+            number, name = self._threads.get(ident) or self._meet(ident)
+            self._recording.sample(number, name, at_ns, self._names.of_stack(frame))
+            self.samples += 1
+
+    def _meet(self, ident: int) -> tuple[int, str]:
+        for thread in threading.enumerate():
+            if thread.ident == ident:
+                found = (thread.native_id or _small(ident), thread.name)
+                break
+        else:
+            # Not made by Python; it has no number of the system's that Python knows.
+            found = (_small(ident), f"thread {ident:x}")
+        self._threads[ident] = found
+        return found
+
+
+def _small(ident: int) -> int:
+    """A thread's number in 31 bits: its identity is an address."""
+    return (ident >> 6) & 0x7FFF_FFFF

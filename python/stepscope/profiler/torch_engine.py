@@ -1,0 +1,97 @@
+"""Drives ``torch.profiler.profile``: it keeps step numbers, actions and operators; we are told when it records."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any, Callable, Mapping, Protocol
+
+from .. import _native
+from .warn import warn_user
+
+_in_use_by: list[object] = []
+"""The profiler of ours that drives PyTorch's, of which there can be one at a time."""
+
+
+class TorchOwner(Protocol):
+    """Who is told what PyTorch's profiler does."""
+
+    def torch_started(self) -> None:
+        """PyTorch records from now on."""
+
+    def torch_stopping(self) -> None:
+        """PyTorch is about to end its recording."""
+
+    def torch_stopped(self, results: Any) -> None:
+        """PyTorch has ended it and has results."""
+
+    def hand_over(self) -> None:
+        """A trace is complete."""
+
+
+def torch_if_imported() -> Any:
+    """PyTorch, if the program uses it and its profiler is there; it is never imported because of us."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "profiler") else None
+
+
+def why_torch_is_taken(torch: Any) -> str | None:
+    """Why PyTorch's profiler cannot be started now, if it cannot."""
+    if _in_use_by:
+        return "another stepscope profiler is using PyTorch's"
+    enabled = getattr(torch._C._autograd, "_profiler_enabled", None)
+    if enabled is not None and enabled():
+        return "PyTorch's own profiler is running"
+    return None
+
+
+def region_maker(torch: Any) -> Callable[[str], Any]:
+    """What :class:`record_function` enters while PyTorch records."""
+    return torch.autograd.profiler.record_function  # type: ignore[no-any-return]
+
+
+def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any:
+    """A profiler of PyTorch's own with these options that tells its owner when it records.
+
+    Options this version does not have are left out with a warning."""
+    base = torch.profiler.profile
+
+    class ToldProfile(base):  # type: ignore[misc, valid-type]
+        """PyTorch's profiler, which tells when it records."""
+
+        def start_trace(self) -> None:
+            super().start_trace()
+            owner.torch_started()
+
+        def stop_trace(self) -> None:
+            owner.torch_stopping()
+            super().stop_trace()
+            owner.torch_stopped(self.profiler)
+
+    known = inspect.signature(base.__init__).parameters
+    chosen = {name: value for name, value in options.items() if name in known}
+    absent = sorted(set(options) - set(chosen))
+    if absent:
+        warn_user(f"PyTorch {torch.__version__} has no {', '.join(absent)}: left out.")
+    return ToldProfile(on_trace_ready=lambda _inner: owner.hand_over(), **chosen)
+
+
+def claim(owner: object) -> None:
+    """From now on this profiler drives PyTorch's."""
+    _in_use_by.append(owner)
+
+
+def release(owner: object) -> None:
+    """PyTorch's profiler is free again."""
+    if owner in _in_use_by:
+        _in_use_by.remove(owner)
+
+
+def send_regions_to_torch(torch: Any) -> None:
+    """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device."""
+    _native.set_torch_regions(region_maker(torch))
+
+
+def keep_regions() -> None:
+    """Regions are ours again."""
+    _native.set_torch_regions(None)

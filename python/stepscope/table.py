@@ -1,0 +1,133 @@
+"""Rows that an analysis found: for people in a terminal or a notebook, and as Arrow for pandas, polars and pyarrow."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import Any, Iterator, Mapping, Sequence, Union, overload
+
+from . import _native
+from .words import human
+
+Row = Mapping[str, Any]
+
+_SHOWN_ROWS = 20
+_SHOWN_WIDTH = 60
+
+
+class Table(Sequence[Row]):
+    """A list of rows with names. ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and ``table.to_pandas()`` take it.
+
+    Nested values (a call stack, the links of a finding) are lists and structs there.
+
+    >>> table = Table([{"name": "aten::mm", "calls": 3, "device_self_ns": 1500}])
+    >>> table.columns
+    ['name', 'calls', 'device_self_ns']
+    >>> table.column("calls")
+    [3]
+    >>> print(table)
+    name      calls  device_self
+    aten::mm      3       1.5 µs
+    """
+
+    def __init__(self, rows: Sequence[Row], definitions: Union[Mapping[str, str], None] = None) -> None:
+        self._rows = list(rows)
+        self._definitions = dict(definitions or {})
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in the order of the first row."""
+        names: dict[str, None] = {}
+        for row in self._rows[:1000]:
+            names.update(dict.fromkeys(row))
+        return list(names)
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """What the figures mean, by column, where it is said."""
+        return dict(self._definitions)
+
+    def column(self, name: str) -> list[Any]:
+        """One column; ``None`` where a row lacks it."""
+        if self._rows and not any(name in row for row in self._rows):
+            raise KeyError(f"there is no column {name!r}; columns lists them")
+        return [row.get(name) for row in self._rows]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Table: ...
+    def __getitem__(self, index: Union[int, slice]) -> Union[Row, Table]:
+        if isinstance(index, slice):
+            return Table(self._rows[index], self._definitions)
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        lines = "\n".join(json.dumps(row) for row in self._rows)
+        return _native.arrow_stream(lines.encode())
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame``."""
+        import pandas
+
+        return pandas.DataFrame(self._rows, columns=self.columns)
+
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def _cells(self, most: int) -> tuple[list[str], list[bool], list[list[str]]]:
+        """Headings, which columns are numbers, and the first rows as texts; columns without any value are left out."""
+        rows = self._rows[:most]
+        kept = [c for c in self.columns if any(row.get(c) not in (None, "", [], {}) for row in rows)]
+        numeric = [all(isinstance(row.get(c), (int, float, type(None))) for row in rows) for c in kept]
+        heads = [c[: -len("_ns")] if c.endswith("_ns") else c for c in kept]
+        return heads, numeric, [[human(c, row.get(c), _SHOWN_WIDTH) for c in kept] for row in rows]
+
+    def __str__(self) -> str:
+        if not self._rows:
+            return "no rows"
+        heads, numeric, cells = self._cells(_SHOWN_ROWS)
+        widths = [max(len(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
+        lines = []
+        for line in [heads, *cells]:
+            texts = (t.rjust(w) if n else t.ljust(w) for t, w, n in zip(line, widths, numeric))
+            lines.append("  ".join(texts).rstrip())
+        if len(self._rows) > len(cells):
+            lines.append(f"… {len(self._rows) - len(cells)} more rows")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self.columns[:6])}{', …' if len(self.columns) > 6 else ''})"
+
+    def _repr_html_(self) -> str:
+        if not self._rows:
+            return "<p>no rows</p>"
+        heads, numeric, cells = self._cells(_SHOWN_ROWS)
+        align = ["right" if n else "left" for n in numeric]
+
+        def line(tag: str, texts: Sequence[str]) -> str:
+            style = "padding:2px 8px;white-space:nowrap;font-variant-numeric:tabular-nums"
+            parts = (
+                f'<{tag} style="{style};text-align:{a}">{html.escape(t)}</{tag}>' for t, a in zip(texts, align)
+            )
+            return f"<tr>{''.join(parts)}</tr>"
+
+        body = "".join(line("td", texts) for texts in cells)
+        more = len(self._rows) - len(cells)
+        note = f"<p>… {more:,} more rows</p>" if more > 0 else ""
+        return f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>{note}"

@@ -1,0 +1,120 @@
+"""Reading a trace: what the program prints, as tables.
+
+    >>> import stepscope
+    >>> trace = stepscope.open(EXAMPLE)
+    >>> trace.steps().column("step")
+    [2, 3, 4]
+    >>> trace.ops(by="shape", top=1)[0]["name"]
+    'aten::copy_'
+    >>> [finding["rule"] for finding in trace.findings()][:1]
+    ['host_bound']
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from ._native import NativeTrace
+from .table import Table
+
+if TYPE_CHECKING:
+    from .viewer import Viewer
+
+Path = Union[str, "os.PathLike[str]"]
+Option = Union[str, int, float, bool, None]
+
+
+def open(path: Path, rank: Optional[int] = None) -> Trace:  # noqa: A001 - it is stepscope.open
+    """Reads a trace: a file, or the one of ``rank`` in a folder (else the first)."""
+    return Trace(NativeTrace.open(os.fspath(path), rank))
+
+
+def _definitions(answer: dict[str, Any]) -> dict[str, str]:
+    return {one["field"]: one["text"] for one in answer.get("definitions") or []}
+
+
+class Trace:
+    """A trace in memory. Every method gives what the command of the same name prints; options are the command's own:
+    ``trace.ops(by="shape", step="3")`` is ``stepscope ops --by shape --step 3``."""
+
+    def __init__(self, native: NativeTrace) -> None:
+        self._native = native
+
+    @property
+    def path(self) -> str:
+        """The file it was read from."""
+        return str(self._native.path)
+
+    def ask(self, command: str, **options: Option) -> dict[str, Any]:
+        """The whole answer of a command, as its ``--format json`` gives it."""
+        words = []
+        for name, value in options.items():
+            if value is None or value is False:
+                continue
+            words.append((name.replace("_", "-"), "" if value is True else str(value)))
+        answer: dict[str, Any] = json.loads(self._native.ask(command, words))
+        return answer
+
+    def _table(self, command: str, key: str, options: dict[str, Option]) -> Table:
+        options.setdefault("top", 0)
+        answer = self.ask(command, **options)
+        return Table(answer.get(key) or [], _definitions(answer))
+
+    def ops(self, **options: Option) -> Table:
+        """Operators, and with ``kind="annotations"`` the program's own regions."""
+        kind = options.pop("kind", "ops")
+        return self._table("ops", str(kind), options)
+
+    def kernels(self, **options: Option) -> Table:
+        """Kernels on the devices."""
+        return self._table("kernels", "kernels", options)
+
+    def steps(self, **options: Option) -> Table:
+        """Steps with the parts of their time."""
+        return self._table("steps", "steps", options)
+
+    def modules(self, **options: Option) -> Table:
+        """Calls of nn.Module, where they were recorded."""
+        return self._table("modules", "modules", options)
+
+    def memory(self, **options: Option) -> Table:
+        """Operators by the memory they took; ``ask("memory")["devices"]`` has the totals and peaks."""
+        return self._table("memory", "operators", options)
+
+    def gaps(self, **options: Option) -> Table:
+        """When the device had nothing to do, and why."""
+        return self._table("gaps", "gaps", options)
+
+    def findings(self, **options: Option) -> Table:
+        """What makes it slow: each with what a fix saves, the code to change and how to check it."""
+        answer = self.ask("findings", **options)
+        return Table(answer.get("findings") or [], _definitions(answer))
+
+    def verdict(self) -> str:
+        """What bounds the run, in a sentence; empty where nothing can be said."""
+        verdict = self.ask("account").get("verdict")
+        return str(verdict["text"]) if verdict else ""
+
+    def summary(self) -> str:
+        """The screen that ``stepscope TRACE`` prints."""
+        words = [sys.executable, "-m", "stepscope", "summary", self.path]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, encoding="utf-8")
+        return done.stdout if done.returncode == 0 else done.stderr
+
+    def view(self, *, port: Optional[int] = None, open_browser: bool = True) -> Viewer:
+        """Shows it in the browser; the page lives as long as what is returned."""
+        from .viewer import Viewer
+
+        return Viewer([self.path], port=port, open_browser=open_browser)
+
+    def __repr__(self) -> str:
+        return f"Trace({self.path!r})"
+
+    def _repr_html_(self) -> str:
+        from .notebook import trace_html
+
+        return trace_html(self)

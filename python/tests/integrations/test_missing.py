@@ -1,0 +1,27 @@
+"""Without the framework, importing its integration says what to install."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from stepscope.errors import StepscopeError
+
+FRAMEWORKS = {
+    "lightning": (["lightning", "lightning.pytorch", "pytorch_lightning"], "Lightning"),
+    "transformers": (["transformers"], "transformers"),
+    "keras": (["keras", "keras.callbacks", "tensorflow"], "Keras"),
+}
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_missing_framework_is_told(name, monkeypatch):
+    modules, title = FRAMEWORKS[name]
+    for module in modules:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"stepscope.integrations.{name}", raising=False)
+    with pytest.raises(StepscopeError, match=f"{title} is not installed") as caught:
+        importlib.import_module(f"stepscope.integrations.{name}")
+    assert caught.value.hint.startswith("pip install ")

@@ -1,0 +1,84 @@
+"""Running scripts under plain Python and under ``stepscope run``."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, List
+
+import pytest
+
+import stepscope
+
+PACKAGE_PARENT = str(Path(stepscope.__file__).resolve().parent.parent)
+STEPSCOPE_RUN = [sys.executable, "-c", "import sys; from stepscope.run import main; sys.exit(main(sys.argv[1:]))"]
+
+
+_NOT_OWN = re.compile(r"stepscope: |(USDT|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ ")
+
+
+@dataclass
+class Finished:
+    """How a process ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def own_err(self) -> str:
+        """What the script itself wrote to stderr, without the log of PyTorch's collector."""
+        return "".join(line for line in self.err.splitlines(True) if not _NOT_OWN.match(line))
+
+    @property
+    def notes(self) -> List[str]:
+        """What stepscope wrote to stderr."""
+        return [line for line in self.err.splitlines() if line.startswith("stepscope: ")]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGE_PARENT, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _run(command: List[str], folder: Path) -> Finished:
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def python(tmp_path) -> Callable[..., Finished]:
+    """``python ARGUMENTS`` in the test's folder."""
+    return lambda *arguments: _run([sys.executable, *arguments], tmp_path)
+
+
+@pytest.fixture
+def stepscope_run(tmp_path) -> Callable[..., Finished]:
+    """``stepscope run ARGUMENTS`` in the test's folder."""
+    return lambda *arguments: _run([*STEPSCOPE_RUN, *arguments], tmp_path)
+
+
+@pytest.fixture
+def script(tmp_path) -> Callable[[str], str]:
+    """Writes a script into the test's folder and returns its name."""
+
+    def write(text: str, name: str = "script.py") -> str:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+        return name
+
+    return write
+
+
+@pytest.fixture
+def popen(tmp_path) -> Callable[..., "subprocess.Popen[str]"]:
+    """Starts ``python ARGUMENTS`` or, with ``profiled=True``, ``stepscope run ARGUMENTS`` in the test's folder."""
+
+    def start(*arguments: str, profiled: bool) -> "subprocess.Popen[str]":
+        command = [*(STEPSCOPE_RUN if profiled else [sys.executable]), *arguments]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True)
+
+    return start

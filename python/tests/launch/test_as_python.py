@@ -1,0 +1,204 @@
+"""A script under ``stepscope run`` behaves as under ``python``: output, tracebacks, exit codes, ``__main__``."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+import zipfile
+from textwrap import dedent
+
+import pytest
+
+SCRIPTS = {
+    "arguments and module": """\
+        import sys
+        print(sys.argv, __name__, __file__, __spec__, __package__, __doc__, sorted(globals()))
+        print(sys.modules["__main__"].__dict__ is globals(), type(__loader__).__name__)
+        print(sys.path[0])
+        """,
+    "the end of a pickle": """\
+        import pickle
+        class Thing:
+            pass
+        print(type(pickle.loads(pickle.dumps(Thing()))) is Thing)
+        """,
+    "an exception": """\
+        def inner():
+            raise ValueError("no")
+        def outer():
+            inner()
+        outer()
+        """,
+    "an exception with a cause": """\
+        try:
+            {}["a"]
+        except KeyError as error:
+            raise RuntimeError("later") from error
+        """,
+    "a syntax error": "print('before'\nx = = 1\n",
+    "exit 3": "import sys\nsys.exit(3)\n",
+    "exit none": "import sys\nsys.exit()\n",
+    "exit false": "import sys\nsys.exit(False)\n",
+    "exit with a text": "import sys\nsys.exit('that went wrong')\n",
+    "exit negative": "import sys\nsys.exit(-1)\n",
+    "raise SystemExit": "raise SystemExit(7)\n",
+    "os._exit": "import os, sys\nprint('a', flush=True)\nos._exit(5)\n",
+    "a base exception": "class Stop(BaseException): pass\nraise Stop('now')\n",
+    "an excepthook of its own": """\
+        import sys
+        sys.excepthook = lambda kind, error, trace: print("hook", kind.__name__, trace.tb_frame.f_code.co_name)
+        raise ValueError("no")
+        """,
+    "a broken excepthook": """\
+        import sys
+        def hook(*_):
+            raise TypeError("hook")
+        sys.excepthook = hook
+        raise ValueError("no")
+        """,
+    "atexit": """\
+        import atexit, sys
+        value = 3
+        atexit.register(lambda: print("value is still", value, sys.modules["__main__"].value))
+        """,
+    "a thread that outlives the script": """\
+        import threading, time
+        def late():
+            time.sleep(0.3)
+            print("late", data)
+        data = [1]
+        threading.Thread(target=late).start()
+        print("end")
+        """,
+    "an executor that was not closed": """\
+        from concurrent.futures import ThreadPoolExecutor
+        pool = ThreadPoolExecutor(2)
+        print(list(pool.map(abs, [-1, 2])))
+        """,
+    "multiprocessing": """\
+        import multiprocessing
+        def double(x):
+            return 2 * x
+        if __name__ == "__main__":
+            for way in ("fork", "spawn"):
+                with multiprocessing.get_context(way).Pool(1) as pool:
+                    print(way, pool.map(double, [1, 2]))
+        """,
+    "a fork that runs on": """\
+        import os, sys
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        print("parent" if child else "child", flush=True)
+        """,
+    "an import from beside the script": "import neighbour\nprint(neighbour.VALUE)\n",
+    "standard input": "import sys\nprint(sys.stdin.read() == '')\n",
+    "an encoding line": "# -*- coding: latin-1 -*-\nprint('plain')\n",
+    "future annotations do not leak": "def f(x: int): pass\nprint(f.__annotations__)\n",
+    "recursion": "def f(): return f()\nf()\n",
+}
+
+
+CTRL_C = """\
+import time
+print('ready', flush=True)
+try:
+    time.sleep(30)
+finally:
+    print('cleaned', flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def neighbour(script):
+    script("VALUE = 5\n", "neighbour.py")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_same_as_python(name, script, python, stepscope_run):
+    file = script(dedent(SCRIPTS[name]))
+    expected, got = python(file, "a", "--b=c"), stepscope_run(file, "a", "--b=c")
+    assert got.out == expected.out
+    assert got.code == expected.code
+    if name == "a broken excepthook":  # Python tells of the hook's failure too
+        assert "ValueError: no" in got.own_err
+    else:
+        # Our own frames stand below the script's: its recursion ends a few calls earlier.
+        assert _without_counts(got.own_err) == _without_counts(expected.err)
+
+
+def _without_counts(text):
+    return re.sub(r"repeated \d+ more times", "repeated", text)
+
+
+def test_a_script_in_another_folder(script, python, stepscope_run):
+    script("VALUE = 6\n", "sub/neighbour.py")
+    file = script("import neighbour, sys\nprint(neighbour.VALUE, sys.argv, __file__)\n1/0\n", "sub/deep.py")
+    expected, got = python(file), stepscope_run(file)
+    assert (got.out, got.code, got.own_err) == (expected.out, expected.code, expected.err)
+
+
+PACKAGE = {
+    "pack/__init__.py": "print('init')\n",
+    "pack/__main__.py": "import sys\nfrom . import part\nprint(__name__, __package__, __spec__.name, sys.argv[1:], sys.path[0])\n",
+    "pack/part.py": "import sys\nprint('part', __name__, sys.argv[0].endswith('.py'))\n",
+    "pack/broken.py": "import does_not_exist\n",
+}
+
+
+@pytest.mark.parametrize("module", ["pack", "pack.part", "pack.broken", "pack.none", "none", "none.none"])
+def test_a_module(module, script, python, stepscope_run):
+    for name, text in PACKAGE.items():
+        script(text, name)
+    expected, got = python("-m", module, "x", "-y"), stepscope_run("-m", module, "x", "-y")
+    assert (got.out, got.code) == (expected.out, expected.code)
+    if "Traceback" in expected.err:
+        # Python shows frames of runpy above the module's; ours are not shown.
+        assert got.own_err.splitlines()[-1] == expected.err.splitlines()[-1]
+        assert "launch" not in got.own_err
+    elif expected.err:
+        assert got.own_err.split(":", 1)[1].startswith(" No module named")
+
+
+def test_a_folder_and_an_archive(tmp_path, script, python, stepscope_run):
+    script("import sys, other\nprint(__name__, other.X, sys.argv, sys.path[0], __file__)\n", "app/__main__.py")
+    script("X = 1\n", "app/other.py")
+    with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
+        for name in ("__main__.py", "other.py"):
+            archive.write(tmp_path / "app" / name, name)
+    for target in ("app", "app.zip"):
+        expected, got = python(target, "a"), stepscope_run(target, "a")
+        assert (got.out, got.code, got.own_err) == (expected.out, expected.code, expected.err)
+
+
+def test_what_cannot_be_run_is_told(stepscope_run):
+    for arguments, text in (
+        (["none.py"], "there is no script none.py"),
+        ([], "there is no script to run"),
+        (["--wrong", "a.py"], "no option --wrong"),
+        (["--config"], "--config needs a value"),
+        (["--seconds", "soon", "a.py"], "--seconds must be a number"),
+    ):
+        got = stepscope_run(*arguments)
+        assert got.code == 2
+        assert got.err.startswith("stepscope run: ") and text in got.err
+    assert stepscope_run("--help").out.startswith("Run a Python script")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_by_the_signal_with_the_scripts_traceback(tmp_path, script, popen):
+    file = script(CTRL_C)
+    results = []
+    for profiled in (False, True):
+        process = popen(file, profiled=profiled)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        own = [line for line in err.splitlines() if not line.startswith("stepscope: ")]
+        results.append((process.returncode, out, own))
+    assert results[1] == results[0]
+    assert results[0][0] == -signal.SIGINT
+    assert len(list((tmp_path / "profiler_traces").glob("*.pt.trace.json.gz"))) == 1

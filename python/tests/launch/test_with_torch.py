@@ -1,0 +1,182 @@
+"""``stepscope run`` and PyTorch, which scripts import long after the recording has begun."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+
+def events(path):
+    opened = gzip.open(path, "rt") if str(path).endswith(".gz") else open(path)
+    with opened as file:
+        return json.load(file)["traceEvents"]
+
+
+def count(path, name):
+    return sum(1 for event in events(path) if event.get("name") == name and event.get("ph") == "X")
+
+
+@pytest.fixture
+def traces(tmp_path):
+    return lambda folder="profiler_traces": sorted((tmp_path / folder).glob("*.pt.trace.json*"))
+
+
+TRAIN = """\
+import time
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(STEPS):
+    with torch.profiler.record_function(f"batch {step}"):
+        loss = model(torch.ones(2, 8)).sum()
+        loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(round(float(loss.detach()), 3))
+"""
+
+
+def test_operators_of_a_late_import_and_steps_by_the_optimizer(script, python, stepscope_run, traces):
+    file = script(TRAIN.replace("STEPS", "5"))
+    expected, got = python(file), stepscope_run(file)
+    assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
+    (trace,) = traces()
+    assert count(trace, "aten::linear") == 5
+    assert count(trace, "batch 4") == 1
+    # The end of the first optimizer step begins step 0; the last one ends step 3.
+    assert [count(trace, f"ProfilerStep#{n}") for n in range(5)] == [1, 1, 1, 1, 0]
+    linear = next(event for event in events(trace) if event.get("name") == "aten::linear")
+    assert "Input Dims" in linear["args"]
+
+
+def test_operators_and_stacks_share_one_clock(script, stepscope_run, traces):
+    text = TRAIN.replace("STEPS", "3") + (
+        "import stepscope\n"
+        "with stepscope.record_function('spin'):\n"
+        "    end = time.perf_counter() + 0.3\n"
+        "    while time.perf_counter() < end:\n"
+        "        torch.ones(3).add_(1)\n"
+    )
+    stepscope_run(script(text))
+    (trace,) = traces()
+    spans = {}
+    for event in events(trace):
+        if event.get("ph") == "X":
+            spans.setdefault(event["name"], []).append((float(event["ts"]), float(event["ts"]) + float(event["dur"])))
+    ((start, end),) = spans["spin"]
+    inside = [1 for s, e in spans["aten::add_"] if s >= start - 1 and e <= end + 1]
+    assert len(inside) > 100
+
+
+def test_a_schedule_by_the_steps_of_the_optimizer(script, stepscope_run, traces):
+    got = stepscope_run(
+        "--profiling.wait=1", "--profiling.warmup=1", "--profiling.active=2", script(TRAIN.replace("STEPS", "9"))
+    )
+    (trace,) = traces()
+    # The first step ends before the schedule begins, the second waits, the third warms up.
+    assert [count(trace, f"batch {n}") for n in range(9)] == [0, 0, 0, 1, 1, 0, 0, 0, 0]
+    assert count(trace, "aten::linear") == 2
+    assert len(got.notes) == 1
+
+
+def test_a_schedule_that_is_longer_than_the_script(script, stepscope_run, traces):
+    got = stepscope_run("--profiling.wait=50", script(TRAIN.replace("STEPS", "4")))
+    assert not traces()
+    assert any("ended after 4 steps" in note for note in got.notes)
+
+
+def test_two_optimizers_are_one_step(script, stepscope_run, traces):
+    text = TRAIN.replace("STEPS", "5").replace(
+        "for step", "other = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)\nfor step"
+    )
+    stepscope_run(script(text.replace("    optimizer.zero_grad()", "    other.step()\n    optimizer.zero_grad()")))
+    (trace,) = traces()
+    assert count(trace, "ProfilerStep#3") == 1 and count(trace, "ProfilerStep#4") == 0
+
+
+def test_inference_without_an_optimizer_is_recorded_whole(script, stepscope_run, traces):
+    got = stepscope_run(
+        "--profiling.active=2",
+        script("import torch\nm = torch.nn.Linear(4, 4)\nfor _ in range(3):\n    m(torch.ones(1, 4))\n"),
+    )
+    (trace,) = traces()
+    assert count(trace, "aten::linear") == 3
+    assert "no steps were found" in got.notes[0]
+
+
+def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, python, stepscope_run, traces):
+    text = (
+        "import torch\n"
+        "torch.ones(3).exp()\n"
+        "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:\n"
+        "    torch.ones(3).sin()\n"
+        "print([e.key for e in prof.key_averages() if 'sin' in e.key])\n"
+        "torch.ones(3).cos()\n"
+    )
+    file = script(text)
+    expected, got = python(file), stepscope_run(file)
+    assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
+    (trace,) = traces()
+    assert count(trace, "aten::exp") == 1 and count(trace, "aten::sin") == 0 and count(trace, "aten::cos") == 0
+    assert any("PyTorch's profiler itself" in note for note in got.notes)
+
+
+def test_the_scripts_own_stepscope_profile_has_pytorch(script, stepscope_run, traces):
+    got = stepscope_run(
+        script(
+            "import torch, stepscope\n"
+            "with stepscope.profile() as prof:\n"
+            "    torch.ones(3).sin()\n"
+            "print([e.key for e in prof.key_averages() if e.key == 'aten::sin'])\n"
+        )
+    )
+    assert got.out == "['aten::sin']\n"
+    assert got.own_err == ""
+    assert not traces()
+
+
+def test_a_failing_training_keeps_its_operators(script, stepscope_run, traces):
+    got = stepscope_run(script(TRAIN.replace("STEPS", "3") + "model(torch.ones(2, 9))\n"))
+    assert got.code == 1
+    assert "RuntimeError" in got.own_err and "launch" not in got.own_err
+    assert count(traces()[0], "aten::linear") == 4
+
+
+def test_seconds_ends_pytorchs_collector_too(script, stepscope_run, traces):
+    got = stepscope_run(
+        "--seconds=3",
+        script(
+            "import time, torch\n"
+            "start = time.perf_counter()\n"
+            "while time.perf_counter() - start < 5:\n"
+            "    with torch.profiler.record_function(f'at {int((time.perf_counter() - start) * 10)}'):\n"
+            "        torch.ones(3).exp()\n"
+            "        time.sleep(0.02)\n"
+            "torch.ones(3).sin()\n"
+        ),
+    )
+    assert got.code == 0 and got.own_err == ""
+    (trace,) = traces()
+    assert count(trace, "aten::exp") > 10 and count(trace, "aten::sin") == 0
+
+
+def test_data_loader_workers_and_spawned_processes_run_as_before(script, python, stepscope_run, traces):
+    text = (
+        "import torch\n"
+        "from torch.utils.data import DataLoader\n"
+        "if __name__ == '__main__':\n"
+        "    data = [torch.full((2,), float(n)) for n in range(6)]\n"
+        "    for way in ('fork', 'spawn'):\n"
+        "        loader = DataLoader(data, batch_size=2, num_workers=2, multiprocessing_context=way)\n"
+        "        print([batch.sum().item() for batch in loader])\n"
+    )
+    file = script(text)
+    expected, got = python(file), stepscope_run(file)
+    assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
+    assert len(traces()) == 1

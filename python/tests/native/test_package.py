@@ -1,0 +1,77 @@
+"""The package as a whole: what it exports, how it is typed, what importing it costs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import stepscope
+from stepscope import _native
+
+PACKAGE = pathlib.Path(stepscope.__file__).parent
+
+
+def test_every_name_is_there():
+    for name in stepscope.__all__:
+        assert getattr(stepscope, name) is not None
+    with pytest.raises(AttributeError):
+        stepscope.no_such_name  # noqa: B018
+
+
+def test_importing_takes_nothing_along():
+    code = (
+        "import sys, stepscope\n"
+        "heavy = {'torch', 'numpy', 'jax', 'yaml', 'pandas', 'IPython', 'asyncio', 'json'} & set(sys.modules)\n"
+        "print(sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE, check=True, cwd=PACKAGE.parent)
+    assert done.stdout.strip() == b"[]"
+
+
+def stubs() -> dict:
+    tree = ast.parse((PACKAGE / "_native.pyi").read_text())
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = None
+        elif isinstance(node, ast.ClassDef):
+            members = {
+                n.name if isinstance(n, ast.FunctionDef) else n.target.id
+                for n in node.body
+                if isinstance(n, (ast.FunctionDef, ast.AnnAssign))
+            }
+            found[node.name] = members
+    return found
+
+
+def test_the_stubs_are_the_module():
+    written = stubs()
+    public = {n for n in dir(_native) if not n.startswith("__") and not inspect.ismodule(getattr(_native, n))}
+    assert set(written) == public
+    for name, members in written.items():
+        if members is not None:
+            real = {n for n in vars(getattr(_native, name)) if not n.startswith("__")}
+            named = {n for n in members if not n.startswith("__")}
+            assert named == real, name
+
+
+def test_the_program_runs_and_its_exit_codes_are_kept(example):
+    run = lambda *words: subprocess.run(  # noqa: E731
+        [sys.executable, "-m", "stepscope", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert run("--version").returncode == 0
+    assert b"Bound by the host" in run("summary", str(example)).stdout
+    missing = run("ops", "no/such/file.json")
+    assert missing.returncode == 2 and b"hint:" in missing.stderr
+    assert run("findings", "--fail-on", "low", str(example)).returncode == 1
+
+
+def test_the_doctor_lists_what_is_missing():
+    table = stepscope.doctor()
+    assert {"area", "what", "state", "detail", "fix"} <= set(table.columns)
+    assert "ready" in table.column("state")

@@ -1,0 +1,229 @@
+"""Regions and what becomes of them in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pathlib
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+import stepscope
+from stepscope import _native, record_function
+
+
+@pytest.fixture
+def recording():
+    recording = _native.Recording()
+    recording.start()
+    yield recording
+    recording.stop()
+
+
+def events(recording, tmp_path) -> list:
+    recording.stop()
+    recording.write(tmp_path / "trace.json", {})
+    return json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+def slices(recording, tmp_path) -> list:
+    return [e for e in events(recording, tmp_path) if e["ph"] == "X"]
+
+
+def test_nested_regions_nest(recording, tmp_path):
+    with record_function("outer"):
+        with record_function("inner"):
+            time.sleep(0.01)
+    found = {e["name"]: e for e in slices(recording, tmp_path)}
+    inner, outer = found["inner"], found["outer"]
+    assert inner["dur"] >= 10_000
+    assert outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
+    assert inner["tid"] == outer["tid"] == threading.get_native_id()
+    assert inner["cat"] == "user_annotation"
+
+
+def test_nothing_is_kept_while_nothing_records(tmp_path):
+    with record_function("before"):
+        pass
+    recording = _native.Recording()
+    recording.start()
+    with record_function("during"):
+        pass
+    recording.stop()
+    with record_function("after"):
+        pass
+    recording.write(tmp_path / "t.json", {})
+    names = {e["name"] for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"] if e["ph"] == "X"}
+    assert names == {"during"}
+
+
+def test_an_exception_passes_through_and_the_region_ends(recording, tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with record_function("fails"):
+            1 / 0
+    assert [e["name"] for e in slices(recording, tmp_path)] == ["fails"]
+
+
+def test_two_recordings_at_once_see_the_same(tmp_path):
+    first, second = _native.Recording(), _native.Recording()
+    first.start()
+    with record_function("a"):
+        pass
+    second.start()
+    with record_function("b"):
+        pass
+    first.stop()
+    with record_function("c"):
+        pass
+    second.stop()
+    assert (first.regions, second.regions) == (2, 2)
+    assert not _native.is_recording()
+
+
+def test_decorated_functions_coroutines_and_generators(recording, tmp_path):
+    @record_function("plain")
+    def plain(a, b=2):
+        """What it does."""
+        return a + b
+
+    @record_function("coroutine")
+    async def coroutine():
+        await asyncio.sleep(0.001)
+        return "done"
+
+    @record_function("generator")
+    def generator():
+        got = yield 1
+        try:
+            yield got
+        except KeyError:
+            yield "caught"
+        return "end"
+
+    assert plain(1) == 3 and plain.__doc__ == "What it does." and plain.__name__ == "plain"
+    assert asyncio.run(coroutine()) == "done"
+    running = generator()
+    assert next(running) == 1
+    assert running.send("sent") == "sent"
+    assert running.throw(KeyError()) == "caught"
+    with pytest.raises(StopIteration) as end:
+        next(running)
+    assert end.value.value == "end"
+    names = [e["name"] for e in slices(recording, tmp_path)]
+    assert names.count("plain") == 1 and names.count("coroutine") == 1 and names.count("generator") == 4
+
+
+def test_tasks_that_take_turns_do_not_cut_each_other(recording, tmp_path):
+    async def task(name, first, second):
+        with record_function(name):
+            await asyncio.sleep(first)
+            await asyncio.sleep(second)
+
+    async def main():
+        await asyncio.gather(task("a", 0.01, 0.03), task("b", 0.02, 0.005))
+
+    asyncio.run(main())
+    found = slices(recording, tmp_path)
+    assert sorted(e["name"] for e in found) == ["a", "b"]
+    lanes = {}
+    for one in found:
+        lanes.setdefault(one["tid"], []).append(one)
+    for of_lane in lanes.values():
+        of_lane.sort(key=lambda e: e["ts"])
+        for before, after in zip(of_lane, of_lane[1:]):
+            nested = after["ts"] + after["dur"] <= before["ts"] + before["dur"]
+            assert nested or after["ts"] >= before["ts"] + before["dur"]
+
+
+def test_threads_have_lanes_of_their_own(recording, tmp_path):
+    def work():
+        with record_function("work"):
+            pass
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(slices(recording, tmp_path)) == 3
+
+
+def test_what_is_told_and_counted_is_there(recording, tmp_path):
+    now = _native.now_ns()
+    recording.step(3, now, now + 5_000_000)
+    recording.slice("batch", now, now + 1000, "cpu_op", {"size": [4, 5], "name": "x"})
+    recording.counter("loss", now, 0.25)
+    recording.sample(threading.get_native_id(), "MainThread", now, ["a.py(1): main", "a.py(2): inner"])
+    found = events(recording, tmp_path)
+    by_name = {e["name"]: e for e in found}
+    assert by_name["ProfilerStep#3"]["dur"] == 5000
+    assert by_name["batch"]["args"] == {"size": [4, 5], "name": "x"}
+    assert by_name["loss"]["ph"] == "C" and by_name["loss"]["args"]["value"] == 0.25
+    assert by_name["a.py(2): inner"]["cat"] == "python_function"
+    trace = stepscope.open(tmp_path / "trace.json")
+    assert trace.steps().column("step") == [3]
+
+
+def test_names_of_any_kind(recording, tmp_path):
+    for name in ["", "</script>", "\u202eback", "🙂" * 2000, 'a"b\\c\n']:
+        with record_function(name):
+            pass
+    assert len(slices(recording, tmp_path)) == 5
+
+
+def test_lone_surrogates_do_not_break_it(recording, tmp_path):
+    with record_function("\ud800"):
+        pass
+    assert len(slices(recording, tmp_path)) == 1
+
+
+def test_writing_fails_with_a_hint(recording, tmp_path):
+    recording.stop()
+    with pytest.raises(stepscope.StepscopeError) as caught:
+        recording.write(tmp_path / "no" / "such" / "folder.json", {})
+    assert "make the folder" in caught.value.hint
+    with pytest.raises(stepscope.StepscopeError):
+        recording.write(tmp_path, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said(recording):
+    recording.stop()
+    with pytest.raises(stepscope.StepscopeError) as caught:
+        # It lies on no disk, and takes nothing.
+        recording.write("/sys/trace.json", {})
+    assert caught.value.hint
+
+
+def test_a_killed_process_leaves_what_was_written(tmp_path):
+    code = """
+        import os, sys, time
+        from stepscope import _native, record_function
+        recording = _native.Recording(journal=sys.argv[1])
+        recording.start()
+        for i in range(24):
+            with record_function(f"part {i}"):
+                time.sleep(0.1)
+        os.kill(os.getpid(), 9)
+    """
+    journal = tmp_path / "journal.pt.trace.json"
+    words = [sys.executable, "-c", textwrap.dedent(code), str(journal)]
+    root = pathlib.Path(stepscope.__file__).parents[1]
+    done = subprocess.run(words, check=False, cwd=root)
+    assert done.returncode == -9
+    regions = stepscope.open(journal).ops(kind="annotations")
+    assert len(regions) >= 8
+    assert "part 0" in regions.column("name")
+
+
+def test_a_journal_goes_when_all_is_well(tmp_path):
+    recording = _native.Recording(journal=tmp_path / "j.json")
+    recording.start()
+    assert (tmp_path / "j.json").exists()
+    recording.stop()
+    assert not (tmp_path / "j.json").exists()

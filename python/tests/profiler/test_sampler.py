@@ -1,0 +1,70 @@
+"""Samples of Python stacks."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from stepscope.profiler import profile
+from stepscope.profiler.sampler import FrameNames
+
+pytestmark = pytest.mark.usefixtures("without_torch")
+
+
+def spin_until(end):
+    while time.perf_counter() < end:
+        sum(range(200))
+
+
+def test_functions_that_run_are_seen_for_as_long_as_they_run(tmp_path, slices):
+    with profile(monitor=False, samples=200) as prof:
+        spin_until(time.perf_counter() + 0.4)
+    prof.export_chrome_trace(tmp_path / "t.json")
+    frames = [s for s in slices(tmp_path / "t.json", "python_function") if s["name"].endswith(": spin_until")]
+    assert frames
+    seen_s = sum(float(frame["dur"]) for frame in frames) / 1e6
+    assert 0.25 < seen_s < 0.6
+    assert "test_sampler.py(" in frames[0]["name"]
+    assert not any("stepscope/profiler" in s["name"] for s in slices(tmp_path / "t.json", "python_function"))
+
+
+def test_other_threads_are_seen_and_the_sampler_is_not(tmp_path, read_trace):
+    end = threading.Event()
+    worker = threading.Thread(target=end.wait)
+    worker.start()
+    with profile(monitor=False, with_stack=True) as prof:
+        time.sleep(0.15)
+    end.set()
+    worker.join()
+    prof.export_chrome_trace(tmp_path / "t.json")
+    events = read_trace(tmp_path / "t.json")["traceEvents"]
+    frames = [e for e in events if e.get("cat") == "python_function"]
+    assert any(str(worker.native_id) in str(e["tid"]) for e in frames)
+    assert not any("sampler.py" in e["name"] and "_run" in e["name"] for e in frames)
+
+
+def test_no_samples_without_being_asked(tmp_path, slices):
+    before = threading.active_count()
+    with profile(monitor=False) as prof:
+        assert threading.active_count() == before
+        time.sleep(0.05)
+    prof.export_chrome_trace(tmp_path / "t.json")
+    assert slices(tmp_path / "t.json", "python_function") == []
+
+
+def test_the_samplers_thread_ends():
+    before = threading.active_count()
+    with profile(monitor=False, samples=100):
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before
+
+
+def test_names_of_frames(monkeypatch):
+    monkeypatch.setattr("sys.path", ["/srv/app", "/usr/lib/python3"])
+    names = FrameNames()
+    code = compile("def f():\n    pass\n", "/usr/lib/python3/json/decoder.py", "exec")
+    assert names.of_code(code) == "json/decoder.py(1): <module>"
+    elsewhere = compile("0", "<string>", "exec")
+    assert names.of_code(elsewhere) == "<string>(1): <module>"

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The Python package, as users get it: one wheel, built once and installed into fresh environments.
+#   scripts/test-python.sh            all of it
+#   scripts/test-python.sh plain      without PyTorch alone
+set -euo pipefail
+cd "$(dirname "$0")/.."
+group="${1:-all}"
+place=target/python
+python="${PYTHON:-python3}"
+mkdir -p "$place"
+
+# An environment, made anew when what it holds has changed.
+environment() { # name requirements
+  local venv="$place/$1" mark="$place/$1.made"
+  if [ ! -x "$venv/bin/python" ] || ! cmp -s "$2" "$mark"; then
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
+    cp "$2" "$mark"
+  fi
+}
+
+with_wheel() { # environment
+  "$place/$1/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheel"
+}
+
+echo "maturin>=1.9,<2" > "$place/build.txt"
+environment build "$place/build.txt"
+rm -rf "$place/wheels"
+"$place/build/bin/maturin" build --release --quiet --out "$place/wheels"
+wheel="$(ls "$place"/wheels/*.whl)"
+
+environment plain python/tests/requirements.txt
+with_wheel plain
+"$place/plain/bin/python" -m pytest python/tests
+"$place/plain/bin/python" -m pytest --pyargs stepscope --doctest-modules -c pyproject.toml \
+  --ignore-glob='*integrations*' -p python.tests.conftest
+
+# Every other Python on this machine that we promise to work with.
+for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
+  other="$(command -v "python$version" || ls -d "$HOME"/.pyenv/versions/"$version".*/bin/python 2>/dev/null | head -1 || true)"
+  if [ -z "$other" ] || ! "$other" -c 'import venv' 2>/dev/null; then
+    echo "skipped: Python $version is not here"
+    continue
+  fi
+  "$other" -m venv --clear "$place/smoke"
+  "$place/smoke/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$wheel"
+  "$place/smoke/bin/python" python/tests/smoke.py
+done
+
+if [ "$group" = plain ]; then
+  echo "skipped: the tests with PyTorch"
+  exit 0
+fi
+environment frameworks python/tests/requirements-frameworks.txt
+with_wheel frameworks
+"$place/frameworks/bin/python" -m pytest python/tests
