@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`.
-.PHONY: demo test lint bench bench-browser build ui fuzz clean
+.PHONY: demo test test-python lint bench bench-browser bench-python build ui fuzz clean
 
 CARGO ?= cargo
 STEPSCOPE = target/release/stepscope
@@ -27,10 +27,15 @@ build: ui
 test: ui
 	$(CARGO) test --workspace --locked
 	PATH="$$(scripts/setup-ui.sh --browser):$$PATH" && cd ui && npm test --silent && npx playwright test
+	scripts/test-python.sh
 	@if [ -n "$$STEPSCOPE_PEER_DATA" ]; then echo "checked against the data of torch-tb-profiler, TraceLens and HTA in $$STEPSCOPE_PEER_DATA"; \
 	else echo "skipped: checks against torch-tb-profiler, TraceLens and HTA (STEPSCOPE_PEER_DATA is not set)"; fi
 	@if [ -n "$$STEPSCOPE_LARGE_TRACE" ]; then echo "checked against the large trace $$STEPSCOPE_LARGE_TRACE"; \
 	else echo "skipped: the large trace (STEPSCOPE_LARGE_TRACE is not set)"; fi
+
+## The Python package alone: one wheel on every Python that is here, without PyTorch and with it.
+test-python: ui
+	scripts/test-python.sh
 
 ## Formatting, clippy and docs, warnings denied.
 lint: ui
@@ -48,6 +53,12 @@ bench: build
 ## In chromium: what the browser UI promises, and its rivals beside it. See BENCHMARKS.md. Options with ARGS.
 bench-browser: build
 	PATH="$$(scripts/setup-ui.sh --browser):$$PATH" && STEPSCOPE_BIN=$(abspath $(STEPSCOPE)) node ui/bench/run.mjs $(ARGS)
+
+## What the Python package costs beside PyTorch's own and psutil. See BENCHMARKS.md. Options with ARGS.
+bench-python: ui
+	scripts/test-python.sh build
+	target/python/frameworks/bin/python -m pip install --quiet psutil
+	target/python/frameworks/bin/python scripts/bench/python_overhead.py $(ARGS)
 
 ## The reader against mutated files; needs a nightly toolchain and cargo-fuzz. Seconds: FUZZ_SECONDS.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would cost nine tenths of the speed.

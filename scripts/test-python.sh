@@ -2,6 +2,7 @@
 # The Python package, as users get it: one wheel, built once and installed into fresh environments.
 #   scripts/test-python.sh            all of it
 #   scripts/test-python.sh plain      without PyTorch alone
+#   scripts/test-python.sh build      only the environments, with the package in them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 group="${1:-all}"
@@ -26,12 +27,20 @@ with_wheel() { # environment
 
 echo "maturin>=1.9,<2" > "$place/build.txt"
 environment build "$place/build.txt"
+# Tests are content with the build that `cargo test` has made most of; figures are not.
+profile="--profile dev"
+[ "$group" = build ] && profile="--release"
 rm -rf "$place/wheels"
-"$place/build/bin/maturin" build --release --quiet --out "$place/wheels"
+"$place/build/bin/maturin" build $profile --quiet --out "$place/wheels"
 wheel="$(ls "$place"/wheels/*.whl)"
 
 environment plain python/tests/requirements.txt
 with_wheel plain
+if [ "$group" = build ]; then
+  environment frameworks python/tests/requirements-frameworks.txt
+  with_wheel frameworks
+  exit 0
+fi
 "$place/plain/bin/python" -m pytest python/tests
 "$place/plain/bin/python" -m pytest --pyargs stepscope --doctest-modules -c pyproject.toml \
   --ignore-glob='*integrations*' -p python.tests.conftest

@@ -19,6 +19,8 @@ class CurrentRun:
     output: Optional[str] = None
     #: The function that runs the script: frames up to it are ours, not the script's.
     root: Optional[CodeType] = None
+    #: The outermost function of ``stepscope run``.
+    launcher: Optional[CodeType] = None
 
     def profile_starts(self, profile: object) -> None:
         """A profiler is about to start; unless it is the run's own, the run stops recording."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, List, Optional, Type
 
-from .config.configure import read_document, read_section, trace_folder
+from .config.sources import read_document, read_section, trace_folder
 from .config.overrides import split
 from .config.problems import Problems
 from .config.settings import CHECKS, Settings, check
@@ -47,7 +47,7 @@ def main(argv: List[str]) -> int:
     if recorder is None:
         ending = program.run()
     else:
-        recorder.root = Program._run.__code__
+        recorder.root, recorder.launcher = Program._run.__code__, main.__code__
         set_current_run(recorder)
         recorder.start()
         ending = program.run()

@@ -48,7 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
-    module.add_class::<region::RecordFunction>()?;
+    region::add(module)?;
     module.add_class::<monitor::Monitor>()?;
     module.add_class::<recording::Recording>()
 }

@@ -173,7 +173,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::R
     let beside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
     let file = BufWriter::with_capacity(1 << 18, File::create(&beside)?);
     let mut out = match path.extension().is_some_and(|end| end == "gz") {
-        true => Out::Gzip(GzEncoder::new(file, LEVEL)),
+        true => Out::Gzip(Box::new(GzEncoder::new(file, LEVEL))),
         false => Out::Plain(file),
     };
     let written = write(&mut out).and_then(|()| out.finish()).and_then(|()| {
@@ -188,7 +188,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::R
 
 enum Out {
     Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
+    Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
 impl Out {

@@ -1,33 +1,48 @@
-//! `record_function`: a named region of the program. While nothing records it costs one look at a flag.
+//! `record_function`: a named region of the program. While nothing records it costs a look at two flags.
+//!
+//! It is written against Python's C API by hand: the bindings' own class took six times as long, and this is the one thing
+//! that stands inside users' innermost loops. The rest of the crate is written with the bindings.
 
 use std::cell::RefCell;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString, PyTuple};
 use stepscope_record::{RegionToken, begin, end, intern};
 
 /// While PyTorch's profiler records, regions are its own: then they stand among its operators, and above kernels too.
-static TORCH: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+/// An owned reference, or null; touched only by threads that hold the interpreter.
+static TORCH: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 static TORCH_RECORDS: AtomicBool = AtomicBool::new(false);
 
 /// No region is open.
 const CLOSED: i64 = i64::MIN;
 /// Names are mostly literals, the same object each time: this many are found by address.
-const KNOWN: usize = 256;
+const MOST_KNOWN: usize = 256;
+/// A method that is given its arguments as an array. In every Python since 3.7, in the limited API by name since 3.10.
+const FASTCALL: c_int = 0x80;
+
+/// A name, and its number in the log.
+type Known = (Py<PyString>, u32);
 
 thread_local! {
-    static NAMES: RefCell<Vec<Option<(Py<PyString>, u32)>>> = const { RefCell::new(Vec::new()) };
+    static NAMES: RefCell<Vec<Option<Known>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Regions are PyTorch's while `make` is given: `make(name)` is entered instead.
 #[pyfunction]
 #[pyo3(signature = (make))]
-pub(crate) fn set_torch_regions(make: Option<Py<PyAny>>) {
-    let mut known = TORCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+pub(crate) fn set_torch_regions(py: Python<'_>, make: Option<Py<PyAny>>) {
     TORCH_RECORDS.store(make.is_some(), Ordering::Relaxed);
-    *known = make;
+    let old = TORCH.swap(make.map_or(null_mut(), Py::into_ptr), Ordering::Relaxed);
+    if !old.is_null() {
+        // SAFETY: it was an owned reference, and nobody else has it any more.
+        drop(unsafe { Bound::from_owned_ptr(py, old) });
+    }
 }
 
 /// Whether regions are kept by anybody.
@@ -40,99 +55,321 @@ pub(crate) fn forget_after_fork() {
     TORCH_RECORDS.store(false, Ordering::Relaxed);
 }
 
-/// A region: `with record_function("forward"): …`, or `@record_function("forward")`.
-#[pyclass(name = "record_function", module = "stepscope", frozen, freelist = 32)]
-pub(crate) struct RecordFunction {
-    #[pyo3(get)]
-    name: Py<PyString>,
-    #[pyo3(get)]
-    args: Option<Py<PyAny>>,
-    start_ns: AtomicI64,
-    depth: AtomicU32,
-    theirs: Mutex<Option<Py<PyAny>>>,
+/// The object in memory. Python zeroes it; `name` is set before anybody sees it.
+#[repr(C)]
+struct Region {
+    head: ffi::PyObject,
+    /// Owned; a string.
+    name: *mut ffi::PyObject,
+    /// Owned, or null.
+    args: *mut ffi::PyObject,
+    /// PyTorch's own region, while it is open. Owned, or null.
+    theirs: *mut ffi::PyObject,
+    start_ns: i64,
+    depth: u32,
 }
 
-#[pymethods]
-impl RecordFunction {
-    #[new]
-    #[pyo3(signature = (name, args = None))]
-    fn new(name: Py<PyString>, args: Option<Py<PyAny>>) -> RecordFunction {
-        RecordFunction {
-            name,
-            args,
-            start_ns: AtomicI64::new(CLOSED),
-            depth: AtomicU32::new(0),
-            theirs: Mutex::new(None),
-        }
-    }
+/// Adds the class to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    const DOC: &CStr = c"record_function(name, args=None)\n--\n\nA named region: `with record_function(\"forward\"): ...`, or `@record_function(\"forward\")`.\n\nRegions nest, in threads and tasks too; a decorated coroutine or generator is a region while it runs.";
+    static METHODS: Shared<[ffi::PyMethodDef; 3]> = Shared([
+        ffi::PyMethodDef {
+            ml_name: c"__enter__".as_ptr(),
+            ml_meth: ffi::PyMethodDefPointer { PyCFunction: enter },
+            ml_flags: ffi::METH_NOARGS,
+            ml_doc: std::ptr::null(),
+        },
+        ffi::PyMethodDef {
+            ml_name: c"__exit__".as_ptr(),
+            // SAFETY: with FASTCALL Python calls it with the four arguments it has.
+            ml_meth: unsafe {
+                std::mem::transmute::<
+                    unsafe extern "C" fn(
+                        *mut ffi::PyObject,
+                        *const *mut ffi::PyObject,
+                        ffi::Py_ssize_t,
+                    ) -> *mut ffi::PyObject,
+                    ffi::PyMethodDefPointer,
+                >(exit)
+            },
+            ml_flags: FASTCALL,
+            ml_doc: std::ptr::null(),
+        },
+        ffi::PyMethodDef::zeroed(),
+    ]);
+    static FIELDS: Shared<[ffi::PyGetSetDef; 3]> = Shared([
+        field(c"name", get_name),
+        field(c"args", get_args),
+        ffi::PyGetSetDef {
+            name: std::ptr::null(),
+            get: None,
+            set: None,
+            doc: std::ptr::null(),
+            closure: null_mut(),
+        },
+    ]);
+    let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_tp_new, pfunc: new as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_dealloc, pfunc: dealloc as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_call, pfunc: call as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_repr, pfunc: repr as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: METHODS.0.as_ptr() as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_getset, pfunc: FIELDS.0.as_ptr() as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: DOC.as_ptr() as *mut c_void },
+        ffi::PyType_Slot { slot: 0, pfunc: null_mut() },
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"stepscope.record_function".as_ptr(),
+        basicsize: size_of::<Region>() as c_int,
+        itemsize: 0,
+        flags: ffi::Py_TPFLAGS_DEFAULT as _,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: the description is complete, and what it points to is static or read before this returns.
+    let class = unsafe { Bound::from_owned_ptr_or_err(module.py(), ffi::PyType_FromSpec(&raw mut spec))? };
+    module.add("record_function", class)
+}
 
-    fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
-        if TORCH_RECORDS.load(Ordering::Relaxed) {
-            slf.enter_theirs(slf.py())?;
-        } else if stepscope_record::is_recording() {
-            let (start_ns, depth) = begin().parts();
-            slf.start_ns.store(start_ns, Ordering::Relaxed);
-            slf.depth.store(depth, Ordering::Relaxed);
-        }
-        Ok(slf)
-    }
+/// Tables that Python reads and nobody writes.
+struct Shared<T>(T);
+// SAFETY: they are never written.
+unsafe impl<T> Sync for Shared<T> {}
 
-    #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
-        let start_ns = self.start_ns.load(Ordering::Relaxed);
-        if start_ns != CLOSED {
-            self.start_ns.store(CLOSED, Ordering::Relaxed);
-            let token = RegionToken::from_parts(start_ns, self.depth.load(Ordering::Relaxed));
-            end(token, || number_of(py, &self.name));
-            return Ok(());
-        }
-        // A region that was entered while PyTorch recorded is left, whatever records now.
-        let theirs = self.theirs.try_lock().ok().and_then(|mut held| held.take());
-        if let Some(theirs) = theirs {
-            theirs.call_method1(py, "__exit__", (py.None(), py.None(), py.None()))?;
-        }
-        Ok(())
-    }
-
-    /// As a decorator: each call is a region; coroutines and generators too.
-    fn __call__(&self, py: Python<'_>, function: Py<PyAny>) -> PyResult<Py<PyAny>> {
-        let wrap = py.import("stepscope._decorate")?.getattr("wrap")?;
-        Ok(wrap.call1((&self.name, function))?.unbind())
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("record_function({})", self.name.bind(py).repr()?))
+const fn field(name: &'static CStr, get: ffi::getter) -> ffi::PyGetSetDef {
+    ffi::PyGetSetDef {
+        name: name.as_ptr(),
+        get: Some(get),
+        set: None,
+        doc: std::ptr::null(),
+        closure: null_mut(),
     }
 }
 
-impl RecordFunction {
-    fn enter_theirs(&self, py: Python<'_>) -> PyResult<()> {
-        let make = {
-            let known = TORCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            known.as_ref().map(|make| make.clone_ref(py))
+/// Runs what may fail; a failure becomes Python's exception and a null.
+///
+/// # Safety
+/// The caller holds the interpreter.
+unsafe fn guarded(work: impl FnOnce(Python<'_>) -> PyResult<*mut ffi::PyObject>) -> *mut ffi::PyObject {
+    // SAFETY: as promised.
+    let py = unsafe { Python::assume_attached() };
+    work(py).unwrap_or_else(|error| {
+        error.restore(py);
+        null_mut()
+    })
+}
+
+unsafe extern "C" fn new(
+    class: *mut ffi::PyTypeObject,
+    args: *mut ffi::PyObject,
+    keywords: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with a class, a tuple, and a dict or null; new objects are zeroed.
+    unsafe {
+        let mut name = null_mut();
+        let mut more = null_mut();
+        if keywords.is_null() && ffi::PyTuple_Size(args) == 1 {
+            name = ffi::PyTuple_GetItem(args, 0);
+        }
+        if name.is_null() || ffi::PyUnicode_Check(name) == 0 {
+            let parsed = guarded(|py| {
+                let tuple = Bound::from_borrowed_ptr(py, args).cast_into_unchecked::<PyTuple>();
+                let dict =
+                    Bound::from_borrowed_ptr_or_opt(py, keywords).map(|d| d.cast_into_unchecked::<PyDict>());
+                (name, more) = parse(&tuple, dict.as_ref())?;
+                Ok(class.cast())
+            });
+            if parsed.is_null() {
+                return null_mut();
+            }
+        }
+        let object = ffi::PyType_GenericAlloc(class, 0).cast::<Region>();
+        if object.is_null() {
+            return null_mut();
+        }
+        ffi::Py_INCREF(name);
+        ffi::Py_XINCREF(more);
+        (*object).name = name;
+        (*object).args = more;
+        (*object).start_ns = CLOSED;
+        object.cast()
+    }
+}
+
+/// The arguments, borrowed from where they came.
+fn parse(
+    args: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(*mut ffi::PyObject, *mut ffi::PyObject)> {
+    let wrong = |words: &str| Err(PyTypeError::new_err(format!("record_function(name, args=None): {words}")));
+    let mut found = [None, None];
+    if args.len() > 2 {
+        return wrong("takes at most two arguments");
+    }
+    for (place, value) in found.iter_mut().zip(args.iter()) {
+        *place = Some(value);
+    }
+    for (key, value) in keywords.into_iter().flatten() {
+        let at = match key.extract::<String>()?.as_str() {
+            "name" => 0,
+            "args" => 1,
+            other => return wrong(&format!("there is no argument {other:?}")),
         };
-        let Some(make) = make else { return Ok(()) };
-        let region = make.call1(py, (&self.name,))?;
-        region.call_method0(py, "__enter__")?;
-        if let Ok(mut held) = self.theirs.lock() {
-            *held = Some(region);
+        if found[at].replace(value).is_some() {
+            return wrong("an argument is given twice");
         }
-        Ok(())
+    }
+    let [name, more] = found;
+    match name {
+        Some(name) if name.is_instance_of::<PyString>() => {
+            let more = more.filter(|value| !value.is_none());
+            Ok((name.as_ptr(), more.map_or(null_mut(), |value| value.as_ptr())))
+        }
+        Some(_) => wrong("the name is a string"),
+        None => wrong("a name is missing"),
+    }
+}
+
+unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
+    // SAFETY: nobody refers to the object any more; its references are owned.
+    unsafe {
+        let region = object.cast::<Region>();
+        ffi::Py_XDECREF((*region).name);
+        ffi::Py_XDECREF((*region).args);
+        ffi::Py_XDECREF((*region).theirs);
+        let class = ffi::Py_TYPE(object);
+        ffi::PyObject_Free(object.cast());
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
+unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class.
+    unsafe {
+        let region = object.cast::<Region>();
+        if TORCH_RECORDS.load(Ordering::Relaxed) {
+            if guarded(|py| enter_theirs(py, region)).is_null() {
+                return null_mut();
+            }
+        } else if stepscope_record::is_recording() {
+            ((*region).start_ns, (*region).depth) = begin().parts();
+        }
+        shared(object)
+    }
+}
+
+/// One more reference.
+///
+/// # Safety
+/// `object` is alive.
+unsafe fn shared(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as promised.
+    unsafe { ffi::Py_INCREF(object) };
+    object
+}
+
+/// # Safety
+/// `region` is an object of this class.
+unsafe fn enter_theirs(py: Python<'_>, region: *mut Region) -> PyResult<*mut ffi::PyObject> {
+    // SAFETY: `make` is borrowed from what we own and held while it is called; `name` is a string that the object owns.
+    unsafe {
+        let make = Bound::from_borrowed_ptr_or_opt(py, TORCH.load(Ordering::Relaxed));
+        let Some(make) = make else { return Ok(region.cast()) };
+        let theirs = make.call1((Bound::from_borrowed_ptr(py, (*region).name),))?;
+        theirs.call_method0("__enter__")?;
+        let old = std::mem::replace(&mut (*region).theirs, theirs.into_ptr());
+        ffi::Py_XDECREF(old);
+        Ok(region.cast())
+    }
+}
+
+unsafe extern "C" fn exit(
+    object: *mut ffi::PyObject,
+    _arguments: *const *mut ffi::PyObject,
+    _count: ffi::Py_ssize_t,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class.
+    unsafe {
+        let region = object.cast::<Region>();
+        if (*region).start_ns != CLOSED {
+            let token = RegionToken::from_parts((*region).start_ns, (*region).depth);
+            (*region).start_ns = CLOSED;
+            let py = Python::assume_attached();
+            let name = (*region).name;
+            end(token, || number_of(py, name));
+        } else if !(*region).theirs.is_null() {
+            // What was entered while PyTorch recorded is left, whatever records now.
+            let theirs = std::mem::replace(&mut (*region).theirs, null_mut());
+            let left = guarded(|py| {
+                let theirs = Bound::from_owned_ptr(py, theirs);
+                theirs.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+                Ok(object)
+            });
+            if left.is_null() {
+                return null_mut();
+            }
+        }
+        shared(ffi::Py_None())
+    }
+}
+
+/// As a decorator: each call is a region; coroutines and generators too.
+unsafe extern "C" fn call(
+    object: *mut ffi::PyObject,
+    args: *mut ffi::PyObject,
+    _keywords: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class and a tuple.
+    unsafe {
+        guarded(|py| {
+            let args = Bound::from_borrowed_ptr(py, args).cast_into_unchecked::<PyTuple>();
+            let function = args.get_item(0)?;
+            let wrap = py.import("stepscope._decorate")?.getattr("wrap")?;
+            let name = Bound::from_borrowed_ptr(py, (*object.cast::<Region>()).name);
+            Ok(wrap.call1((name, function))?.into_ptr())
+        })
+    }
+}
+
+unsafe extern "C" fn repr(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class.
+    unsafe {
+        guarded(|py| {
+            let name = Bound::from_borrowed_ptr(py, (*object.cast::<Region>()).name);
+            Ok(PyString::new(py, &format!("record_function({})", name.repr()?)).into_any().into_ptr())
+        })
+    }
+}
+
+unsafe extern "C" fn get_name(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class.
+    unsafe { shared((*object.cast::<Region>()).name) }
+}
+
+unsafe extern "C" fn get_args(object: *mut ffi::PyObject, _: *mut c_void) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class.
+    unsafe {
+        let args = (*object.cast::<Region>()).args;
+        shared(if args.is_null() { ffi::Py_None() } else { args })
     }
 }
 
 /// The number of a name in the log.
-fn number_of(py: Python<'_>, name: &Py<PyString>) -> u32 {
-    let place = (name.as_ptr() as usize >> 4) % KNOWN;
+///
+/// # Safety
+/// `name` is a string.
+unsafe fn number_of(py: Python<'_>, name: *mut ffi::PyObject) -> u32 {
+    let place = (name as usize >> 4) % MOST_KNOWN;
     NAMES.with_borrow_mut(|names| {
         if names.is_empty() {
-            names.resize_with(KNOWN, || None);
+            names.resize_with(MOST_KNOWN, || None);
         }
         match &names[place] {
-            Some((known, number)) if known.as_ptr() == name.as_ptr() => *number,
+            Some((known, number)) if known.as_ptr() == name => *number,
             _ => {
-                let number = intern(&name.bind(py).to_string_lossy());
-                names[place] = Some((name.clone_ref(py), number));
+                // SAFETY: as promised.
+                let name = unsafe { Bound::from_borrowed_ptr(py, name).cast_into_unchecked::<PyString>() };
+                let number = intern(&name.to_string_lossy());
+                names[place] = Some((name.unbind(), number));
                 number
             }
         }

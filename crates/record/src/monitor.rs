@@ -298,11 +298,10 @@ fn find_sources(options: &MonitorOptions, per_second: f64) -> (Vec<Box<dyn Sourc
     if options.gpu {
         let mut nvidia_devices = 0;
         let mut no_nvidia = None;
-        match nvidia::devices(roots, per_second) {
-            Ok((devices, lacking)) => {
+        match nvidia::devices(roots, per_second, &mut missing) {
+            Ok(devices) => {
                 nvidia_devices = devices.len();
                 sources.extend(devices);
-                missing.extend(lacking);
             }
             Err(why) => no_nvidia = Some(why),
         }

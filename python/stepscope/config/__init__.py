@@ -14,7 +14,7 @@ False
 
 from __future__ import annotations
 
-from .configure import configure
+from .sources import configure
 from .profiling import Profiling
 from .settings import Settings
 

@@ -73,7 +73,7 @@ def _toml(text: str, file: str) -> Document:
         import tomllib
     else:
         try:
-            import tomli as tomllib
+            import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             raise StepscopeError(
                 f"{file} is TOML, which this Python cannot read",

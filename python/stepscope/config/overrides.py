@@ -100,8 +100,9 @@ def _name_and_value(argument: str, section: str) -> Optional[Tuple[str, Optional
 def _following(name: str, following: Optional[str]) -> Tuple[Optional[str], int]:
     """The value of ``--profiling.NAME`` from the argument after it, and how many arguments that takes."""
     if name in FLAGS:
-        is_value = following is not None and (is_boolean_word(following) or (name == "monitor" and _is_number(following)))
-        return (following, 1) if is_value else ("true", 0)
+        if following is not None and (is_boolean_word(following) or (name == "monitor" and _is_number(following))):
+            return following, 1
+        return "true", 0
     if following is None or following.startswith("--"):
         return None, 0
     return following, 1

@@ -15,10 +15,17 @@ from ..errors import StepscopeError
 Lines = Dict[Tuple[str, ...], int]
 _Line = Tuple[int, int, str]  # number, indentation, text without comment
 
-_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s'"\[\]{},&*!|>%@`#?:-](?:[^:#]|:(?!\s|$)|(?<!\s)#)*?)\s*:(?:\s+(.*))?$""")
+_KEY = re.compile(
+    r"""( "(?:[^"\\]|\\.)*"                                            # "quoted"
+        | '(?:[^']|'')*'                                               # 'quoted'
+        | [^\s'"\[\]{},&*!|>%@`\#?:-] (?:[^:\#]|:(?!\s|$)|(?<!\s)\#)*?  # plain
+        )\s*:(?:\s+(.*))?$""",
+    re.VERBOSE,
+)
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)$")
 _FLOAT = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?$")
-_SPECIAL = {"": None, "~": None, "null": None, "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_SPECIAL = {"~": None, "null": None, **dict.fromkeys(("true", "yes", "on"), True)}
+_SPECIAL.update(dict.fromkeys(("false", "no", "off"), False))
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 
 
@@ -53,7 +60,7 @@ class _Reader:
                 self.refuse(number, f"{key!r} stands twice, first in line {seen[key]}")
             seen[key] = number
             self.lines[(key,)] = number
-            found[key] = self._value(number, 0, rest, [self._clean(*line) for line in body], (key,))
+            found[key] = self._value(number, rest, [self._clean(*line) for line in body], (key,))
         return found, self.lines
 
     def _top_level(self, text: str) -> List[Tuple[str, int, str, List[Tuple[int, str]]]]:
@@ -87,7 +94,7 @@ class _Reader:
             self.refuse(number, "a tab cannot indent YAML")
         return number, indent, _without_comment(line[indent:])
 
-    def _value(self, number: int, indent: int, rest: str, body: List[_Line], path: Tuple[str, ...]) -> Any:
+    def _value(self, number: int, rest: str, body: List[_Line], path: Tuple[str, ...]) -> Any:
         body = [line for line in body if line[2]]
         if rest:
             if body:
@@ -123,13 +130,14 @@ class _Reader:
             if match is None:
                 self.refuse(number, f"'key: value' was expected, not {text[:40]!r}")
             key = self._key(number, match.group(1))
+            below = (*path, key)
             if key in result:
-                self.refuse(number, f"{key!r} stands twice, first in line {self.lines[(*path, key)]}")
+                self.refuse(number, f"{key!r} stands twice, first in line {self.lines[below]}")
             end = at + 1
             while end < len(body) and (body[end][1] > edge or (body[end][1] == edge and body[end][2].startswith("- "))):
                 end += 1
-            self.lines[(*path, key)] = number
-            result[key] = self._value(number, edge, match.group(2) or "", body[at + 1 : end], (*path, key))
+            self.lines[below] = number
+            result[key] = self._value(number, match.group(2) or "", body[at + 1 : end], below)
             at = end
         return result
 

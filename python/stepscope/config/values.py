@@ -108,5 +108,5 @@ def folder(raw: Any) -> str:
     if not isinstance(raw, str) or not raw.strip():
         raise ValueError("the name of a folder")
     if "${" in raw:
-        raise ValueError("a plain name (an interpolation such as ${…} is resolved by OmegaConf: pass the resolved config instead of the file)")
+        raise ValueError("a plain name (OmegaConf resolves ${…}: pass its config object instead of the file)")
     return raw

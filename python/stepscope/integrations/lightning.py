@@ -13,7 +13,15 @@ from . import session
 from ..config import Profiling
 
 if TYPE_CHECKING:
-    from abc import ABC as Profiler
+
+    class Profiler:
+        """What Lightning's class looks like to a type checker that does not have it."""
+
+        def __init__(self, dirpath: object = None, filename: Optional[str] = None) -> None: ...
+        def setup(self, stage: str, local_rank: Optional[int] = None, log_dir: Optional[str] = None) -> None: ...
+        def describe(self) -> None: ...
+        def teardown(self, stage: Optional[str]) -> None: ...
+
 else:
     try:
         if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
@@ -54,6 +62,8 @@ class StepscopeProfiler(Profiler):
         filename: Optional[str] = None,
         **settings: Any,
     ) -> None:
+        # First, because Lightning tears down what it finds even if the settings are wrong.
+        super().__init__(dirpath=dirpath, filename=filename)
         if dirpath is not None:
             settings.setdefault("output", os.fspath(dirpath))
         self._settings = session.checked(settings)
@@ -62,7 +72,6 @@ class StepscopeProfiler(Profiler):
         self._step_end = ""
         #: The trace files of all stages so far.
         self.traces: List[str] = []
-        super().__init__(dirpath=dirpath, filename=filename)
 
     def setup(self, stage: str, local_rank: Optional[int] = None, log_dir: Optional[str] = None) -> None:
         """The trainer begins a stage."""

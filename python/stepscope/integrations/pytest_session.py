@@ -74,7 +74,8 @@ class SessionPlugin:
         setattr(report, _ATTRIBUTE, costs.as_dict())
         if self._fail_over is not None and report.passed and costs.wall_s > self._fail_over:
             report.outcome = "failed"
-            report.longrepr = f"took {costs.wall_s:.3f} s, over the limit of {self._fail_over:g} s (--stepscope-fail-over)"
+            limit = f"the limit of {self._fail_over:g} s (--stepscope-fail-over)"
+            report.longrepr = f"took {costs.wall_s:.3f} s, over {limit}"
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """A report arrives, perhaps from another process."""
@@ -84,9 +85,7 @@ class SessionPlugin:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """What came of it."""
-        if not self._costs:
-            return
-        shown = min(self._top, len(self._costs))
+        shown = min(self._top, len(self._costs)) if self._config.getoption("stepscope") else 0
         if shown > 0:
             terminalreporter.section(f"stepscope: the {shown} slowest of {len(self._costs)} tests")
             for line in table(self._costs, self._top):

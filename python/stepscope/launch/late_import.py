@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional, Sequence
 
 
 class ImportWatch(importlib.abc.MetaPathFinder):
-    """Calls ``imported(module)`` once, right after the module ``name`` was executed, and ``importing()`` before.
+    """Calls ``imported(module)`` once, right after the module ``name`` was executed.
 
     >>> _ = sys.modules.pop("colorsys", None)
     >>> watch = ImportWatch("colorsys", lambda module: print("imported", module.__name__))
@@ -25,12 +25,9 @@ class ImportWatch(importlib.abc.MetaPathFinder):
     imported colorsys
     """
 
-    def __init__(
-        self, name: str, imported: Callable[[ModuleType], None], importing: Optional[Callable[[], None]] = None
-    ) -> None:
+    def __init__(self, name: str, imported: Callable[[ModuleType], None]) -> None:
         self._name = name
         self._imported = imported
-        self._importing = importing
         self._searching = threading.local()
         self._done = False
 
@@ -70,8 +67,6 @@ class ImportWatch(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             _unwrap(loader)
-            if self._importing is not None:
-                self._importing()
             execute(module)
             self._report(module)
 

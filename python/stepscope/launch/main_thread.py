@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, List
 
+from ..profiler.sampler import hide_this_thread
+
 _kept: List[Any] = []  # ctypes callbacks must outlive the call
 
 
@@ -12,18 +14,22 @@ class MainThreadTimer:
     """Calls ``due()`` in the main thread, some seconds from its start."""
 
     def __init__(self, seconds: float, due: Callable[[], None]) -> None:
+        self._seconds = seconds
         self._due = due
-        self._timer = threading.Timer(seconds, self._ask)
-        self._timer.daemon = True
-        self._timer.name = "stepscope-limit"
+        self._cancelled = threading.Event()
 
     def start(self) -> None:
         """Begin to wait."""
-        self._timer.start()
+        threading.Thread(target=self._wait, name="stepscope-limit", daemon=True).start()
 
     def cancel(self) -> None:
         """Forget it."""
-        self._timer.cancel()
+        self._cancelled.set()
+
+    def _wait(self) -> None:
+        hide_this_thread()
+        if not self._cancelled.wait(self._seconds):
+            self._ask()
 
     def _ask(self) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import List, Optional
+from typing import Callable, List, Optional
 
 from ..config.settings import Settings
 from ..current_run import CurrentRun, current_run, set_current_run
@@ -36,7 +36,7 @@ class PieceRecording(CurrentRun):
             return
         self._before = current_run()
         set_current_run(self)
-        self._join = TorchJoin(self._whole, self._give_way, self._failed, careful=False)
+        self._join = TorchJoin(self._whole, self._give_way, self._safely, careful=False)
         self._join.start()
 
     def stop(self, path: Path) -> bool:
@@ -71,8 +71,11 @@ class PieceRecording(CurrentRun):
         if whole is None:
             return
         self.notes.append(f"{self._what} uses a profiler itself, so nothing else was recorded")
+        self._safely(whole.stop)
+
+    def _safely(self, do: Callable[[], None]) -> None:
         try:
-            whole.stop()
+            do()
         except Exception as error:  # noqa: BLE001 - the piece matters more
             self._failed(error)
 

@@ -33,8 +33,11 @@ class RunRecorder(CurrentRun):
     def __init__(self, settings: Settings, output: Path, seconds: Optional[float]) -> None:
         if not settings.has_schedule:
             # Nobody chose: what most answers need.
-            chosen = {name: True for name in ("record_shapes", "profile_memory") if name not in settings.given}
-            settings = dataclasses.replace(settings, **chosen)
+            settings = dataclasses.replace(
+                settings,
+                record_shapes=settings.record_shapes or "record_shapes" not in settings.given,
+                profile_memory=settings.profile_memory or "profile_memory" not in settings.given,
+            )
         self._settings = settings
         self._folder = output
         self._seconds = seconds
@@ -47,7 +50,9 @@ class RunRecorder(CurrentRun):
         self._counted = 0
         self._ended = False
         self._made_folder = False
-        self._starting = threading.local()
+        self._here = threading.local()
+        self._lock = threading.RLock()
+        self._overdue_s: Optional[float] = None
         self._timer: Optional[MainThreadTimer] = None
         self._steps = OptimizerSteps(lambda: self._safely(self._step_found))
         self._join: Optional[TorchJoin] = None
@@ -72,7 +77,7 @@ class RunRecorder(CurrentRun):
         self._join = TorchJoin(
             self._whole,
             lambda: self._end("the script started PyTorch's profiler itself"),
-            self._note,
+            self._safely,
             imported=self._torch_imported,
             joined=self._torch_joined,
         )
@@ -87,6 +92,10 @@ class RunRecorder(CurrentRun):
         early = self._ended
         if not early and self._scheduled and self._profile is None and self._whole is not None:
             self.notes.append(f"no {unit} were found, so the schedule did not apply and the whole run was recorded")
+        if not early and self._whole is not None and self._join is not None and self._join.waits:
+            self.notes.append(
+                "operators of PyTorch were not recorded: the script never used a module, an optimizer or the GPU"
+            )
         self._end(None)
         if not early and self._profile is not None and not self.traces:
             self.notes.append(f"no trace: the script ended after {self._counted} {unit}, before the schedule recorded")
@@ -101,13 +110,13 @@ class RunRecorder(CurrentRun):
             self._safely(self._advance)
 
     def profile_starts(self, profile: object) -> None:
-        if not getattr(self._starting, "ours", False) and os.getpid() == self._process:
+        if not getattr(self._here, "starts_ours", False):
             self._safely(self._step_aside)
 
     def wrote(self, path: str) -> None:
         self.traces.append(Path(path))
 
-    def _torch_imported(self, _torch: Any) -> None:
+    def _torch_imported(self) -> None:
         if not self._steps.watch() and self._scheduled:
             self.notes.append("steps cannot be found: this PyTorch is older than 2.0")
 
@@ -120,7 +129,7 @@ class RunRecorder(CurrentRun):
             self._advance()
 
     def _advance(self) -> None:
-        if self._ended or os.getpid() != self._process:
+        if self._ended:
             return
         self._counted += 1
         if self._profile is not None:
@@ -142,12 +151,12 @@ class RunRecorder(CurrentRun):
         with self._ours():
             if whole is not None:
                 whole.stop()
-            self._starting.ours = True
+            self._here.starts_ours = True
             try:
                 self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ)
                 self._profile.start()
             finally:
-                self._starting.ours = False
+                self._here.starts_ours = False
 
     def _write_scheduled(self, profile: Any) -> None:
         path = self._folder / trace_name(self._settings.gzip)
@@ -170,13 +179,18 @@ class RunRecorder(CurrentRun):
             self._folder.rmdir()
 
     def _limit(self, seconds: float) -> None:
-        reason = f"{seconds:g} s were over (--seconds)"
-        self._timer = MainThreadTimer(seconds, lambda: self._safely(lambda: self._end(reason)))
+        self._timer = MainThreadTimer(seconds, lambda: self._time_is_over(seconds))
         self._timer.start()
+
+    def _time_is_over(self, seconds: float) -> None:
+        """Called between any two instructions of the main thread, perhaps in the middle of something of ours."""
+        self._overdue_s = seconds
+        if not getattr(self._here, "busy", 0):
+            self._safely(lambda: None)
 
     def _end(self, reason: Optional[str]) -> None:
         """Stop and write; ``reason`` says why before the script has ended."""
-        if self._ended or os.getpid() != self._process:
+        if self._ended:
             return
         self._ended = True
         self._let_go()
@@ -209,7 +223,17 @@ class RunRecorder(CurrentRun):
         self.notes.append(str(error) if isinstance(error, StepscopeError) else f"{type(error).__name__}: {error}")
 
     def _safely(self, do: Callable[[], None]) -> None:
+        """Call something of ours in the middle of the script, which must not notice what goes wrong."""
+        if os.getpid() != self._process:
+            return  # A forked child: what is recorded here is its parent's, and so is the lock.
+        self._here.busy = getattr(self._here, "busy", 0) + 1
+        in_main_thread = threading.current_thread() is threading.main_thread()
         try:
-            do()
-        except Exception as error:  # noqa: BLE001 - the script must not notice
+            with self._lock:
+                do()
+                if self._overdue_s is not None and in_main_thread and self._here.busy == 1:
+                    self._end(f"{self._overdue_s:g} s were over (--seconds)")
+        except Exception as error:  # noqa: BLE001 - see above
             self._note(error)
+        finally:
+            self._here.busy -= 1

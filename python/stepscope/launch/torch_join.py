@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any, Callable, ContextManager, Optional
 
@@ -12,14 +11,15 @@ from .torch_guard import TorchGuard
 from .torch_start import FirstUse
 from .whole_run import WholeRun
 
-_LOG_LEVEL = "KINETO_LOG_LEVEL"
+#: Calls what it is given; whatever goes wrong in there must not reach the program.
+Safely = Callable[[Callable[[], None]], None]
 
 
 class TorchJoin:
     """Starts PyTorch's collector in ``whole`` once the program has imported PyTorch.
 
-    ``give_way`` is called just before the program starts a profiler of PyTorch's own. ``failed`` gets what went
-    wrong: nothing of it reaches the program. ``careful`` waits for the program's first use of PyTorch where starting
+    ``give_way`` is called just before the program starts a profiler of PyTorch's own. ``safely`` calls everything
+    that happens in the middle of the program. ``careful`` waits for the program's first use of PyTorch where starting
     earlier could change what the program does (see :mod:`.torch_start`).
     """
 
@@ -27,22 +27,21 @@ class TorchJoin:
         self,
         whole: WholeRun,
         give_way: Callable[[], None],
-        failed: Callable[[Exception], None],
+        safely: Safely,
         *,
         careful: bool = True,
-        imported: Optional[Callable[[Any], None]] = None,
+        imported: Optional[Callable[[], None]] = None,
         joined: Optional[Callable[[], None]] = None,
     ) -> None:
         self._whole = whole
-        self._failed = failed
+        self._safely = safely
         self._careful = careful
         self._then = imported
         self._joined = joined
         self._torch: Any = None
-        self._quieted = False
-        self._watch = ImportWatch("torch", lambda torch: self._safely(lambda: self._imported(torch)), self._importing)
-        self._first_use = FirstUse(lambda: self._safely(self._join))
-        self._guard = TorchGuard(lambda: self._safely(give_way))
+        self._watch = ImportWatch("torch", lambda torch: safely(lambda: self._imported(torch)))
+        self._first_use = FirstUse(lambda: safely(self._join))
+        self._guard = TorchGuard(lambda: safely(give_way))
 
     def start(self) -> None:
         """Begin to wait for PyTorch."""
@@ -58,23 +57,20 @@ class TorchJoin:
         self.stop()
         self._guard.remove()
 
+    @property
+    def waits(self) -> bool:
+        """Whether PyTorch is there and its collector still waits for the program's first use of it."""
+        return self._first_use.waits
+
     def ours(self) -> ContextManager[None]:
         """What PyTorch starts in here is ours, and nobody gives way to it."""
         return self._guard.ours()
 
-    def _importing(self) -> None:
-        # PyTorch's collector tells of its start and its end on stderr; the level is read once, during the import.
-        if _LOG_LEVEL not in os.environ:
-            os.environ[_LOG_LEVEL] = "99"
-            self._quieted = True
-
     def _imported(self, torch: Any) -> None:
-        if self._quieted:
-            os.environ.pop(_LOG_LEVEL, None)
         self._torch = torch
         self._guard.install(torch)
         if self._then is not None:
-            self._then(torch)
+            self._then()
         if self._careful:
             self._first_use.watch(torch)
         else:
@@ -87,9 +83,3 @@ class TorchJoin:
             self._whole.start_torch(self._torch)
         if self._joined is not None:
             self._joined()
-
-    def _safely(self, do: Callable[[], None]) -> None:
-        try:
-            do()
-        except Exception as error:  # noqa: BLE001 - the program must not notice
-            self._failed(error)

@@ -15,21 +15,20 @@ import threading
 from typing import Any, Callable, List
 
 
-def gpu_may_be_here() -> bool:
-    """Whether this machine seems to have a GPU, without asking its driver."""
-    if sys.platform == "darwin":
-        return False
+#: Where the system shows a GPU, by the attribute of ``torch.version`` that says what PyTorch was built for.
+_DEVICES = {
+    "cuda": ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvhost-gpu", "/dev/nvgpu", "/dev/dxg"),
+    "hip": ("/dev/kfd", "/dev/dxg"),
+    "xpu": ("/dev/dri/renderD*", "/dev/dxg"),
+}
+
+
+def gpu_may_be_used(torch: Any) -> bool:
+    """Whether this PyTorch could use a GPU of this machine, found out without asking a driver."""
+    built_for = [name for name in _DEVICES if getattr(torch.version, name, None)]
     if sys.platform != "linux":
-        return True
-    return any(os.path.exists(path) for path in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/kfd", "/dev/dxg")) or bool(
-        glob.glob("/dev/dri/renderD*")
-    )
-
-
-def built_for_gpu(torch: Any) -> bool:
-    """Whether this PyTorch can use a GPU at all."""
-    version = torch.version
-    return any(getattr(version, name, None) for name in ("cuda", "hip", "xpu"))
+        return bool(built_for)
+    return any(glob.glob(pattern) for name in built_for for pattern in _DEVICES[name])
 
 
 class FirstUse:
@@ -44,17 +43,22 @@ class FirstUse:
 
     def watch(self, torch: Any) -> None:
         """Wait for the first use; right now, if there is no GPU to be careful about."""
-        if not (built_for_gpu(torch) and gpu_may_be_here()):
+        if not gpu_may_be_used(torch):
             self._fire()
             return
         modules = torch.nn.modules.module
         self._handles.append(modules.register_module_forward_pre_hook(lambda *_: self._fire()))
-        optimizers = sys.modules.get("torch.optim.optimizer")
-        if hasattr(optimizers, "register_optimizer_step_pre_hook"):
-            self._handles.append(optimizers.register_optimizer_step_pre_hook(lambda *_: self._fire()))
+        register = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_pre_hook", None)
+        if register is not None:
+            self._handles.append(register(lambda *_: self._fire()))
         lazy_call = getattr(torch.cuda, "_lazy_call", None)
         if lazy_call is not None:
             lazy_call(self._fire)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it watches for a first use that has not come."""
+        return bool(self._handles) and not self._done
 
     def stop(self) -> None:
         """Wait no longer."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import os
 import threading
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Iterator, Optional
 
 from .. import _native
 from ..config.settings import Settings
@@ -16,6 +19,22 @@ from ..profiler.saving import save_window
 
 #: Looks at the Python stacks per second.
 SAMPLES_HZ = 100.0
+
+
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
+
+
+@contextlib.contextmanager
+def _quiet_collector() -> Iterator[None]:
+    """PyTorch's collector logs its start and its end to stderr, unless told otherwise when it is first used."""
+    if _LOG_LEVEL in os.environ:
+        yield
+        return
+    os.environ[_LOG_LEVEL] = "99"
+    try:
+        yield
+    finally:
+        os.environ.pop(_LOG_LEVEL, None)
 
 
 class WholeRun:
@@ -47,7 +66,8 @@ class WholeRun:
             raise StepscopeError(f"operators are not recorded, because {taken}")
         inner = torch_engine.make_inner(torch, self, self._options(torch))
         self._torch, self._torch_thread = torch, threading.get_ident()
-        inner.start()
+        with _quiet_collector():
+            inner.start()
         self._inner = inner
         self.has_torch = True
         torch_engine.claim(self)
@@ -94,6 +114,9 @@ class WholeRun:
             "with_flops": settings.with_flops,
             "with_modules": settings.with_modules,
         }
+        if "acc_events" in inspect.signature(torch.profiler.profile.__init__).parameters:
+            # There is one cycle only; PyTorch would warn that events of earlier ones are dropped.
+            options["acc_events"] = True
         if settings.activities is not None:
             chosen = {member for member in ProfilerActivity if member.name.lower() in settings.activities}
             options["activities"] = torch_activities(torch, chosen)[0]

@@ -7,7 +7,7 @@ each by itself. The list is never replaced, so that a thread that appends while 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Deque, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Deque, Final, List, NamedTuple, Optional, Sequence, Tuple
 
 from .histogram import ExponentialHistogram, exact_quantile
 from .resources import Resources
@@ -15,13 +15,29 @@ from .resources import Resources
 if TYPE_CHECKING:
     from .core import Core
 
-# What a region leaves behind. Plain tuples: named ones take four times as long to make. Most regions have no extra.
 Marks = Tuple[Optional[int], Optional[int], Optional[int]]
-Extra = Tuple[Optional[float], Optional[float], bool, bool, Optional[Marks], Optional[int]]
+"""What a leak would raise: bytes of the process, bytes of PyTorch's tensors, Python objects."""
+
+
+class Extra(NamedTuple):
+    """What most occurrences do not have."""
+
+    samples: Optional[float] = None
+    items: Optional[float] = None
+    failed: bool = False
+    repeated: bool = False
+    """A region of the same name was open around it."""
+    marks: Optional[Marks] = None
+    own_flops: Optional[int] = None
+
+
+# What a region leaves behind. A plain tuple: a named one takes four times as long to make.
 Record = Tuple[int, int, int, Optional[Extra]]
-WALL_NS, CPU_NS, COVERED_NS, EXTRA = range(4)
-SAMPLES, ITEMS, FAILED, REPEATED, MARKS, OWN_FLOPS = range(6)
-_NO_EXTRA: Extra = (None, None, False, False, None, None)
+WALL_NS: Final = 0
+CPU_NS: Final = 1
+COVERED_NS: Final = 2
+EXTRA: Final = 3
+_NO_EXTRA = Extra()
 
 FOLD_AT = 128
 """Tuples that wait at most."""
@@ -36,9 +52,9 @@ class Aggregate:
     """Sums, extremes, a histogram and the latest occurrences of one name."""
 
     __slots__ = (
-        "core", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns", "max_ns",
-        "histogram", "recent", "samples", "samples_ns", "items", "items_ns", "own_flops", "overhead_ns", "resources", "latest",
-        "forward", "folded_names",
+        "core", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns",
+        "max_ns", "histogram", "recent", "samples", "samples_ns", "items", "items_ns", "own_flops", "overhead_ns",
+        "resources", "latest", "forward", "folded_names",
     )  # fmt: skip
 
     def __init__(self, core: Core, name: str, keep: int) -> None:
@@ -110,19 +126,19 @@ class Aggregate:
 
     def _take_in_extras(self, batch: Sequence[Record]) -> None:
         for record in batch:
-            samples, items, failed, repeated, _, own_flops = extra_of(record)
+            extra = extra_of(record)
             wall_ns = record[WALL_NS]
-            self.failed += failed
-            if repeated:
+            self.failed += extra.failed
+            if extra.repeated:
                 self.inclusive_ns -= wall_ns
-            if samples is not None:
-                self.samples = (self.samples or 0) + samples
+            if extra.samples is not None:
+                self.samples = (self.samples or 0) + extra.samples
                 self.samples_ns += wall_ns
-            if items is not None:
-                self.items = (self.items or 0) + items
+            if extra.items is not None:
+                self.items = (self.items or 0) + extra.items
                 self.items_ns += wall_ns
-            if own_flops is not None:
-                self.own_flops = (self.own_flops or 0) + own_flops
+            if extra.own_flops is not None:
+                self.own_flops = (self.own_flops or 0) + extra.own_flops
 
     def shorten(self, keep: int) -> None:
         """Keeps fewer occurrences one by one."""
@@ -141,6 +157,8 @@ class Aggregate:
         with self.core.lock:
             other.fold()
             other.forward = self
+            # Regions of the old name that are still open leave their tuples here.
+            other.pending = self.pending
             self.count += other.count
             self.failed += other.failed
             self.wall_ns += other.wall_ns

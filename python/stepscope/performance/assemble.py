@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, NamedTuple, Optional
 
-from .aggregate import CPU_NS, COVERED_NS, ITEMS, OWN_FLOPS, SAMPLES, WALL_NS, Aggregate, Record, extra_of
+from .aggregate import COVERED_NS, CPU_NS, WALL_NS, Aggregate, Record, extra_of
 from .carbon import Intensity
 from .counters import gpus_in_use
 from .energy import carbon_metrics, energy_metrics
@@ -53,7 +53,7 @@ def span_of_one(record: Record, resources: Optional[Resources]) -> Span:
     wall_ns = record[WALL_NS]
     own = max(0, wall_ns - record[COVERED_NS])
     return Span(
-        "last", wall_ns, record[CPU_NS], own, extra[SAMPLES], wall_ns, extra[ITEMS], wall_ns, extra[OWN_FLOPS],
+        "last", wall_ns, record[CPU_NS], own, extra.samples, wall_ns, extra.items, wall_ns, extra.own_flops,
         resources or Resources(),
     )  # fmt: skip
 
@@ -76,25 +76,29 @@ def assemble(name: str, aggregate: Aggregate, span: Span, settings: Settings, wa
             return f"watching failed: {lost}"
         return reason or why_unknown(counter, settings.watched, watch.made if watch is not None else None)
 
+    timing = _timing(aggregate, span, settings)
+    # Wall time ends when work has been handed to the GPU; rates by it alone would be too good to be true.
+    gpu_ns = 0 if is_unknown(timing.gpu_time_s) else int(timing.gpu_time_s * 1e9)
     energy = energy_metrics(span.resources.energy_j, span.resources.energy_s, why)
     notes: List[str] = []
     if aggregate.folded_names:
-        notes.append(f"{aggregate.folded_names:,} names or more are kept as {aggregate.name!r}: count and mean_s are of all")
+        names = f"{aggregate.folded_names:,} names or more"
+        notes.append(f"{names} are kept as {aggregate.name!r}: count and mean_s are of all")
     return Metrics(
         name=name,
         count=aggregate.count,
         failed=aggregate.failed,
         over=span.over,
         memory=_memory(span.resources, why),
-        timing=_timing(aggregate, span, settings),
-        compute=_compute(span, settings, why, aggregate),
+        timing=timing,
+        compute=_compute(span, settings, why, aggregate, gpu_ns),
         system=system_metrics(span.resources.counters, why),
         energy=energy,
         carbon=carbon_metrics(energy, settings.carbon, settings.intensity, settings.pue),
-        throughput=_rate(span.samples, span.samples_ns, _NO_SAMPLES),
+        throughput=_rate(span.samples, max(span.samples_ns, gpu_ns), _NO_SAMPLES),
         samples=Unknown(_NO_SAMPLES) if span.samples is None else span.samples,
         items=Unknown(_NO_ITEMS) if span.items is None else span.items,
-        items_per_second=_rate(span.items, span.items_ns, _NO_ITEMS),
+        items_per_second=_rate(span.items, max(span.items_ns, gpu_ns), _NO_ITEMS),
         notes=tuple(notes),
     )
 
@@ -154,7 +158,7 @@ def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetri
     )
 
 
-def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate) -> ComputeMetrics:
+def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate, gpu_ns: int) -> ComputeMetrics:
     resources = span.resources
     flops: Figure
     if resources.flops is not None or span.own_flops is not None:
@@ -169,7 +173,7 @@ def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate) -> 
         parameters = resources.parameters
     else:
         parameters = Unknown(
-            "no PyTorch module with parameters was called" if settings.count_flops else "estimate_flops is off"
+            "no operation of PyTorch worked on a parameter" if settings.count_flops else "estimate_flops is off"
         )
     per_parameter = flops if is_unknown(flops) else parameters if is_unknown(parameters) else flops / parameters
     read = Reader(resources.counters, why)
@@ -177,7 +181,7 @@ def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate) -> 
         estimated_flops=flops,
         parameters=parameters,
         flops_per_param=per_parameter,
-        flops_per_second=flops / (span.wall_ns / 1e9) if span.wall_ns > 0 else Unknown("it took no time"),
+        flops_per_second=flops / (max(1, span.wall_ns, gpu_ns) / 1e9),
         gpu_utilization_percent=read.gpu_mean("utilization_percent"),
         gpu_utilization_by_device=read.gpu("utilization_percent", lambda stat: stat.mean)
         if gpus_in_use(resources.counters)

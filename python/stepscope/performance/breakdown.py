@@ -1,7 +1,7 @@
 """Where the time went, region by region.
 
-A region that holds others spends their time too. Adding up whole times would count it twice, so the mapping holds *own* times:
-they add up, and each divided by their sum is a true share.
+A region that holds others spends their time too. Adding up whole times would count it twice, so the mapping holds *own*
+times: they add up, and each divided by their sum is a true share.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Times(NamedTuple):
     own_s: float
     total_s: float
     """Start to end; a region inside one of the same name is not counted again."""
-    count: int
+    occurrences: int
 
 
 class TimingBreakdown(Mapping[str, float]):
@@ -59,7 +59,7 @@ class TimingBreakdown(Mapping[str, float]):
         rows: List[List[str]] = [
             [
                 name,
-                f"{times.count:,}",
+                f"{times.occurrences:,}",
                 seconds(times.own_s),
                 f"{100 * times.own_s / whole:.1f}%" if whole else "-",
                 seconds(times.total_s),

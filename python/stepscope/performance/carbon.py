@@ -63,9 +63,9 @@ _TABLE: Dict[str, Tuple[str, int, int]] = {
 _SHORT = dict(
     pair.split(":")
     for pair in (
-        "AE:ARE AR:ARG AU:AUS AT:AUT BE:BEL BR:BRA CA:CAN CH:CHE CL:CHL CN:CHN CZ:CZE DE:DEU DK:DNK ES:ESP FI:FIN FR:FRA"
-        " GB:GBR UK:GBR GR:GRC ID:IDN IN:IND IE:IRL IS:ISL IL:ISR IT:ITA JP:JPN KR:KOR MX:MEX NL:NLD NO:NOR NZ:NZL PL:POL"
-        " PT:PRT SA:SAU SG:SGP SE:SWE TH:THA TR:TUR TW:TWN US:USA VN:VNM ZA:ZAF"
+        "AE:ARE AR:ARG AU:AUS AT:AUT BE:BEL BR:BRA CA:CAN CH:CHE CL:CHL CN:CHN CZ:CZE DE:DEU DK:DNK ES:ESP FI:FIN"
+        " FR:FRA GB:GBR UK:GBR GR:GRC ID:IDN IN:IND IE:IRL IS:ISL IL:ISR IT:ITA JP:JPN KR:KOR MX:MEX NL:NLD NO:NOR"
+        " NZ:NZL PL:POL PT:PRT SA:SAU SG:SGP SE:SWE TH:THA TR:TUR TW:TWN US:USA VN:VNM ZA:ZAF"
     ).split()
 )
 
@@ -88,7 +88,8 @@ def stated_intensity(grams_per_kwh: Optional[float], country: Optional[str]) -> 
     if grams_per_kwh is not None:
         if not grams_per_kwh >= 0:
             raise StepscopeError(
-                f"a carbon intensity of {grams_per_kwh!r} g/kWh makes no sense", hint="give grams of CO2e a kWh, such as 56.0"
+                f"a carbon intensity of {grams_per_kwh!r} g/kWh makes no sense",
+                hint="give grams of CO2e a kWh, such as 56.0",
             )
         return Intensity(float(grams_per_kwh), "stated by the user")
     if country is None:

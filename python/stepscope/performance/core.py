@@ -44,6 +44,7 @@ class Core:
         self.cpu_seen: Tuple[int, int] = (0, 0)
         self.known: Dict[str, Aggregate] = {}
         self.patterns: Dict[str, Aggregate] = {}
+        self._full = False
         self.notes: List[str] = []
         # Probes that failed, by what they measured, and why.
         self.lost: Dict[str, str] = {}
@@ -56,8 +57,10 @@ class Core:
             found = self.known.get(name) or self.folded(name)
             if found is not None:
                 return found
-            if len(self.known) >= MOST_NAMES:
+            if len(self.known) >= MOST_NAMES and not self._full:
                 self._make_room()
+                # If that did not help, it never will: no name is added from here on.
+                self._full = len(self.known) >= MOST_NAMES
                 found = self.folded(name)
                 if found is not None:
                     return found
@@ -102,6 +105,7 @@ class Core:
         with self.lock:
             self.known.clear()
             self.patterns.clear()
+            self._full = False
             self.notes.clear()
             self.ended_last = None
             region = self.innermost_open()

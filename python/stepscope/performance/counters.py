@@ -7,7 +7,7 @@ went on before the region, and must not count for it.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Optional, Protocol, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from .resources import CounterStat, GpuUse
 
@@ -41,23 +41,33 @@ def is_of_the_time_before(name: str) -> bool:
     return name.endswith(("_percent", "_per_s")) and name not in _LEVELS
 
 
-def stats_between(monitor: MonitorLike, start_ns: int, end_ns: int) -> Dict[str, CounterStat]:
-    """All counters between two moments, but for the cumulative ones."""
-    found: Dict[str, CounterStat] = {}
+class Window(NamedTuple):
+    """The counters between two moments."""
+
+    stats: Dict[str, CounterStat]
+    joules: Dict[str, float]
+    """The growth of each cumulative counter that was read at least once in between."""
+
+
+def read_window(monitor: MonitorLike, start_ns: int, end_ns: int) -> Window:
+    """All counters between two moments."""
+    stats: Dict[str, CounterStat] = {}
+    joules: Dict[str, float] = {}
     seconds = max(0, end_ns - start_ns) / 1e9
     for name, summary in monitor.window(start_ns, end_ns).items():
         samples = int(summary["samples"])
         if name.endswith(_CUMULATIVE):
-            continue
-        if not is_of_the_time_before(name) or samples > FEW:
-            found[name] = CounterStat(
+            if samples and summary["last"] >= summary["first"]:
+                joules[name] = summary["last"] - summary["first"]
+        elif not is_of_the_time_before(name) or samples > FEW:
+            stats[name] = CounterStat(
                 summary["mean"], seconds, summary["min"], summary["max"], summary["last"], samples
             )
         elif samples:
             at_ns, values = monitor.series(name, start_ns, end_ns)
             if values:
-                found[name] = backward_stat(start_ns, at_ns, values)
-    return found
+                stats[name] = backward_stat(start_ns, at_ns, values)
+    return Window(stats, joules)
 
 
 def backward_stat(start_ns: int, at_ns: Sequence[int], values: Sequence[float]) -> CounterStat:
@@ -75,15 +85,6 @@ def backward_stat(start_ns: int, at_ns: Sequence[int], values: Sequence[float]) 
     length = before - start_ns
     mean = weighted / length if length > 0 else values[-1]
     return CounterStat(mean, length / 1e9, min(values), max(values), values[-1], len(values))
-
-
-def energy_between(monitor: MonitorLike, start_ns: int, end_ns: int) -> Dict[str, float]:
-    """Joules of each cumulative counter that has at least one sample between the two moments."""
-    found: Dict[str, float] = {}
-    for name, summary in monitor.window(start_ns, end_ns).items():
-        if name.endswith(_CUMULATIVE) and summary["samples"] and summary["last"] >= summary["first"]:
-            found[name] = summary["last"] - summary["first"]
-    return found
 
 
 def gpu_numbers(names: Iterable[str]) -> List[int]:
@@ -115,6 +116,14 @@ def gpus_in_use(stats: Dict[str, CounterStat]) -> List[int]:
     devices = gpu_numbers(stats)
     own = [device for device in devices if _high(stats, device) > 0]
     return own or devices
+
+
+def of_gpus_in_use(joules: Dict[str, float], stats: Dict[str, CounterStat]) -> Dict[str, float]:
+    """Energy without that of GPUs which only others use."""
+    used = {f"gpu.{device}" for device in gpus_in_use(stats)}
+    return {
+        name: value for name, value in joules.items() if not name.startswith("gpu.") or name.rsplit(".", 1)[0] in used
+    }
 
 
 def _high(stats: Dict[str, Any], device: int) -> float:

@@ -44,7 +44,9 @@ class Issue:
         return f"{self.title}: {self.evidence}. {self.advice} (heuristic: {self.threshold})"
 
 
-def diagnose(metrics: Metrics, leaks: Optional[LeakReport] = None, thresholds: Optional[Thresholds] = None) -> List[Issue]:
+def diagnose(
+    metrics: Metrics, leaks: Optional[LeakReport] = None, thresholds: Optional[Thresholds] = None
+) -> List[Issue]:
     """The issues of a region, by its metrics. What is unknown raises none."""
     limits = thresholds or Thresholds()
     issues = [*_memory(metrics, limits), *_processor(metrics, limits), *_gpu(metrics, limits), *_disk(metrics, limits)]
@@ -55,7 +57,7 @@ def diagnose(metrics: Metrics, leaks: Optional[LeakReport] = None, thresholds: O
                     "memory-growth",
                     "Memory grows from one occurrence to the next",
                     str(growth),
-                    "Look for lists that keep tensors with their graphs, caches without a limit, and hooks that are never removed.",
+                    "Look for lists that keep tensors with their graphs, caches without a limit, hooks that stay.",
                     "get_leak_report(): the 95 % interval of the slope is above zero",
                 )
             )
@@ -96,7 +98,8 @@ def _processor(metrics: Metrics, limits: Thresholds) -> Iterator[Issue]:
     cores = metrics.timing.cpu_time_s / wall_s if wall_s > 0 else 0.0
     if busy > limits.cpu_percent:
         yield Issue(
-            "cpu-bound", "The processors are the limit", f"they were {busy:.1f}% busy; this process used {cores:.1f} cores",
+            "cpu-bound", "The processors are the limit",
+            f"they were {busy:.1f}% busy; this process used {cores:.1f} cores",
             "Move work to the GPU, cache what is prepared again and again, or spread it over machines.",
             _limit(limits, "cpu_percent"),
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Energy of a region from the hardware's own counters, and the carbon dioxide that stands for it.
 
-Nothing is worked out from a nominal power: what has no counter, or none that may be read, is unknown. The counters are of
-whole devices: on a shared machine they hold the others' work too.
+Nothing is worked out from a nominal power: what has no counter, or none that may be read, is unknown. The counters are
+of whole devices: on a shared machine they hold the others' work too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ def energy_metrics(joules: Mapping[str, float], seconds: float, why: Why) -> Ene
         "cpu": _of(joules, "host.cpu_energy_j", why),
         "dram": _of(joules, "host.dram_energy_j", why),
     }
-    words = {"gpu": f"{len(gpus)} GPU{'s' if len(gpus) > 1 else ''} (NVML counter)", "cpu": "CPU (RAPL)", "dram": "memory (RAPL)"}
+    words = {
+        "gpu": f"{len(gpus)} GPU{'s' if len(gpus) > 1 else ''} (NVML counter)",
+        "cpu": "CPU (RAPL)",
+        "dram": "memory (RAPL)",
+    }
     known = [name for name, value in parts.items() if not is_unknown(value)]
     if not known:
         reason = "; ".join(dict.fromkeys(str(getattr(parts[name], "reason")) for name in ("gpu", "cpu")))
@@ -51,7 +55,8 @@ def carbon_metrics(energy: EnergyMetrics, tracked: bool, intensity: Optional[Int
         return CarbonMetrics(off, off, "none")
     if intensity is None:
         lacking = Unknown(
-            "no carbon intensity was stated: pass carbon_intensity_g_per_kwh=... or country=... (\"world\" for the mean)"
+            "no carbon intensity was stated: pass carbon_intensity_g_per_kwh=... or country=..."
+            " ('world' for the mean)"
         )
         return CarbonMetrics(lacking, lacking, "none")
     if is_unknown(energy.total_j):

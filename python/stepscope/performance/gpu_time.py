@@ -1,7 +1,7 @@
 """Time on the GPU, by events on the current CUDA stream.
 
-Wall time ends when the last kernel has been *launched*. The events end when the GPU gets there; nobody waits for them until
-the time is asked for.
+Wall time ends when the last kernel has been *launched*. The events end when the GPU gets there; nobody waits for them
+until the time is asked for.
 """
 
 from __future__ import annotations
@@ -66,22 +66,23 @@ class GpuTimeProbe(Probe):
 
     what = "time on the GPU"
 
-    def enter(self, region: TrackedRegion) -> Optional[Any]:
+    def enter(self, region: TrackedRegion) -> Tuple[bool, Optional[Any]]:
         torch = torch_with_cuda()
-        return None if torch is None else _event(torch)
+        return (False, None) if torch is None else (True, _event(torch))
 
-    def exit(self, region: TrackedRegion, token: Optional[Any], resources: Resources) -> None:
+    def exit(self, region: TrackedRegion, token: Tuple[bool, Optional[Any]], resources: Resources) -> None:
         torch = torch_with_cuda()
         if torch is None:
             return
-        if token is None:
+        in_use, start = token
+        if not in_use:
             resources.reasons["gpu_time"] = "the GPU was first used inside the region, so no event marks its start"
             return
         end = _event(torch)
-        if end is None:
+        if start is None or end is None:
             resources.reasons["gpu_time"] = "a CUDA graph was being captured"
             return
-        resources.gpu_times = GpuTimes((token, end))
+        resources.gpu_times = GpuTimes((start, end))
 
 
 def _event(torch: Any) -> Optional[Any]:

@@ -43,7 +43,7 @@ class ExponentialHistogram:
         >>> histogram = ExponentialHistogram()
         >>> histogram.extend([100] * 99 + [10_000])
         >>> round(histogram.quantile(0.5)), round(histogram.quantile(1.0))
-        (100, 10050)
+        (100, 10064)
         """
         if not self.count:
             raise ValueError("an empty histogram has no quantile")

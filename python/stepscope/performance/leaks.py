@@ -1,9 +1,9 @@
 """Does memory grow from one occurrence of a region to the next?
 
-"It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So the first occurrences are left out as
-warm-up, a robust slope is fitted to the rest, and the verdict is "leak" only if the slope's confidence interval is above
-zero both for all of them and for their second half, and the growth is large enough to matter. The limits are heuristics,
-and parameters.
+"It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So the first occurrences are left out
+as warm-up, a robust slope is fitted to the rest, and the verdict is "leak" only if the slope's confidence interval is
+above zero both for all of them and for their second half, and the growth is large enough to matter. The limits are
+heuristics, and parameters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .aggregate import MARKS, Aggregate, extra_of
+from .aggregate import Aggregate, extra_of
 from .metrics import MB
 from .text_table import aligned, number
 from .theil_sen import Slope, theil_sen
@@ -88,7 +88,8 @@ class LeakReport:
             [g.what, g.verdict, *(number(v) for v in (g.slope, g.low, g.high)), g.unit, str(g.occurrences)]
             for g in self.growths
         ]
-        return head + "\n" + aligned(["measure", "verdict", "each time", "low", "high", "unit", "occurrences"], rows, left=(0, 1, 5))
+        header = ["measure", "verdict", "each time", "low", "high", "unit", "occurrences"]
+        return f"{head}\n{aligned(header, rows, left=(0, 1, 5))}"
 
 
 def leak_report(
@@ -130,7 +131,7 @@ def judge(what: str, unit: str, values: Sequence[float], at_least: float, confid
 def _held_series(aggregate: Aggregate) -> Dict[str, List[float]]:
     found: Dict[str, List[float]] = {what: [] for what, _, _ in _SERIES}
     for record in aggregate.recent:
-        marks = extra_of(record)[MARKS]
+        marks = extra_of(record).marks
         if marks is None:
             continue
         for (what, _, _), value in zip(_SERIES, marks):

@@ -1,7 +1,8 @@
 """Memory of this process, and its peak in a region.
 
-The peak is exact if the region raised the operating system's own high-water mark. If it did not, the region stayed below
-an earlier peak, and the highest sample is the best that is known. The mark is never reset: others may read it too.
+The peak is exact if the region raised the operating system's own high-water mark. If it did not, the region stayed
+below an earlier peak, and the highest sample is the best that is known. The mark is never reset: others may read it
+too.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class MemoryProbe(Probe):
 
 
 class ObjectProbe(Probe):
-    """How many objects Python's collector knows when the region ends. It walks over all of them: for looking into leaks."""
+    """How many objects Python's collector knows when the region ends. It walks over all of them: for leaks."""
 
     what = "the number of Python objects"
 

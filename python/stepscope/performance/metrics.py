@@ -74,9 +74,10 @@ class ComputeMetrics:
     estimated_flops: Figure
     """Floating-point operations, two for a multiply and add."""
     parameters: Figure
-    """Parameters of the PyTorch modules that were called."""
+    """Numbers in the PyTorch parameters that operations worked on, each parameter once."""
     flops_per_param: Figure
     flops_per_second: Figure
+    """By wall time, or by time on the GPU if that is longer."""
     gpu_utilization_percent: Figure
     """The share of time in which a kernel ran, mean of the GPUs that the process used."""
     gpu_utilization_by_device: Mapping[int, float] = field(default_factory=dict)
@@ -156,7 +157,7 @@ class Metrics:
     energy: EnergyMetrics
     carbon: CarbonMetrics
     throughput: Figure
-    """Samples a second."""
+    """Samples a second, by wall time, or by time on the GPU if that is longer."""
     samples: Figure
     items: Figure
     items_per_second: Figure

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 class Probe:
-    """Measures one thing of regions. It must leave the program as it found it; an error of its own ends it, not the program."""
+    """Measures one thing of regions. It must leave the program as it found it.
+
+    An error of its own ends the probe, not the program.
+    """
 
     what = "something"
     """What it measures, for the warning if it fails."""

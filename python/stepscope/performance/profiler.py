@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Union, cast
+from typing import Any, Callable, Dict, List, Optional, Union, cast, overload
 
 from stepscope import _native
 
@@ -22,7 +22,7 @@ from .diagnose import Issue, Thresholds, diagnose, with_overrides
 from .flops import FlopProbe
 from .gpu_time import GpuTimeProbe
 from .leaks import LeakReport, leak_report
-from .lines import LineProbe, LineProfile, line_profile
+from .lines import LinePause, LineProbe, LineProfile, line_profile
 from .memory import MemoryProbe, ObjectProbe
 from .metrics import MB, Metrics
 from .probe import Probe
@@ -35,6 +35,7 @@ from .torch_peaks import after_fork_in_child as torch_peaks_after_fork
 from .tracked import TrackedRegion
 from .unknown import Figure, Unknown
 from .watch import MonitorProbe, Watch
+from .wrapping import Function
 
 _profilers: weakref.WeakSet[PerformanceProfiler] = weakref.WeakSet()
 
@@ -49,8 +50,8 @@ class PerformanceProfiler:
     >>> metrics.name, metrics.count, metrics.timing.wall_time_s > 0, metrics.throughput > 0
     ('squares', 1, True, True)
 
-    What cannot be measured is :class:`~stepscope.performance.unknown.Unknown`, which prints as ``unknown`` and is smaller
-    than nothing and larger than nothing; ``metrics.missing`` says why. With ``track_gpu``, ``track_system``,
+    What cannot be measured is :class:`~stepscope.performance.unknown.Unknown`: it prints as ``unknown`` in every
+    format, every comparison with it is false, and ``metrics.missing`` says why. With ``track_gpu``, ``track_system``,
     ``detailed_memory`` and the others off, a region costs about two microseconds and only times are known.
     """
 
@@ -76,18 +77,22 @@ class PerformanceProfiler:
 
         - ``track_gpu``: utilisation, memory, temperature and energy of GPUs; PyTorch's memory and time on the GPU.
         - ``track_system``: processors, memory and disks of the machine.
-        - ``memory_interval``, ``system_interval``: seconds between samples; there is one sampler, which takes the shorter.
+        - ``memory_interval``, ``system_interval``: seconds between samples; the one sampler takes the shorter.
         - ``detailed_memory``: counts Python's objects at the end of each region too, for :meth:`get_leak_report`.
         - ``track_cpu_temp``, ``track_network``: as they say.
-        - ``track_carbon``: measured energy times ``carbon_intensity_g_per_kwh``, or the mean of ``country`` (ISO code, name or
-          ``"world"``), times ``pue`` (what the building needs for each watt of the machine).
+        - ``track_carbon``: measured energy times ``carbon_intensity_g_per_kwh``, or the mean of ``country`` (ISO code,
+          name or ``"world"``), times ``pue`` (what the building needs for each watt of the machine).
         - ``estimate_flops``: floating-point operations of PyTorch and numpy.
         - ``enable_line_profiling``: times lines of your own code; slows it down.
         - ``keep``: occurrences of each name that are held one by one.
         """
-        for name, value in (("memory_interval", memory_interval), ("system_interval", system_interval), ("pue", pue)):
+        for name, value, usual in (
+            ("memory_interval", memory_interval, "0.1 (seconds)"),
+            ("system_interval", system_interval, "0.1 (seconds)"),
+            ("pue", pue, "1.2"),
+        ):
             if not value > 0:
-                raise StepscopeError(f"{name} is {value!r}, and must be more than 0", hint="give it in seconds, such as 0.1")
+                raise StepscopeError(f"{name} is {value!r}, and must be more than 0", hint=f"such as {usual}")
         if keep < 1:
             raise StepscopeError(f"keep is {keep!r}, and must be at least 1", hint="the default is 1000")
         watched = Watched(
@@ -133,18 +138,25 @@ class PerformanceProfiler:
         if flops:
             probes.append(FlopProbe())
         if lines:
-            probes.append(LineProbe())
+            timing = LineProbe()
+            probes = [LinePause(timing), *probes, timing]
         return probes
 
     # Regions
 
+    @overload
+    def profile(self, name: str, *, samples: Optional[float] = None, items: Optional[float] = None) -> Region: ...
+    @overload
+    def profile(
+        self, name: Function, *, samples: Optional[float] = None, items: Optional[float] = None
+    ) -> Function: ...
     def profile(
         self, name: Union[str, Callable[..., Any]], *, samples: Optional[float] = None, items: Optional[float] = None
     ) -> Any:
         """A region, as a context manager or a decorator; they may be repeated, nested, and open in threads and tasks.
 
-        An exception goes through it, and the region counts all the same. ``samples`` and ``items`` say how much is worked
-        through, for ``metrics.throughput`` and ``metrics.items_per_second``; or call ``add_samples`` inside:
+        An exception goes through it, and the region counts all the same. ``samples`` and ``items`` say how much is
+        worked through, for ``metrics.throughput`` and ``metrics.items_per_second``; or call ``add_samples`` inside:
 
         >>> profiler = PerformanceProfiler(track_gpu=False, track_system=False)
         >>> with profiler.profile("epoch") as region:
@@ -179,7 +191,7 @@ class PerformanceProfiler:
     def stop(self) -> None:
         """Ends what :meth:`start` began."""
         if self._watch is not None and self._kept_open:
-            self._watch.close(self._kept_open.pop())
+            self._watch.close(self._kept_open.pop(), linger=False)
 
     def __enter__(self) -> PerformanceProfiler:
         self.start()
@@ -199,8 +211,8 @@ class PerformanceProfiler:
     def get_metrics(self, name: Optional[str] = None, *, over: str = "last") -> Metrics:
         """The metrics of a region; without a name, of the one that ended last here (in this thread or task).
 
-        ``over="last"``: of its last occurrence. ``over="all"``: times, samples, operations and energy of all occurrences
-        added up, the highest peaks, the mean of the rest.
+        ``over="last"``: of its last occurrence. ``over="all"``: times, samples, operations and energy of all
+        occurrences added up, the highest peaks, the mean of the rest.
         """
         if over not in ("last", "all"):
             raise StepscopeError(f"over is {over!r}", hint='use "last" or "all"')
@@ -221,7 +233,7 @@ class PerformanceProfiler:
         return timing_breakdown(self._core.everything(), self_time)
 
     def get_line_profile(self, name: Optional[str] = None) -> LineProfile:
-        """The lines that ran while a region was open (all its occurrences), slowest first; see ``enable_line_profiling``."""
+        """The lines that ran while a region was open, in all its occurrences, slowest first; own code only."""
         if not any(probe.what == "lines" for probe in self._core.probes):
             reason = self._core.lost.get("lines", "lines were not timed: enable_line_profiling is off")
             return LineProfile([], name or "", 0, 0.0, reason)
@@ -234,8 +246,9 @@ class PerformanceProfiler:
     def get_leak_report(
         self, name: Optional[str] = None, *, warmup: Optional[int] = None, at_least_mb: float = 1.0
     ) -> LeakReport:
-        """Whether memory grows from one occurrence of a region to the next; ``verdict`` is "leak", "no leak" or "too few".
+        """Whether memory grows from one occurrence of a region to the next.
 
+        ``.verdict`` is "leak", "no leak" or "too few"; the figures behind it are in ``.growths``.
         Without a name: of the region with most occurrences. ``warmup`` occurrences are left out (a tenth, at least 2).
         """
         if name is None:
@@ -260,7 +273,7 @@ class PerformanceProfiler:
         thresholds: Optional[Thresholds] = None,
         **overrides: float,
     ) -> List[Issue]:
-        """What the figures of a region point to; heuristics, whose limits can be changed: ``diagnose(cpu_percent=80)``."""
+        """What the figures of a region point to. Heuristics; limits can be changed: ``diagnose(cpu_percent=80)``."""
         metrics = metrics_or_name if isinstance(metrics_or_name, Metrics) else self.get_metrics(metrics_or_name)
         aggregate = self._find(metrics.name)
         leaks = leak_report(aggregate) if aggregate is not None else None
@@ -274,7 +287,7 @@ class PerformanceProfiler:
         return Unknown("this system does not say how much memory a process holds") if held is None else held / MB
 
     def get_current_gpu_memory(self) -> Figure:
-        """The share of the GPU's memory that is in use, by anybody: 0 to 1. Of several GPUs, the fullest that PyTorch uses."""
+        """The share of the GPU's memory that is in use, by anybody: 0 to 1. Of several, the fullest in use."""
         torch = torch_with_cuda()
         if torch is not None:
             cuda = torch.cuda
@@ -287,7 +300,7 @@ class PerformanceProfiler:
         return percent / 100.0
 
     def get_current_system_stats(self) -> SystemStats:
-        """The machine now. While a region is open, the newest sample; otherwise it is watched for a tenth of a second."""
+        """The machine now: the newest sample while a region is open, else what a tenth of a second shows."""
         latest: Dict[str, float] = {} if self._watch is None else self._watch.current()
         return stats_now(latest, self._why)
 

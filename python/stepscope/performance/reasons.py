@@ -38,8 +38,8 @@ def why_unknown(counter: str, watched: Watched, monitor: Optional[MonitorLike]) 
             fix = lack.get("fix", "")
             return f"{lack['what']}: {lack['reason']}" + (f" ({fix})" if fix else "")
     return (
-        f"no sample of it was taken in so short a time: samples are {watched.interval_s:g} s apart, and the kernel counts in"
-        " steps of 0.01 s"
+        f"no sample of it was taken in so short a time: samples are {watched.interval_s:g} s apart, and the kernel"
+        " counts in steps of 0.01 s"
     )
 
 

@@ -10,7 +10,7 @@ from time import perf_counter_ns, process_time_ns
 from typing import TYPE_CHECKING, List, Optional
 
 from ..errors import StepscopeError
-from .aggregate import FAILED, FOLD_AT, WALL_NS, Aggregate, Extra, Marks, Record, extra_of
+from .aggregate import FOLD_AT, WALL_NS, Aggregate, Extra, Marks, Record, extra_of
 from .resources import Resources
 from .wrapping import Function, wrap
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .metrics import Metrics
 
 SAME_READING_NS = 10_000
-"""Asking the system for processor time takes longer than all the rest. Within this time of a reading the thread is taken
-to have been busy, and the system is not asked again: processor times are right to within this."""
+"""Asking the system for processor time takes longer than all the rest. Within this time of a reading the thread is
+taken to have been busy, and the system is not asked again: processor times are right to within this."""
 
-# Places in ``Region.children``. Children may run at the same time (tasks): what counts is the time in which at least one
-# is open.
+# Places in ``Region.children``. Children may run at the same time (tasks): what counts is the time in which at least
+# one is open.
 OPEN, OPEN_SINCE_NS, COVERED_NS = range(3)
 
 
@@ -45,7 +45,8 @@ class Region:
 
     # Few attributes, and none that is set before it is needed: each costs as much as a hundredth of a microsecond.
     __slots__ = (
-        "aggregate", "name", "amounts", "parent", "start_ns", "end_ns", "cpu_start_ns", "children", "record", "resources",
+        "aggregate", "name", "amounts", "parent", "start_ns", "end_ns", "cpu_start_ns", "children", "record",
+        "resources",
     )  # fmt: skip
 
     parent: Optional[Region]
@@ -137,7 +138,7 @@ class Region:
     def extra(self, failed: bool, repeated: bool, marks: Optional[Marks] = None) -> Extra:
         """What most regions do not have: amounts, a failure, a region of the same name around it."""
         amounts = self.amounts or Amounts()
-        return (amounts.samples, amounts.items, failed, repeated, marks, amounts.flops)
+        return Extra(amounts.samples, amounts.items, failed, repeated, marks, amounts.flops)
 
     def add_samples(self, count: float) -> None:
         """Counts samples that were worked through, for ``metrics.throughput``."""
@@ -165,7 +166,7 @@ class Region:
     @property
     def failed(self) -> bool:
         """Whether an exception ended it."""
-        return self.end_ns > 0 and extra_of(self.record)[FAILED]
+        return self.end_ns > 0 and extra_of(self.record).failed
 
     @property
     def wall_time_s(self) -> float:

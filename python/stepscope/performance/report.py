@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from typing import Any, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from .aggregate import Aggregate
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
-from .unknown import is_unknown
+from .unknown import Figure, is_unknown
 
 FORMAT = "stepscope-performance-1"
 
@@ -21,7 +21,7 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
         return "no region has ended yet"
     whole_ns = sum(aggregate.self_ns for aggregate in aggregates) or 1
     pairs = sorted(zip(aggregates, metrics), key=lambda pair: -pair[0].self_ns)
-    optional = [
+    optional: List[Tuple[str, Callable[[Metrics], Figure]]] = [
         ("throughput", lambda each: each.throughput),
         ("peak RAM MB", lambda each: each.memory.peak_ram_mb),
         ("peak GPU MB", lambda each: each.memory.peak_gpu_mb),

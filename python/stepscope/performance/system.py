@@ -171,7 +171,9 @@ def system_metrics(stats: Mapping[str, CounterStat], why: Why) -> SystemMetrics:
     )
 
 
-def system_report(stats: Mapping[str, CounterStat], why: Why, duration_s: float, cpu_s: Optional[float]) -> SystemReport:
+def system_report(
+    stats: Mapping[str, CounterStat], why: Why, duration_s: float, cpu_s: Optional[float]
+) -> SystemReport:
     """The machine over all the time that was watched."""
     read = Reader(stats, why)
     full = [

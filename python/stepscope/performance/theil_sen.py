@@ -1,7 +1,7 @@
 """The slope of a noisy series: the median of the slopes between all pairs of points (Theil and Sen).
 
-A single outlier, or a third of them, does not move it. Its confidence interval is Sen's (1968): the pair slopes at ranks
-that follow from the variance of Kendall's S, with the correction for ties.
+A single outlier, or a third of them, does not move it. Its confidence interval is Sen's (1968): the pair slopes at
+ranks that follow from the variance of Kendall's S, with the correction for ties.
 """
 
 from __future__ import annotations

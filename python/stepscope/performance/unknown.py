@@ -28,7 +28,9 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Union
 
-_FORMAT = re.compile(r"(?:(?P<fill>.)?(?P<align>[<>=^]))?[+\- ]?z?#?0?(?P<width>\d+)?[,_]?(?:\.\d+)?[a-zA-Z%]?", re.DOTALL)
+_FORMAT = re.compile(
+    r"(?:(?P<fill>.)?(?P<align>[<>=^]))?[+\- ]?z?#?0?(?P<width>\d+)?[,_]?(?:\.\d+)?[a-zA-Z%]?", re.DOTALL
+)
 
 
 class Unknown(float):

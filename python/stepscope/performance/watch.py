@@ -1,4 +1,8 @@
-"""The one monitor of a profiler: runs while a region is open (or between ``start()`` and ``stop()``), and sums up what it saw.
+"""The one monitor of a profiler: runs while a region is open, or from ``start()`` to ``stop()``; sums up what it saw.
+
+Starting and stopping a sampling thread takes longer than many a region, and on a machine with GPUs a sample takes
+milliseconds. So the monitor goes on for a second after the last region, in case another opens; and a sample is taken at
+a region's edge only if the time since the last one makes it cheap.
 
 After ``os.fork()`` the child has no sampling thread. It gets a monitor of its own when it next opens a region; regions
 that were open across the fork end there without figures of the machine.
@@ -8,17 +12,23 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from stepscope._native import now_ns
 
-from .counters import MonitorLike, energy_between, gpu_memory, stats_between
+from .counters import MonitorLike, gpu_memory, of_gpus_in_use, read_window
 from .probe import Probe
 from .resources import CounterStat, Resources
 from .tracked import TrackedRegion
 
 EDGE_NS = 10_000_000
-"""A sample at a region's edge is taken if the last one is older than this: the kernel counts in steps of 10 ms."""
+"""A sample at a region's edge is taken if the last one is older than this: the kernel counts in steps of 10 ms …"""
+EDGE_SHARE = 10
+"""… and than this many times what a sample takes."""
+LINGER_S = 1.0
+"""How long the monitor goes on after the last region."""
+MOST_SESSIONS = 500
+"""Stretches of time that wait to be summed up."""
 
 
 class Watch:
@@ -28,9 +38,15 @@ class Watch:
         self._make = make
         self._lock = threading.RLock()
         self._monitor: Optional[MonitorLike] = None
+        self._started = False
         self._users = 0
+        self._idle_since_ns = 0
+        self._stopper: Optional[threading.Thread] = None
         self._session_ns = 0
         self._sampled_ns = 0
+        self._sample_takes_ns = 0.0
+        # When samples were taken; summed up only when there are many or somebody asks, since reading takes a while.
+        self._sessions: List[Tuple[int, int]] = []
         self._totals: Dict[str, CounterStat] = {}
         self._seconds = 0.0
         self.generation = 0
@@ -50,39 +66,46 @@ class Watch:
 
     @property
     def running(self) -> bool:
-        """Whether samples are being taken."""
+        """Whether anybody needs samples now."""
         return self._users > 0
 
     def open(self) -> int:
         """One more needs it. Returns what :meth:`close` wants back."""
         with self._lock:
             monitor = self.monitor
-            if self._users == 0:
-                monitor.start()
-                self._session_ns = self._sampled_ns = now_ns()
+            if not self._started:
+                self._timed(monitor.start)
+                self._started = True
             else:
                 self._sample_edge(monitor)
+            if self._users == 0:
+                self._session_ns = now_ns()
             self._users += 1
             return self.generation
 
-    def close(self, generation: int) -> bool:
-        """One fewer needs it; a sample is taken before this returns. False if the process has forked since."""
+    def close(self, generation: int, linger: bool = True) -> bool:
+        """One fewer needs it. False if the process has forked since."""
         with self._lock:
-            if generation != self.generation or self._monitor is None:
+            monitor = self._monitor
+            if generation != self.generation or monitor is None:
                 return False
             self._users -= 1
+            self._sample_edge(monitor)
             if self._users == 0:
-                self._monitor.stop()
-                self._add_session(now_ns())
-            else:
-                self._sample_edge(self._monitor)
+                self._end_session(now_ns())
+                self._idle_since_ns = now_ns()
+                if not linger or not self._stop_later():
+                    self._stop_now()
             return True
 
     def current(self, with_rates: bool = True) -> Dict[str, float]:
-        """The newest value of each counter. If nothing samples, a sample is taken; for rates two, a tenth of a second apart."""
+        """The newest value of each counter.
+
+        If nothing samples, a sample is taken; for rates two, a tenth of a second apart.
+        """
         with self._lock:
             monitor = self.monitor
-            running = self._users > 0
+            running = self._started
         if not running:
             monitor.sample_now()
             if with_rates:
@@ -93,9 +116,10 @@ class Watch:
     def totals(self) -> Dict[str, CounterStat]:
         """All counters since the first region, while samples were taken."""
         with self._lock:
+            self._sum_up()
             found = dict(self._totals)
             if self._users and self._monitor is not None:
-                _merge(found, stats_between(self._monitor, self._session_ns, now_ns()))
+                _merge(found, read_window(self._monitor, self._session_ns, now_ns()).stats)
             return found
 
     def seconds(self) -> float:
@@ -107,6 +131,7 @@ class Watch:
         """Forgets what was summed up."""
         with self._lock:
             self._totals.clear()
+            self._sessions.clear()
             self._seconds = 0.0
             self._session_ns = now_ns()
 
@@ -116,18 +141,65 @@ class Watch:
         if self._monitor is not None:
             self._monitor.forget_after_fork()
         self._monitor = None
+        self._stopper = None
+        self._started = False
         self._users = 0
+        self._sessions.clear()
         self.generation += 1
 
-    def _sample_edge(self, monitor: MonitorLike) -> None:
-        if now_ns() - self._sampled_ns >= EDGE_NS:
-            monitor.sample_now()
-            self._sampled_ns = now_ns()
+    def _timed(self, sample: Callable[[], None]) -> None:
+        began_ns = now_ns()
+        sample()
+        self._sampled_ns = now_ns()
+        takes_ns = self._sampled_ns - began_ns
+        self._sample_takes_ns += (takes_ns - self._sample_takes_ns) * (0.3 if self._sample_takes_ns else 1.0)
 
-    def _add_session(self, end_ns: int) -> None:
+    def _sample_edge(self, monitor: MonitorLike) -> None:
+        if now_ns() - self._sampled_ns >= max(EDGE_NS, EDGE_SHARE * self._sample_takes_ns):
+            self._timed(monitor.sample_now)
+
+    def _stop_later(self) -> bool:
+        """Sees to it that the monitor is stopped if it stays idle. False if that cannot be."""
+        if self._stopper is None:
+            stopper = threading.Thread(target=self._stop_when_idle, name="stepscope-idle", daemon=True)
+            try:
+                stopper.start()
+            except RuntimeError:  # the interpreter is ending
+                return False
+            self._stopper = stopper
+        return True
+
+    def _stop_when_idle(self) -> None:
+        generation = self.generation
+        while True:
+            with self._lock:
+                if generation != self.generation:
+                    return
+                left_s = LINGER_S - (now_ns() - self._idle_since_ns) / 1e9
+                # While a region is open there is nothing to wait for: when it ends there will be another of this.
+                if self._users or left_s <= 0:
+                    self._stopper = None
+                    if not self._users:
+                        self._stop_now()
+                    return
+            time.sleep(max(0.01, left_s))
+
+    def _stop_now(self) -> None:
+        if self._started and self._monitor is not None:
+            self._started = False
+            self._monitor.stop()
+
+    def _end_session(self, end_ns: int) -> None:
+        self._seconds += max(0, end_ns - self._session_ns) / 1e9
+        self._sessions.append((self._session_ns, end_ns))
+        if len(self._sessions) >= MOST_SESSIONS:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
         if self._monitor is not None:
-            _merge(self._totals, stats_between(self._monitor, self._session_ns, end_ns))
-            self._seconds += max(0, end_ns - self._session_ns) / 1e9
+            for start_ns, end_ns in self._sessions:
+                _merge(self._totals, read_window(self._monitor, start_ns, end_ns).stats)
+        self._sessions.clear()
 
 
 def _merge(into: Dict[str, CounterStat], later: Dict[str, CounterStat]) -> None:
@@ -153,8 +225,9 @@ class MonitorProbe(Probe):
         monitor = self._watch.monitor
         # The sample of the region's end was taken just after it.
         sampled_ns = now_ns()
-        resources.counters = stats_between(monitor, region.start_ns, sampled_ns)
-        resources.energy_j = energy_between(monitor, region.start_ns, sampled_ns)
+        window = read_window(monitor, region.start_ns, sampled_ns)
+        resources.counters = window.stats
+        resources.energy_j = of_gpus_in_use(window.joules, window.stats)
         resources.energy_s = (sampled_ns - region.start_ns) / 1e9
         held = resources.counters.get("process.rss_bytes")
         if held is not None and not resources.peak_is_exact and resources.rss_peak is not None:

@@ -1,7 +1,7 @@
 """A region as a decorator: of functions, coroutines and generators.
 
-A coroutine's region lasts until it is done. A generator's lasts while it runs between two values, and each such run is an
-occurrence: what the caller does with a value is not the generator's time.
+A coroutine's region lasts until it is done. A generator's lasts while it runs between two values, and each such run is
+an occurrence: what the caller does with a value is not the generator's time.
 """
 
 from __future__ import annotations

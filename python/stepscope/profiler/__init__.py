@@ -5,8 +5,8 @@ from __future__ import annotations
 from .._native import record_function
 from .actions import ProfilerAction, schedule
 from .activities import ProfilerActivity, supported_activities
+from .context import profile
 from .handlers import tensorboard_trace_handler
-from .profile import profile
 
 __all__ = [
     "ProfilerAction",

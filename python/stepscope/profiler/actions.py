@@ -24,6 +24,8 @@ class ProfilerAction(Enum):
     WARMUP = 1
     RECORD = 2
     RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4
+    """Set by newer versions of PyTorch for the rest of a cycle in which a device gave up; no schedule returns it."""
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, ProfilerAction):
@@ -49,8 +51,18 @@ def as_action(value: object) -> ProfilerAction:
         found = ProfilerAction.__members__.get(value.name)
         if found is not None:
             return found
+    raise StepscopeError(f"{value!r} is no ProfilerAction.", hint="Use one of stepscope.ProfilerAction.")
+
+
+def _planned(value: object) -> ProfilerAction:
+    try:
+        action = as_action(value)
+    except StepscopeError:
+        action = ProfilerAction.DEVICE_STOPPED
+    if action is not ProfilerAction.DEVICE_STOPPED:
+        return action
     raise StepscopeError(
-        f"The schedule returned {value!r}, which is no ProfilerAction.",
+        f"The schedule returned {value!r}, which is nothing to plan.",
         hint="Return ProfilerAction.NONE, WARMUP, RECORD or RECORD_AND_SAVE, or use stepscope.schedule(...).",
     )
 
@@ -120,13 +132,13 @@ class StepPlan:
     def __init__(self, plan: Schedule) -> None:
         self._plan = plan
         self._step = 0
-        self._action = as_action(plan(0))
+        self._action = _planned(plan(0))
 
     def __call__(self, step: int) -> ProfilerAction:
         """The action of this step. Something that is no action counts as none and warns: training goes on."""
         if step != self._step:
             try:
-                self._action = as_action(self._plan(step))
+                self._action = _planned(self._plan(step))
             except StepscopeError as error:
                 warn_user(str(error))
                 self._action = ProfilerAction.NONE

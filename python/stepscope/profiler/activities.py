@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import Any, Iterable
+from typing import Any, Dict, Iterable
 
 from ..errors import StepscopeError
 
@@ -48,9 +48,25 @@ def supported_activities() -> set[ProfilerActivity]:
     return found
 
 
-def chosen_activities(activities: Iterable[object] | None, use_cuda: bool | None) -> set[ProfilerActivity]:
+Asked = Dict[ProfilerActivity, object]
+"""Activities with what newer versions of PyTorch can be told about them; None for nothing."""
+
+
+def parse_activities(activities: Iterable[object]) -> Asked:
+    """The activities of an argument, each once. An item is an activity or, as in newer versions of PyTorch, a
+    dictionary of activities with lists of what to record of each."""
+    asked: Asked = {}
+    for item in activities:
+        if isinstance(item, dict):
+            asked.update((as_activity(activity), details) for activity, details in item.items())
+        else:
+            asked.setdefault(as_activity(item), None)
+    return asked
+
+
+def chosen_activities(asked: Asked | None, use_cuda: bool | None) -> set[ProfilerActivity]:
     """What the arguments of ``profile`` ask for; everything that is supported if they say nothing."""
-    chosen = {as_activity(activity) for activity in activities} if activities else supported_activities()
+    chosen = set(asked) if asked else supported_activities()
     if use_cuda is True:
         chosen.add(ProfilerActivity.CUDA)
     elif use_cuda is False:
@@ -63,9 +79,20 @@ def chosen_activities(activities: Iterable[object] | None, use_cuda: bool | None
     return chosen
 
 
-def torch_activities(torch: Any, chosen: set[ProfilerActivity]) -> tuple[list[Any], list[ProfilerActivity]]:
+def torch_activities(
+    torch: Any, chosen: set[ProfilerActivity], asked: Asked | None = None
+) -> tuple[list[Any], list[ProfilerActivity]]:
     """torch's members of the same names, and those that this torch does not have."""
     known = torch.profiler.ProfilerActivity.__members__
-    found = [known[activity.name] for activity in ProfilerActivity if activity in chosen and activity.name in known]
-    absent = [activity for activity in ProfilerActivity if activity in chosen and activity.name not in known]
+    found: list[Any] = []
+    absent = []
+    for activity in ProfilerActivity:
+        if activity not in chosen:
+            continue
+        theirs = known.get(activity.name)
+        details = (asked or {}).get(activity)
+        if theirs is None:
+            absent.append(activity)
+        else:
+            found.append(theirs if details is None else {theirs: details})
     return found, absent

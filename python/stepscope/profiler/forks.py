@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import weakref
 from typing import Protocol
 
 from .. import _native
-from . import sampler, torch_engine
+from . import recorder, sampler, torch_engine
 
 
 class Running(Protocol):
@@ -34,10 +35,26 @@ def _in_child() -> None:
     for profiler in list(_running):
         profiler.turn_off_in_child()
     _running.clear()
+    recorder.forget_monitors()
     sampler._own_threads.clear()
     torch_engine._in_use_by.clear()
+    if torch_engine.was_used():
+        _end_without_destructors()
     _native.set_torch_regions(None)
     _native.forget_after_fork()
+
+
+def _end_without_destructors() -> None:
+    """PyTorch's tracing library waits at the end of a process for a thread of its own, which a forked child does not
+    have: the child would hang or abort. Its C streams are flushed and it ends with its exit code instead, after
+    Python's own clean-up."""
+    try:
+        libc = ctypes.CDLL(None)
+        # Called in reverse, by the C library alone: Python has ended by then.
+        libc.on_exit(libc._exit, None)
+        libc.on_exit(libc.fcloseall, None)
+    except (AttributeError, OSError):
+        pass  # not glibc: nothing can be done
 
 
 if hasattr(os, "register_at_fork"):

@@ -7,12 +7,8 @@ import os
 
 
 def environment_metadata() -> dict[str, str]:
-    """The place of this process among others, as launchers such as ``torchrun`` tell it, as JSON texts.
-
-    >>> os.environ.update(RANK="1", WORLD_SIZE="4")
-    >>> environment_metadata()
-    {'distributedInfo': '{"rank": 1, "world_size": 4}'}
-    """
+    """The place of this process among others, as launchers such as ``torchrun`` tell it in ``RANK`` and
+    ``WORLD_SIZE``, as JSON texts."""
     try:
         rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     except (KeyError, ValueError):

@@ -11,6 +11,9 @@ from .window import Window
 
 MonitorChoice = Union[bool, float, "_native.Monitor", None]
 
+_monitors: dict[float | None, _native.Monitor] = {}
+"""Monitors by their interval. Finding a machine's sensors takes a while on one with GPUs, so that is done once."""
+
 
 class Recorder:
     """Opens and closes windows. The machine is watched from the warm-up to the end of a window."""
@@ -67,6 +70,8 @@ class Recorder:
         for window in (self.open, self.finished):
             if window is not None:
                 window.forget_after_fork()
+        if self._monitor is not None:
+            self._monitor.forget_after_fork()
         self.open = self.finished = self._monitor = None
         self._watching = False
 
@@ -93,8 +98,21 @@ def _chosen_monitor(choice: MonitorChoice) -> _native.Monitor | None:
         return None
     if isinstance(choice, _native.Monitor):
         return choice
+    interval_s = None if choice is True else float(choice)
+    known = _monitors.get(interval_s)
+    if known is not None:
+        return known
     try:
-        return _native.Monitor() if choice is True else _native.Monitor(float(choice))
+        found = _native.Monitor() if interval_s is None else _native.Monitor(interval_s)
+        _monitors[interval_s] = found
+        return found
     except Exception as error:
         warn_user(f"The machine is not watched: {error}")
         return None
+
+
+def forget_monitors() -> None:
+    """In a forked child: their threads are the parent's."""
+    for monitor in _monitors.values():
+        monitor.forget_after_fork()
+    _monitors.clear()

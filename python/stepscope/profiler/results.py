@@ -33,10 +33,7 @@ class Results:
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> Any:
         """Operators and regions by name, with how often they ran and how long they took. PyTorch's own list where
-        PyTorch recorded; else regions and steps. Both have the same attributes and the same ``table``.
-
-        >>> prof.key_averages().table(sort_by="cuda_time_total", row_limit=10)  # doctest: +SKIP
-        """
+        PyTorch recorded; else regions and steps. Both have the same attributes and the same ``table``."""
         window = self._finished()
         if window.torch_results is not None:
             averages = window.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
@@ -74,10 +71,11 @@ class Results:
             averages=self.key_averages,
         )
 
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+    def export_chrome_trace(self, path: str | os.PathLike[str], **torch_options: Any) -> None:
         """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped
-        if the name ends in ``.gz``. Counters of the machine and Python samples are in it beside what PyTorch saw."""
-        save_window(self._finished(), os.fspath(path), self._all_metadata())
+        if the name ends in ``.gz``. Counters of the machine and Python samples are in it beside what PyTorch saw.
+        Options of newer versions of PyTorch are passed on to it."""
+        save_window(self._finished(), os.fspath(path), self._all_metadata(), torch_options)
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes folded stacks for flame graph tools: a line a stack, outermost frame first, with its own time in

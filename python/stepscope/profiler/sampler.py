@@ -25,6 +25,11 @@ _OWN_FILES = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _own_threads: set[int] = set()
 
 
+def hide_this_thread() -> None:
+    """The calling thread is ours, not the program's: its stack is not looked at."""
+    _own_threads.add(threading.get_ident())
+
+
 class FrameNames:
     """Names frames as PyTorch's stacks do: ``file.py(12): function``, the file below its place on ``sys.path``."""
 
@@ -38,6 +43,8 @@ class FrameNames:
         run = current_run()
         self._root = run.root if run is not None else None
         """The function of ``stepscope run`` that calls the script: a stack begins after it."""
+        self._launcher = run.launcher if run is not None else None
+        """Its outermost function: a stack that does not come through the root is its own time."""
 
     def of_code(self, code: CodeType) -> str:
         """The name of a function. The line is its first, so that neighbouring samples of it can be merged."""
@@ -56,6 +63,8 @@ class FrameNames:
             code = frame.f_code
             if code is self._root:
                 break
+            if code is self._launcher:
+                return []
             if code.co_filename.startswith(_OWN_FILES):
                 names.clear()
             else:

@@ -44,20 +44,23 @@ def check_target(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)
 
 
-def save_window(window: Window, path: str, metadata: Mapping[str, str]) -> None:
+def save_window(
+    window: Window, path: str, metadata: Mapping[str, str], torch_options: Mapping[str, Any] | None = None
+) -> None:
     """Writes the trace, compressed if the name ends in ``.gz``. It can be written as often as one likes."""
+    options = {name: value for name, value in (torch_options or {}).items() if value}
     try:
         check_target(path)
         if window.torch_results is None:
             window.recording.write(path, dict(metadata))
-        elif window.saved_path is not None:
+        elif window.saved_path is not None and not options:
             _copy_again(window, path)
         else:
-            _save_with_torch(window, path)
+            _save_with_torch(window, path, options)
     except OSError as error:
         raise cannot_write("the trace", path, error) from error
     if window.saved_path is None:
-        window.saved_path = path
+        window.saved_path = os.path.abspath(path)
         window.saved_state = _state(path)
 
 
@@ -70,17 +73,21 @@ def readable_trace(window: Window, metadata: Mapping[str, str]) -> str:
     return cast(str, window.saved_path)
 
 
-def _save_with_torch(window: Window, path: str) -> None:
+def _save_with_torch(window: Window, path: str, options: Mapping[str, Any]) -> None:
     # PyTorch saves a trace once. Its file is kept until ours stands, so that a failure loses nothing.
     raw = window.raw_path
     if raw is None:
         directory, name = os.path.split(path)
         raw = os.path.join(directory, f".{name}.{os.getpid()}.torch.json")
         window.keep_raw(raw)
-        window.torch_results.export_chrome_trace(raw)
-        if not os.path.exists(raw):
+        _let_torch_write(window, raw, options)
+        if not _is_whole(raw):
+            # PyTorch does not say that a disk is full.
             window.forget_raw()
-            raise StepscopeError(f"PyTorch wrote no trace to {raw}.", hint="Its messages on stderr say more.")
+            raise StepscopeError(
+                f"PyTorch could not write its trace beside {path}.",
+                hint="Is the disk full? Free some space or choose another disk, and record again.",
+            )
     try:
         window.recording.splice(raw, path)
     except (OSError, MemoryError):
@@ -89,6 +96,27 @@ def _save_with_torch(window: Window, path: str) -> None:
         _copy(raw, path)
         warn_user(f"The trace holds what PyTorch recorded and none of our counters and samples: {error}")
     window.forget_raw()
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a JSON document is there and has its end."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(os.path.getsize(path) - 64, 0))
+            return file.read().rstrip().endswith(b"}")
+    except OSError:
+        return False
+
+
+def _let_torch_write(window: Window, raw: str, options: Mapping[str, Any]) -> None:
+    profile = window.torch_profile
+    if profile is None or profile.profiler is not window.torch_results:
+        window.torch_results.export_chrome_trace(raw, **options)
+        return
+    profile.export_chrome_trace(raw, **options)
+    if not os.path.exists(raw) and hasattr(profile, "wait_for_exports"):
+        # Newer versions can write on a thread of their own.
+        profile.wait_for_exports()
 
 
 def _copy_again(window: Window, path: str) -> None:

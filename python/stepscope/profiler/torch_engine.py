@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import inspect
 import sys
-from typing import Any, Callable, Mapping, Protocol
+from typing import Any, Iterable, Mapping, Protocol
 
 from .. import _native
 from .warn import warn_user
 
 _in_use_by: list[object] = []
 """The profiler of ours that drives PyTorch's, of which there can be one at a time."""
+_used = False
 
 
 class TorchOwner(Protocol):
@@ -35,6 +38,17 @@ def torch_if_imported() -> Any:
     return torch if torch is not None and hasattr(torch, "profiler") else None
 
 
+def check_newer_options(options: Iterable[str], known: Iterable[str]) -> None:
+    """Arguments this class does not know must at least be known to PyTorch's profiler: a typing error is an error."""
+    torch = torch_if_imported()
+    theirs = set() if torch is None else set(inspect.signature(torch.profiler.profile.__init__).parameters)
+    for name in options:
+        if name not in theirs:
+            near = difflib.get_close_matches(name, {*known, *theirs}, n=1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"profile() got an unexpected keyword argument {name!r}{hint}")
+
+
 def why_torch_is_taken(torch: Any) -> str | None:
     """Why PyTorch's profiler cannot be started now, if it cannot."""
     if _in_use_by:
@@ -43,11 +57,6 @@ def why_torch_is_taken(torch: Any) -> str | None:
     if enabled is not None and enabled():
         return "PyTorch's own profiler is running"
     return None
-
-
-def region_maker(torch: Any) -> Callable[[str], Any]:
-    """What :class:`record_function` enters while PyTorch records."""
-    return torch.autograd.profiler.record_function  # type: ignore[no-any-return]
 
 
 def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any:
@@ -76,8 +85,21 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
     return ToldProfile(on_trace_ready=lambda _inner: owner.hand_over(), **chosen)
 
 
+def put_in_order(torch: Any, inner: Any) -> None:
+    """After a failure: PyTorch may be left prepared or recording, and every later profiler would fail for it."""
+    results = getattr(inner, "profiler", None)
+    if results is None:
+        return
+    with contextlib.suppress(Exception):
+        if not torch._C._autograd._profiler_enabled():
+            results._start_trace()
+        results.__exit__(None, None, None)
+
+
 def claim(owner: object) -> None:
     """From now on this profiler drives PyTorch's."""
+    global _used
+    _used = True
     _in_use_by.append(owner)
 
 
@@ -87,9 +109,16 @@ def release(owner: object) -> None:
         _in_use_by.remove(owner)
 
 
+def was_used() -> bool:
+    """Whether PyTorch's profiler was ever driven in this process."""
+    return _used
+
+
 def send_regions_to_torch(torch: Any) -> None:
     """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device."""
-    _native.set_torch_regions(region_maker(torch))
+    # Not `_RecordFunctionFast`: its regions are operators in the trace, not annotations, and are not seen above the
+    # kernels they launch. This is what `torch.profiler.record_function` is.
+    _native.set_torch_regions(torch.autograd.profiler.record_function)
 
 
 def keep_regions() -> None:

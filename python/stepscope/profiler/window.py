@@ -24,6 +24,8 @@ class Window:
         self._sampler: StackSampler | None = None
         self.torch_results: Any = None
         """The ``torch.autograd.profiler.profile`` of this stretch."""
+        self.torch_profile: Any = None
+        """The ``torch.profiler.profile`` that made it, which may have gone on to the next stretch."""
         self.saved_path: str | None = None
         """Where the trace was written first."""
         self.saved_state: tuple[int, int] | None = None
@@ -79,8 +81,12 @@ class Window:
 
 
 def _remove_file(path: str, owner: int) -> None:
-    if os.getpid() == owner and os.path.exists(path):
-        os.remove(path)
+    if os.getpid() != owner:
+        return
+    # PyTorch writes to the second name first, and leaves it behind when the disk is full.
+    for name in (path, path + ".tmp"):
+        if os.path.exists(name):
+            os.remove(name)
 
 
 def _remove_directory(path: str, owner: int) -> None:

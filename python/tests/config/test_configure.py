@@ -112,7 +112,10 @@ def test_broken_files_are_told_with_a_line(tmp_path):
         configure(other)
 
 
-@pytest.mark.parametrize("text", ["", "lr: 1\n", "profiling:\n", "profiling: null\n", "profiling: false\n", "profiling:\n  enabled: no\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "lr: 1\n", "profiling:\n", "profiling: null\n", "profiling: false\n", "profiling:\n  enabled: no\n"],
+)
 def test_off_without_a_section(tmp_path, yaml_reader, text):
     file = tmp_path / "run.yaml"
     file.write_text(text)
@@ -147,6 +150,16 @@ def test_objects_with_attributes():
         profiling = configure(config)
         assert profiling.settings.active == 2
         assert profiling.output == Path("runs/two/profiler_traces")
+
+
+def test_an_omegaconf_config_with_its_interpolations():
+    omegaconf = pytest.importorskip("omegaconf")
+    config = omegaconf.OmegaConf.create(
+        {"name": "x", "profiling": {"activities": ["cpu"], "output": "runs/${name}", "active": 2}}
+    )
+    profiling = configure(config, ["profiling.wait=0"])
+    assert profiling.output == Path("runs/x")
+    assert (profiling.settings.activities, profiling.settings.active, profiling.settings.wait) == (["cpu"], 2, 0)
 
 
 def test_what_cannot_be_a_configuration():

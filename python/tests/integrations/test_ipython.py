@@ -56,7 +56,8 @@ def test_a_statement(shell):
 
 
 def test_a_failing_cell_shows_its_own_error_and_has_a_trace(shell, capsys):
-    shell.run_cell_magic("stepscope", "-q -o failed.json", "import stepscope\nwith stepscope.record_function('r'):\n    1/0")
+    cell = "import stepscope\nwith stepscope.record_function('r'):\n    1/0"
+    shell.run_cell_magic("stepscope", "-q -o failed.json", cell)
     assert "ZeroDivisionError" in capsys.readouterr().out
     assert "r" in names("failed.json")
 

@@ -63,7 +63,8 @@ def test_validation_is_a_region(tmp_path):
     model = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(1)])
     model.compile(loss="mse", optimizer="sgd")
     x, y = numpy.ones((20, 4)), numpy.ones((20, 1))
-    model.fit(x, y, batch_size=2, epochs=2, verbose=0, validation_data=(x, y), validation_batch_size=10, callbacks=[callback])
+    validation = {"validation_data": (x, y), "validation_batch_size": 10}
+    model.fit(x, y, batch_size=2, epochs=2, verbose=0, callbacks=[callback], **validation)
     assert count(callback.traces[0], "test_batch") == 2
 
 

@@ -123,10 +123,15 @@ def test_each_without_a_folder_is_told(tests):
     assert "--stepscope-each needs --stepscope-dir DIR" in result.stderr.str()
 
 
-def test_tests_over_the_limit_fail(tests):
-    result = tests("--stepscope-fail-over", "0.28")
-    result.assert_outcomes(passed=3, failed=2, skipped=1)
-    assert re.search(r"took 0\.3\d+ s, over the limit of 0\.28 s", result.stdout.str())
+def test_tests_over_the_limit_fail(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        "import time\ndef test_quick(): pass\ndef test_slow(): time.sleep(0.5)\ndef test_wrong(): assert 0"
+    )
+    result = pytester.runpytest_subprocess("-p", PLUGIN, "--stepscope-fail-over", "0.3")
+    result.assert_outcomes(passed=1, failed=2)
+    assert re.search(r"took 0\.5\d* s, over the limit of 0\.3 s", result.stdout.str())
+    assert "slowest" not in result.stdout.str()
 
 
 def test_tests_may_use_profilers_themselves(pytester, monkeypatch):

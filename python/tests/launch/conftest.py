@@ -18,7 +18,11 @@ PACKAGE_PARENT = str(Path(stepscope.__file__).resolve().parent.parent)
 STEPSCOPE_RUN = [sys.executable, "-c", "import sys; from stepscope.run import main; sys.exit(main(sys.argv[1:]))"]
 
 
-_NOT_OWN = re.compile(r"stepscope: |(USDT|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ ")
+_NOT_OWN = re.compile(
+    r"stepscope: "
+    r"|(USDT|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ "
+    r"|\[W\S+ \S+ \S+\] Memory block of unknown size was allocated before the profiling started"
+)
 
 
 @dataclass

@@ -86,10 +86,9 @@ def test_a_module_that_fails_is_not_told(module, watch, tmp_path):
 
 
 def test_built_in_loaders_are_not_touched(watch, monkeypatch):
-    monkeypatch.delitem(sys.modules, "_bisect", raising=False)
-    monkeypatch.delitem(sys.modules, "marshal", raising=False)
+    loader = sys.modules["marshal"].__spec__.loader
+    before = vars(loader)["exec_module"]
+    monkeypatch.delitem(sys.modules, "marshal")
     watch("marshal", lambda found: None)
     importlib.import_module("marshal")
-    assert "exec_module" not in vars(sys.modules["marshal"].__spec__.loader) or isinstance(
-        vars(sys.modules["marshal"].__spec__.loader)["exec_module"], staticmethod
-    )
+    assert vars(loader)["exec_module"] is before

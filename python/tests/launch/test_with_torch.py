@@ -113,6 +113,7 @@ def test_inference_without_an_optimizer_is_recorded_whole(script, stepscope_run,
 def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, python, stepscope_run, traces):
     text = (
         "import torch\n"
+        "torch.nn.Linear(1, 1)(torch.ones(1))\n"  # with a GPU, operators are recorded from here on
         "torch.ones(3).exp()\n"
         "with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:\n"
         "    torch.ones(3).sin()\n"
@@ -148,22 +149,35 @@ def test_a_failing_training_keeps_its_operators(script, stepscope_run, traces):
     assert count(traces()[0], "aten::linear") == 4
 
 
-def test_seconds_ends_pytorchs_collector_too(script, stepscope_run, traces):
-    got = stepscope_run(
-        "--seconds=3",
-        script(
-            "import time, torch\n"
-            "start = time.perf_counter()\n"
-            "while time.perf_counter() - start < 5:\n"
-            "    with torch.profiler.record_function(f'at {int((time.perf_counter() - start) * 10)}'):\n"
-            "        torch.ones(3).exp()\n"
-            "        time.sleep(0.02)\n"
-            "torch.ones(3).sin()\n"
-        ),
+def test_the_default_limit_counts_from_pytorchs_start_and_ends_its_collector(script, python, traces):
+    script(
+        "import sys\n"
+        "from stepscope import run\n"
+        "from stepscope.launch import run_recorder\n"
+        "run_recorder.TORCH_SECONDS = 1.0\n"
+        "sys.exit(run.main(sys.argv[1:]))\n",
+        "short_limit.py",
     )
+    file = script(
+        "import time, torch\n"
+        "torch.nn.Linear(1, 1)(torch.ones(1))\n"
+        "start = time.perf_counter()\n"
+        "while time.perf_counter() - start < 3:\n"
+        "    torch.ones(3).exp()\n"
+        "    time.sleep(0.02)\n"
+        "torch.ones(3).sin()\n"
+    )
+    got = python("short_limit.py", file)
     assert got.code == 0 and got.own_err == ""
     (trace,) = traces()
-    assert count(trace, "aten::exp") > 10 and count(trace, "aten::sin") == 0
+    assert 5 < count(trace, "aten::exp") < 100 and count(trace, "aten::sin") == 0
+    assert any("1 s were over" in note for note in got.notes)
+
+
+def test_a_limit_that_is_over_during_the_import(script, stepscope_run, traces):
+    got = stepscope_run("--seconds=0.3", script("import torch\ntorch.ones(3).sin()\nprint('ran')\n"))
+    assert (got.code, got.out, got.own_err) == (0, "ran\n", "")
+    assert count(traces()[0], "aten::sin") == 0
 
 
 def test_data_loader_workers_and_spawned_processes_run_as_before(script, python, stepscope_run, traces):
@@ -180,3 +194,89 @@ def test_data_loader_workers_and_spawned_processes_run_as_before(script, python,
     expected, got = python(file), stepscope_run(file)
     assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
     assert len(traces()) == 1
+
+
+ON_A_GPU_MACHINE = """\
+import sys
+from stepscope import run
+from stepscope.launch import torch_start
+torch_start.gpu_may_be_used = lambda torch: True
+sys.exit(run.main(sys.argv[1:]))
+"""
+
+
+def test_with_a_gpu_the_collector_waits_for_the_first_use(script, python, traces):
+    script(ON_A_GPU_MACHINE, "gpu_machine.py")
+    got = python(
+        "gpu_machine.py",
+        script(
+            "import torch\n"
+            "torch.ones(3).sin()\n"
+            "enabled = torch._C._autograd._profiler_enabled\n"
+            "print(enabled())\n"
+            "layer = torch.nn.Linear(3, 3)\n"
+            "layer(torch.ones(3))\n"
+            "print(enabled())\n"
+            "torch.ones(3).cos()\n"
+        ),
+    )
+    assert got.out == "False\nTrue\n" and got.own_err == ""
+    (trace,) = traces()
+    assert [count(trace, f"aten::{name}") for name in ("sin", "linear", "cos")] == [0, 1, 1]
+
+
+def test_with_a_gpu_that_is_never_used_the_script_is_left_alone(script, python, traces):
+    script(ON_A_GPU_MACHINE, "gpu_machine.py")
+    got = python("gpu_machine.py", script("import torch\ntorch.ones(3).sin()\nprint('ran')\n"))
+    assert got.out == "ran\n" and got.own_err == ""
+    assert count(traces()[0], "aten::sin") == 0
+    assert any("never used a module, an optimizer or the GPU" in note for note in got.notes)
+
+
+@pytest.mark.skipif(not __import__("torch").cuda.is_available(), reason="needs a GPU")
+class TestGpu:
+    """On a real GPU."""
+
+    def test_kernels_from_the_first_use_on(self, script, stepscope_run, traces):
+        got = stepscope_run(
+            script(
+                "import os, torch\n"
+                "os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"
+                "print(torch.cuda.is_available())\n"
+            )
+        )
+        assert got.out == "False\n"  # set after the import, and still obeyed
+        got = stepscope_run(
+            "-o",
+            "gpu",
+            script(
+                "import torch\n"
+                "x = torch.ones(512, 512, device='cuda')\n"
+                "for _ in range(5):\n"
+                "    y = x @ x\n"
+                "torch.cuda.synchronize()\n"
+                "print(float(y.sum()))\n"
+            ),
+        )
+        assert got.code == 0 and got.own_err == ""
+        (trace,) = traces("gpu")
+        assert count(trace, "aten::mm") == 5
+        assert sum(1 for event in events(trace) if event.get("cat") == "kernel") >= 5
+
+    def test_processes_forked_later_can_use_the_gpu(self, script, stepscope_run):
+        got = stepscope_run(
+            script(
+                "import multiprocessing, torch\n"
+                "def work(queue):\n"
+                "    queue.put(float(torch.ones(4, device='cuda').sum()))\n"
+                "if __name__ == '__main__':\n"
+                "    torch.ones(3).sin()\n"
+                "    context = multiprocessing.get_context('fork')\n"
+                "    queue = context.Queue()\n"
+                "    child = context.Process(target=work, args=(queue,))\n"
+                "    child.start()\n"
+                "    print(queue.get(timeout=60))\n"
+                "    child.join()\n"
+            )
+        )
+        assert got.out == "4.0\n", got.err

@@ -76,6 +76,7 @@ def test_actions_equal_those_of_the_same_name_elsewhere():
         WARMUP = 1
         RECORD = 2
         RECORD_AND_SAVE = 3
+        DEVICE_STOPPED = 4
 
     Theirs.__name__ = "ProfilerAction"
     for ours in ProfilerAction:
@@ -103,8 +104,9 @@ def test_a_plan_is_asked_once_a_step():
 
 
 def test_nonsense_from_a_plan_is_an_error_at_first_and_a_warning_later():
-    with pytest.raises(StepscopeError, match="'later'"):
-        StepPlan(lambda step: "later")
+    for nonsense in ("later", 2, ProfilerAction.DEVICE_STOPPED):
+        with pytest.raises(StepscopeError, match=str(nonsense)):
+            StepPlan(lambda step, value=nonsense: value)
     plan = StepPlan(lambda step: ProfilerAction.RECORD if step == 0 else None)
     with pytest.warns(StepscopeWarning, match="None"):
         assert plan(1) is ProfilerAction.NONE

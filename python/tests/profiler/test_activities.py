@@ -9,7 +9,7 @@ import pytest
 
 from stepscope import StepscopeError
 from stepscope.profiler import ProfilerActivity, profile, supported_activities
-from stepscope.profiler.activities import as_activity, chosen_activities, torch_activities
+from stepscope.profiler.activities import as_activity, chosen_activities, parse_activities, torch_activities
 
 CPU, CUDA = ProfilerActivity.CPU, ProfilerActivity.CUDA
 
@@ -28,8 +28,8 @@ def test_activities_are_known_by_name():
 
 
 def test_use_cuda_adds_and_removes():
-    assert chosen_activities([CPU], True) == {CPU, CUDA}
-    assert chosen_activities([CPU, CUDA], False) == {CPU}
+    assert chosen_activities(parse_activities([CPU]), True) == {CPU, CUDA}
+    assert chosen_activities(parse_activities([CPU, CUDA, CPU]), False) == {CPU}
     with pytest.raises(StepscopeError, match="nothing to profile"):
         profile(activities=[CUDA], use_cuda=False)
 
@@ -41,4 +41,9 @@ def test_all_of_torchs_activities_have_ours_and_back():
     found, absent = torch_activities(torch, {CPU, CUDA})
     assert found == [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     assert absent == []
+    asked = parse_activities([CPU, {CUDA: ["GPU_MEMCPY"]}])
+    assert torch_activities(torch, set(asked), asked)[0] == [
+        torch.profiler.ProfilerActivity.CPU,
+        {torch.profiler.ProfilerActivity.CUDA: ["GPU_MEMCPY"]},
+    ]
     assert {a.name for a in supported_activities()} == {a.name for a in torch.profiler.supported_activities()}

@@ -375,6 +375,11 @@ def test_wrong_numbers_of_samples_are_refused():
         profile(samples=-5)
 
 
+def test_a_mistyped_argument_is_an_error():
+    with pytest.raises(TypeError, match="'record_shape'. Did you mean 'record_shapes'"):
+        profile(record_shape=True)
+
+
 def test_the_trace_answers_questions():
     with quiet_profile() as prof:
         for _ in range(6):

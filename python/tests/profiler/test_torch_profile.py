@@ -109,7 +109,7 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "steps", "engine"), itertools.product(PLANS, (4, 7), ("torch", "own")))
+@pytest.mark.parametrize(("options", "steps", "engine"), list(itertools.product(PLANS, (4, 7), ("torch", "own"))))
 def test_handlers_see_what_torchs_profiler_shows_them(monkeypatch, options, steps, engine):
     def observe(make_profile, make_schedule):
         seen, actions = [], []
@@ -266,6 +266,55 @@ def test_a_directory_that_is_not_there(tmp_path, model):
     assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
 
 
+def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_path):
+    program = """
+        import os, resource, sys, torch
+        import stepscope as profiler
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        for handler in (profiler.tensorboard_trace_handler(sys.argv[1]), None):
+            with profiler.profile(activities=[profiler.ProfilerActivity.CPU], on_trace_ready=handler) as prof:
+                for _ in range(100):
+                    torch.ones(2) + 1
+        print("trained")
+        try:
+            prof.export_chrome_trace(os.path.join(sys.argv[1], "t.json"))
+        except profiler.StepscopeError as error:
+            print(error.hint)
+        print(os.listdir(sys.argv[1]))
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
+    assert result.returncode == 0, result.stderr
+    trained, hint, left = result.stdout.splitlines()
+    assert trained == "trained" and hint.startswith("Is the disk full?") and left == "[]"
+    assert "StepscopeWarning: No trace was written" in result.stderr
+
+
+def test_the_directory_may_change_between_two_exports(tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    with profiler.profile(monitor=False) as prof:
+        train(model)
+    prof.export_chrome_trace("t.json")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    prof.export_chrome_trace("t.json.gz")
+    assert (tmp_path / "elsewhere" / "t.json.gz").stat().st_size > 0
+
+
+def test_arguments_of_this_version_of_torch_are_taken(model):
+    newer = "post_processing_timeout_s"
+    import inspect
+
+    if newer not in inspect.signature(torch.profiler.profile.__init__).parameters:
+        pytest.skip("an older PyTorch")
+    with profiler.profile(monitor=False, **{newer: 5.0}) as prof:
+        train(model)
+    assert prof.post_processing_timeout_s == 5.0
+    with pytest.raises(TypeError, match="with_stac"):
+        profiler.profile(with_stac=True)
+
+
 def test_a_second_profiler_warns_and_records_without_torch(model):
     with profiler.profile(monitor=False) as first:
         with pytest.warns(StepscopeWarning, match="another stepscope profiler"):
@@ -337,8 +386,12 @@ def test_metadata(tmp_path, read_trace):
 def test_attributes_of_torchs_profiler_are_reachable():
     with profiler.profile(monitor=False, record_shapes=True) as prof:
         torch.ones(2) + 1
+        prof.toggle_collection_dynamic(False, [CPU])
+        torch.ones(2) * 2
+        prof.toggle_collection_dynamic(True, [CPU])
     assert prof.profiler.record_shapes is True
-    prof.toggle_collection_dynamic(True, [CPU])
+    keys = {event.key for event in prof.key_averages()}
+    assert "aten::add" in keys and "aten::mul" not in keys
 
 
 def test_the_trace_answers_questions(model):

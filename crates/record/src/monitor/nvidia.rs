@@ -28,9 +28,13 @@ const GPM: &[(GpmMetricId, &str, &str, &str, f64)] = &[
     (GpmMetricId::SmOccupancy, "sm_occupancy_percent", "SM occupancy", "%", 1.0),
     (GpmMetricId::AnyTensorUtil, "tensor_active_percent", "tensor cores active", "%", 1.0),
     (GpmMetricId::DramBwUtil, "dram_active_percent", "memory bandwidth", "%", 1.0),
+    (GpmMetricId::PcieRxPerSec, "pcie_receive_bytes_per_s", "PCIe received", "bytes/s", MEBIBYTE),
+    (GpmMetricId::PcieTxPerSec, "pcie_send_bytes_per_s", "PCIe sent", "bytes/s", MEBIBYTE),
     (GpmMetricId::NvlinkTotalRxPerSec, "nvlink_receive_bytes_per_s", "NVLink received", "bytes/s", MEBIBYTE),
     (GpmMetricId::NvlinkTotalTxPerSec, "nvlink_send_bytes_per_s", "NVLink sent", "bytes/s", MEBIBYTE),
 ];
+/// Seconds from one slow reading to the next.
+const SLOW_EVERY_S: f64 = 10.0;
 /// GPM counts bytes in these.
 const MEBIBYTE: f64 = 1_048_576.0;
 const KIBIBYTE: f64 = 1024.0;
@@ -53,7 +57,7 @@ const READINGS: &[(&str, &str, &str, Reading)] = &[
         Ok(if d.current_throttle_reasons()?.intersects(SLOWED) { 1.0 } else { 0.0 })
     }),
 ];
-/// These take the library about 20 ms each: it counts for that long. They are read once a second, on a turn of their own.
+/// The library spins for 20 ms in each of these, which would be felt if it were often. Only devices without GPM are asked.
 const SLOW_READINGS: &[(&str, &str, &str, Reading)] = &[
     ("pcie_receive_bytes_per_s", "PCIe received", "bytes/s", |d| {
         Ok(f64::from(d.pcie_throughput(PcieUtilCounter::Receive)?) * KIBIBYTE)
@@ -114,16 +118,20 @@ struct Gpu {
     slow: Vec<(&'static str, &'static str, &'static str, Reading)>,
     gpm: Vec<usize>,
     last: Option<GpmSample<'static>>,
-    per_second: u32,
+    /// Every how many samples a slow reading has its turn.
+    slow_every: u32,
     turn: u32,
 }
 
-/// All devices, and what each of them does not tell.
-pub(super) fn devices(roots: &Roots, per_second: f64) -> Result<(Vec<Box<dyn Source>>, Vec<Missing>), Missing> {
+/// All devices; what each of them does not tell is added to `missing`.
+pub(super) fn devices(
+    roots: &Roots,
+    per_second: f64,
+    missing: &mut Vec<Missing>,
+) -> Result<Vec<Box<dyn Source>>, Missing> {
     let library = library(roots.nvml.as_deref()).map_err(|error| why(&error))?;
     let count = library.device_count().map_err(|error| why(&error))?;
     let mut found: Vec<Box<dyn Source>> = Vec::new();
-    let mut missing = Vec::new();
     if count == 0 {
         missing.push(Missing::new(
             "NVIDIA GPU",
@@ -133,11 +141,11 @@ pub(super) fn devices(roots: &Roots, per_second: f64) -> Result<(Vec<Box<dyn Sou
     }
     for index in 0..count {
         match library.device_by_index(index) {
-            Ok(device) => found.push(Box::new(Gpu::new(library, device, index, per_second, &mut missing))),
+            Ok(device) => found.push(Box::new(Gpu::new(library, device, index, per_second, missing))),
             Err(error) => missing.push(Missing::new(format!("GPU {index}"), error.to_string(), "")),
         }
     }
-    Ok((found, missing))
+    Ok(found)
 }
 
 impl Gpu {
@@ -160,8 +168,9 @@ impl Gpu {
             });
             tried.copied().collect::<Vec<_>>()
         };
-        let (readings, slow) = (works(READINGS), works(SLOW_READINGS));
         let last = device.gpm_sample().ok();
+        let readings = works(READINGS);
+        let slow = if last.is_none() { works(SLOW_READINGS) } else { Vec::new() };
         let mut gpm = Vec::new();
         if last.is_some() {
             gpm = (0..GPM.len()).collect();
@@ -169,8 +178,8 @@ impl Gpu {
             let reason = "the device or its driver has no GPM (it came with Hopper)";
             missing.push(Missing::new(format!("GPU {index} SM, tensor and memory activity"), reason, ""));
         }
-        let per_second = per_second.round().max(1.0) as u32;
-        Gpu { library, device, index, readings, slow, gpm, last, per_second, turn: 0 }
+        let slow_every = (SLOW_EVERY_S * per_second).round().max(2.0) as u32;
+        Gpu { library, device, index, readings, slow, gpm, last, slow_every, turn: 0 }
     }
 }
 
@@ -196,13 +205,13 @@ impl Source for Gpu {
         // One slow reading on each of its turns, so that no sample takes twice as long as another.
         let after = self.readings.len();
         for (place, (.., read)) in self.slow.iter().enumerate() {
-            if self.turn == (1 + place as u32) % self.per_second
+            if self.turn == place as u32
                 && let Ok(value) = read(&self.device)
             {
                 out(after + place, value);
             }
         }
-        self.turn = (self.turn + 1) % self.per_second;
+        self.turn = (self.turn + 1) % self.slow_every;
         let Some(before) = &self.last else { return };
         let Ok(now) = self.device.gpm_sample() else { return };
         let wanted: Vec<GpmMetricId> = self.gpm.iter().map(|&at| GPM[at].0).collect();

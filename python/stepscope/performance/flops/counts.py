@@ -1,13 +1,14 @@
 """Running counts of floating-point operations, one for each thread.
 
-Counters add to the count of the thread they run in; a region takes the difference between its end and its start, so that
-regions inside one another each get their own.
+Counters add to the count of the thread they run in; a region takes the difference between its end and its start, so
+that regions inside one another each get their own.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import Any, Dict, NamedTuple, Tuple
+import weakref
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 
 class Count(NamedTuple):
@@ -28,6 +29,26 @@ class Count(NamedTuple):
         )
 
 
+class Parameters:
+    """The parameters that operations worked on: each once, however often it was used."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self) -> None:
+        self.seen: Dict[int, Tuple[Any, int]] = {}
+
+    def add(self, parameter: Any) -> None:
+        """An operation had it as an argument."""
+        known = self.seen.get(id(parameter))
+        # A number may be used again once its parameter is gone.
+        if known is None or known[0]() is not parameter:
+            self.seen[id(parameter)] = (weakref.ref(parameter), int(parameter.numel()))
+
+    def total(self) -> int:
+        """How many numbers they hold."""
+        return sum(size for _, size in self.seen.values())
+
+
 class RunningCount(threading.local):
     """The count of the calling thread."""
 
@@ -35,6 +56,12 @@ class RunningCount(threading.local):
         self.flops = 0
         self.operations = 0
         self.uncounted: Dict[str, int] = {}
+        self.collecting: List[Parameters] = []
+
+    def add_parameter(self, parameter: Any) -> None:
+        """An operation worked on a parameter: each open region of this thread takes note."""
+        for parameters in self.collecting:
+            parameters.add(parameter)
 
     def add(self, flops: int) -> None:
         """An operation was counted."""
@@ -48,9 +75,6 @@ class RunningCount(threading.local):
     def now(self) -> Count:
         """The count as it stands."""
         return Count(self.flops, self.operations, dict(self.uncounted))
-
-
-Shape = Tuple[int, ...]
 
 
 def elements(value: Any) -> int:

@@ -1,8 +1,8 @@
 """Counts numpy's products while a region is open: ``dot``, ``matmul``, ``inner``, ``vdot``, ``tensordot``, ``einsum``.
 
-The functions of the module ``numpy`` are replaced for that time by ones that count and call them. What does not go through
-the module is not seen: ``a @ b`` and ``a.dot(b)`` are compiled into the array type, and names that were imported from numpy
-before (``from numpy import dot``) are numpy's own. They are named in ``metrics.compute.uncounted``.
+The functions of the module ``numpy`` are replaced for that time by ones that count and call them. What does not go
+through the module is not seen: ``a @ b`` and ``a.dot(b)`` are compiled into the array type, and names that were
+imported from numpy before (``from numpy import dot``) are numpy's own. They are named in ``metrics.compute.uncounted``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FLOATS = "fc"
 
 
 def product_flops(first: Any, result: Any) -> Optional[int]:
-    """Of ``dot``, ``matmul`` and ``inner``: each number of the result is a sum over the last axis of the first operand."""
+    """Of ``dot``, ``matmul``, ``inner``: each number of the result is a sum over the first operand's last axis."""
     shape = getattr(first, "shape", None)
     if not shape:
         return None

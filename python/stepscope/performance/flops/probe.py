@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ..probe import Probe
 from ..resources import Resources
 from ..tracked import TrackedRegion
-from .counts import Count, RunningCount
+from .counts import Count, Parameters, RunningCount
 from .numpy_ops import UNSEEN, NumpyCounter
-from .torch_ops import ModuleCalls, Parameters, TorchCounter
+from .torch_ops import TorchCounter
 
 NOTHING = "no operation ran that can be counted (PyTorch's products, convolutions and attention; numpy's products)"
 ONLY_UNCOUNTED = "only operations without a formula ran; metrics.compute.uncounted names them"
@@ -22,7 +22,7 @@ class _Opened(NamedTuple):
     torch: bool
     numpy: bool
     before: Count
-    parameters: Optional[Parameters]
+    parameters: Parameters
     thread: int
 
 
@@ -35,11 +35,11 @@ class FlopProbe(Probe):
         self._count = RunningCount()
         self._torch = TorchCounter(self._count)
         self._numpy = NumpyCounter(self._count)
-        self._modules = ModuleCalls()
 
     def enter(self, region: TrackedRegion) -> Any:
         torch = self._torch.open()
-        parameters = self._modules.open() if torch else None
+        parameters = Parameters()
+        self._count.collecting.append(parameters)
         return _Opened(torch, self._numpy.open(), self._count.now(), parameters, threading.get_ident())
 
     def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
@@ -49,8 +49,7 @@ class FlopProbe(Probe):
             return
         if opened.numpy:
             self._numpy.close()
-        if opened.parameters is not None:
-            self._modules.close(opened.parameters)
+        self._count.collecting = [other for other in self._count.collecting if other is not opened.parameters]
         if opened.torch:
             self._torch.close()
         found = self._count.now().since(opened.before)
@@ -63,10 +62,9 @@ class FlopProbe(Probe):
             resources.reasons["flops"] = ONLY_UNCOUNTED if found.uncounted else NOTHING
         if opened.numpy:
             resources.uncounted[UNSEEN] = 0
-        if opened.parameters is not None and opened.parameters.seen:
+        if opened.parameters.seen:
             resources.parameters = opened.parameters.total()
 
     def after_fork_in_child(self) -> None:
-        """New locks."""
+        """A new lock."""
         self._numpy.after_fork_in_child()
-        self._modules.after_fork_in_child()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .probe import LineProbe
+from .probe import LinePause, LineProbe
 from .profile import LineProfile, LineStats, line_profile
 
-__all__ = ["LineProbe", "LineProfile", "LineStats", "line_profile"]
+__all__ = ["LinePause", "LineProbe", "LineProfile", "LineStats", "line_profile"]

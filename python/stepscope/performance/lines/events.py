@@ -1,7 +1,7 @@
 """Where the events come from: ``sys.monitoring`` from Python 3.12 on, ``sys.settrace`` before.
 
-``sys.monitoring`` is told once that a line is not the user's and never calls again for it. ``sys.settrace`` is called for
-every function that starts, and there is only one: if a debugger or a coverage tool has it, lines are not timed.
+``sys.monitoring`` is told once that a line is not the user's and never calls again for it. ``sys.settrace`` is called
+for every function that starts, and there is only one: if a debugger or a coverage tool has it, lines are not timed.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 from ..probe import Probe
 from ..resources import Resources
 from ..tracked import TrackedRegion
+from .calibration import event_cost_ns
 from .events import line_events
 from .stopwatch import Stopwatch
 
@@ -31,14 +32,22 @@ class LineProbe(Probe):
     def __init__(self) -> None:
         self._events = line_events()
         self._here = threading.local()
+        self._event_cost_ns: Optional[int] = None
+
+    def running(self) -> Optional[Stopwatch]:
+        """The stopwatch of this thread, if one runs."""
+        found: Optional[Stopwatch] = getattr(self._here, "stopwatch", None)
+        return found
 
     def enter(self, region: TrackedRegion) -> _Opened:
         thread = threading.get_ident()
-        running: Optional[Stopwatch] = getattr(self._here, "stopwatch", None)
+        running = self.running()
         if running is not None:
-            running.flush()
+            running.resume()
             return _Opened(running, False, running.snapshot(), running.events, running.overhead_ns, "", thread)
-        stopwatch = Stopwatch()
+        if self._event_cost_ns is None:
+            self._event_cost_ns = event_cost_ns(self._events)
+        stopwatch = Stopwatch(self._event_cost_ns)
         why_not = self._events.start(stopwatch)
         if why_not:
             return _Opened(None, False, {}, 0, 0, why_not, thread)
@@ -53,10 +62,29 @@ class LineProbe(Probe):
         if opened.thread != threading.get_ident():
             resources.reasons["lines"] = "the region ended in another thread than it began in"
             return
-        opened.stopwatch.flush()
+        opened.stopwatch.pause()
         if opened.outermost:
             self._events.stop()
             self._here.stopwatch = None
         resources.lines = opened.stopwatch.since(opened.lines)
         resources.line_events = opened.stopwatch.events - opened.events
         resources.line_overhead_ns = opened.stopwatch.overhead_ns - opened.overhead_ns
+
+
+class LinePause(Probe):
+    """Entered before all other probes and left after them: while they work, no line of the region around is timed."""
+
+    what = "lines beside other figures"
+
+    def __init__(self, lines: LineProbe) -> None:
+        self._lines = lines
+
+    def enter(self, region: TrackedRegion) -> None:
+        running = self._lines.running()
+        if running is not None:
+            running.pause()
+
+    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
+        running = self._lines.running()
+        if running is not None:
+            running.resume()

@@ -34,8 +34,9 @@ class LineStats:
 class LineProfile(List[LineStats]):
     """A list of :class:`LineStats`, slowest first, and what is to be known about it.
 
-    Timing lines slows them down: each event takes about a microsecond. ``events`` says how many there were and ``overhead_s``
-    how long they took at least; that time is in no line, but the region's wall time holds it.
+    Timing lines slows them down: each event takes about a microsecond. ``events`` says how many there were and
+    ``overhead_s`` how long they took, part of it an estimate; that time is in no line, but the region's wall time holds
+    it.
     """
 
     def __init__(self, lines: List[LineStats], region: str, events: int, overhead_s: float, reason: str = "") -> None:
@@ -68,7 +69,7 @@ class LineProfile(List[LineStats]):
             ]
             for line in self[:most]
         ]
-        head = f"lines of region {self.region!r}; {self.events:,} events took at least {seconds(self.overhead_s)}"
+        head = f"lines of region {self.region!r}; {self.events:,} events took about {seconds(self.overhead_s)}"
         text = f"{head}\n{aligned(['line', 'time', 'share', 'hits', 'source'], rows, left=(0, 4))}" if rows else head
         return f"{text}\nnote: {self.reason}" if self.reason else text
 

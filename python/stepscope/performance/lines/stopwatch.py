@@ -1,7 +1,7 @@
 """Gives each moment of a thread to the line that runs.
 
-The time from one event to the next belongs to the line before it. When a function of the user's returns, the time goes back
-to the line that called it. What a line calls in other people's code is that line's time. So the times add up.
+The time from one event to the next belongs to the line before it. When a function of the user's returns, the time goes
+back to the line that called it. What a line calls in other people's code is that line's time. So the times add up.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ Cell = List[int]
 class Stopwatch:
     """The lines of one thread."""
 
-    __slots__ = ("cells", "current", "since_ns", "callers", "events", "overhead_ns")
+    __slots__ = ("cells", "current", "since_ns", "callers", "events", "overhead_ns", "event_cost_ns", "paused")
 
-    def __init__(self) -> None:
+    def __init__(self, event_cost_ns: int) -> None:
+        self.event_cost_ns = event_cost_ns
         self.cells: Dict[Tuple[CodeType, int], Cell] = {}
         self.current: Optional[Cell] = None
         self.since_ns = perf_counter_ns()
         self.callers: List[Optional[Cell]] = []
         self.events = 0
         self.overhead_ns = 0
+        self.paused: Optional[Cell] = None
 
     def line(self, code: CodeType, number: int) -> None:
         """A line starts."""
@@ -62,12 +64,19 @@ class Stopwatch:
         self.current = self.callers.pop() if self.callers else None
         self._resume(now_ns)
 
-    def flush(self) -> None:
-        """Brings the running line up to now."""
+    def pause(self) -> None:
+        """From here on the time is nobody's: what is measured at a region's edge is not the line's doing."""
         now_ns = perf_counter_ns()
         if self.current is not None:
             self.current[1] += now_ns - self.since_ns
+            self.paused, self.current = self.current, None
         self.since_ns = now_ns
+
+    def resume(self) -> None:
+        """The line goes on."""
+        if self.current is None:
+            self.current, self.paused = self.paused, None
+        self.since_ns = perf_counter_ns()
 
     def snapshot(self) -> Dict[Tuple[CodeType, int], Tuple[int, int]]:
         """All lines as they stand."""
@@ -82,11 +91,12 @@ class Stopwatch:
                 code, number = key
                 name = (code.co_filename, number, getattr(code, "co_qualname", code.co_name))
                 known = found.get(name, (0, 0))
-                found[name] = (known[0] + hits - old_hits, known[1] + spent_ns - old_ns)
+                found[name] = (known[0] + hits - old_hits, known[1] + max(0, spent_ns - old_ns))
         return found
 
     def _resume(self, event_ns: int) -> None:
-        """What the event itself took is nobody's time."""
+        """What the event took is nobody's time: neither this function, nor the way from the interpreter to here."""
         self.events += 1
-        self.since_ns = now_ns = perf_counter_ns()
-        self.overhead_ns += now_ns - event_ns
+        now_ns = perf_counter_ns()
+        self.since_ns = now_ns + self.event_cost_ns
+        self.overhead_ns += now_ns - event_ns + self.event_cost_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from types import TracebackType
 from typing import Any, Callable, Iterable
@@ -10,10 +11,11 @@ from .. import _native
 from ..current_run import current_run
 from ..errors import StepscopeError
 from . import forks, torch_engine
-from .actions import ProfilerAction, Schedule, StepPlan, record_always
-from .activities import ProfilerActivity, as_activity, chosen_activities, torch_activities
+from .actions import ProfilerAction, Schedule, StepPlan, as_action, record_always
+from .activities import ProfilerActivity, chosen_activities, parse_activities, torch_activities
 from .recorder import MonitorChoice, Recorder, check_monitor
 from .results import Results
+from .torch_engine import check_newer_options
 from .transitions import Move, moves_between, records
 from .warn import warn_user
 from .window import Window
@@ -36,6 +38,7 @@ class profile(Results):
     Your program is left alone: its results and exceptions stay as they are, and if something of ours fails, that is a
     :class:`stepscope.StepscopeWarning`.
 
+    >>> from stepscope import profile, record_function
     >>> with profile(monitor=False) as prof:
     ...     for batch in range(3):
     ...         with record_function("forward"):
@@ -66,7 +69,8 @@ class profile(Results):
         journal: str | os.PathLike[str] | None = None,
         **newer_torch_options: Any,
     ) -> None:
-        self._asked = None if activities is None else [as_activity(activity) for activity in activities]
+        check_newer_options(newer_torch_options, inspect.signature(profile.__init__).parameters)
+        self._asked = None if activities is None else parse_activities(activities)
         self._use_cuda = use_cuda
         chosen_activities(self._asked, use_cuda)
         check_monitor(monitor)
@@ -97,7 +101,12 @@ class profile(Results):
         self._step_start_ns = 0
         self._plan = StepPlan(self.schedule)
         self.step_num = 0
-        self.current_action: ProfilerAction = self._plan(0)
+        self._action = self._plan(0)
+
+    @property
+    def current_action(self) -> ProfilerAction:
+        """What is done in this step."""
+        return self._action if self._inner is None else as_action(self._inner.current_action)
 
     @property
     def activities(self) -> set[ProfilerActivity]:
@@ -131,7 +140,7 @@ class profile(Results):
         self._recorder.samples_hz = hz
         self._running = True
         forks.watch(self)
-        self._advance(ProfilerAction.NONE, self.current_action, lambda inner: inner.start())
+        self._advance(ProfilerAction.NONE, self._action, lambda inner: inner.start())
         self._step_start_ns = _native.now_ns()
 
     def step(self) -> None:
@@ -142,10 +151,10 @@ class profile(Results):
         # PyTorch marks steps itself if it has a schedule.
         if self._inner is None or not self.record_steps:
             self._recorder.step(self.step_num, self._step_start_ns, _native.now_ns())
-        before = self.current_action
+        before = self._action
         self.step_num += 1
-        self.current_action = self._plan(self.step_num)
-        self._advance(before, self.current_action, lambda inner: inner.step())
+        self._action = self._plan(self.step_num)
+        self._advance(before, self._action, lambda inner: inner.step())
         self._step_start_ns = _native.now_ns()
 
     def stop(self) -> None:
@@ -161,7 +170,7 @@ class profile(Results):
         forks.unwatch(self)
         try:
             end = (lambda inner: inner.__exit__(None, None, None)) if leaving else (lambda inner: inner.stop())
-            self._advance(self.current_action, None, end)
+            self._advance(self._action, None, end)
         finally:
             self._recorder.rest()
             torch_engine.release(self)
@@ -171,7 +180,8 @@ class profile(Results):
         if self._inner is None:
             self._carry_out(moves_between(before, after))
             return
-        if after is ProfilerAction.WARMUP:
+        if after not in (None, ProfilerAction.NONE):
+            # Before PyTorch records, so that this is not part of the trace.
             self._guarded(self._recorder.prepare)
         try:
             drive(self._inner)
@@ -194,7 +204,8 @@ class profile(Results):
 
     def _leave_torch(self, before: ProfilerAction, after: ProfilerAction | None) -> None:
         """PyTorch's profiler is of no use any more: what is open is brought to where it should be."""
-        self._inner = None
+        inner, self._inner = self._inner, None
+        torch_engine.put_in_order(self._torch, inner)
         torch_engine.release(self)
         torch_engine.keep_regions()
         unsaved, self._without_results = self._without_results, None
@@ -228,6 +239,8 @@ class profile(Results):
             if self._inner is None:
                 self._inner = torch_engine.make_inner(torch, self, self._torch_options(torch))
                 self._torch = torch
+                for key, value in self._metadata.items():
+                    self._inner.preset_metadata_json(key, value)
             torch_engine.claim(self)
         except Exception as error:
             warn_user(f"PyTorch's profiler cannot be used, and recording goes on without it: {error}")
@@ -241,7 +254,7 @@ class profile(Results):
             "with_modules": self.with_modules,
         }
         if self._asked or self._use_cuda is not None:
-            options["activities"], absent = torch_activities(torch, self.activities)
+            options["activities"], absent = torch_activities(torch, self.activities, self._asked)
             if absent:
                 names = ", ".join(activity.name for activity in absent)
                 warn_user(f"PyTorch {torch.__version__} cannot record {names}.")
@@ -256,7 +269,7 @@ class profile(Results):
     def torch_started(self) -> None:
         """PyTorch records from now on."""
         # Ending during a warm-up, PyTorch starts and stops once more; nothing of that is to be kept.
-        if not self._running or not records(self.current_action):
+        if self.current_action in (ProfilerAction.NONE, ProfilerAction.WARMUP):
             return
         torch_engine.send_regions_to_torch(self._torch)
         self._guarded(self._recorder.begin)
@@ -272,6 +285,7 @@ class profile(Results):
         window, self._without_results = self._without_results, None
         if window is not None:
             window.torch_results = results
+            window.torch_profile = self._inner
 
     def hand_over(self) -> None:
         """A trace is complete: the handler gets it. If that fails, training goes on."""
@@ -315,7 +329,7 @@ class profile(Results):
         )
 
     def _as_torch_activities(self, activities: Any) -> list[Any]:
-        return torch_activities(self._torch, {as_activity(activity) for activity in activities})[0]
+        return torch_activities(self._torch, set(parse_activities(activities)))[0]
 
     def __getattr__(self, name: str) -> Any:
         # What newer versions of PyTorch's profiler have and this class does not know.

@@ -1,0 +1,89 @@
+//! NVIDIA's devices, through a stand-in for their library: CI has no GPU.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use stepscope_record::{Monitor, MonitorOptions, Roots, State, doctor};
+
+use crate::folder;
+
+fn library() -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fake_nvml.c");
+    let library = folder(&format!("nvml-{:?}", std::thread::current().id())).join("libfake.so");
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", "-w", "-o"]).arg(&library).arg(source).status().unwrap();
+    assert!(made.success());
+    library
+}
+
+fn roots() -> Roots {
+    Roots { nvml: Some(library()), ..Roots::default() }
+}
+
+#[test]
+fn every_reading_of_the_library_is_a_counter() {
+    let options =
+        MonitorOptions { interval: Duration::from_millis(500), roots: roots(), ..MonitorOptions::default() };
+    let monitor = Monitor::new(&options);
+    for _ in 0..3 {
+        monitor.sample_now();
+    }
+    let latest = monitor.latest();
+    let value = |name: &str| latest.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+    for (name, expected) in [
+        ("gpu.0.utilization_percent", 75.0),
+        ("gpu.0.memory_utilization_percent", 40.0),
+        ("gpu.0.memory_used_bytes", 20.0 * 1_073_741_824.0),
+        ("gpu.0.memory_total_bytes", 80.0 * 1_073_741_824.0),
+        ("gpu.0.process_memory_bytes", 3.0 * 1_073_741_824.0),
+        ("gpu.0.power_w", 350.5),
+        ("gpu.0.temperature_c", 61.0),
+        ("gpu.0.sm_clock_mhz", 1980.0),
+        ("gpu.0.memory_clock_mhz", 2619.0),
+        ("gpu.0.throttled", 1.0),
+        ("gpu.1.throttled", 0.0),
+        // Without GPM by the library's own, slow, count; with it by GPM's 21, in MiB.
+        ("gpu.1.pcie_receive_bytes_per_s", 2_097_152.0),
+        ("gpu.0.pcie_receive_bytes_per_s", 210.0 * 1_048_576.0),
+        // The library numbers SM utilization 2, occupancy 3, any tensor 5, memory bandwidth 10.
+        ("gpu.0.sm_active_percent", 20.0),
+        ("gpu.0.sm_occupancy_percent", 30.0),
+        ("gpu.0.tensor_active_percent", 50.0),
+        ("gpu.0.dram_active_percent", 100.0),
+    ] {
+        assert_eq!(value(name), Some(expected), "{name}");
+    }
+    // Energy is a count that grows: 5 J with each reading.
+    let (_, joules) = monitor.series("gpu.0.energy_j", 0, i64::MAX).unwrap();
+    assert!(joules.windows(2).all(|pair| pair[1] - pair[0] == 5.0), "{joules:?}");
+    assert_eq!(value("gpu.1.energy_j"), None);
+    assert_eq!(value("gpu.1.sm_active_percent"), None);
+    let lacking: Vec<&str> = monitor.missing().iter().map(|missing| missing.what.as_str()).collect();
+    assert!(
+        lacking.contains(&"GPU 1 energy") && lacking.iter().any(|what| what.starts_with("GPU 1 SM")),
+        "{lacking:?}"
+    );
+}
+
+#[test]
+fn the_doctor_names_driver_and_devices() {
+    let checks = doctor(&roots());
+    let found = |what: &str| checks.iter().find(|check| check.what == what).map(|check| check.detail.as_str());
+    assert_eq!(found("NVIDIA driver"), Some("999.1"));
+    assert_eq!(found("GPU 1"), Some("Fake GPU"));
+    assert!(
+        checks
+            .iter()
+            .any(|check| check.area == "GPU" && check.state == State::Absent && check.what.contains("GPU 1"))
+    );
+}
+
+#[test]
+fn without_the_library_it_says_so() {
+    let roots = Roots { nvml: Some("/no/such/library.so".into()), ..Roots::default() };
+    let monitor = Monitor::new(&MonitorOptions { roots, ..MonitorOptions::default() });
+    let missing = monitor.missing().iter().find(|missing| missing.what == "NVIDIA GPU").unwrap();
+    assert!(missing.reason.contains("libnvidia-ml") && missing.fix.contains("driver"));
+    assert!(monitor.counters().iter().all(|counter| !counter.name.starts_with("gpu.")));
+}

@@ -1,0 +1,56 @@
+//! What is recorded, as a trace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stepscope_model::Kind;
+use stepscope_record::{CounterValue, Monitor, MonitorOptions, Recording, begin, clock, end, intern};
+
+#[test]
+fn regions_steps_samples_and_counters_become_a_trace() {
+    let options =
+        MonitorOptions { interval: Duration::from_millis(20), gpu: false, ..MonitorOptions::default() };
+    let monitor = Arc::new(Monitor::new(&options));
+    let mut recording = Recording::new(Some(monitor));
+    recording.start();
+    let (outer, inner) = (begin(), begin());
+    std::thread::sleep(Duration::from_millis(50));
+    end(inner, || intern("inner"));
+    end(outer, || intern("outer"));
+    let now = clock::now_ns();
+    recording.tell("ProfilerStep#4".into(), "user_annotation".into(), now - 1000, now, Vec::new());
+    for at in 0..3 {
+        recording.sample(77, "worker", now + at * 1_000_000, &["a.py(1): main", "a.py(2): work"]);
+    }
+    recording.count(CounterValue { name: "loss".into(), at_ns: now, value: 0.125 });
+    recording.stop();
+    let start = recording.start_ns().unwrap();
+    let trace = recording.trace(start, &[]);
+    let named = |name: &str| {
+        trace.slices().ids().find(|&id| trace.name(id) == name).unwrap_or_else(|| panic!("{name}"))
+    };
+    let (outer, inner) = (named("outer"), named("inner"));
+    let slices = trace.slices();
+    assert!(slices.start(outer) <= slices.start(inner) && slices.end(inner) <= slices.end(outer));
+    assert!(slices.dur(inner).0 >= 50_000_000);
+    assert_eq!(slices.kind(inner), Kind::HostAnnotation);
+    assert_eq!(slices.kind(named("a.py(2): work")), Kind::PythonFunction);
+    assert_eq!(slices.dur(named("a.py(2): work")).0, 3_000_000);
+    let names: Vec<&str> = trace.points().ids().map(|id| trace.text(trace.points().name(id))).collect();
+    assert!(
+        names.contains(&"loss") && names.contains(&"process memory (RSS)") && names.contains(&"thread_name")
+    );
+}
+
+#[test]
+fn a_recording_starts_anew() {
+    let mut recording = Recording::new(None);
+    recording.start();
+    recording.stop();
+    let first = recording.start_ns();
+    recording.stop();
+    std::thread::sleep(Duration::from_millis(2));
+    recording.start();
+    assert!(recording.start_ns() > first && recording.stop_ns().is_none() && recording.is_running());
+    recording.stop();
+}

@@ -1,0 +1,81 @@
+"""After a fork the child measures for itself, and the parent goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from stepscope import PerformanceProfiler
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+def _in_child(profiler: PerformanceProfiler) -> int:
+    """Runs in a forked child; its exit code tells what it found."""
+    with profiler.profile("in the child"):
+        time.sleep(0.05)
+    metrics = profiler.get_metrics("in the child")
+    if metrics.count != 1 or not metrics.system.samples or not metrics.memory.peak_ram_mb > 0:
+        return 3
+    return 0
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_child_forked_inside_a_region() -> None:
+    profiler = PerformanceProfiler(track_gpu=False, system_interval=0.01)
+    holds, release = threading.Event(), threading.Event()
+
+    def hold_the_locks() -> None:
+        with profiler._core.lock:
+            holds.set()
+            release.wait(10)
+
+    with profiler.profile("around"):
+        thread = threading.Thread(target=hold_the_locks)
+        thread.start()
+        holds.wait(10)
+        child = os.fork()
+        if child == 0:
+            code = 9
+            try:
+                code = _in_child(profiler)
+            finally:
+                os._exit(code)
+        release.set()
+        thread.join()
+        deadline = time.monotonic() + 20
+        status = (0, 0)
+        while status[0] == 0 and time.monotonic() < deadline:
+            status = os.waitpid(child, os.WNOHANG)
+            time.sleep(0.01)
+        if status[0] == 0:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            pytest.fail("the child hangs")
+    assert os.WEXITSTATUS(status[1]) == 0
+    metrics = profiler.get_metrics("around")
+    assert metrics.count == 1 and metrics.system.samples > 0
+
+
+def test_a_child_that_leaves_the_region_and_ends_by_itself() -> None:
+    code = """
+import os, sys, time
+from stepscope import PerformanceProfiler
+profiler = PerformanceProfiler(track_gpu=False)
+with profiler.profile("around"):
+    child = os.fork()
+    time.sleep(0.02)
+metrics = profiler.get_metrics("around")
+if child == 0:
+    ok = metrics.count == 1 and "forked" in metrics.missing["system.cpu_percent"]
+    sys.exit(0 if ok else 5)
+_, status = os.waitpid(child, 0)
+sys.exit(os.WEXITSTATUS(status) or (0 if metrics.system.samples else 6))
+"""
+    done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", code], timeout=30, check=False)
+    assert done.returncode == 0

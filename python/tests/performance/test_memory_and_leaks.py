@@ -1,0 +1,128 @@
+"""Memory of a region, and whether it grows from one to the next."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, List
+
+import pytest
+
+from stepscope import PerformanceProfiler
+from stepscope.performance import is_unknown
+from stepscope.performance.leaks import LEAK, NO_LEAK, TOO_FEW, judge
+
+MB = 1_048_576
+
+
+def test_the_peak_and_the_growth_of_a_region() -> None:
+    profiler = PerformanceProfiler(track_gpu=False)
+    with profiler.profile("allocate"):
+        block = bytearray(200 * MB)
+        block[::4096] = b"x" * len(block[::4096])
+        del block
+    memory = profiler.get_metrics().memory
+    assert memory.peak_ram_mb >= memory.start_ram_mb + 190
+    assert memory.end_ram_mb < memory.start_ram_mb + 100
+    assert memory.growth_mb == pytest.approx(memory.end_ram_mb - memory.start_ram_mb)
+    assert memory.peak_is_exact
+
+
+def test_a_region_below_an_earlier_peak_has_its_own() -> None:
+    profiler = PerformanceProfiler(track_gpu=False, memory_interval=0.005, system_interval=0.005)
+    with profiler.profile("large"):
+        block = bytearray(300 * MB)
+        block[::4096] = b"x" * len(block[::4096])
+        del block
+    with profiler.profile("small"):
+        pass
+    small = profiler.get_metrics().memory
+    assert not small.peak_is_exact
+    assert small.peak_ram_mb < profiler.get_metrics("large").memory.peak_ram_mb - 200
+
+
+def test_current_memory_is_near_what_the_system_says() -> None:
+    profiler = PerformanceProfiler(track_gpu=False, track_system=False)
+    with open("/proc/self/status", encoding="utf-8") as file:
+        held_kb = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    assert profiler.get_current_memory() == pytest.approx(held_kb / 1024, rel=0.05)
+
+
+def test_memory_is_unknown_where_it_is_not_watched(plain: PerformanceProfiler) -> None:
+    with plain.profile("x"):
+        pass
+    metrics = plain.get_metrics()
+    assert is_unknown(metrics.memory.peak_ram_mb)
+    assert "track_system" in metrics.missing["memory.peak_ram_mb"]
+    assert plain.get_leak_report("x").verdict == TOO_FEW
+    assert "no memory was measured" in str(plain.get_leak_report("x"))
+
+
+def test_a_leak_is_found() -> None:
+    profiler = PerformanceProfiler(track_gpu=False)
+    profiler.start()
+    kept: List[Any] = []
+    for _ in range(30):
+        with profiler.profile("step"):
+            block = bytearray(2 * MB)
+            block[::4096] = b"x" * len(block[::4096])
+            kept.append(block)
+    profiler.stop()
+    report = profiler.get_leak_report("step")
+    growth = report.growths[0]
+    assert report.verdict == LEAK and report.leaks
+    assert growth.slope == pytest.approx(2.0, rel=0.1)
+    assert growth.low is not None and growth.low > 0
+    assert "leak" in str(report)
+    assert [issue.kind for issue in profiler.diagnose("step")].count("memory-growth") == 1
+
+
+def test_no_leak_where_nothing_is_kept() -> None:
+    profiler = PerformanceProfiler(track_gpu=False)
+    profiler.start()
+    for _ in range(30):
+        with profiler.profile("step"):
+            block = bytearray(2 * MB)
+            block[::4096] = b"x" * len(block[::4096])
+            del block
+    profiler.stop()
+    assert profiler.get_leak_report().verdict == NO_LEAK
+
+
+def test_objects_are_counted_with_detailed_memory() -> None:
+    profiler = PerformanceProfiler(track_gpu=False, detailed_memory=True)
+    kept: List[Any] = []
+    for _ in range(14):
+        with profiler.profile("step"):
+            kept.append([[] for _ in range(3000)])
+    growths = {growth.what: growth for growth in profiler.get_leak_report("step").growths}
+    objects = growths["Python objects"]
+    assert objects.verdict == LEAK
+    assert objects.slope == pytest.approx(3001, rel=0.05)
+
+
+def test_growth_that_stops_is_no_leak() -> None:
+    filling = [min(n * 5.0, 100.0) for n in range(60)]
+    assert judge("RSS", "MB", filling, 1.0, 0.95).verdict == NO_LEAK
+
+
+def test_noise_is_no_leak() -> None:
+    chance = random.Random(2)
+
+    def verdict() -> str:
+        return judge("RSS", "MB", [500 + chance.gauss(0, 20) for _ in range(60)], 1.0, 0.95).verdict
+
+    wrong = sum(verdict() == LEAK for _ in range(200))
+    assert wrong <= 4
+
+
+def test_a_small_steady_growth_under_noise_is_a_leak() -> None:
+    chance = random.Random(4)
+    growth = judge("RSS", "MB", [500 + 0.5 * n + chance.gauss(0, 3) for n in range(100)], 1.0, 0.95)
+    assert growth.verdict == LEAK
+    assert growth.slope == pytest.approx(0.5, rel=0.1)
+
+
+def test_too_few_say_nothing() -> None:
+    growth = judge("RSS", "MB", [1.0, 100.0, 200.0], 1.0, 0.95)
+    assert growth.verdict == TOO_FEW and growth.slope is None
+    assert "8 are needed" in str(growth)
