@@ -364,6 +364,22 @@ def test_a_shared_monitor_goes_on_as_it_was(tmp_path):
     assert running == [False, True, True, False]
 
 
+def test_sensors_are_looked_for_once(monkeypatch):
+    from stepscope.profiler import recorder
+
+    monkeypatch.setattr(recorder, "_monitors", {})
+    first, again, other = (recorder.Recorder(choice, None, 0.0) for choice in (True, True, 0.5))
+    for each in (first, again, other):
+        each.prepare()
+    assert first._monitor is again._monitor and first._monitor is not other._monitor
+    assert first._monitor.running
+    first.rest()
+    assert first._monitor.running
+    again.rest()
+    assert not first._monitor.running
+    other.rest()
+
+
 @pytest.mark.parametrize("wrong", ["yes", -1, 0.0])
 def test_unknown_monitors_are_refused(wrong):
     with pytest.raises(StepscopeError, match="monitor="):

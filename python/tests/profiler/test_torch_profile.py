@@ -343,12 +343,18 @@ def test_a_torch_profiler_that_fails_is_a_warning(monkeypatch, model, tmp_path):
     def fail(self):
         raise RuntimeError("CUPTI is gone")
 
+    whole = torch.profiler.profile.start_trace
     monkeypatch.setattr(torch.profiler.profile, "start_trace", fail)
     with pytest.warns(StepscopeWarning, match="CUPTI is gone"):
         with profiler.profile(monitor=False, on_trace_ready=profiler.tensorboard_trace_handler(tmp_path)) as prof:
             assert len(train(model, 3, prof)) == 3
     assert {event.key for event in prof.key_averages()} == {"ProfilerStep*", "forward", "backward"}
     assert len(list(tmp_path.iterdir())) == 1
+    # PyTorch's profiler is not left half started.
+    monkeypatch.setattr(torch.profiler.profile, "start_trace", whole)
+    with profiler.profile(monitor=False) as again:
+        train(model)
+    assert "aten::linear" in {event.key for event in again.key_averages()}
 
 
 def test_stacks(tmp_path, model):
