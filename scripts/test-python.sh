@@ -42,8 +42,6 @@ if [ "$group" = build ]; then
   exit 0
 fi
 "$place/plain/bin/python" -m pytest python/tests
-"$place/plain/bin/python" -m pytest --pyargs stepscope --doctest-modules -c pyproject.toml \
-  --ignore-glob='*integrations*' -p python.tests.conftest
 
 # Every other Python on this machine that we promise to work with.
 for version in 3.9 3.10 3.11 3.12 3.13 3.14; do

@@ -7,7 +7,7 @@
     >>> trace.ops(by="shape", top=1)[0]["name"]
     'aten::copy_'
     >>> [finding["rule"] for finding in trace.findings()][:1]
-    ['host_bound']
+    ['launch_bound']
 """
 
 from __future__ import annotations

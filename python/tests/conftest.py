@@ -15,7 +15,3 @@ def example() -> pathlib.Path:
     """A trace of three training steps on an H200."""
     return EXAMPLE
 
-
-@pytest.fixture(autouse=True)
-def _doctest_names(doctest_namespace: dict[str, object]) -> None:
-    doctest_namespace["EXAMPLE"] = EXAMPLE

@@ -194,7 +194,7 @@ struct Writer {
     base_ns: i64,
     process: i64,
     lanes: HashMap<(u32, &'static str), LaneId, RandomState>,
-    named: Vec<u32>,
+    named: Vec<(u32, &'static str)>,
 }
 
 impl Writer {
@@ -212,8 +212,8 @@ impl Writer {
         if let Some(&lane) = self.lanes.get(&(thread, beside)) {
             return lane;
         }
+        self.named.push((thread, beside));
         let tag = if beside.is_empty() {
-            self.named.push(thread);
             Tag::Int(i64::from(thread))
         } else {
             Tag::Str(self.builder.intern(&format!("{beside} of {thread}")))
@@ -304,11 +304,12 @@ impl Writer {
         if let Some(lane) = any {
             self.name("process_name", process.trim(), lane);
         }
-        for thread in std::mem::take(&mut self.named) {
+        for (thread, beside) in std::mem::take(&mut self.named) {
             let comm = || std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
             let name = given.get(&thread).cloned().unwrap_or_else(comm);
-            let name = format!("thread {thread} ({})", name.trim());
-            let lane = self.lane(thread, "");
+            let beside_of = if beside.is_empty() { String::new() } else { format!("{beside} of ") };
+            let name = format!("{beside_of}thread {thread} ({})", name.trim());
+            let lane = self.lane(thread, beside);
             self.name("thread_name", &name, lane);
         }
     }

@@ -144,9 +144,12 @@ pub(crate) fn thread_number() -> u32 {
 pub fn forget_after_fork() {
     RECORDINGS.store(0, Ordering::Relaxed);
     THREAD.set(0);
-    let mut log = log();
-    log.regions = Vec::new();
-    log.taken = 0;
+    // If another thread of the parent held it, nobody will ever let it go: then it is left alone, and nothing asks for it
+    // while nothing records.
+    if let Ok(mut log) = LOG.try_lock() {
+        log.regions = Vec::new();
+        log.taken = 0;
+    }
 }
 
 /// A place in the log.
