@@ -22,8 +22,8 @@ from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
     from .config import configure
-    from .doctor import doctor
-    from .performance import PerformanceProfiler
+    from .machine import doctor
+    from .performance import PerformanceProfiler, Unknown, is_unknown
     from .profiler import (
         ProfilerAction,
         ProfilerActivity,
@@ -41,8 +41,10 @@ _WHERE = {
     "ProfilerActivity": "profiler",
     "Table": "table",
     "Trace": "trace",
+    "Unknown": "performance",
     "configure": "config",
-    "doctor": "doctor",
+    "doctor": "machine",
+    "is_unknown": "performance",
     "open": "trace",
     "profile": "profiler",
     "schedule": "profiler",
@@ -59,9 +61,11 @@ __all__ = [
     "StepscopeWarning",
     "Table",
     "Trace",
+    "Unknown",
     "__version__",
     "configure",
     "doctor",
+    "is_unknown",
     "open",
     "profile",
     "record_function",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import json
 from typing import Any, Iterator, Mapping, Sequence, Union, overload
 
 from . import _native
-from .words import human
+from .words import html_table, human
 
 Row = Mapping[str, Any]
 
@@ -118,16 +117,6 @@ class Table(Sequence[Row]):
         if not self._rows:
             return "<p>no rows</p>"
         heads, numeric, cells = self._cells(_SHOWN_ROWS)
-        align = ["right" if n else "left" for n in numeric]
-
-        def line(tag: str, texts: Sequence[str]) -> str:
-            style = "padding:2px 8px;white-space:nowrap;font-variant-numeric:tabular-nums"
-            parts = (
-                f'<{tag} style="{style};text-align:{a}">{html.escape(t)}</{tag}>' for t, a in zip(texts, align)
-            )
-            return f"<tr>{''.join(parts)}</tr>"
-
-        body = "".join(line("td", texts) for texts in cells)
         more = len(self._rows) - len(cells)
         note = f"<p>… {more:,} more rows</p>" if more > 0 else ""
-        return f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>{note}"
+        return html_table(heads, numeric, cells) + note

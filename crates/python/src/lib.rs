@@ -29,6 +29,12 @@ fn doctor(py: Python<'_>) -> PyResult<Vec<u8>> {
     serde_json::to_vec(&checks).map_err(|error| errors::stepscope(error.to_string(), None))
 }
 
+/// Called when Python ends: no monitor samples any more.
+#[pyfunction]
+fn end_all(py: Python<'_>) {
+    py.detach(stepscope_record::end_all);
+}
+
 /// Called in a forked child: nothing is recorded there.
 #[pyfunction]
 fn forget_after_fork() {
@@ -44,6 +50,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(doctor, module)?)?;
     module.add_function(wrap_pyfunction!(forget_after_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(end_all, module)?)?;
+    module.py().import("atexit")?.call_method1("register", (module.getattr("end_all")?,))?;
     module.add_function(wrap_pyfunction!(region::set_torch_regions, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;

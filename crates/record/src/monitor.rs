@@ -10,7 +10,7 @@ mod source;
 mod store;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,18 @@ use source::Source;
 pub use source::{Missing, Roots};
 use store::Series;
 pub use store::{CounterInfo, Summary};
+
+/// All that are there, for the end of the process.
+static ALIVE: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+/// Ends all sampling. Called before the process ends: a driver's library must not be asked while it is taken down.
+pub fn end_all() {
+    for shared in lock(&ALIVE).iter().filter_map(Weak::upgrade) {
+        shared.end();
+        // Waits for a sample that is under way.
+        drop(lock(&shared.sampler));
+    }
+}
 
 /// Shorter intervals would measure the monitor itself.
 const SHORTEST: Duration = Duration::from_millis(5);
@@ -111,7 +123,12 @@ impl Monitor {
             stop: (Mutex::new(false), Condvar::new()),
             cpu_ns: AtomicU64::new(0),
         };
-        Monitor { shared: Arc::new(shared), missing, running: Mutex::default(), interval }
+        let shared = Arc::new(shared);
+        let mut alive = lock(&ALIVE);
+        alive.retain(|one| one.strong_count() > 0);
+        alive.push(Arc::downgrade(&shared));
+        drop(alive);
+        Monitor { shared, missing, running: Mutex::default(), interval }
     }
 
     /// Starts sampling; once more if it runs already. Each start needs a stop.
@@ -123,7 +140,7 @@ impl Monitor {
         }
         *lock(&self.shared.stop.0) = false;
         // The first value is there when start returns.
-        self.shared.sample();
+        self.shared.sample(true);
         let (shared, interval) = (self.shared.clone(), self.interval);
         let thread =
             std::thread::Builder::new().name("stepscope".to_owned()).spawn(move || shared.run(interval));
@@ -140,7 +157,7 @@ impl Monitor {
         if let Some(thread) = running.thread.take() {
             self.shared.end();
             let _ = thread.join();
-            self.shared.sample();
+            self.shared.sample(true);
         }
     }
 
@@ -164,7 +181,7 @@ impl Monitor {
 
     /// Takes a sample at once.
     pub fn sample_now(&self) {
-        self.shared.sample();
+        self.shared.sample(false);
     }
 
     /// What is sampled.
@@ -231,7 +248,7 @@ impl Shared {
                 return;
             }
             drop(ended);
-            self.sample();
+            self.sample(false);
             let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
             self.cpu_ns.store(spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64, Ordering::Relaxed);
             // A machine that slept or was busy is not made up for.
@@ -239,12 +256,12 @@ impl Shared {
         }
     }
 
-    fn sample(&self) {
+    fn sample(&self, edge: bool) {
         let mut sampler = lock(&self.sampler);
         let mut found: Vec<(usize, i64, f64)> = Vec::with_capacity(self.counters.len());
         for (first, source) in &mut sampler.sources {
             let now = now_ns();
-            source.sample(now, &mut |place, value| {
+            source.sample(now, edge, &mut |place, value| {
                 if value.is_finite() {
                     found.push((*first + place, now, value));
                 }
@@ -298,7 +315,7 @@ fn find_sources(options: &MonitorOptions, per_second: f64) -> (Vec<Box<dyn Sourc
     if options.gpu {
         let mut nvidia_devices = 0;
         let mut no_nvidia = None;
-        match nvidia::devices(roots, per_second, &mut missing) {
+        match nvidia::devices(roots, &mut missing) {
             Ok(devices) => {
                 nvidia_devices = devices.len();
                 sources.extend(devices);

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..errors import StepscopeError
+from ..words import html_table
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
 from .unknown import Figure, Unknown, is_unknown, plain
@@ -67,14 +67,14 @@ class Comparison(Sequence[Dict[str, Any]]):
         return [[_cell(name, row[name]) for name in self.columns] for row in self.rows]
 
     def __str__(self) -> str:
-        return aligned(self.columns, self._cells())
+        return aligned(self._heads(), self._cells())
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells()
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return html_table(self._heads(), [name != "name" for name in self.columns], self._cells())
+
+    def _heads(self) -> List[str]:
+        """Times are shown with their units."""
+        return [name[: -len("_s")] if name in _TIMES else name for name in self.columns]
 
 
 def _cell(column: str, value: Any) -> str:

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Union, cast, overload
+from typing import Any, Callable, Dict, List, Optional, Union, overload
 
 from stepscope import _native
 
@@ -17,7 +17,6 @@ from .breakdown import TimingBreakdown, timing_breakdown
 from .carbon import stated_intensity
 from .compare import Comparison, Samples, compare
 from .core import Core
-from .counters import MonitorLike
 from .diagnose import Issue, Thresholds, diagnose, with_overrides
 from .flops import FlopProbe
 from .gpu_time import GpuTimeProbe
@@ -25,6 +24,8 @@ from .leaks import LeakReport, leak_report
 from .lines import LinePause, LineProbe, LineProfile, line_profile
 from .memory import MemoryProbe, ObjectProbe
 from .metrics import MB, Metrics
+from .monitors import after_fork_in_child as monitors_after_fork
+from .monitors import shared_monitor
 from .probe import Probe
 from .reasons import Watched, why_unknown
 from .region import Amounts, Region
@@ -106,25 +107,13 @@ class PerformanceProfiler:
         )
         intensity = stated_intensity(carbon_intensity_g_per_kwh, country)
         self._settings = Settings(watched, estimate_flops, track_carbon, intensity, pue)
-        self._watch: Optional[Watch] = Watch(self._new_monitor) if watched.anything else None
+        self._watch: Optional[Watch] = Watch(lambda: shared_monitor(watched)) if watched.anything else None
         self._kept_open: List[int] = []
         self._core = Core(keep, self._probes(detailed_memory, estimate_flops, enable_line_profiling))
         self._core.describe = self._describe
         self._known = self._core.known
         self._region = TrackedRegion if self._core.probes else Region
         _profilers.add(self)
-
-    def _new_monitor(self) -> MonitorLike:
-        watched = self._settings.watched
-        made = _native.Monitor(
-            watched.interval_s,
-            gpu=watched.gpu,
-            network=watched.network,
-            disk=watched.system,
-            temperature=watched.cpu_temperature,
-            power=True,
-        )
-        return cast(MonitorLike, made)
 
     def _probes(self, detailed_memory: bool, flops: bool, lines: bool) -> List[Probe]:
         # Entered in this order and left in the opposite one: what disturbs most is closest to the region.
@@ -404,6 +393,7 @@ class PerformanceProfiler:
 
 
 def _after_fork_in_child() -> None:
+    monitors_after_fork()
     torch_peaks_after_fork()
     for profiler in list(_profilers):
         profiler._after_fork_in_child()

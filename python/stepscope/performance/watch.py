@@ -1,4 +1,4 @@
-"""The one monitor of a profiler: runs while a region is open, or from ``start()`` to ``stop()``; sums up what it saw.
+"""The monitor of a profiler: runs while a region is open, or from ``start()`` to ``stop()``; sums up what it saw.
 
 Starting and stopping a sampling thread takes longer than many a region, and on a machine with GPUs a sample takes
 milliseconds. So the monitor goes on for a second after the last region, in case another opens; and a sample is taken at
@@ -138,8 +138,6 @@ class Watch:
     def after_fork_in_child(self) -> None:
         """A new lock and no monitor."""
         self._lock = threading.RLock()
-        if self._monitor is not None:
-            self._monitor.forget_after_fork()
         self._monitor = None
         self._stopper = None
         self._started = False

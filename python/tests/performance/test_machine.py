@@ -49,9 +49,9 @@ def test_the_real_machine_is_watched() -> None:
     assert 0 < system.cpu_percent <= 100
     assert 5 < system.process_cpu_percent < 150
     assert 0 < system.memory_percent <= system.peak_memory_percent <= 100
-    assert system.samples >= 5
+    assert system.samples >= 3
     report = profiler.get_system_report()
-    assert report.samples >= 5 and 0.3 <= report.duration_s < 3
+    assert report.samples >= 3 and 0.3 <= report.duration_s < 30
     assert 0 < report.avg_cpu_percent <= report.peak_cpu_percent <= 100
     assert report.to_dict()["peak_memory_percent"] == report.peak_memory_percent
     assert "avg_cpu_percent" in str(report)
@@ -181,6 +181,15 @@ def test_one_monitor_that_runs_only_while_it_is_needed(scripted: Any, monkeypatc
     assert profiler.get_system_report().samples >= 2
 
 
+def test_profilers_that_want_the_same_share_one_sampler() -> None:
+    first, second, other = PerformanceProfiler(), PerformanceProfiler(), PerformanceProfiler(track_network=True)
+    with first.profile("x"), second.profile("y"), other.profile("z"):
+        time.sleep(0.03)
+    assert first._watch is not None and second._watch is not None and other._watch is not None
+    assert first._watch.made is second._watch.made is not other._watch.made
+    assert all(profiler.get_metrics().system.memory_percent > 0 for profiler in (first, second, other))
+
+
 def test_regions_in_a_row_share_one_start(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.2)
     profiler, monitor = scripted(_gpu)
@@ -227,18 +236,21 @@ def test_a_monitor_that_fails_does_not_stop_the_program(monkeypatch: pytest.Monk
     assert any("no more files" in note for note in profiler.notes)
 
 
-def test_what_the_probes_take_is_nobodys_time(scripted: Any) -> None:
+def test_what_the_probes_take_is_nobodys_time(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stepscope.performance.watch.EDGE_NS", 0)
+    monkeypatch.setattr("stepscope.performance.watch.EDGE_SHARE", 0)
+
     def slow(sample: int) -> Dict[str, float]:
-        time.sleep(0.03)
+        time.sleep(0.1)
         return {"host.cpu_percent": 1.0}
 
     profiler, _ = scripted(slow)
     with profiler.profile("outer"):
         with profiler.profile("first"):
-            time.sleep(0.31)
+            time.sleep(0.01)
         with profiler.profile("second"):
-            time.sleep(0.31)
+            time.sleep(0.01)
     breakdown = profiler.get_timing_breakdown()
-    assert breakdown["outer"] < 0.03
-    assert breakdown.total("first") < 0.34
-    assert breakdown.overhead_s > 0.08
+    assert breakdown["outer"] < 0.1
+    assert breakdown.total("first") < 0.1
+    assert breakdown.overhead_s > 0.4

@@ -68,7 +68,7 @@ impl Source for Card {
         self.counters.iter().map(|(info, ..)| info.clone()).collect()
     }
 
-    fn sample(&mut self, _: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, _: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         for (place, (_, file, scale)) in self.counters.iter_mut().enumerate() {
             if let Some(value) = file.number() {
                 out(place, value * *scale);

@@ -62,7 +62,7 @@ impl Source for Processors {
         all
     }
 
-    fn sample(&mut self, _: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, _: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let Ok(text) = self.stat.read() else { return };
         let now = ticks(text);
         let passed = now.first().zip(self.before.first()).map_or(0.0, |(new, old)| new[2] - old[2]);
@@ -109,7 +109,7 @@ impl Source for Memory {
         ]
     }
 
-    fn sample(&mut self, _: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, _: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let Ok(text) = self.0.read() else { return };
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -169,7 +169,7 @@ impl Source for Disks {
         ]
     }
 
-    fn sample(&mut self, now_ns: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, now_ns: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let Ok(text) = self.stats.read() else { return };
         let (mut read, mut written, mut busiest) = (0.0, 0.0, None);
         for line in text.lines() {
@@ -217,7 +217,7 @@ impl Source for Network {
         ]
     }
 
-    fn sample(&mut self, now_ns: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, now_ns: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let Ok(text) = self.stats.read() else { return };
         let (mut received, mut sent) = (0.0, 0.0);
         for (name, numbers) in text.lines().filter_map(|line| line.split_once(':')) {

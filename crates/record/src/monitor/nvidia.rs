@@ -2,7 +2,7 @@
 //! library's performance monitor (GPM) says how busy the parts of a device were between two samples.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};
@@ -33,49 +33,106 @@ const GPM: &[(GpmMetricId, &str, &str, &str, f64)] = &[
     (GpmMetricId::NvlinkTotalRxPerSec, "nvlink_receive_bytes_per_s", "NVLink received", "bytes/s", MEBIBYTE),
     (GpmMetricId::NvlinkTotalTxPerSec, "nvlink_send_bytes_per_s", "NVLink sent", "bytes/s", MEBIBYTE),
 ];
-/// Seconds from one slow reading to the next.
-const SLOW_EVERY_S: f64 = 10.0;
+/// What is read this often or oftener is also read when the monitor starts and stops, so that sums have ends.
+const WITH_EDGES_S: f64 = 2.0;
 /// GPM counts bytes in these.
 const MEBIBYTE: f64 = 1_048_576.0;
 const KIBIBYTE: f64 = 1024.0;
 
-/// One reading of a device, by name.
-type Reading = fn(&Device<'_>) -> Result<f64, NvmlError>;
+/// What one call of the library tells: one or two counters, each with its name, what people call it, and its unit.
+struct Reading {
+    counters: &'static [(&'static str, &'static str, &'static str)],
+    /// As many values as there are counters; the rest is not looked at.
+    read: fn(&Device<'_>) -> Result<[f64; 2], NvmlError>,
+    /// Seconds from one call to the next; 0 for every sample.
+    every_s: f64,
+}
 
-const READINGS: &[(&str, &str, &str, Reading)] = &[
-    ("utilization_percent", "utilization", "%", |d| Ok(f64::from(d.utilization_rates()?.gpu))),
-    ("memory_utilization_percent", "memory utilization", "%", |d| Ok(f64::from(d.utilization_rates()?.memory))),
-    ("memory_used_bytes", "memory used", "bytes", |d| Ok(d.memory_info()?.used as f64)),
-    ("memory_total_bytes", "memory", "bytes", |d| Ok(d.memory_info()?.total as f64)),
-    ("process_memory_bytes", "memory of this process", "bytes", own_memory),
-    ("power_w", "power", "W", |d| Ok(f64::from(d.power_usage()?) / 1e3)),
-    ("energy_j", "energy", "J", |d| Ok(d.total_energy_consumption()? as f64 / 1e3)),
-    ("temperature_c", "temperature", "°C", |d| Ok(f64::from(d.temperature(TemperatureSensor::Gpu)?))),
-    ("sm_clock_mhz", "SM clock", "MHz", |d| Ok(f64::from(d.clock_info(Clock::SM)?))),
-    ("memory_clock_mhz", "memory clock", "MHz", |d| Ok(f64::from(d.clock_info(Clock::Memory)?))),
-    ("throttled", "slowed down", "0 or 1", |d| {
-        Ok(if d.current_throttle_reasons()?.intersects(SLOWED) { 1.0 } else { 0.0 })
-    }),
+fn one(value: f64) -> [f64; 2] {
+    [value, 0.0]
+}
+
+const READINGS: &[Reading] = &[
+    Reading {
+        counters: &[
+            ("utilization_percent", "utilization", "%"),
+            ("memory_utilization_percent", "memory utilization", "%"),
+        ],
+        read: |d| d.utilization_rates().map(|rates| [f64::from(rates.gpu), f64::from(rates.memory)]),
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("memory_used_bytes", "memory used", "bytes"), ("memory_total_bytes", "memory", "bytes")],
+        read: |d| d.memory_info().map(|memory| [memory.used as f64, memory.total as f64]),
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("process_memory_bytes", "memory of this process", "bytes")],
+        read: own_memory,
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("power_w", "power", "W")],
+        read: |d| Ok(one(f64::from(d.power_usage()?) / 1e3)),
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("temperature_c", "temperature", "°C")],
+        read: |d| Ok(one(f64::from(d.temperature(TemperatureSensor::Gpu)?))),
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("sm_clock_mhz", "SM clock", "MHz")],
+        read: |d| Ok(one(f64::from(d.clock_info(Clock::SM)?))),
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("memory_clock_mhz", "memory clock", "MHz")],
+        read: |d| Ok(one(f64::from(d.clock_info(Clock::Memory)?))),
+        every_s: 0.0,
+    },
+    Reading {
+        counters: &[("throttled", "slowed down", "0 or 1")],
+        read: |d| Ok(one(if d.current_throttle_reasons()?.intersects(SLOWED) { 1.0 } else { 0.0 })),
+        every_s: 0.0,
+    },
+    // It takes the library 4 ms on an H200.
+    Reading {
+        counters: &[("energy_j", "energy", "J")],
+        read: |d| Ok(one(d.total_energy_consumption()? as f64 / 1e3)),
+        every_s: 2.0,
+    },
 ];
-/// The library spins for 20 ms in each of these, which would be felt if it were often. Only devices without GPM are asked.
-const SLOW_READINGS: &[(&str, &str, &str, Reading)] = &[
-    ("pcie_receive_bytes_per_s", "PCIe received", "bytes/s", |d| {
-        Ok(f64::from(d.pcie_throughput(PcieUtilCounter::Receive)?) * KIBIBYTE)
-    }),
-    ("pcie_send_bytes_per_s", "PCIe sent", "bytes/s", |d| {
-        Ok(f64::from(d.pcie_throughput(PcieUtilCounter::Send)?) * KIBIBYTE)
-    }),
+/// For devices without GPM, which has these too: the library spins for 20 ms in each.
+const WITHOUT_GPM: &[Reading] = &[
+    Reading {
+        counters: &[("pcie_receive_bytes_per_s", "PCIe received", "bytes/s")],
+        read: |d| Ok(one(f64::from(d.pcie_throughput(PcieUtilCounter::Receive)?) * KIBIBYTE)),
+        every_s: 10.0,
+    },
+    Reading {
+        counters: &[("pcie_send_bytes_per_s", "PCIe sent", "bytes/s")],
+        read: |d| Ok(one(f64::from(d.pcie_throughput(PcieUtilCounter::Send)?) * KIBIBYTE)),
+        every_s: 10.0,
+    },
 ];
 
 /// Inside a container the library may know the process by a number that we do not: then there is no value.
-fn own_memory(device: &Device<'_>) -> Result<f64, NvmlError> {
+fn own_memory(device: &Device<'_>) -> Result<[f64; 2], NvmlError> {
     let own = std::process::id();
     let processes = device.running_compute_processes()?;
     let found = processes.iter().find(|process| process.pid == own).ok_or(NvmlError::NotFound)?;
     match found.used_gpu_memory {
-        UsedGpuMemory::Used(bytes) => Ok(bytes as f64),
+        UsedGpuMemory::Used(bytes) => Ok(one(bytes as f64)),
         UsedGpuMemory::Unavailable => Err(NvmlError::NotSupported),
     }
+}
+
+/// One call at a time: two monitors that sampled in parallel were seen to crash the library.
+static CALLS: Mutex<()> = Mutex::new(());
+
+fn calls() -> MutexGuard<'static, ()> {
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The library stays open for the life of the process: its handles are used by threads that come and go.
@@ -87,7 +144,7 @@ pub(crate) fn library(lib: Option<&Path>) -> Result<&'static Nvml, NvmlError> {
         // The name without a version is there only with the development package.
         None => Nvml::builder().lib_path("libnvidia-ml.so.1".as_ref()).init().or_else(|_| Nvml::init()),
     };
-    let mut known = LIBRARY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut known = LIBRARY.lock().unwrap_or_else(PoisonError::into_inner);
     if let (Some(library), None) = (*known, lib) {
         return Ok(library);
     }
@@ -114,22 +171,16 @@ struct Gpu {
     library: &'static Nvml,
     device: Device<'static>,
     index: u32,
-    readings: Vec<(&'static str, &'static str, &'static str, Reading)>,
-    slow: Vec<(&'static str, &'static str, &'static str, Reading)>,
-    gpm: Vec<usize>,
-    last: Option<GpmSample<'static>>,
-    /// Every how many samples a slow reading has its turn.
-    slow_every: u32,
-    turn: u32,
+    /// With the place of its first counter, and when its turn comes.
+    readings: Vec<(usize, &'static Reading, i64)>,
+    /// The place of GPM's first counter, and the sample before; devices without GPM have none.
+    gpm: Option<(usize, GpmSample<'static>)>,
 }
 
 /// All devices; what each of them does not tell is added to `missing`.
-pub(super) fn devices(
-    roots: &Roots,
-    per_second: f64,
-    missing: &mut Vec<Missing>,
-) -> Result<Vec<Box<dyn Source>>, Missing> {
+pub(super) fn devices(roots: &Roots, missing: &mut Vec<Missing>) -> Result<Vec<Box<dyn Source>>, Missing> {
     let library = library(roots.nvml.as_deref()).map_err(|error| why(&error))?;
+    let _alone = calls();
     let count = library.device_count().map_err(|error| why(&error))?;
     let mut found: Vec<Box<dyn Source>> = Vec::new();
     if count == 0 {
@@ -141,7 +192,7 @@ pub(super) fn devices(
     }
     for index in 0..count {
         match library.device_by_index(index) {
-            Ok(device) => found.push(Box::new(Gpu::new(library, device, index, per_second, missing))),
+            Ok(device) => found.push(Box::new(Gpu::new(library, device, index, missing))),
             Err(error) => missing.push(Missing::new(format!("GPU {index}"), error.to_string(), "")),
         }
     }
@@ -149,37 +200,35 @@ pub(super) fn devices(
 }
 
 impl Gpu {
-    fn new(
-        library: &'static Nvml,
-        device: Device<'static>,
-        index: u32,
-        per_second: f64,
-        missing: &mut Vec<Missing>,
-    ) -> Gpu {
-        let mut works = |list: &[(&'static str, &'static str, &'static str, Reading)]| {
-            let tried = list.iter().filter(|(name, label, _, read)| match read(&device) {
+    fn new(library: &'static Nvml, device: Device<'static>, index: u32, missing: &mut Vec<Missing>) -> Gpu {
+        let sample = device.gpm_sample().ok();
+        let more: &'static [Reading] = if sample.is_some() { &[] } else { WITHOUT_GPM };
+        let (mut readings, mut place) = (Vec::new(), 0);
+        for reading in READINGS.iter().chain(more) {
+            match (reading.read)(&device) {
                 // The process may not have touched the device yet.
-                Err(NvmlError::NotFound) if *name == "process_memory_bytes" => true,
-                Err(error) => {
-                    missing.push(Missing::new(format!("GPU {index} {label}"), error.to_string(), ""));
-                    false
+                Err(error) if !matches!(error, NvmlError::NotFound) => {
+                    let what = format!("GPU {index} {}", reading.counters[0].1);
+                    missing.push(Missing::new(what, error.to_string(), ""));
                 }
-                Ok(_) => true,
-            });
-            tried.copied().collect::<Vec<_>>()
-        };
-        let last = device.gpm_sample().ok();
-        let readings = works(READINGS);
-        let slow = if last.is_none() { works(SLOW_READINGS) } else { Vec::new() };
-        let mut gpm = Vec::new();
-        if last.is_some() {
-            gpm = (0..GPM.len()).collect();
-        } else {
+                _ => {
+                    readings.push((place, reading, i64::MIN));
+                    place += reading.counters.len();
+                }
+            }
+        }
+        if sample.is_none() {
             let reason = "the device or its driver has no GPM (it came with Hopper)";
             missing.push(Missing::new(format!("GPU {index} SM, tensor and memory activity"), reason, ""));
         }
-        let slow_every = (SLOW_EVERY_S * per_second).round().max(2.0) as u32;
-        Gpu { library, device, index, readings, slow, gpm, last, slow_every, turn: 0 }
+        Gpu { library, device, index, readings, gpm: sample.map(|sample| (place, sample)) }
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        let _alone = calls();
+        self.gpm = None;
     }
 }
 
@@ -191,39 +240,37 @@ impl Source for Gpu {
             unit,
             source,
         };
-        let read = self.readings.iter().chain(&self.slow).map(|(n, l, unit, _)| named(n, l, unit, "NVML"));
-        let gpm = self.gpm.iter().map(|&at| named(GPM[at].1, GPM[at].2, GPM[at].3, "NVML GPM"));
-        read.chain(gpm).collect()
+        let read = self.readings.iter().flat_map(|(_, reading, _)| reading.counters);
+        let read = read.map(|(name, label, unit)| named(name, label, unit, "NVML"));
+        let gpm: &[_] = if self.gpm.is_some() { GPM } else { &[] };
+        read.chain(gpm.iter().map(|(_, name, label, unit, _)| named(name, label, unit, "NVML GPM"))).collect()
     }
 
-    fn sample(&mut self, _: i64, out: &mut dyn FnMut(usize, f64)) {
-        for (place, (.., read)) in self.readings.iter().enumerate() {
-            if let Ok(value) = read(&self.device) {
-                out(place, value);
+    fn sample(&mut self, now_ns: i64, edge: bool, out: &mut dyn FnMut(usize, f64)) {
+        let _alone = calls();
+        for (place, reading, due_ns) in &mut self.readings {
+            if now_ns < *due_ns && !(edge && reading.every_s <= WITH_EDGES_S) {
+                continue;
             }
-        }
-        // One slow reading on each of its turns, so that no sample takes twice as long as another.
-        let after = self.readings.len();
-        for (place, (.., read)) in self.slow.iter().enumerate() {
-            if self.turn == place as u32
-                && let Ok(value) = read(&self.device)
-            {
-                out(after + place, value);
-            }
-        }
-        self.turn = (self.turn + 1) % self.slow_every;
-        let Some(before) = &self.last else { return };
-        let Ok(now) = self.device.gpm_sample() else { return };
-        let wanted: Vec<GpmMetricId> = self.gpm.iter().map(|&at| GPM[at].0).collect();
-        if let Ok(values) = gpm_metrics_get(self.library, before, &now, &wanted) {
-            for (place, value) in values.into_iter().enumerate() {
-                if let Ok(value) = value
-                    && value.value.is_finite()
-                {
-                    out(after + self.slow.len() + place, value.value * GPM[self.gpm[place]].4);
+            *due_ns = if reading.every_s > 0.0 { now_ns + (reading.every_s * 1e9) as i64 } else { i64::MIN };
+            if let Ok(values) = (reading.read)(&self.device) {
+                for (at, value) in values.iter().take(reading.counters.len()).enumerate() {
+                    out(*place + at, *value);
                 }
             }
         }
-        self.last = Some(now);
+        let Some((place, before)) = &mut self.gpm else { return };
+        let Ok(now) = self.device.gpm_sample() else { return };
+        let wanted: Vec<GpmMetricId> = GPM.iter().map(|metric| metric.0).collect();
+        if let Ok(values) = gpm_metrics_get(self.library, before, &now, &wanted) {
+            for (at, (value, metric)) in values.into_iter().zip(GPM).enumerate() {
+                if let Ok(value) = value
+                    && value.value.is_finite()
+                {
+                    out(*place + at, value.value * metric.4);
+                }
+            }
+        }
+        *before = now;
     }
 }

@@ -77,7 +77,7 @@ impl Source for Process {
         list.into_iter().map(of).collect()
     }
 
-    fn sample(&mut self, now_ns: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, now_ns: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let (page, ticks_per_second) = (self.page, self.ticks_per_second);
         // The name in brackets may hold anything, spaces and brackets too.
         let numbers = self.stat.read().ok().and_then(|text| text.rsplit_once(')')).map(|(_, rest)| {

@@ -27,7 +27,7 @@ impl Source for Folded {
         vec![self.info.clone()]
     }
 
-    fn sample(&mut self, _: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, _: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let turn = self.turn;
         self.turn = (turn + 1) % self.every;
         if turn != 0 {
@@ -140,7 +140,7 @@ impl Source for Energy {
         vec![CounterInfo { name, label, unit: "J", source: "/sys/class/powercap (RAPL)" }]
     }
 
-    fn sample(&mut self, _: i64, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, _: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         for zone in &mut self.zones {
             let Some(now) = zone.file.number() else { continue };
             let grown =

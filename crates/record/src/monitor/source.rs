@@ -49,7 +49,8 @@ impl Default for Roots {
 /// The counters of one kind. It says at the start which there are; each sample gives values by their place in that list.
 pub(crate) trait Source: Send {
     fn counters(&self) -> Vec<CounterInfo>;
-    fn sample(&mut self, now_ns: i64, out: &mut dyn FnMut(usize, f64));
+    /// `edge`: the monitor starts or stops; what is read seldom is read then too.
+    fn sample(&mut self, now_ns: i64, edge: bool, out: &mut dyn FnMut(usize, f64));
 }
 
 /// A file of the system that is read again and again: opened once, into one buffer.
