@@ -118,7 +118,7 @@ async function click(page: Page): Promise<void> {
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return (await new Response(stream).json()) as Layout;
   });
-  await expect.poll(() => params(page).from).toBeUndefined();
+  await expect.poll(() => Number(params(page).to)).toBeGreaterThan(layout.extent_ns);
   const [step] = layout.steps;
   const row = layout.groups.find((group) => group.kind === "steps")?.rows[0] ?? 0;
   const { x, y } = await placeOf(page, layout, row, ((step?.start_ns ?? 0) + (step?.end_ns ?? 0)) / 2);

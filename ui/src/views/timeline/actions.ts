@@ -51,8 +51,11 @@ export class Actions {
       model.area.value = undefined;
       model.selection.value = { ...chosen, ...more };
     };
-    // Nearly always the answer is there within a frame: then the page changes once, not twice.
-    const late = setTimeout(() => model.selection.value?.id !== id && show({}), ANSWER_MS);
+    const begin = () => model.selection.value?.id !== id && show({});
+    // After a click the answer is nearly always there within a frame: then the page changes once, not twice. A jump
+    // without one is in the address at once, or going back would not find it.
+    const late = hit && setTimeout(begin, ANSWER_MS);
+    if (!hit) begin();
     try {
       const details = await watched(model.source.slice(model.run, id, control.signal));
       if (control.signal.aborted) return;
