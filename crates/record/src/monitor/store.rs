@@ -80,7 +80,8 @@ impl Series {
         }
         sum += held * (to_ns - since).max(0) as f64;
         let length = (to_ns - from_ns) as f64;
-        let mean = if length > 0.0 { sum / length } else { last };
+        // The sum is rounded: of equal values the mean would be off by the last digit.
+        let mean = if length > 0.0 { (sum / length).clamp(low, high) } else { last };
         Some(Summary { mean, min: low, max: high, first, last, samples: inside.len() })
     }
 }
