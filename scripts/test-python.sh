@@ -45,8 +45,12 @@ fi
 
 # Every other Python on this machine that we promise to work with.
 for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
-  other="$(command -v "python$version" || ls -d "$HOME"/.pyenv/versions/"$version".*/bin/python 2>/dev/null | head -1 || true)"
-  if [ -z "$other" ] || ! "$other" -c 'import venv' 2>/dev/null; then
+  other=""
+  # A name on the path may be a stand-in for a Python that is not chosen.
+  for found in "python$version" "$HOME"/.pyenv/versions/"$version".*/bin/python; do
+    if [ -z "$other" ] && "$found" -c 'import venv' 2>/dev/null; then other="$found"; fi
+  done
+  if [ -z "$other" ]; then
     echo "skipped: Python $version is not here"
     continue
   fi

