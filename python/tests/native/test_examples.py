@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import sys
 
 import pytest
 
@@ -25,6 +26,8 @@ def modules() -> list[str]:
 @pytest.mark.parametrize("name", modules())
 def test_examples(name, example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # The examples are those of a program without PyTorch.
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
     module = importlib.import_module(name)
     result = doctest.testmod(module, extraglobs={"EXAMPLE": str(example)}, optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
