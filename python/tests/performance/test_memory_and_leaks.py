@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import time
 from typing import Any, List
 
 import pytest
@@ -20,6 +21,8 @@ def test_the_peak_and_the_growth_of_a_region() -> None:
     with profiler.profile("allocate"):
         block = bytearray(200 * MB)
         block[::4096] = b"x" * len(block[::4096])
+        # Where the process once held more, only samples can tell.
+        time.sleep(0.4)
         del block
     memory = profiler.get_metrics().memory
     assert memory.peak_ram_mb >= memory.start_ram_mb + 190
