@@ -38,6 +38,9 @@ export class Sync {
       }),
       this.#model.onMove(() => this.#later()),
     );
+    const back = () => this.#back();
+    addEventListener("popstate", back);
+    this.#stops.push(() => removeEventListener("popstate", back));
     this.#actions.onJump = () => this.#remember();
   }
 
@@ -88,6 +91,14 @@ export class Sync {
     this.#write();
     // A new entry with the same parameters; the next write changes only that one.
     history.pushState(null, "", location.hash);
+  }
+
+  /** Back or forward: what the entry says counts, and not what was about to be written over it. */
+  #back(): void {
+    clearTimeout(this.#timer);
+    this.#dirty = false;
+    this.#written = {};
+    if (route.value.view === "timeline") this.#read(route.value.params);
   }
 
   #read(params: Params): void {
