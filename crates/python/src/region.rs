@@ -1,7 +1,7 @@
 //! `record_function`: a named region of the program. While nothing records it costs a look at two flags.
 //!
-//! It is written against Python's C API by hand: the bindings' own class took six times as long, and this is the one thing
-//! that stands inside users' innermost loops. The rest of the crate is written with the bindings.
+//! It is written against Python's C API by hand: a region that nobody records took 358 ns with the bindings' own class and
+//! takes 215 ns with this, and it is the one thing that stands inside users' innermost loops. The rest of the crate is written with the bindings.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};

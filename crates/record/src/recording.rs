@@ -174,8 +174,8 @@ impl Recording {
         writer.builder.finish()
     }
 
-    /// What has come since the last call, for a file that survives the process. Slices that are told and samples come with
-    /// it too; counters come with the end.
+    /// The regions that have ended since the last call, for a file that survives the process. Steps, samples and counters
+    /// come with the end only.
     pub fn journal(&mut self, base_ns: i64) -> Trace {
         let mut writer = Writer::new(base_ns);
         if let Some(mark) = self.journal.filter(|_| self.is_running()) {

@@ -192,10 +192,9 @@ def test_writing_fails_with_a_hint(recording, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_said(recording):
+def test_a_folder_that_takes_no_files_is_said(recording):
     recording.stop()
     with pytest.raises(stepscope.StepscopeError) as caught:
-        # It lies on no disk, and takes nothing.
         recording.write("/sys/trace.json", {})
     assert caught.value.hint
 
