@@ -1,7 +1,11 @@
 //! `record_function`: a named region of the program. While nothing records it costs a look at two flags.
 //!
-//! It is written against Python's C API by hand: a region that nobody records took 358 ns with the bindings' own class and
-//! takes 215 ns with this, and it is the one thing that stands inside users' innermost loops. The rest of the crate is written with the bindings.
+//! It is written against Python's C API by hand, since it is the one thing that stands inside users' innermost loops. The
+//! rest of the crate is written with the bindings.
+//!
+//! Most of what a `with` statement costs is two bound methods, made to be called once. So the class's `__enter__` and
+//! `__exit__` are descriptors that hand out the region itself, and a region knows by the number of arguments what it is
+//! called as: none to be entered, one to decorate, three to be left.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
@@ -23,8 +27,24 @@ static TORCH_RECORDS: AtomicBool = AtomicBool::new(false);
 const CLOSED: i64 = i64::MIN;
 /// Names are mostly literals, the same object each time: this many are found by address.
 const MOST_KNOWN: usize = 256;
-/// A method that is given its arguments as an array. In every Python since 3.7, in the limited API by name since 3.10.
+// What every Python since 3.9 has, and the limited API names only later.
+/// A method that is given its arguments as an array.
 const FASTCALL: c_int = 0x80;
+/// A class whose objects say themselves how they are called, at `__vectorcalloffset__`.
+const HAVE_VECTORCALL: std::ffi::c_ulong = 1 << 11;
+/// Set in a count of arguments if the place before the first is free.
+const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
+/// A member of the size of a pointer.
+const SSIZE: c_int = 19;
+/// A member that is not written.
+const READ_ONLY: c_int = 1;
+
+type Vectorcall = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    usize,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
 
 /// A name, and its number in the log.
 type Known = (Py<PyString>, u32);
@@ -59,6 +79,7 @@ pub(crate) fn forget_after_fork() {
 #[repr(C)]
 struct Region {
     head: ffi::PyObject,
+    vectorcall: Option<Vectorcall>,
     /// Owned; a string.
     name: *mut ffi::PyObject,
     /// Owned, or null.
@@ -108,12 +129,23 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
             closure: null_mut(),
         },
     ]);
+    static MEMBERS: Shared<[ffi::PyMemberDef; 2]> = Shared([
+        ffi::PyMemberDef {
+            name: c"__vectorcalloffset__".as_ptr(),
+            type_code: SSIZE,
+            offset: std::mem::offset_of!(Region, vectorcall) as ffi::Py_ssize_t,
+            flags: READ_ONLY,
+            doc: std::ptr::null(),
+        },
+        ffi::PyMemberDef { name: std::ptr::null(), type_code: 0, offset: 0, flags: 0, doc: std::ptr::null() },
+    ]);
     let mut slots = [
         ffi::PyType_Slot { slot: ffi::Py_tp_new, pfunc: new as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_dealloc, pfunc: dealloc as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_call, pfunc: call as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_repr, pfunc: repr as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: METHODS.0.as_ptr() as *mut c_void },
+        ffi::PyType_Slot { slot: ffi::Py_tp_members, pfunc: MEMBERS.0.as_ptr() as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_getset, pfunc: FIELDS.0.as_ptr() as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: DOC.as_ptr() as *mut c_void },
         ffi::PyType_Slot { slot: 0, pfunc: null_mut() },
@@ -122,12 +154,85 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         name: c"stepscope.record_function".as_ptr(),
         basicsize: size_of::<Region>() as c_int,
         itemsize: 0,
-        flags: ffi::Py_TPFLAGS_DEFAULT as _,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | HAVE_VECTORCALL) as _,
         slots: slots.as_mut_ptr(),
     };
     // SAFETY: the description is complete, and what it points to is static or read before this returns.
     let class = unsafe { Bound::from_owned_ptr_or_err(module.py(), ffi::PyType_FromSpec(&raw mut spec))? };
+    let itself = itself_class(module.py())?;
+    for name in ["__enter__", "__exit__"] {
+        let method = class.getattr(name)?;
+        // SAFETY: the class has no `new` of its own, so its objects are made here; the reference becomes theirs.
+        let descriptor = unsafe {
+            let made = ffi::PyType_GenericAlloc(itself.as_ptr().cast(), 0);
+            let made = Bound::from_owned_ptr_or_err(module.py(), made)?;
+            (*made.as_ptr().cast::<Itself>()).method = method.into_ptr();
+            made
+        };
+        class.setattr(name, descriptor)?;
+    }
     module.add("record_function", class)
+}
+
+/// A descriptor that hands out the object itself; of the class, the method.
+#[repr(C)]
+struct Itself {
+    head: ffi::PyObject,
+    /// Owned, and never given back: there are two, and they live as long as the process.
+    method: *mut ffi::PyObject,
+}
+
+fn itself_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_tp_descr_get, pfunc: get_itself as *mut c_void },
+        ffi::PyType_Slot { slot: 0, pfunc: null_mut() },
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"stepscope._native.Itself".as_ptr(),
+        basicsize: size_of::<Itself>() as c_int,
+        itemsize: 0,
+        flags: ffi::Py_TPFLAGS_DEFAULT as _,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: as above.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec)) }
+}
+
+unsafe extern "C" fn get_itself(
+    descriptor: *mut ffi::PyObject,
+    object: *mut ffi::PyObject,
+    _class: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with a descriptor of this class, and a region or nothing.
+    unsafe {
+        if object.is_null() || object == ffi::Py_None() {
+            return shared((*descriptor.cast::<Itself>()).method);
+        }
+        shared(object)
+    }
+}
+
+/// A region is called: entered, left, or put around a function.
+unsafe extern "C" fn vectorcall(
+    object: *mut ffi::PyObject,
+    arguments: *const *mut ffi::PyObject,
+    count: usize,
+    keywords: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this with an object of this class and that many arguments.
+    unsafe {
+        match count & !ARGUMENTS_OFFSET {
+            _ if !keywords.is_null() => guarded(|_| Err(wrong_call())),
+            0 => enter(object, null_mut()),
+            1 => guarded(|py| decorate(py, object, *arguments)),
+            3 => exit(object, arguments, 3),
+            _ => guarded(|_| Err(wrong_call())),
+        }
+    }
+}
+
+fn wrong_call() -> PyErr {
+    PyTypeError::new_err("record_function(name) decorates one function: @record_function(\"forward\")")
 }
 
 /// Tables that Python reads and nobody writes.
@@ -188,6 +293,7 @@ unsafe extern "C" fn new(
         }
         ffi::Py_INCREF(name);
         ffi::Py_XINCREF(more);
+        (*object).vectorcall = Some(vectorcall);
         (*object).name = name;
         (*object).args = more;
         (*object).start_ns = CLOSED;
@@ -312,22 +418,41 @@ unsafe extern "C" fn exit(
     }
 }
 
-/// As a decorator: each call is a region; coroutines and generators too.
+/// The way to be called for those who have a tuple.
 unsafe extern "C" fn call(
     object: *mut ffi::PyObject,
     args: *mut ffi::PyObject,
-    _keywords: *mut ffi::PyObject,
+    keywords: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: Python calls this with an object of this class and a tuple.
+    // SAFETY: Python calls this with an object of this class, a tuple, and a dict or null.
     unsafe {
         guarded(|py| {
-            let args = Bound::from_borrowed_ptr(py, args).cast_into_unchecked::<PyTuple>();
-            let function = args.get_item(0)?;
-            let wrap = py.import("stepscope._decorate")?.getattr("wrap")?;
-            let name = Bound::from_borrowed_ptr(py, (*object.cast::<Region>()).name);
-            Ok(wrap.call1((name, function))?.into_ptr())
+            if !keywords.is_null() && ffi::PyDict_Size(keywords) > 0 {
+                return Err(wrong_call());
+            }
+            let given = Bound::from_borrowed_ptr(py, args).cast_into_unchecked::<PyTuple>();
+            let given: Vec<_> = given.iter().map(|value| value.as_ptr()).collect();
+            Ok(vectorcall(object, given.as_ptr(), given.len(), null_mut()))
         })
     }
+}
+
+/// Each call of the function is a region; of coroutines and generators too.
+///
+/// # Safety
+/// `object` is of this class and `function` is alive.
+unsafe fn decorate(
+    py: Python<'_>,
+    object: *mut ffi::PyObject,
+    function: *mut ffi::PyObject,
+) -> PyResult<*mut ffi::PyObject> {
+    let wrap = py.import("stepscope._decorate")?.getattr("wrap")?;
+    // SAFETY: as promised; the name is a string that the object owns.
+    let (name, function) = unsafe {
+        let name = (*object.cast::<Region>()).name;
+        (Bound::from_borrowed_ptr(py, name), Bound::from_borrowed_ptr(py, function))
+    };
+    Ok(wrap.call1((name, function))?.into_ptr())
 }
 
 unsafe extern "C" fn repr(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
