@@ -88,8 +88,12 @@ class ScriptedMonitor:
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tuple[PerformanceProfiler, ScriptedMonitor]]:
     """A profiler whose monitor follows a script."""
 
-    def make(script: Callable[[int], Dict[str, float]], **options: Any) -> Tuple[PerformanceProfiler, ScriptedMonitor]:
+    def make(
+        script: Callable[[int], Dict[str, float]], edge_share: int = 0, **options: Any
+    ) -> Tuple[PerformanceProfiler, ScriptedMonitor]:
         monitor = ScriptedMonitor(script)
+        # On a busy machine even a scripted sample may take long; that must not keep the next from being taken.
+        monkeypatch.setattr("stepscope.performance.watch.EDGE_SHARE", edge_share)
         monkeypatch.setattr("stepscope._native.Monitor", lambda *args, **kwargs: monitor)
         return PerformanceProfiler(**options), monitor
 
