@@ -4,6 +4,7 @@ mod errors;
 mod monitor;
 mod recording;
 mod region;
+mod timed;
 mod trace;
 
 use pyo3::prelude::*;
@@ -57,6 +58,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
     region::add(module)?;
+    module.add_class::<timed::RegionBook>()?;
+    module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;
     module.add_class::<recording::Recording>()
 }

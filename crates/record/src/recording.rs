@@ -47,6 +47,15 @@ pub struct Told {
     pub args: Vec<(String, String)>,
 }
 
+/// What of a recording the journal has.
+struct Journaled {
+    regions: Mark,
+    told: usize,
+    samples: usize,
+    counters: usize,
+    monitor_until_ns: i64,
+}
+
 /// From a start to a stop.
 #[derive(Default)]
 pub struct Recording {
@@ -54,7 +63,7 @@ pub struct Recording {
     start: Option<(i64, Mark)>,
     stop_ns: Option<i64>,
     /// Where the journal has come to.
-    journal: Option<Mark>,
+    journal: Option<Journaled>,
     regions: Vec<Region>,
     lost: u64,
     told: Vec<Told>,
@@ -80,8 +89,10 @@ impl Recording {
             monitor.start();
         }
         let mark = regions::start();
-        self.start = Some((now_ns(), mark));
-        self.journal = Some(mark);
+        let start_ns = now_ns();
+        self.start = Some((start_ns, mark));
+        self.journal =
+            Some(Journaled { regions: mark, told: 0, samples: 0, counters: 0, monitor_until_ns: start_ns });
     }
 
     /// Ends.
@@ -174,14 +185,28 @@ impl Recording {
         writer.builder.finish()
     }
 
-    /// The regions that have ended since the last call, for a file that survives the process. Steps, samples and counters
-    /// come with the end only.
+    /// What came since the last call, for a file that survives the process. A Python function that goes on is cut in two.
     pub fn journal(&mut self, base_ns: i64) -> Trace {
         let mut writer = Writer::new(base_ns);
-        if let Some(mark) = self.journal.filter(|_| self.is_running()) {
-            let (new, next) = regions::peek(mark);
-            writer.regions(&new);
-            self.journal = Some(next);
+        if let Some(done) = self.journal.as_mut().filter(|_| self.stop_ns.is_none()) {
+            let (regions, next) = regions::peek(done.regions);
+            writer.regions(&regions);
+            for told in &self.told[done.told..] {
+                writer.told(told);
+            }
+            writer.samples(&self.samples[done.samples..]);
+            for counter in &self.counters[done.counters..] {
+                writer.counter(&counter.name, "value", counter.at_ns, counter.value);
+            }
+            let until_ns = now_ns();
+            writer.monitor(self.monitor.as_deref(), done.monitor_until_ns, until_ns);
+            *done = Journaled {
+                regions: next,
+                told: self.told.len(),
+                samples: self.samples.len(),
+                counters: self.counters.len(),
+                monitor_until_ns: until_ns + 1,
+            };
         }
         writer.names(&self.thread_names);
         writer.builder.finish()

@@ -10,12 +10,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Deque, Final, List, NamedTuple, Optional, Sequence, Tuple
 
 from .histogram import ExponentialHistogram, exact_quantile
-from .resources import Resources
+from .resources import Mark, Resources
 
 if TYPE_CHECKING:
     from .core import Core
 
-Marks = Tuple[Optional[int], Optional[int], Optional[int]]
+Marks = Tuple[Optional[Mark], Optional[Mark], Optional[Mark]]
 """What a leak would raise: bytes of the process, bytes of PyTorch's tensors, Python objects."""
 
 
@@ -38,9 +38,6 @@ CPU_NS: Final = 1
 COVERED_NS: Final = 2
 EXTRA: Final = 3
 _NO_EXTRA = Extra()
-
-FOLD_AT = 128
-"""Tuples that wait at most."""
 
 
 def extra_of(record: Record) -> Extra:

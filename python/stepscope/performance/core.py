@@ -6,6 +6,8 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Callable, Dict, List, Optional, Sequence, Tuple
 
+from stepscope._native import RegionBook
+
 from .aggregate import Aggregate
 from .names import LONGEST, pattern_of
 
@@ -39,9 +41,7 @@ class Core:
         # The region entered last in this thread or task. One that has ended stays until the next is entered: walking up
         # from it finds both the innermost open region and the one that ended last, without a second variable.
         self.entered: ContextVar[Optional[Region]] = ContextVar("stepscope region", default=None)
-        self.ended_last: Optional[Region] = None
-        # The last reading of the processor clock and when it was taken; one object, so that both change at once.
-        self.cpu_seen: Tuple[int, int] = (0, 0)
+        self.book = RegionBook(self.entered)
         self.known: Dict[str, Aggregate] = {}
         self.patterns: Dict[str, Aggregate] = {}
         self._full = False
@@ -95,7 +95,7 @@ class Core:
         """
         region = self.entered.get()
         if region is None or not region.end_ns:
-            return self.ended_last
+            return self.book.ended_last
         while region.parent is not None and region.parent.end_ns:
             region = region.parent
         return region
@@ -107,7 +107,7 @@ class Core:
             self.patterns.clear()
             self._full = False
             self.notes.clear()
-            self.ended_last = None
+            self.book.ended_last = None
             region = self.innermost_open()
             self.entered.set(region)
             while region is not None:

@@ -20,6 +20,7 @@ from .core import Core
 from .diagnose import Issue, Thresholds, diagnose, with_overrides
 from .flops import FlopProbe
 from .gpu_time import GpuTimeProbe
+from .growth import GrowthProbe
 from .leaks import LeakReport, leak_report
 from .lines import LinePause, LineProbe, LineProfile, line_profile
 from .memory import MemoryProbe, ObjectProbe
@@ -53,7 +54,7 @@ class PerformanceProfiler:
 
     What cannot be measured is :class:`~stepscope.performance.unknown.Unknown`: it prints as ``unknown`` in every
     format, every comparison with it is false, and ``metrics.missing`` says why. With ``track_gpu``, ``track_system``,
-    ``detailed_memory`` and the others off, a region costs about two microseconds and only times are known.
+    ``detailed_memory`` and the others off, a region costs about a microsecond and only times are known.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class PerformanceProfiler:
         self._core = Core(keep, self._probes(detailed_memory, estimate_flops, enable_line_profiling))
         self._core.describe = self._describe
         self._known = self._core.known
+        self._book = self._core.book
         self._region = TrackedRegion if self._core.probes else Region
         _profilers.add(self)
 
@@ -119,7 +121,7 @@ class PerformanceProfiler:
         # Entered in this order and left in the opposite one: what disturbs most is closest to the region.
         probes: List[Probe] = []
         if self._watch is not None:
-            probes += [MonitorProbe(self._watch), MemoryProbe(self._rss_from_monitor)]
+            probes += [GrowthProbe(), MonitorProbe(self._watch), MemoryProbe(self._rss_from_monitor)]
         if detailed_memory:
             probes.append(ObjectProbe())
         if self._settings.watched.gpu:
@@ -167,7 +169,7 @@ class PerformanceProfiler:
             name = str(name)
             aggregate = self._core.aggregate_for(name)
         amounts = None if samples is None and items is None else Amounts(samples, items)
-        return self._region(aggregate, name, amounts)  # type: ignore[arg-type]
+        return self._region(self._book, aggregate, name, amounts)  # type: ignore[arg-type]
 
     def start(self) -> None:
         """Keeps the sampler running between regions, so that they start and end faster, until :meth:`stop`."""

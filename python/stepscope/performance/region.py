@@ -1,32 +1,23 @@
 """A region: what ``profiler.profile("name")`` returns. A context manager and a decorator, cheap enough for inner loops.
 
-Entering and leaving costs two readings of the wall clock, at most two of the processor clock, and one tuple. What needs
-more is done by :mod:`~stepscope.performance.tracked`, or later, when somebody asks.
+Entering and leaving is native (:class:`stepscope._native.TimedRegion`): the clocks, who is around it, and one tuple
+that waits in the aggregate. What needs more is done by :mod:`~stepscope.performance.tracked`, or later, when somebody
+asks.
 """
 
 from __future__ import annotations
 
-from time import perf_counter_ns, process_time_ns
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING, NoReturn, Optional
+
+from stepscope._native import TimedRegion
 
 from ..errors import StepscopeError
-from .aggregate import FOLD_AT, WALL_NS, Aggregate, Extra, Marks, Record, extra_of
+from .aggregate import WALL_NS, Aggregate, Extra, Marks, Record, extra_of
 from .resources import Resources
 from .wrapping import Function, wrap
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Type
-
     from .metrics import Metrics
-
-SAME_READING_NS = 10_000
-"""Asking the system for processor time takes longer than all the rest. Within this time of a reading the thread is
-taken to have been busy, and the system is not asked again: processor times are right to within this."""
-
-# Places in ``Region.children``. Children may run at the same time (tasks): what counts is the time in which at least
-# one is open.
-OPEN, OPEN_SINCE_NS, COVERED_NS = range(3)
 
 
 class Amounts:
@@ -40,100 +31,22 @@ class Amounts:
         self.flops: Optional[int] = None
 
 
-class Region:
+class Region(TimedRegion):
     """One stretch of the program, from ``__enter__`` to ``__exit__``."""
 
-    # Few attributes, and none that is set before it is needed: each costs as much as a hundredth of a microsecond.
-    __slots__ = (
-        "aggregate", "name", "amounts", "parent", "start_ns", "end_ns", "cpu_start_ns", "children", "record",
-        "resources",
-    )  # fmt: skip
+    __slots__ = ("resources",)
 
+    aggregate: Aggregate
+    amounts: Optional[Amounts]
     parent: Optional[Region]
-    children: Optional[List[int]]
-    start_ns: int
-    resources: Optional[Resources]
     record: Record
+    resources: Resources
 
-    def __init__(self, aggregate: Aggregate, name: str, amounts: Optional[Amounts] = None) -> None:
-        self.aggregate = aggregate
-        self.name = name
-        self.amounts = amounts
-        # Zero while it is open. It starts at another value so that a region cannot be entered twice at once, which
-        # would make it its own parent.
-        self.end_ns = -1
-
-    def __enter__(self) -> Region:
-        if not self.end_ns:
-            raise open_already(self.name)
-        core = self.aggregate.core
-        parent = core.entered.get()
-        while parent is not None and parent.end_ns:
-            parent = parent.parent
-        self.parent = parent
-        self.children = None
-        self.end_ns = 0
-        core.entered.set(self)
-        start_ns = perf_counter_ns()
-        seen_ns, cpu_ns = core.cpu_seen
-        if start_ns - seen_ns < SAME_READING_NS:
-            cpu_ns += start_ns - seen_ns
-        else:
-            cpu_ns = process_time_ns()
-            start_ns = perf_counter_ns()
-            core.cpu_seen = (start_ns, cpu_ns)
-        self.cpu_start_ns = cpu_ns
-        self.start_ns = start_ns
-        if parent is not None:
-            # No call is made between reading and writing the count, so no other thread gets in between.
-            children = parent.children
-            if children is None:
-                parent.children = [1, start_ns, 0]
-            else:
-                if not children[OPEN]:
-                    children[OPEN_SINCE_NS] = start_ns
-                children[OPEN] += 1
-        return self
-
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
-        end_ns = perf_counter_ns()
-        aggregate = self.aggregate
-        core = aggregate.core
-        seen_ns, cpu_ns = core.cpu_seen
-        if end_ns - seen_ns < SAME_READING_NS:
-            cpu_ns += end_ns - seen_ns
-        else:
-            cpu_ns = process_time_ns()
-            core.cpu_seen = (end_ns, cpu_ns)
-        self.end_ns = end_ns
-        covered_ns = 0
-        children = self.children
-        if children is not None:
-            covered_ns = children[COVERED_NS] + (end_ns - children[OPEN_SINCE_NS] if children[OPEN] else 0)
-        repeated = False
-        parent = self.parent
-        if parent is not None:
-            children = parent.children
-            if children is not None:
-                children[OPEN] -= 1
-                if not children[OPEN]:
-                    children[COVERED_NS] += end_ns - children[OPEN_SINCE_NS]
-            while parent is not None:
-                if parent.aggregate is aggregate:
-                    repeated = True
-                    break
-                parent = parent.parent
-        extra = None
-        if kind is not None or repeated or self.amounts is not None:
-            extra = self.extra(kind is not None, repeated)
-        core.ended_last = self
-        self.record = record = (end_ns - self.start_ns, cpu_ns - self.cpu_start_ns, covered_ns, extra)
-        pending = aggregate.pending
-        pending.append(record)
-        if len(pending) >= FOLD_AT:
-            aggregate.fold()
+    def refuse(self) -> NoReturn:
+        """It is entered while it is open: that would make it its own parent."""
+        raise StepscopeError(
+            f"the region {self.name!r} is open already", hint=f"call profile({self.name!r}) again for a region inside it"
+        )
 
     def extra(self, failed: bool, repeated: bool, marks: Optional[Marks] = None) -> Extra:
         """What most regions do not have: amounts, a failure, a region of the same name around it."""
@@ -186,7 +99,7 @@ class Region:
 
         def opened() -> Region:
             amounts = None if told is None else Amounts(told.samples, told.items)
-            return region(core.known.get(name) or core.aggregate_for(name), name, amounts)
+            return region(core.book, core.known.get(name) or core.aggregate_for(name), name, amounts)
 
         return wrap(function, opened)
 
@@ -194,9 +107,3 @@ class Region:
         state = "not entered" if self.end_ns < 0 else f"{self.wall_time_s:.6f} s" if self.end_ns else "open"
         return f"<region {self.name!r}: {state}>"
 
-
-def open_already(name: str) -> StepscopeError:
-    """The error for a region that is entered while it is open."""
-    return StepscopeError(
-        f"the region {name!r} is open already", hint=f"call profile({name!r}) again for a region inside it"
-    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 from stepscope._native import now_ns
 
 from ..errors import StepscopeWarning
-from .region import COVERED_NS, OPEN, OPEN_SINCE_NS, Region, open_already
+from .region import Region
 from .resources import Resources
 
 if TYPE_CHECKING:
@@ -26,26 +26,18 @@ if TYPE_CHECKING:
 class TrackedRegion(Region):
     """One stretch of the program and what it used."""
 
-    __slots__ = ("tokens", "began_ns")
+    __slots__ = ("tokens", "began_ns", "cpu_start_ns")
 
     tokens: List[Tuple[Probe, Any]]
     began_ns: int
+    cpu_start_ns: int
 
     def __enter__(self) -> TrackedRegion:
-        if not self.end_ns:
-            raise open_already(self.name)
+        self.open()
         self.began_ns = now_ns()
         core = self.aggregate.core
-        self.parent = parent = core.innermost_open()
-        self.children = None
-        self.end_ns = 0
-        core.entered.set(self)
-        if parent is not None:
-            if parent.children is None:
-                parent.children = [0, 0, 0]
-            if not parent.children[OPEN]:
-                parent.children[OPEN_SINCE_NS] = self.began_ns
-            parent.children[OPEN] += 1
+        if self.parent is not None:
+            self.parent.open_child(self.began_ns)
         self.tokens = tokens = []
         for probe in tuple(core.probes):
             try:
@@ -72,27 +64,13 @@ class TrackedRegion(Region):
                 _give_up(core, probe, failure)
         self.tokens.clear()
         self.resources = resources
-        children = self.children or (0, 0, 0)
-        covered_ns = children[COVERED_NS] + (end_ns - children[OPEN_SINCE_NS] if children[OPEN] else 0)
-        extra = self.extra(kind is not None, self._is_repeated(), resources.marks)
-        self.record = (end_ns - self.start_ns, cpu_ns, covered_ns, extra)
-        core.ended_last = self
+        extra = self.extra(kind is not None, self.is_repeated(), resources.marks)
+        self.record = (end_ns - self.start_ns, cpu_ns, self.covered(end_ns), extra)
+        core.book.ended_last = self
         overhead_ns = (self.start_ns - self.began_ns) + (now_ns() - end_ns)
         aggregate.add(self.record, resources, max(0, overhead_ns))
-        around = self.parent.children if self.parent is not None else None
-        if around is not None:
-            around[OPEN] -= 1
-            if not around[OPEN]:
-                around[COVERED_NS] += max(0, now_ns() - around[OPEN_SINCE_NS])
-
-    def _is_repeated(self) -> bool:
-        """Whether a region of this name is open around it."""
-        around = self.parent
-        while around is not None:
-            if around.aggregate is self.aggregate:
-                return True
-            around = around.parent
-        return False
+        if self.parent is not None:
+            self.parent.close_child(now_ns())
 
 
 def _give_up(core: Core, probe: Probe, error: Exception) -> None:

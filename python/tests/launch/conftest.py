@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Callable, List
 
@@ -83,6 +85,10 @@ def popen(tmp_path) -> Callable[..., "subprocess.Popen[str]"]:
     def start(*arguments: str, profiled: bool) -> "subprocess.Popen[str]":
         command = [*(STEPSCOPE_RUN if profiled else [sys.executable]), *arguments]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True)
+        # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start too.
+        heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler) if os.name == "posix" else None
+        return subprocess.Popen(
+            command, cwd=tmp_path, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True, preexec_fn=heeding
+        )
 
     return start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -203,11 +204,15 @@ def test_a_killed_process_leaves_what_was_written(tmp_path):
     code = """
         import os, sys, time
         from stepscope import _native, record_function
-        recording = _native.Recording(journal=sys.argv[1])
+        recording = _native.Recording(_native.Monitor(0.05, gpu=False), journal=sys.argv[1])
         recording.start()
         for i in range(24):
+            began = _native.now_ns()
             with record_function(f"part {i}"):
                 time.sleep(0.1)
+            recording.step(i, began, _native.now_ns())
+            recording.sample(1, "MainThread", _native.now_ns(), ["train.py(1): <module>", "train.py(9): step"])
+            recording.counter("loss", _native.now_ns(), 1.5 / (i + 1))
         os.kill(os.getpid(), 9)
     """
     journal = tmp_path / "journal.pt.trace.json"
@@ -215,9 +220,16 @@ def test_a_killed_process_leaves_what_was_written(tmp_path):
     root = pathlib.Path(stepscope.__file__).parents[1]
     done = subprocess.run(words, check=False, cwd=root)
     assert done.returncode == -9
-    regions = stepscope.open(journal).ops(kind="annotations")
+    trace = stepscope.open(journal)
+    regions = trace.ops(kind="annotations")
     assert len(regions) >= 8
     assert "part 0" in regions.column("name")
+    assert 8 <= len(trace.steps()) <= 24
+    written = journal.read_text()
+    assert "train.py(9): step" in written and '"loss"' in written
+    # Each sample of the machine once.
+    busy = re.findall(r'"name": "process CPU[^\n]*"ts": ([0-9.]+)', written)
+    assert len(busy) >= 10 and len(set(busy)) == len(busy)
 
 
 def test_a_journal_goes_when_all_is_well(tmp_path):

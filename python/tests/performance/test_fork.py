@@ -69,7 +69,7 @@ from stepscope import PerformanceProfiler
 profiler = PerformanceProfiler(track_gpu=False)
 with profiler.profile("around"):
     child = os.fork()
-    time.sleep(0.02)
+    time.sleep(0.3)
 metrics = profiler.get_metrics("around")
 if child == 0:
     ok = metrics.count == 1 and "forked" in metrics.missing["system.cpu_percent"]

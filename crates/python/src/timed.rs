@@ -1,0 +1,257 @@
+//! A region of `PerformanceProfiler` as far as it is in users' innermost loops: who is around it, and what the clocks say
+//! at its edges. What it means is Python's (`stepscope.performance.region`), which makes its classes of this one.
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+use stepscope_record::clock::{busy_ns, steady_ns};
+
+/// Asking the system for processor time takes longer than all the rest. Within this time of a reading the process is
+/// taken to have been busy, and the system is not asked again: processor times are right to within this.
+const SAME_READING_NS: i64 = 10_000;
+/// Records that wait to be folded in.
+const FOLD_AT: usize = 128;
+/// `end_ns` of a region that was not entered.
+const NEW: i64 = -1;
+/// `end_ns` of a region that is open.
+const OPEN: i64 = 0;
+
+/// What the regions of one profiler share.
+#[pyclass(module = "stepscope._native")]
+pub(crate) struct RegionBook {
+    /// Of the context variable that holds the region entered last in this thread or task.
+    get: Py<PyAny>,
+    set: Py<PyAny>,
+    /// The region that ended last, anywhere.
+    #[pyo3(get, set)]
+    ended_last: Option<Py<PyAny>>,
+    /// The last reading of the processor clock, and when it was taken.
+    busy_ns: i64,
+    read_ns: i64,
+}
+
+#[pymethods]
+impl RegionBook {
+    #[new]
+    fn new(entered: &Bound<'_, PyAny>) -> PyResult<RegionBook> {
+        Ok(RegionBook {
+            get: entered.getattr("get")?.unbind(),
+            set: entered.getattr("set")?.unbind(),
+            ended_last: None,
+            busy_ns: 0,
+            read_ns: i64::MIN / 2,
+        })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.get)?;
+        visit.call(&self.set)?;
+        visit.call(&self.ended_last)
+    }
+
+    fn __clear__(&mut self) {
+        self.ended_last = None;
+    }
+}
+
+impl RegionBook {
+    /// Both clocks.
+    fn read(&mut self) -> (i64, i64) {
+        let at_ns = steady_ns();
+        let since_ns = at_ns - self.read_ns;
+        if (0..SAME_READING_NS).contains(&since_ns) {
+            return (at_ns, self.busy_ns + since_ns);
+        }
+        self.busy_ns = busy_ns();
+        self.read_ns = at_ns;
+        (at_ns, self.busy_ns)
+    }
+}
+
+/// One stretch of the program, from `__enter__` to `__exit__`.
+#[pyclass(subclass, module = "stepscope._native")]
+pub(crate) struct TimedRegion {
+    book: Py<RegionBook>,
+    #[pyo3(get, set)]
+    aggregate: Py<PyAny>,
+    #[pyo3(get)]
+    name: Py<PyString>,
+    /// What it was told it works through.
+    #[pyo3(get, set)]
+    amounts: Option<Py<PyAny>>,
+    /// The region around it.
+    #[pyo3(get, set)]
+    parent: Option<Py<TimedRegion>>,
+    #[pyo3(get, set)]
+    start_ns: i64,
+    #[pyo3(get, set)]
+    end_ns: i64,
+    cpu_start_ns: i64,
+    /// What it left behind: wall, processor and covered time, and what most do not have.
+    #[pyo3(get, set)]
+    record: Option<Py<PyTuple>>,
+    /// Regions inside it that are open. They may be open at the same time (tasks): what counts is the time in which at
+    /// least one is.
+    children: u32,
+    children_since_ns: i64,
+    covered_ns: i64,
+}
+
+#[pymethods]
+impl TimedRegion {
+    #[new]
+    #[pyo3(signature = (book, aggregate, name, amounts=None))]
+    fn new(
+        book: Py<RegionBook>,
+        aggregate: Py<PyAny>,
+        name: Py<PyString>,
+        amounts: Option<Py<PyAny>>,
+    ) -> TimedRegion {
+        TimedRegion {
+            book,
+            aggregate,
+            name,
+            amounts,
+            parent: None,
+            start_ns: 0,
+            end_ns: NEW,
+            cpu_start_ns: 0,
+            record: None,
+            children: 0,
+            children_since_ns: 0,
+            covered_ns: 0,
+        }
+    }
+
+    fn __enter__<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        Self::open(&this)?;
+        let py = this.py();
+        let mut region = this.borrow_mut();
+        (region.start_ns, region.cpu_start_ns) = region.book.borrow_mut(py).read();
+        if let Some(parent) = &region.parent {
+            parent.borrow_mut(py).open_child(region.start_ns);
+        }
+        drop(region);
+        Ok(this)
+    }
+
+    fn __exit__(
+        this: &Bound<'_, Self>,
+        kind: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let py = this.py();
+        let mut region = this.borrow_mut();
+        let (end_ns, cpu_ns) = region.book.borrow_mut(py).read();
+        let end_ns = end_ns.max(region.start_ns + 1);
+        region.end_ns = end_ns;
+        let covered_ns = region.covered(end_ns);
+        let repeated = match &region.parent {
+            None => false,
+            Some(parent) => {
+                parent.borrow_mut(py).close_child(end_ns);
+                region.is_repeated(py)
+            }
+        };
+        let times = (end_ns - region.start_ns, cpu_ns - region.cpu_start_ns, covered_ns);
+        let told = region.amounts.is_some();
+        let aggregate = region.aggregate.clone_ref(py).into_bound(py);
+        let book = region.book.clone_ref(py);
+        drop(region);
+
+        let failed = !kind.is_none();
+        let extra = if failed || repeated || told {
+            Some(this.call_method1(intern!(py, "extra"), (failed, repeated))?)
+        } else {
+            None
+        };
+        let record = (times.0, times.1, times.2, extra).into_pyobject(py)?;
+        let before = book.borrow_mut(py).ended_last.replace(this.clone().into_any().unbind());
+        // What the last region held may be let go of here, and that may run anything.
+        drop(before);
+        let pending = aggregate.getattr(intern!(py, "pending"))?.cast_into::<PyList>()?;
+        pending.append(&record)?;
+        this.borrow_mut().record = Some(record.unbind());
+        if pending.len() >= FOLD_AT {
+            aggregate.call_method0(intern!(py, "fold"))?;
+        }
+        Ok(())
+    }
+
+    /// Takes its place among the open regions.
+    fn open(this: &Bound<'_, Self>) -> PyResult<()> {
+        let py = this.py();
+        let region = this.borrow();
+        if region.end_ns == OPEN {
+            drop(region);
+            return this.call_method0(intern!(py, "refuse")).map(drop);
+        }
+        let book = region.book.borrow(py);
+        let (get, set) = (book.get.clone_ref(py), book.set.clone_ref(py));
+        drop(book);
+        drop(region);
+        let mut parent = get.bind(py).call0()?.extract::<Option<Bound<'_, TimedRegion>>>()?;
+        while let Some(around) = parent.take_if(|around| around.borrow().end_ns != OPEN) {
+            parent = around.borrow().parent.as_ref().map(|parent| parent.bind(py).clone());
+        }
+        set.bind(py).call1((this,))?;
+        let mut region = this.borrow_mut();
+        region.end_ns = OPEN;
+        (region.children, region.covered_ns) = (0, 0);
+        let old = std::mem::replace(&mut region.parent, parent.map(Bound::unbind));
+        drop(region);
+        drop(old);
+        Ok(())
+    }
+
+    /// A region inside it opens.
+    fn open_child(&mut self, at_ns: i64) {
+        if self.children == 0 {
+            self.children_since_ns = at_ns;
+        }
+        self.children += 1;
+    }
+
+    /// A region inside it has ended.
+    fn close_child(&mut self, at_ns: i64) {
+        self.children = self.children.saturating_sub(1);
+        if self.children == 0 {
+            self.covered_ns += (at_ns - self.children_since_ns).max(0);
+        }
+    }
+
+    /// The time until then in which a region inside it was open.
+    fn covered(&self, until_ns: i64) -> i64 {
+        let open_ns = if self.children > 0 { (until_ns - self.children_since_ns).max(0) } else { 0 };
+        self.covered_ns + open_ns
+    }
+
+    /// Whether a region of the same name is open around it.
+    fn is_repeated(&self, py: Python<'_>) -> bool {
+        let mut around = self.parent.as_ref().map(|parent| parent.clone_ref(py));
+        while let Some(region) = around {
+            let region = region.borrow(py);
+            if region.aggregate.is(&self.aggregate) {
+                return true;
+            }
+            around = region.parent.as_ref().map(|parent| parent.clone_ref(py));
+        }
+        false
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.book)?;
+        visit.call(&self.aggregate)?;
+        visit.call(&self.amounts)?;
+        visit.call(&self.parent)?;
+        visit.call(&self.record)
+    }
+
+    fn __clear__(&mut self) {
+        self.amounts = None;
+        self.parent = None;
+        self.record = None;
+    }
+}
