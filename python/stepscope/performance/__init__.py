@@ -13,6 +13,7 @@ from __future__ import annotations
 from .breakdown import TimingBreakdown
 from .compare import Comparison
 from .diagnose import Issue, Thresholds
+from .flops import count_jax
 from .leaks import LeakReport
 from .lines import LineProfile, LineStats
 from .metrics import Metrics
@@ -35,5 +36,6 @@ __all__ = [
     "Thresholds",
     "TimingBreakdown",
     "Unknown",
+    "count_jax",
     "is_unknown",
 ]

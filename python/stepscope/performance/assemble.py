@@ -9,6 +9,7 @@ from .aggregate import COVERED_NS, CPU_NS, WALL_NS, Aggregate, Record, extra_of
 from .carbon import Intensity
 from .counters import gpus_in_use
 from .energy import carbon_metrics, energy_metrics
+from .memory import where_the_peak_is_from
 from .metrics import ComputeMetrics, DeviceMemory, MemoryMetrics, Metrics, TimingMetrics, megabytes
 from .reasons import Watched, why_unknown
 from .resources import Resources
@@ -131,7 +132,8 @@ def _memory(resources: Resources, why: Why) -> MemoryMetrics:
             )
             for device, use in sorted(resources.gpus.items())
         },
-        peak_is_exact=resources.peak_is_exact,
+        peak_is_high_water_mark=bool(resources.peak_is_high_water_mark),
+        peak_ram_source=where_the_peak_is_from(resources),
     )
 
 

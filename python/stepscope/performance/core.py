@@ -95,7 +95,8 @@ class Core:
         """
         region = self.entered.get()
         if region is None or not region.end_ns:
-            return self.book.ended_last
+            last: Optional[Region] = self.book.ended_last
+            return last
         while region.parent is not None and region.parent.end_ns:
             region = region.parent
         return region

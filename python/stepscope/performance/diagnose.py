@@ -51,12 +51,13 @@ def diagnose(
     limits = thresholds or Thresholds()
     issues = [*_memory(metrics, limits), *_processor(metrics, limits), *_gpu(metrics, limits), *_disk(metrics, limits)]
     for growth in leaks.growths if leaks is not None else ():
-        if growth.verdict == "leak":
+        if leaks is not None and growth.verdict == "leak":
+            where = f"; it grows inside {leaks.grows_in!r}" if leaks.grows_in else ""
             issues.append(
                 Issue(
                     "memory-growth",
                     "Memory grows from one occurrence to the next",
-                    str(growth),
+                    f"{growth}{where}",
                     "Look for lists that keep tensors with their graphs, caches without a limit, hooks that stay.",
                     "get_leak_report(): the 95 % interval of the slope is above zero",
                 )

@@ -1,18 +1,20 @@
-"""Does memory grow from one occurrence of a region to the next?
+"""Does memory grow from one occurrence of a region to the next, and does it grow inside the region?
 
 "It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So the first occurrences are left out
-as warm-up, a robust slope is fitted to the rest, and the verdict is "leak" only if the slope's confidence interval is
-above zero both for all of them and for their second half, and the growth is large enough to matter. The limits are
-heuristics, and parameters.
+as warm-up, a robust slope is fitted to the rest, and memory "grows" only if the slope's confidence interval is above
+zero both for all of them and for their second half, and the growth is large enough to matter. Where it grows is looked
+for by :mod:`~stepscope.performance.leak_place`. The limits are heuristics, and parameters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .aggregate import Aggregate, extra_of
+from .aggregate import Aggregate
+from .leak_place import EITHER, FEWEST, INSIDE, OUTSIDE, Held, Suspect, held_of, place_of, usual_warmup, worst
 from .metrics import MB
+from .resources import MEASURES
 from .text_table import aligned, number
 from .theil_sen import Slope, theil_sen
 
@@ -20,14 +22,9 @@ LEAK = "leak"
 NO_LEAK = "no leak"
 TOO_FEW = "too few"
 
-FEWEST = 8
-"""Occurrences after warm-up below which nothing is said (a heuristic)."""
-
-_SERIES: Tuple[Tuple[str, str, float], ...] = (
-    ("process memory (RSS)", "MB", MB),
-    ("PyTorch tensors on GPUs", "MB", MB),
-    ("Python objects", "objects", 1.0),
-)
+_UNITS: Tuple[Tuple[str, float], ...] = (("MB", MB), ("MB", MB), ("objects", 1.0))
+_BYTES_AN_OBJECT = 100.0
+"""Of objects, as many as this would fill a megabyte: below that they are noise."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +35,19 @@ class Growth:
     unit: str
     verdict: str
     slope: Optional[float]
-    """Growth an occurrence."""
+    """Growth from the end of an occurrence to the end of the next."""
     low: Optional[float]
     high: Optional[float]
     first: float
     last: float
     occurrences: int
     """After warm-up."""
+    inside: Optional[float] = None
+    """The mean growth from an occurrence's start to its end."""
+    outside: Optional[float] = None
+    """The mean growth from an occurrence's end to the start of the next."""
+    place: str = ""
+    """Where it grows: ``"inside"``, ``"outside"``, ``"inside or outside"``; empty if it does not grow."""
 
     def __str__(self) -> str:
         if self.slope is None:
@@ -64,6 +67,9 @@ class LeakReport:
     growths: Tuple[Growth, ...]
     warmup: int
     reason: str = ""
+    """Where memory grows, if it does; why nothing is known, if nothing was measured."""
+    grows_in: str = ""
+    """The innermost region inside which memory grows, as far as regions tell: this one, one within it, or another."""
 
     @property
     def leaks(self) -> bool:
@@ -72,51 +78,60 @@ class LeakReport:
 
     def to_dict(self) -> Dict[str, Any]:
         """Plain values."""
-        return {
-            "name": self.name,
-            "verdict": self.verdict,
-            "warmup": self.warmup,
-            "reason": self.reason,
-            "growths": [vars(growth) for growth in self.growths],
-        }
+        return {**vars(self), "growths": [vars(growth) for growth in self.growths]}
 
     def __str__(self) -> str:
         head = f"region {self.name!r}: {self.verdict} ({self.warmup} occurrences of warm-up left out)"
-        if not self.growths:
-            return f"{head}\n{self.reason}"
-        rows = [
-            [g.what, g.verdict, *(number(v) for v in (g.slope, g.low, g.high)), g.unit, str(g.occurrences)]
-            for g in self.growths
-        ]
-        header = ["measure", "verdict", "each time", "low", "high", "unit", "occurrences"]
-        return f"{head}\n{aligned(header, rows, left=(0, 1, 5))}"
+        parts = [head, self.reason] if self.reason else [head]
+        if self.growths:
+            figures = ("slope", "low", "high", "inside", "outside")
+            rows = [
+                [g.what, g.verdict, *(number(getattr(g, name)) for name in figures), g.unit, str(g.occurrences)]
+                for g in self.growths
+            ]
+            header = ["measure", "verdict", "each time", "low", "high", "inside", "outside", "unit", "occurrences"]
+            parts.append(aligned(header, rows, left=(0, 1, 7)))
+        return "\n".join(parts)
 
 
 def leak_report(
-    aggregate: Aggregate, warmup: Optional[int] = None, at_least_mb: float = 1.0, confidence: float = 0.95
+    aggregate: Aggregate,
+    warmup: Optional[int] = None,
+    at_least_mb: float = 1.0,
+    confidence: float = 0.95,
+    others: Sequence[Aggregate] = (),
 ) -> LeakReport:
-    """Looks for growth over the occurrences that are held of a region."""
-    series = _held_series(aggregate)
-    held = max((len(values) for values in series.values()), default=0)
-    left_out = min(max(2, held // 10), 20) if warmup is None else warmup
-    growths = []
-    for what, unit, scale in _SERIES:
-        values = [value / scale for value in series[what]][left_out:]
-        # Of objects, as many as a list of a megabyte would hold: below that they are noise.
-        threshold = at_least_mb if unit == "MB" else at_least_mb * MB / 100.0
-        if series[what]:
-            growths.append(judge(what, unit, values, threshold, confidence))
-    verdicts = [growth.verdict for growth in growths]
-    reason = ""
+    """Looks for growth over the occurrences that are held of a region; ``others`` are those it may grow in instead."""
+    series = held_of(aggregate)
+    left_out = usual_warmup(max(len(held.levels) for held in series)) if warmup is None else warmup
+    growths: List[Growth] = []
+    reasons: List[str] = []
+    grows_in = ""
+    for measure, held in enumerate(series):
+        if not held.levels:
+            continue
+        unit, scale = _UNITS[measure]
+        at_least = at_least_mb if unit == "MB" else at_least_mb * MB / _BYTES_AN_OBJECT
+        later = held.after(left_out, scale)
+        growth = judge(MEASURES[measure], unit, later.levels, at_least, confidence, later)
+        if growth.place:
+            regions = dict.fromkeys([aggregate, *others])
+            suspects = [Suspect(each, measure, scale, at_least, confidence) for each in regions]
+            growth, name, reason = _attributed(growth, aggregate, suspects)
+            reasons.append(reason)
+            grows_in = grows_in or name
+        growths.append(growth)
     if not growths:
-        verdict, reason = TOO_FEW, "no memory was measured: use track_system, track_gpu or detailed_memory"
-    else:
-        verdict = next((choice for choice in (LEAK, NO_LEAK) if choice in verdicts), TOO_FEW)
-    return LeakReport(aggregate.name, verdict, tuple(growths), left_out, reason)
+        reasons = ["no memory was measured: use track_system, track_gpu or detailed_memory"]
+    verdicts = [growth.verdict for growth in growths]
+    verdict = next((choice for choice in (LEAK, NO_LEAK) if choice in verdicts), TOO_FEW)
+    return LeakReport(aggregate.name, verdict, tuple(growths), left_out, "; ".join(reasons), grows_in)
 
 
-def judge(what: str, unit: str, values: Sequence[float], at_least: float, confidence: float) -> Growth:
-    """The verdict on one series, warm-up already left out."""
+def judge(
+    what: str, unit: str, values: Sequence[float], at_least: float, confidence: float, held: Optional[Held] = None
+) -> Growth:
+    """The verdict on one series of levels, warm-up already left out; ``held`` tells what grew inside."""
     count = len(values)
     if count < FEWEST:
         first, last = (values[0], values[-1]) if values else (0.0, 0.0)
@@ -124,17 +139,29 @@ def judge(what: str, unit: str, values: Sequence[float], at_least: float, confid
     whole = theil_sen(values, confidence)
     later: Slope = theil_sen(values[count // 2 :], confidence)
     grows = whole.low > 0 and later.low > 0 and whole.slope * (count - 1) >= at_least
-    verdict = LEAK if grows else NO_LEAK
-    return Growth(what, unit, verdict, whole.slope, whole.low, whole.high, values[0], values[-1], count)
+    growth = Growth(
+        what, unit, LEAK if grows else NO_LEAK, whole.slope, whole.low, whole.high, values[0], values[-1], count
+    )
+    inside, outside = (None, None) if held is None else held.means
+    if held is None or inside is None:
+        return growth
+    place = place_of(held, whole.slope, at_least, confidence) if grows else ""
+    return replace(growth, inside=inside, outside=outside, place=place)
 
 
-def _held_series(aggregate: Aggregate) -> Dict[str, List[float]]:
-    found: Dict[str, List[float]] = {what: [] for what, _, _ in _SERIES}
-    for record in aggregate.recent:
-        marks = extra_of(record).marks
-        if marks is None:
-            continue
-        for (what, _, _), value in zip(_SERIES, marks):
-            if value is not None:
-                found[what].append(float(value))
-    return found
+def _attributed(growth: Growth, region: Aggregate, suspects: Sequence[Suspect]) -> Tuple[Growth, str, str]:
+    """The verdict on a measure that grows, once other regions are looked at; the region it grows in; in words."""
+    inner = region.resources.inner_names if region.resources is not None else set()
+    own_or_inner = worst(each for each in suspects if each.name == region.name or each.name in inner)
+    apart = [each for each in suspects if each.name != region.name and each.name not in inner]
+    grows = f"{growth.what} grows by {growth.slope:.4g} {growth.unit} from one occurrence to the next"
+    if growth.place == INSIDE or (growth.place == EITHER and own_or_inner and not own_or_inner.gives_back):
+        name = own_or_inner.name if own_or_inner else region.name
+        return growth, name, f"{grows}, inside it" + ("" if name == region.name else f": in {name!r}")
+    other = worst(apart, clear_only=growth.place == EITHER)
+    if growth.place == OUTSIDE or other is not None:
+        name = other.name if other else ""
+        where = f": inside {name!r}" if name else "; no other region shows it"
+        return replace(growth, verdict=NO_LEAK), name, f"{grows}, but outside it{where}"
+    name = own_or_inner.name if own_or_inner else ""
+    return growth, name, f"{grows}; whether it grows inside or in between cannot be told"

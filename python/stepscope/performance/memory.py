@@ -1,25 +1,26 @@
 """Memory of this process, and its peak in a region.
 
-The peak is exact if the region raised the operating system's own high-water mark. If it did not, the region stayed
-below an earlier peak, and the highest sample is the best that is known. The mark is never reset: others may read it
-too.
+The kernel keeps a high-water mark: the most that the process has held since it began. If the mark rose while a region
+was open, it is the peak of the region, however short that was. If it did not, the region stayed below an earlier peak,
+and the highest of its samples and of the readings at both ends is the best that is known. The mark is never reset (the
+kernel would do it through ``/proc/self/clear_refs``): others may read it too.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
 from typing import Any, Callable, Optional, Tuple
 
+from .metrics import MB
 from .probe import Probe
 from .resources import Resources
 from .tracked import TrackedRegion
 
-try:
+if sys.platform != "win32":
     import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _MARK_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -34,9 +35,39 @@ def rss_bytes() -> Optional[int]:
         return None
 
 
+def _status_mark_bytes() -> Optional[int]:
+    """The high-water mark (``VmHWM``) by Linux's account of this very program."""
+    try:
+        with open("/proc/self/status", "rb", buffering=0) as file:
+            text = file.read(4096)
+        return int(text.partition(b"VmHWM:")[2].split(maxsplit=1)[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _usage_mark_bytes() -> Optional[int]:
+    """The same by ``getrusage``, which answers ten times faster."""
+    if sys.platform != "win32":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MARK_UNIT
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def _mark_reader() -> Callable[[], Optional[int]]:
+    """The faster of the two, unless it is of another program.
+
+    A program that a larger process started inherits that one's ``ru_maxrss``, which then says nothing for long. Such a
+    mark is told by being above ``VmHWM``.
+    """
+    own, usage = _status_mark_bytes(), _usage_mark_bytes()
+    # Two readings in a row lag behind one another by some pages.
+    inherited = own is not None and usage is not None and usage > own + MB
+    return _status_mark_bytes if inherited else _usage_mark_bytes
+
+
 def high_water_bytes() -> Optional[int]:
-    """The most that this process ever held."""
-    return None if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MARK_UNIT
+    """The most that this process has held since its program began; ``None`` where the system keeps no such mark."""
+    return _mark_reader()()
 
 
 class MemoryProbe(Probe):
@@ -60,20 +91,37 @@ class MemoryProbe(Probe):
         end, mark_after = self.now_bytes(), high_water_bytes()
         resources.rss_start, resources.rss_end = start, end
         held = [value for value in (start, end) if value is not None]
-        if mark_before is not None and mark_after is not None and mark_after > mark_before:
-            held.append(mark_after)
-            resources.peak_is_exact = True
+        if mark_before is not None and mark_after is not None:
+            resources.peak_is_high_water_mark = mark_after > mark_before
+            if mark_after > mark_before:
+                held.append(mark_after)
         # The kernel's figures lag behind one another by some pages.
         resources.rss_peak = max(held) if held else None
 
 
 class ObjectProbe(Probe):
-    """How many objects Python's collector knows when the region ends. It walks over all of them: for leaks."""
+    """How many objects Python's collector knows at both ends. It walks over all of them: for leaks."""
 
     what = "the number of Python objects"
 
     def enter(self, region: TrackedRegion) -> Any:
-        return None
+        return len(gc.get_objects())
 
-    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
-        resources.objects_end = len(gc.get_objects())
+    def exit(self, region: TrackedRegion, token: int, resources: Resources) -> None:
+        resources.objects_start, resources.objects_end = token, len(gc.get_objects())
+
+
+def where_the_peak_is_from(resources: Resources) -> str:
+    """In words, what :attr:`Resources.rss_peak` was read from, and what it may miss."""
+    if resources.rss_peak is None:
+        return ""
+    if resources.peak_is_high_water_mark:
+        return "the kernel's high-water mark of the process, which rose in the region"
+    read = "the readings at both ends"
+    if resources.peak_samples:
+        read = f"{resources.peak_samples:,} sample{'s' if resources.peak_samples > 1 else ''} and {read}"
+    if resources.peak_is_high_water_mark is None:
+        why = "this system keeps no high-water mark of a process"
+    else:
+        why = "the process held as much before, so that the kernel's high-water mark did not rise"
+    return f"the highest of {read}, which may miss a short peak: {why}"

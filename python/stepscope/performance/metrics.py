@@ -43,8 +43,15 @@ class MemoryMetrics:
     """What PyTorch's allocator held from the driver, tensors and cache."""
     gpus: Mapping[int, DeviceMemory] = field(default_factory=dict)
     """Each GPU by itself."""
-    peak_is_exact: bool = False
-    """Whether the operating system's own high-water mark gave the peak. If not, it is the highest sample."""
+    peak_is_high_water_mark: bool = False
+    """Whether :attr:`peak_ram_mb` is the kernel's high-water mark of the process, which rose while the region was open.
+
+    Then no peak is missed, however short. If not, the process had held as much before the region (or the system keeps
+    no such mark), and the figure is the highest of the samples and of the readings at both ends: a peak between them is
+    missed.
+    """
+    peak_ram_source: str = ""
+    """The same in words; empty where the peak is unknown."""
 
 
 @dataclass(frozen=True)

@@ -80,11 +80,12 @@ class PerformanceProfiler:
         - ``track_gpu``: utilisation, memory, temperature and energy of GPUs; PyTorch's memory and time on the GPU.
         - ``track_system``: processors, memory and disks of the machine.
         - ``memory_interval``, ``system_interval``: seconds between samples; the one sampler takes the shorter.
-        - ``detailed_memory``: counts Python's objects at the end of each region too, for :meth:`get_leak_report`.
+        - ``detailed_memory``: counts Python's objects at both ends of each region too, for :meth:`get_leak_report`.
         - ``track_cpu_temp``, ``track_network``: as they say.
         - ``track_carbon``: measured energy times ``carbon_intensity_g_per_kwh``, or the mean of ``country`` (ISO code,
           name or ``"world"``), times ``pue`` (what the building needs for each watt of the machine).
-        - ``estimate_flops``: floating-point operations of PyTorch and numpy.
+        - ``estimate_flops``: floating-point operations of PyTorch and numpy, and of JAX for functions that are wrapped
+          with :func:`~stepscope.performance.count_jax`.
         - ``enable_line_profiling``: times lines of your own code; slows it down.
         - ``keep``: occurrences of each name that are held one by one.
         """
@@ -237,17 +238,21 @@ class PerformanceProfiler:
     def get_leak_report(
         self, name: Optional[str] = None, *, warmup: Optional[int] = None, at_least_mb: float = 1.0
     ) -> LeakReport:
-        """Whether memory grows from one occurrence of a region to the next.
+        """Whether memory grows from one occurrence of a region to the next, and inside it.
 
-        ``.verdict`` is "leak", "no leak" or "too few"; the figures behind it are in ``.growths``.
+        ``.verdict`` is "leak", "no leak" or "too few"; the figures behind it are in ``.growths``. If memory grows, but
+        outside the region, that is no leak of its own: ``.reason`` says so, and ``.grows_in`` names the innermost
+        region inside which it grows, if one shows it. Heuristics; what other threads keep meanwhile counts too.
         Without a name: of the region with most occurrences. ``warmup`` occurrences are left out (a tenth, at least 2).
         """
-        if name is None:
-            every = self._core.everything()
-            if not every:
-                raise StepscopeError("no region has ended yet", hint='use: with profiler.profile("name"): ...')
-            return leak_report(max(every, key=lambda aggregate: aggregate.count), warmup, at_least_mb)
-        return leak_report(self._aggregate(name), warmup, at_least_mb)
+        every = self._core.everything()
+        if name is not None:
+            aggregate = self._aggregate(name)
+        elif every:
+            aggregate = max(every, key=lambda each: each.count)
+        else:
+            raise StepscopeError("no region has ended yet", hint='use: with profiler.profile("name"): ...')
+        return leak_report(aggregate, warmup, at_least_mb, others=every)
 
     def compare(self, *names: str, samples: Samples = None) -> Comparison:
         """Regions side by side, all of them if none is named; ``.best("throughput")`` names the best.
@@ -267,7 +272,7 @@ class PerformanceProfiler:
         """What the figures of a region point to. Heuristics; limits can be changed: ``diagnose(cpu_percent=80)``."""
         metrics = metrics_or_name if isinstance(metrics_or_name, Metrics) else self.get_metrics(metrics_or_name)
         aggregate = self._find(metrics.name)
-        leaks = leak_report(aggregate) if aggregate is not None else None
+        leaks = leak_report(aggregate, others=self._core.everything()) if aggregate is not None else None
         return diagnose(metrics, leaks, with_overrides(thresholds, overrides))
 
     # The machine

@@ -66,7 +66,7 @@ class Region(TimedRegion):
     def add_flops(self, count: float) -> None:
         """Adds floating-point operations that nothing here can see, for ``metrics.compute.estimated_flops``.
 
-        For JAX, ask the compiler: ``region.add_flops(jitted.lower(x).compile().cost_analysis()["flops"])``.
+        For JAX, :func:`~stepscope.performance.count_jax` counts a compiled function's calls by itself.
         """
         amounts = self._told()
         amounts.flops = (amounts.flops or 0) + int(count)

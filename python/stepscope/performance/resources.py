@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, NamedTuple, Optional, Set, Tuple
 
 if TYPE_CHECKING:
     from .gpu_time import GpuTimes
@@ -12,6 +12,22 @@ LineKey = Tuple[str, int, str]
 
 MOST_LINES = 20_000
 """Lines that are kept of one region."""
+
+MOST_INNER_NAMES = 100
+"""Names of regions within it that a region remembers."""
+
+MEASURES = ("process memory (RSS)", "PyTorch tensors on GPUs", "Python objects")
+"""What a leak would raise, in the order of :attr:`Resources.marks`."""
+
+
+class Mark(NamedTuple):
+    """One measure of memory at the end of an occurrence, in bytes or objects."""
+
+    level: int
+    inside: Optional[int]
+    """How much it rose from the start to the end; ``None`` if the start is not known."""
+    in_inner: int
+    """How much of that inside regions within it."""
 
 
 class CounterStat:
@@ -69,16 +85,18 @@ class Resources:
     """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``."""
 
     __slots__ = (
-        "rss_start", "rss_end", "rss_peak", "peak_is_exact", "gpus", "counters", "energy_j", "energy_s",
-        "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events", "line_overhead_ns",
-        "torch_end", "objects_end", "reasons",
+        "rss_start", "rss_end", "rss_peak", "peak_is_high_water_mark", "peak_samples", "gpus", "counters", "energy_j",
+        "energy_s", "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events", "line_overhead_ns",
+        "torch_start", "torch_end", "objects_start", "objects_end", "in_inner", "inner_names", "reasons",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.rss_start: Optional[int] = None
         self.rss_end: Optional[int] = None
         self.rss_peak: Optional[int] = None
-        self.peak_is_exact = False
+        # None where the system keeps no such mark.
+        self.peak_is_high_water_mark: Optional[bool] = None
+        self.peak_samples = 0
         self.gpus: Dict[int, GpuUse] = {}
         self.counters: Dict[str, CounterStat] = {}
         self.energy_j: Dict[str, float] = {}
@@ -90,14 +108,22 @@ class Resources:
         self.lines: Dict[LineKey, Tuple[int, int]] = {}
         self.line_events = 0
         self.line_overhead_ns = 0
+        self.torch_start: Optional[int] = None
         self.torch_end: Optional[int] = None
+        self.objects_start: Optional[int] = None
         self.objects_end: Optional[int] = None
+        self.in_inner: Tuple[int, ...] = (0,) * len(MEASURES)
+        self.inner_names: Set[str] = set()
         self.reasons: Dict[str, str] = {}
 
     @property
-    def marks(self) -> Tuple[Optional[int], Optional[int], Optional[int]]:
+    def marks(self) -> Tuple[Optional[Mark], Optional[Mark], Optional[Mark]]:
         """What a leak would raise from one occurrence to the next: RSS, PyTorch's tensors, Python's objects."""
-        return self.rss_end, self.torch_end, self.objects_end
+        return (
+            _mark(self.rss_start, self.rss_end, self.in_inner[0]),
+            _mark(self.torch_start, self.torch_end, self.in_inner[1]),
+            _mark(self.objects_start, self.objects_end, self.in_inner[2]),
+        )
 
     def merge(self, later: Resources) -> None:
         """Adds a later occurrence."""
@@ -105,7 +131,8 @@ class Resources:
             self.rss_start = later.rss_start
         self.rss_end = later.rss_end if later.rss_end is not None else self.rss_end
         if later.rss_peak is not None and (self.rss_peak is None or later.rss_peak > self.rss_peak):
-            self.rss_peak, self.peak_is_exact = later.rss_peak, later.peak_is_exact
+            self.rss_peak, self.peak_samples = later.rss_peak, later.peak_samples
+            self.peak_is_high_water_mark = later.peak_is_high_water_mark
         for device, use in later.gpus.items():
             self.gpus[device] = self.gpus[device].merged(use) if device in self.gpus else use
         for name, stat in later.counters.items():
@@ -125,6 +152,8 @@ class Resources:
             self.gpu_times.add(later.gpu_times)
         self._merge_lines(later)
         self.torch_end, self.objects_end = later.torch_end, later.objects_end
+        if len(self.inner_names) < MOST_INNER_NAMES:
+            self.inner_names |= later.inner_names
         self.reasons.update(later.reasons)
 
     def _merge_lines(self, later: Resources) -> None:
@@ -138,3 +167,7 @@ class Resources:
                 self.reasons["lines"] = f"more than {MOST_LINES:,} lines ran; those seen later are left out"
         self.line_events += later.line_events
         self.line_overhead_ns += later.line_overhead_ns
+
+
+def _mark(start: Optional[int], end: Optional[int], in_inner: int) -> Optional[Mark]:
+    return None if end is None else Mark(end, None if start is None else end - start, in_inner)

@@ -40,7 +40,7 @@ class TorchMemoryProbe(Probe):
             window, current = book.whole()
         else:
             window, current = token, book.close(token)
-        resources.torch_end = sum(current.values())
+        resources.torch_start, resources.torch_end = sum(window.starts.values()), sum(current.values())
         for device, (allocated, reserved) in window.peaks.items():
             if reserved:
                 resources.gpus[device] = GpuUse(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from time import process_time_ns
-from typing import TYPE_CHECKING, Any, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, List, Tuple
 
 from stepscope._native import now_ns
 
@@ -16,9 +16,6 @@ from .region import Region
 from .resources import Resources
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Type
-
     from .core import Core
     from .probe import Probe
 
@@ -49,9 +46,7 @@ class TrackedRegion(Region):
         self.start_ns = now_ns()
         return self
 
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.end_ns = end_ns = max(now_ns(), self.start_ns + 1)
         cpu_ns = process_time_ns() - self.cpu_start_ns
         aggregate = self.aggregate

@@ -228,7 +228,8 @@ class MonitorProbe(Probe):
         resources.energy_j = of_gpus_in_use(window.joules, window.stats)
         resources.energy_s = (sampled_ns - region.start_ns) / 1e9
         held = resources.counters.get("process.rss_bytes")
-        if held is not None and not resources.peak_is_exact and resources.rss_peak is not None:
+        if held is not None and not resources.peak_is_high_water_mark and resources.rss_peak is not None:
             resources.rss_peak = max(resources.rss_peak, int(held.high))
+            resources.peak_samples = held.samples
         if not resources.gpus:
             resources.gpus = gpu_memory(resources.counters)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import random
+import subprocess
+import sys
 import time
 from typing import Any, List
 
@@ -28,6 +30,39 @@ def test_the_peak_and_the_growth_of_a_region() -> None:
     assert memory.peak_ram_mb >= memory.start_ram_mb + 190
     assert memory.end_ram_mb < memory.start_ram_mb + 100
     assert memory.growth_mb == pytest.approx(memory.end_ram_mb - memory.start_ram_mb)
+    assert ("which rose in the region" in memory.peak_ram_source) == memory.peak_is_high_water_mark
+    assert ("sample" in memory.peak_ram_source) != memory.peak_is_high_water_mark
+
+
+def test_a_peak_that_raises_the_kernels_mark_is_never_missed() -> None:
+    """In a program of its own, which has held less before; with samples too far apart to see it."""
+    program = """
+import mmap
+from stepscope import PerformanceProfiler
+profiler = PerformanceProfiler(track_gpu=False, memory_interval=60, system_interval=60)
+def touch(size_mb):
+    block = mmap.mmap(-1, size_mb << 20)
+    block.write(b"x" * len(block))
+    block.close()
+with profiler.profile("large"):
+    touch(200)
+with profiler.profile("small"):
+    touch(50)
+for name in ("large", "small"):
+    memory = profiler.get_metrics(name).memory
+    print(memory.peak_is_high_water_mark, round(memory.peak_ram_mb - memory.start_ram_mb), memory.peak_ram_source)
+print(profiler.get_metrics("small").memory.peak_ram_mb < profiler.get_metrics("large").memory.peak_ram_mb - 100)
+"""
+    # A larger process starts it, whose own mark must not be taken for the program's.
+    held = mmap.mmap(-1, 600 * MB)
+    held.write(b"x" * len(held))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    held.close()
+    large, small, lower = done.stdout.splitlines()
+    # The bytes that are written are held twice for a moment.
+    assert large.startswith("True") and 190 <= int(large.split()[1]) <= 420 and "high-water mark" in large
+    assert small.startswith("False") and "readings at both ends" in small and "may miss a short peak" in small
+    assert lower == "True"
 
 
 def test_a_region_below_an_earlier_peak_has_its_own() -> None:
@@ -39,7 +74,7 @@ def test_a_region_below_an_earlier_peak_has_its_own() -> None:
     with profiler.profile("small"):
         pass
     small = profiler.get_metrics().memory
-    assert not small.peak_is_exact
+    assert not small.peak_is_high_water_mark
     assert small.peak_ram_mb < profiler.get_metrics("large").memory.peak_ram_mb - 200
 
 
@@ -54,7 +89,7 @@ def test_memory_is_unknown_where_it_is_not_watched(plain: PerformanceProfiler) -
     with plain.profile("x"):
         pass
     metrics = plain.get_metrics()
-    assert is_unknown(metrics.memory.peak_ram_mb)
+    assert is_unknown(metrics.memory.peak_ram_mb) and metrics.memory.peak_ram_source == ""
     assert "track_system" in metrics.missing["memory.peak_ram_mb"]
     assert plain.get_leak_report("x").verdict == TOO_FEW
     assert "no memory was measured" in str(plain.get_leak_report("x"))
@@ -77,6 +112,8 @@ def test_a_leak_is_found() -> None:
     assert growth.slope == pytest.approx(2.0, rel=0.1)
     assert growth.low is not None and growth.low > 0
     assert "leak" in str(report)
+    assert growth.place == "inside" and growth.inside == pytest.approx(2.0, rel=0.1)
+    assert report.grows_in == "step" and "inside it" in report.reason
     assert [issue.kind for issue in profiler.diagnose("step")].count("memory-growth") == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .jax_ops import count_jax
 from .probe import FlopProbe
 
-__all__ = ["FlopProbe"]
+__all__ = ["FlopProbe", "count_jax"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
 
 
 class Count(NamedTuple):
@@ -68,13 +68,49 @@ class RunningCount(threading.local):
         self.flops += flops
         self.operations += 1
 
-    def add_uncounted(self, name: str) -> None:
+    def add_many(self, flops: int, operations: int, uncounted: Mapping[str, int]) -> None:
+        """Several operations were counted at once."""
+        self.flops += flops
+        self.operations += operations
+        for name, times in uncounted.items():
+            self.add_uncounted(name, times)
+
+    def add_uncounted(self, name: str, times: int = 1) -> None:
         """An operation without a formula ran."""
-        self.uncounted[name] = self.uncounted.get(name, 0) + 1
+        self.uncounted[name] = self.uncounted.get(name, 0) + times
 
     def now(self) -> Count:
         """The count as it stands."""
         return Count(self.flops, self.operations, dict(self.uncounted))
+
+
+class _OpenCounts(threading.local):
+    """The counts that have a region open in the calling thread, by how many."""
+
+    def __init__(self) -> None:
+        self.regions: Dict[RunningCount, int] = {}
+
+
+_open = _OpenCounts()
+
+
+def counts_open_here() -> Tuple[RunningCount, ...]:
+    """The counts of all profilers that have a region open in this thread, each once however many it has."""
+    return tuple(_open.regions)
+
+
+def open_here(count: RunningCount) -> None:
+    """A region of this count opens in this thread."""
+    _open.regions[count] = _open.regions.get(count, 0) + 1
+
+
+def close_here(count: RunningCount) -> None:
+    """A region of this count, opened in this thread, has ended."""
+    left = _open.regions.get(count, 1) - 1
+    if left > 0:
+        _open.regions[count] = left
+    else:
+        _open.regions.pop(count, None)
 
 
 def elements(value: Any) -> int:

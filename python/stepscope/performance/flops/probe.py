@@ -1,4 +1,7 @@
-"""Floating-point operations of a region: PyTorch's and numpy's, by one convention (two for a multiply and add)."""
+"""Floating-point operations of a region, by one convention (two for a multiply and add).
+
+PyTorch's and numpy's are seen as they run; of JAX, the functions that were wrapped with ``count_jax``.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ from typing import Any, NamedTuple
 from ..probe import Probe
 from ..resources import Resources
 from ..tracked import TrackedRegion
-from .counts import Count, Parameters, RunningCount
+from . import jax_ops
+from .counts import Count, Parameters, RunningCount, close_here, open_here
 from .numpy_ops import UNSEEN, NumpyCounter
 from .torch_ops import TorchCounter
 
 NOTHING = "no operation ran that can be counted (PyTorch's products, convolutions and attention; numpy's products)"
 ONLY_UNCOUNTED = "only operations without a formula ran; metrics.compute.uncounted names them"
-_JAX = "jax: compiled functions are not seen; use region.add_flops()"
+_JAX_UNSEEN = f"JAX is loaded too, and its compiled functions are not seen: {jax_ops.HOW}"
 
 
 class _Opened(NamedTuple):
@@ -38,6 +42,7 @@ class FlopProbe(Probe):
 
     def enter(self, region: TrackedRegion) -> Any:
         torch = self._torch.open()
+        open_here(self._count)
         parameters = Parameters()
         self._count.collecting.append(parameters)
         return _Opened(torch, self._numpy.open(), self._count.now(), parameters, threading.get_ident())
@@ -47,6 +52,7 @@ class FlopProbe(Probe):
         if opened.thread != threading.get_ident():
             resources.reasons["flops"] = "the region ended in another thread than it began in"
             return
+        close_here(self._count)
         if opened.numpy:
             self._numpy.close()
         self._count.collecting = [other for other in self._count.collecting if other is not opened.parameters]
@@ -54,12 +60,14 @@ class FlopProbe(Probe):
             self._torch.close()
         found = self._count.now().since(opened.before)
         resources.uncounted = dict(found.uncounted)
-        if "jax" in sys.modules:
-            resources.uncounted[_JAX] = 0
+        with_jax = "jax" in sys.modules
+        if with_jax:
+            resources.uncounted[jax_ops.UNSEEN] = 0
         if found.operations:
             resources.flops = found.flops
         else:
-            resources.reasons["flops"] = ONLY_UNCOUNTED if found.uncounted else NOTHING
+            reason = ONLY_UNCOUNTED if found.uncounted else NOTHING
+            resources.reasons["flops"] = f"{reason}. {_JAX_UNSEEN}" if with_jax else reason
         if opened.numpy:
             resources.uncounted[UNSEEN] = 0
         if opened.parameters.seen:

@@ -1,0 +1,56 @@
+"""What grew inside a region, and how much of that inside the regions within it.
+
+A level says that memory grows; it does not say where. If one region leaks and another runs in turn with it, the level
+rises from one end of the other to its next just as well. So each occurrence is also charged with what grew between its
+own start and end, and takes off what grew inside the regions within it.
+
+The figures are of the whole process: what other threads keep meanwhile is in them too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Set
+
+from .probe import Probe
+from .resources import MEASURES, MOST_INNER_NAMES, Resources
+from .tracked import TrackedRegion
+
+
+class _Open:
+    """A region that is open, and what has grown inside regions within it that have ended."""
+
+    __slots__ = ("in_inner", "inner_names")
+
+    def __init__(self) -> None:
+        self.in_inner: List[int] = [0] * len(MEASURES)
+        self.inner_names: Set[str] = set()
+
+
+class GrowthProbe(Probe):
+    """Charges growth to the innermost region. Left after the probes that read the levels."""
+
+    what = "where memory grows"
+
+    def enter(self, region: TrackedRegion) -> Any:
+        return _Open()
+
+    def exit(self, region: TrackedRegion, token: _Open, resources: Resources) -> None:
+        resources.in_inner = tuple(token.in_inner)
+        resources.inner_names = token.inner_names
+        around = self._around(region)
+        if around is None:
+            return
+        for at, mark in enumerate(resources.marks):
+            if mark is not None and mark.inside is not None:
+                around.in_inner[at] += mark.inside
+        if len(around.inner_names) < MOST_INNER_NAMES:
+            around.inner_names.add(region.aggregate.name)
+            around.inner_names.update(token.inner_names)
+
+    def _around(self, region: TrackedRegion) -> Optional[_Open]:
+        # One that has ended already, as around a task that outlives it, has no tokens left and is not charged.
+        for probe, token in getattr(region.parent, "tokens", ()):
+            if probe is self:
+                found: _Open = token
+                return found
+        return None

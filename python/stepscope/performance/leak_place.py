@@ -1,0 +1,125 @@
+"""Where memory grows: inside a region, inside one within it, or in between.
+
+A level that rises from the end of one occurrence to the end of the next has risen either inside the occurrence or since
+the one before; the two add up to the rise. Readings are noisy, so a mean counts only if its confidence interval does.
+What a region takes and gives back later, such as a result that is dropped after it, rises inside and falls outside:
+then the figures cannot tell whether it keeps some of that, or whether another region leaks. The limits are heuristics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Iterable, List, Optional, Sequence, Tuple
+
+from .aggregate import Aggregate, extra_of
+from .mean_interval import mean_interval
+from .resources import MEASURES
+
+INSIDE = "inside"
+OUTSIDE = "outside"
+EITHER = "inside or outside"
+
+FEWEST = 8
+"""Occurrences after warm-up below which nothing is said (a heuristic)."""
+SMALL_SHARE = 0.1
+"""Part of the whole growth below which growth inside a region is not worth a word (a heuristic)."""
+LARGE_SHARE = 0.25
+"""Part of the whole growth that is surely missed if it is not there (a heuristic)."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """One measure of memory over the occurrences that are held of a region, oldest first."""
+
+    levels: List[float]
+    """At the end of each."""
+    inside: List[float]
+    """From the start to the end of each."""
+    own: List[float]
+    """The same without what grew inside regions within it."""
+
+    def after(self, warmup: int, scale: float) -> Held:
+        """Without the first, in a larger unit."""
+        parts = (self.levels, self.inside, self.own)
+        return Held(*([value / scale for value in values[warmup:]] for values in parts))
+
+    @property
+    def outside(self) -> List[float]:
+        """From the end of each to the start of the next."""
+        return [
+            later - earlier - inside for earlier, later, inside in zip(self.levels, self.levels[1:], self.inside[1:])
+        ]
+
+    @property
+    def means(self) -> Tuple[Optional[float], Optional[float]]:
+        """Growth inside and outside, as far as it is known."""
+        if len(self.inside) != len(self.levels) or len(self.levels) < 2:
+            return None, None
+        return fmean(self.inside), fmean(self.outside)
+
+
+def held_of(aggregate: Aggregate) -> Tuple[Held, ...]:
+    """The measures of a region, in the order of :data:`~stepscope.performance.resources.MEASURES`."""
+    found = tuple(Held([], [], []) for _ in MEASURES)
+    with aggregate.core.lock:
+        records = tuple(aggregate.recent)
+    for record in records:
+        extra = extra_of(record)
+        # One inside another of the same name is part of it.
+        if extra.marks is None or extra.repeated:
+            continue
+        for held, mark in zip(found, extra.marks):
+            if mark is not None:
+                held.levels.append(float(mark.level))
+                if mark.inside is not None:
+                    held.inside.append(float(mark.inside))
+                    held.own.append(float(mark.inside - mark.in_inner))
+    return found
+
+
+def usual_warmup(occurrences: int) -> int:
+    """Occurrences that are left out: a tenth, at least 2, at most 20."""
+    return min(max(2, occurrences // 10), 20)
+
+
+def place_of(held: Held, slope: float, at_least: float, confidence: float) -> str:
+    """Where a measure grows whose level rises by ``slope`` from one occurrence to the next."""
+    inside = mean_interval(held.inside, confidence)
+    if _is_steady(held.inside, at_least, confidence) and inside.mean >= SMALL_SHARE * slope:
+        return EITHER if _gives_back(held, slope, confidence) else INSIDE
+    return OUTSIDE if inside.high < LARGE_SHARE * slope else EITHER
+
+
+class Suspect:
+    """A region and how much it grew by itself, without the regions within it."""
+
+    __slots__ = ("name", "total", "gives_back")
+
+    def __init__(self, aggregate: Aggregate, measure: int, scale: float, at_least: float, confidence: float) -> None:
+        self.name = aggregate.name
+        held = held_of(aggregate)[measure]
+        held = held.after(usual_warmup(len(held.levels)), scale)
+        steady = len(held.own) == len(held.levels) and _is_steady(held.own, at_least, confidence)
+        self.total = sum(held.own) if steady else 0.0
+        self.gives_back = steady and _gives_back(held, fmean(held.own), confidence)
+
+
+def worst(suspects: Iterable[Suspect], clear_only: bool = False) -> Optional[Suspect]:
+    """The one that grew most; those that give some of it back come last, or not at all."""
+    found = [each for each in suspects if each.total > 0 and not (clear_only and each.gives_back)]
+    return max(found, key=lambda each: (not each.gives_back, each.total), default=None)
+
+
+def _is_steady(growth: Sequence[float], at_least: float, confidence: float) -> bool:
+    """Whether it goes on, and is enough to matter."""
+    if len(growth) < FEWEST or sum(growth) < at_least:
+        return False
+    later = growth[len(growth) // 2 :]
+    return mean_interval(growth, confidence).low > 0 and mean_interval(later, confidence).low > 0
+
+
+def _gives_back(held: Held, slope: float, confidence: float) -> bool:
+    """Whether a good part of what grew inside goes away outside."""
+    outside = mean_interval(held.outside, confidence)
+    return outside.high < 0 and outside.mean < -LARGE_SHARE * slope
