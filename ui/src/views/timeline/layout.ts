@@ -27,7 +27,7 @@ const FAINTEST = 0.32;
 /** What the search did not find is this much fainter. */
 const DIM = 0.22;
 /** Narrower rectangles have no label. */
-const LABEL_WIDTH = 26;
+export const LABEL_WIDTH = 26;
 /** Wide neighbours are kept apart by a line. */
 const APART_WIDTH = 4;
 

@@ -8,9 +8,10 @@ import { shortName } from "../../parts/format.ts";
 import { arrowsOf, curveOf, drawCurve } from "./arrows.ts";
 import type { Stretches } from "./marks.ts";
 import type { Model } from "./model.ts";
+import { pathNames } from "./path.ts";
 import { drawRuler } from "./rulerdraw.ts";
 import { RULER, type Screen } from "./screen.ts";
-import { ROW_HEIGHT } from "./stack.ts";
+import { LANE_PAD, ROW_HEIGHT } from "./stack.ts";
 
 const TEXT_PX = 11.5;
 const PAD = 4;
@@ -55,6 +56,7 @@ export class Overlay {
       context.clip();
       this.#lanes(context, frame, pinned);
       this.#labels(context, frame, pinned);
+      this.#pathNames(context, frame, pinned);
       this.#found(context, frame, pinned);
       this.#pathMarks(context, frame, pinned);
       this.#selected(context, frame, pinned);
@@ -100,6 +102,20 @@ export class Overlay {
       }
       context.fillText(text, labels.left[i]! + PAD, labels.top[i]! + ROW_HEIGHT / 2 + 0.5);
     }
+  }
+
+  /** What the pieces in the lane of the critical path are called. */
+  #pathNames(context: CanvasRenderingContext2D, { screen, model, palette }: Frame, pinned: boolean): void {
+    const lane = (pinned ? screen.stack.pinned : screen.stack.lanes).find((one) => one.kind === "path");
+    const path = model.path.value;
+    if (!lane || !path) return;
+    const middle = Math.round(screen.laneTop(lane)) + LANE_PAD + ROW_HEIGHT / 2 + 0.5;
+    pathNames(path, screen.view, screen.width, palette, (name, left, right, dark) => {
+      const text = this.#fitter?.fit(this.#shorten(name), right - left - 2 * PAD);
+      if (!text) return;
+      context.fillStyle = palette.css[dark ? "ink-dark" : "ink-light"];
+      context.fillText(text, left + PAD, middle);
+    });
   }
 
   #shorten(name: string): string {

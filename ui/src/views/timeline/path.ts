@@ -3,8 +3,9 @@
 import { SHADES } from "../../data/namestore.ts";
 import type { PathPiece } from "../../data/types.ts";
 import type { DrawList } from "../../draw/list.ts";
-import { type Palette, sliceCell, slot } from "../../draw/palette.ts";
+import { type Palette, sliceCell, slot, wantsDarkText } from "../../draw/palette.ts";
 import { firstAfter } from "./areas.ts";
+import { LABEL_WIDTH } from "./layout.ts";
 import type { Span } from "./window.ts";
 
 export interface CriticalPath {
@@ -80,9 +81,30 @@ export function pathCells(
   }
 }
 
+/** Pieces wide enough for a name: where they lie, and whether dark text is read on them. */
+export function pathNames(
+  path: CriticalPath,
+  view: Span,
+  width: number,
+  palette: Palette,
+  draw: (name: string, left: number, right: number, dark: boolean) => void,
+): void {
+  const perNs = width / (view.to - view.from);
+  for (let i = Math.max(0, firstAfter(path.starts, view.from) - 1); i < path.starts.length; i++) {
+    const left = Math.max(0, (path.starts[i]! - view.from) * perNs);
+    if (left >= width) break;
+    const right = Math.min(width, (path.ends[i]! - view.from) * perNs);
+    if (right - left >= LABEL_WIDTH)
+      draw(path.names[i] ?? "", left, right, wantsDarkText(palette, pieceSlot(path, i), 1));
+  }
+}
+
+function pieceSlot(path: CriticalPath, i: number): number {
+  return slot(CATEGORY[path.classes[i] ?? ""] ?? 15, SHADES >> 1);
+}
+
 function pieceCell(path: CriticalPath, i: number, palette: Palette): number {
-  const category = CATEGORY[path.classes[i] ?? ""] ?? 15;
-  return sliceCell(palette, slot(category, SHADES >> 1), 1);
+  return sliceCell(palette, pieceSlot(path, i), 1);
 }
 
 /** The piece at a time. */
