@@ -121,5 +121,38 @@ figures["PerformanceProfiler"] = {
     "gpu utilization": str(metrics.compute.gpu_utilization_percent),
     "energy": str(metrics.energy),
 }
+# 4. Growth of tensors is charged to the region that keeps them.
+kept = []
+profiler = PerformanceProfiler()
+for _ in range(30):
+    with profiler.profile("keeps"):
+        kept.append(torch.ones(1 << 20, device="cuda"))
+    with profiler.profile("innocent"):
+        (data[:256] @ data).sum().item()
+figures["leaks"] = {name: str(profiler.get_leak_report(name)) for name in ("keeps", "innocent")}
+
+# 5. Several monitors at once, beside CUDA, in processes that end while they sample: each must end well.
+SAMPLING = """
+import threading, torch, stepscope
+monitors = [stepscope.Monitor(0.01) for _ in range(4)]
+for monitor in monitors:
+    monitor.start()
+def sample(monitor):
+    for _ in range(50):
+        monitor.sample_now()
+threads = [threading.Thread(target=sample, args=(monitor,)) for monitor in monitors]
+for thread in threads:
+    thread.start()
+x = torch.randn(2048, 2048, device="cuda")
+for _ in range(200):
+    x = x @ x / 2048
+torch.cuda.synchronize()
+for thread in threads[:2]:
+    thread.join()
+"""
+ends = [subprocess.run([sys.executable, "-c", SAMPLING], check=False).returncode for _ in range(6)]
+figures["ends of processes with four monitors"] = ends
+
 print(json.dumps(figures, indent=1, default=str))
 (folder / "figures.json").write_text(json.dumps(figures, indent=1, default=str))
+sys.exit(any(ends))
