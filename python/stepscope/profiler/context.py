@@ -32,7 +32,8 @@ class profile(Results):
     its GPUs, and Python samples are in the same trace. Without PyTorch those are what is recorded.
 
     ``monitor``: whether to watch the machine; also an interval in seconds, or a ``Monitor`` to share.
-    ``samples``: looks at the Python stacks a second. Without PyTorch ``with_stack=True`` means 100.
+    ``samples``: looks at the Python stacks a second. Without PyTorch ``with_stack=True`` means 100, and that each
+    region notes the functions it is entered from, which takes it some microseconds.
     ``journal``: a file that is readable if the process is killed.
 
     Your program is left alone: its results and exceptions stay as they are, and if something of ours fails, that is a
@@ -138,6 +139,7 @@ class profile(Results):
         if hz is None:
             hz = SAMPLES_HZ_WITH_STACK if self.with_stack and self._inner is None else 0.0
         self._recorder.samples_hz = hz
+        self._recorder.with_stacks = self.with_stack and self._inner is None
         self._running = True
         forks.watch(self)
         self._advance(ProfilerAction.NONE, self._action, lambda inner: inner.start())
@@ -208,6 +210,7 @@ class profile(Results):
         torch_engine.put_in_order(self._torch, inner)
         torch_engine.release(self)
         torch_engine.keep_regions()
+        self._recorder.with_stacks = self.with_stack
         unsaved, self._without_results = self._without_results, None
         if self._recorder.open is not None and (before is ProfilerAction.RECORD_AND_SAVE or not records(after)):
             unsaved = self._recorder.open

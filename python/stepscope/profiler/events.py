@@ -10,7 +10,6 @@ from typing import Any, Callable, Iterable, Mapping
 from ..errors import StepscopeError
 from .event_table import build_table, format_time
 from .sort_keys import DEVICE_FIGURES, DEVICE_WORDS, SORT_KEYS, resolve_sort_key
-from .warn import warn_user
 
 
 class Interval:
@@ -175,6 +174,11 @@ _SUMS = (
 )
 
 
+def shared_name(name: str) -> str:
+    """The name under which an event is averaged: steps, which are numbered, have one."""
+    return "ProfilerStep*" if name.startswith("ProfilerStep#") else name
+
+
 class EventList(list):  # type: ignore[type-arg]
     """Events or averages, with the table that PyTorch's users know."""
 
@@ -237,8 +241,7 @@ class EventList(list):  # type: ignore[type-arg]
         """Averages take the parent of the first call, as PyTorch's do."""
         parents: dict[str, FunctionEvent | None] = {}
         for event in singles:
-            name = "ProfilerStep*" if event.name.startswith("ProfilerStep#") else event.name
-            parents.setdefault(name, event.cpu_parent)
+            parents.setdefault(shared_name(event.name), event.cpu_parent)
         for average in self:
             average.cpu_parent = parents.get(average.key)
 
@@ -254,43 +257,3 @@ class EventList(list):  # type: ignore[type-arg]
         for event in self:
             total.add(event)
         return total
-
-
-def nest(events: list[FunctionEvent]) -> None:
-    """Tells each event which one it ran in: the innermost of its thread that was there for all of its time.
-    Regions of several tasks that interleave on one thread have no parent."""
-    by_thread: dict[int | str, list[FunctionEvent]] = {}
-    for event in events:
-        by_thread.setdefault(event.thread, []).append(event)
-    for of_thread in by_thread.values():
-        of_thread.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
-        open_events: list[FunctionEvent] = []
-        for event in of_thread:
-            while open_events and open_events[-1].time_range.end < event.time_range.end:
-                if open_events[-1].time_range.end > event.time_range.start:
-                    event.is_async = True
-                open_events.pop()
-            if open_events and open_events[-1].time_range.end > event.time_range.start:
-                event.cpu_parent = open_events[-1]
-                open_events[-1].cpu_children.append(event)
-            open_events.append(event)
-
-
-def events_of_trace(document: Mapping[str, Any]) -> list[FunctionEvent]:
-    """The regions and steps of a trace that was written by this package."""
-    found: list[FunctionEvent] = []
-    skipped = 0
-    for entry in document.get("traceEvents", ()):
-        if entry.get("ph") != "X" or entry.get("cat") in ("python_function", "Trace"):
-            continue
-        try:
-            start_us = float(entry["ts"])
-            found.append(
-                FunctionEvent(len(found), entry["name"], entry["tid"], start_us, start_us + float(entry["dur"]))
-            )
-        except (KeyError, TypeError, ValueError):
-            skipped += 1
-    if skipped:
-        warn_user(f"{skipped} entries of the trace could not be read.")
-    nest(found)
-    return found

@@ -8,7 +8,7 @@ import weakref
 from typing import Protocol
 
 from .. import _native
-from . import recorder, sampler, torch_engine
+from . import recorder, region_stacks, sampler, torch_engine
 
 
 class Running(Protocol):
@@ -40,7 +40,7 @@ def _in_child() -> None:
     torch_engine._in_use_by.clear()
     if torch_engine.was_used():
         _end_without_destructors()
-    _native.set_torch_regions(None)
+    region_stacks.forget_after_fork()
     _native.forget_after_fork()
 
 

@@ -14,3 +14,12 @@ def environment_metadata() -> dict[str, str]:
     except (KeyError, ValueError):
         return {}
     return {"distributedInfo": json.dumps({"rank": rank, "world_size": world_size})}
+
+
+def lost_metadata(lost_regions: int) -> dict[str, str]:
+    """How many regions there was no room for, as a JSON text; nothing if none was lost.
+
+    >>> lost_metadata(7)
+    {'lostRegions': '7'}
+    """
+    return {"lostRegions": str(lost_regions)} if lost_regions else {}

@@ -22,6 +22,8 @@ class Recorder:
         self._choice = monitor
         self._journal = journal
         self.samples_hz = samples_hz
+        self.with_stacks = False
+        """Whether regions note where they are entered."""
         self._monitor: _native.Monitor | None = None
         self._watching = False
         self.open: Window | None = None
@@ -45,7 +47,7 @@ class Recorder:
         """Opens a window. What the last one holds can be large, and is let go."""
         self.finished = None
         self.prepare()
-        window = Window(self._monitor, self._journal, self.samples_hz)
+        window = Window(self._monitor, self._journal, self.samples_hz, self.with_stacks)
         window.start()
         self.open = window
 

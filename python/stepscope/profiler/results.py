@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Iterable
 
 from .. import _native
 from ..errors import StepscopeError
-from .events import EventList, FunctionEventAvg, events_of_trace
+from .event_tree import averages_by_stack, events_of_trace
+from .events import EventList, FunctionEvent, FunctionEventAvg
 from .metadata import environment_metadata
-from .saving import cannot_write, check_target, readable_trace, save_window
+from .saving import NO_ROOM, check_target, readable_trace, save_window, temporary_path, written_by
 from .stacks import STACK_METRICS, write_folded_stacks
 from .torch_events import with_all_spellings
 from .warn import warn_user
@@ -33,11 +34,16 @@ class Results:
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> Any:
         """Operators and regions by name, with how often they ran and how long they took. PyTorch's own list where
-        PyTorch recorded; else regions and steps. Both have the same attributes and the same ``table``."""
+        PyTorch recorded; else regions and steps. Both have the same attributes and the same ``table``.
+
+        ``group_by_stack_n`` is how many of the innermost Python frames make a row of their own; it needs
+        ``with_stack=True``. Without PyTorch these are the functions that the region was entered from."""
         window = self._finished()
         if window.torch_results is not None:
             averages = window.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
             return with_all_spellings(averages)
+        if group_by_stack_n > 0 and window.region_stacks is not None:
+            return self._event_list(averages_by_stack(self.events(), group_by_stack_n), singles=self.events)
         asked = [("top", "0")]
         if group_by_stack_n > 0:
             asked += [("by", "stack"), ("frames", str(group_by_stack_n))]
@@ -45,31 +51,23 @@ class Results:
             asked.append(("by", "shape"))
         answer = json.loads(_native.NativeTrace.open(self._trace_path()).ask("ops", asked))
         rows = [*answer["ops"], *answer["annotations"], *answer["calls"]]
-        return EventList(
-            (FunctionEventAvg.of_row(row) for row in rows),
-            profile_memory=self.profile_memory,
-            with_flops=self.with_flops,
-            singles=self.events,
-        )
+        return self._event_list((FunctionEventAvg.of_row(row) for row in rows), singles=self.events)
 
     def events(self) -> Any:
         """Every event by itself: PyTorch's own list where PyTorch recorded; else regions and steps."""
         window = self._finished()
         if window.torch_results is not None:
             return with_all_spellings(window.torch_results.function_events)
-        path = window.temporary_path("events.json")
-        window.recording.write(path, {})
+        path = temporary_path(window, "events.json")
+        written_by("the trace", path, lambda: window.recording.write(path, {}), NO_ROOM)
         try:
             with open(path, encoding="utf-8") as file:
                 document = json.load(file)
         finally:
             os.remove(path)
-        return EventList(
-            events_of_trace(document),
-            profile_memory=self.profile_memory,
-            with_flops=self.with_flops,
-            averages=self.key_averages,
-        )
+        stacks = window.region_stacks
+        events = events_of_trace(document, None if stacks is None else stacks.of)
+        return self._event_list(events, averages=self.key_averages)
 
     def export_chrome_trace(self, path: str | os.PathLike[str], **torch_options: Any) -> None:
         """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped
@@ -80,17 +78,20 @@ class Results:
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes folded stacks for flame graph tools: a line a stack, outermost frame first, with its own time in
         microseconds on the host or, with ``self_cuda_time_total``, on the device. Python frames need
-        ``with_stack=True``; without them the stacks are made of regions and operators."""
+        ``with_stack=True``; without them the stacks are made of regions and operators. Without PyTorch the frames
+        are samples, so the time of a short function is an estimate."""
         if metric not in STACK_METRICS:
             known = ", ".join(STACK_METRICS)
             raise StepscopeError(f"There are no stacks by {metric!r}.", hint=f"The metric is one of {known}.")
         target = os.fspath(path)
-        self._finished()
-        try:
+        sampled = self._finished().torch_results is None
+        trace = self._trace_path()
+
+        def write() -> None:
             check_target(target)
-            write_folded_stacks(self._trace_path(), target, STACK_METRICS[metric])
-        except OSError as error:
-            raise cannot_write("the stacks", target, error) from error
+            write_folded_stacks(trace, target, STACK_METRICS[metric], sampled=sampled)
+
+        written_by("the stacks", target, write)
 
     def export_memory_timeline(self, path: str | os.PathLike[str], device: str | None = None) -> None:
         """PyTorch's memory timeline: ``.html``, ``.json``, ``.json.gz`` or ``.raw.json.gz`` by the path's end. It
@@ -102,11 +103,12 @@ class Results:
                 hint="The memory of process and GPUs over time is in the trace as counters: export_chrome_trace().",
             )
         target = os.fspath(path)
-        try:
+
+        def write() -> None:
             check_target(target)
             self._inner.export_memory_timeline(target, device)
-        except OSError as error:
-            raise cannot_write("the memory timeline", target, error) from error
+
+        written_by("the memory timeline", target, write)
 
     def trace(self) -> Trace:
         """The recorded trace, to ask questions of. See :func:`stepscope.open`."""
@@ -157,6 +159,9 @@ class Results:
 
     def _as_torch_activities(self, activities: Any) -> list[Any]:
         raise NotImplementedError
+
+    def _event_list(self, events: Iterable[FunctionEvent | FunctionEventAvg], **options: Any) -> EventList:
+        return EventList(events, profile_memory=self.profile_memory, with_flops=self.with_flops, **options)
 
     def _trace_path(self) -> str:
         return readable_trace(self._finished(), self._all_metadata())

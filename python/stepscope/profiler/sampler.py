@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from types import CodeType, FrameType
+from typing import Iterable
 
 from .. import _native
 from ..current_run import current_run
@@ -22,12 +23,24 @@ MOST_HZ = 1000.0
 """Above this a sampler would mostly measure itself."""
 
 _OWN_FILES = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_DECORATOR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_decorate.py")
+"""What stands between a decorated function and its caller."""
 _own_threads: set[int] = set()
 
 
 def hide_this_thread() -> None:
     """The calling thread is ours, not the program's: its stack is not looked at."""
     _own_threads.add(threading.get_ident())
+
+
+def codes_of_stack(innermost: FrameType | None) -> list[CodeType]:
+    """The functions of a stack, innermost first."""
+    codes = []
+    frame = innermost
+    while frame is not None:
+        codes.append(frame.f_code)
+        frame = frame.f_back
+    return codes
 
 
 class FrameNames:
@@ -56,22 +69,25 @@ class FrameNames:
         return name
 
     def of_stack(self, innermost: FrameType | None) -> list[str]:
-        """All functions of a stack, outermost first. Time in the profiler itself is its caller's."""
-        names: list[str] = []
-        frame = innermost
-        while frame is not None:
-            code = frame.f_code
+        """All functions of a stack, outermost first, as long as it is not too long."""
+        codes = self.of_program(codes_of_stack(innermost))
+        codes.reverse()
+        return [self.of_code(code) for code in codes[:MOST_FRAMES]]
+
+    def of_program(self, codes: Iterable[CodeType]) -> list[CodeType]:
+        """Those functions of a stack, innermost first, that are the program's. Time in the profiler itself is its
+        caller's."""
+        found: list[CodeType] = []
+        for code in codes:
             if code is self._root:
                 break
             if code is self._launcher:
                 return []
             if code.co_filename.startswith(_OWN_FILES):
-                names.clear()
-            else:
-                names.append(self.of_code(code))
-            frame = frame.f_back
-        names.reverse()
-        return names[:MOST_FRAMES]
+                found.clear()
+            elif code.co_filename != _DECORATOR:
+                found.append(code)
+        return found
 
     def _file(self, filename: str) -> str:
         known = self._files.get(filename)

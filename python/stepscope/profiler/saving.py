@@ -4,31 +4,59 @@ from __future__ import annotations
 
 import errno
 import gzip
+import inspect
 import os
+import re
 import shutil
-from typing import IO, Any, Mapping, cast
+from typing import Any, Callable, Mapping, cast
 
 from ..errors import StepscopeError
+from .metadata import lost_metadata
 from .warn import warn_user
+from .whole_file import whole_file
 from .window import Window
 
 _HINTS = {
     errno.EACCES: "Choose a directory you may write to.",
     errno.EPERM: "Choose a directory you may write to.",
     errno.EROFS: "The file system is read-only: choose another one.",
-    errno.ENOSPC: "The disk is full: free some space, or choose another disk and a name that ends in .gz.",
-    errno.EDQUOT: "Your quota is used up: free some space, or choose another disk and a name that ends in .gz.",
+    errno.ENOSPC: "The disk is full: free some space, or choose another disk.",
+    errno.EDQUOT: "Your quota is used up: free some space, or choose another disk.",
+    errno.EFBIG: "This process may not write files of that size: raise the limit (ulimit -f).",
     errno.ENOENT: "The directory is not there: make it first, with os.makedirs(directory, exist_ok=True).",
     errno.ENOTDIR: "A part of the path is a file, not a directory.",
     errno.EISDIR: "The path is a directory: add a file name that ends in .json or .json.gz.",
 }
+_NO_ROOM_FOR_IT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")
+"""How the native module ends the message of an error that has a number."""
 
 
-def cannot_write(what: str, path: str, error: OSError) -> StepscopeError:
+def cannot_write(what: str, path: str, error: Exception, hint: str | None = None) -> StepscopeError:
     """An error that says what could not be written, why, and what to do."""
-    reason = error.strerror or str(error)
-    hint = _HINTS.get(error.errno or 0, "Choose another path.")
-    return StepscopeError(f"Cannot write {what} to {path}: {reason}.", hint=hint)
+    number, reason = getattr(error, "errno", None), getattr(error, "strerror", None)
+    told = _OS_ERROR.search(str(error))
+    if not number and told is not None:
+        number = int(told[1])
+        reason = os.strerror(number)
+    if hint is None:
+        hint = _HINTS.get(number or 0, "Choose another path.")
+        if number in _NO_ROOM_FOR_IT and path.endswith(".json"):
+            hint += " With a name that ends in .json.gz the file is a tenth of the size."
+    return StepscopeError(f"Cannot write {what} to {path}: {reason or error}.", hint=hint)
+
+
+def written_by(what: str, path: str, write: Callable[[], object], hint: str | None = None) -> None:
+    """Writes; what the system has against it becomes an error that teaches."""
+    try:
+        write()
+    except OSError as error:
+        raise cannot_write(what, path, error, hint) from error
+    except StepscopeError as error:
+        # The native module names some of the system's errors itself.
+        if _OS_ERROR.search(error.message) is None:
+            raise
+        raise cannot_write(what, path, error, hint) from error
 
 
 def check_target(path: str) -> None:
@@ -45,20 +73,26 @@ def check_target(path: str) -> None:
 
 
 def save_window(
-    window: Window, path: str, metadata: Mapping[str, str], torch_options: Mapping[str, Any] | None = None
+    window: Window,
+    path: str,
+    metadata: Mapping[str, str],
+    torch_options: Mapping[str, Any] | None = None,
+    hint: str | None = None,
 ) -> None:
-    """Writes the trace, compressed if the name ends in ``.gz``. It can be written as often as one likes."""
+    """Writes the trace, compressed if the name ends in ``.gz``. It can be written as often as one likes. ``hint`` is
+    what to do if that fails, where the path is not the caller's choice."""
     options = {name: value for name, value in (torch_options or {}).items() if value}
-    try:
+
+    def write() -> None:
         check_target(path)
         if window.torch_results is None:
-            window.recording.write(path, dict(metadata))
+            window.recording.write(path, {**metadata, **lost_metadata(window.recording.lost_regions)})
         elif window.saved_path is not None and not options:
             _copy_again(window, path)
         else:
             _save_with_torch(window, path, options)
-    except OSError as error:
-        raise cannot_write("the trace", path, error) from error
+
+    written_by("the trace", path, write, hint)
     if window.saved_path is None:
         window.saved_path = os.path.abspath(path)
         window.saved_state = _state(path)
@@ -69,8 +103,20 @@ def readable_trace(window: Window, metadata: Mapping[str, str]) -> str:
     if window.saved_path is None or _state(window.saved_path) != window.saved_state:
         if window.saved_path is not None and window.torch_results is None:
             window.saved_path = None
-        save_window(window, window.temporary_path("trace.json"), metadata)
+        save_window(window, temporary_path(window, "trace.json"), metadata, hint=NO_ROOM)
     return cast(str, window.saved_path)
+
+
+NO_ROOM = "Free some space there, or set TMPDIR to a directory with room."
+
+
+def temporary_path(window: Window, name: str) -> str:
+    """A place for a file that lives as long as the window."""
+    try:
+        return window.temporary_path(name)
+    except OSError as error:
+        # Python looks for a directory that can be written to, and on a full disk finds none.
+        raise StepscopeError(f"There is no place for a temporary file: {error.strerror or error}.", NO_ROOM) from error
 
 
 def _save_with_torch(window: Window, path: str, options: Mapping[str, Any]) -> None:
@@ -80,13 +126,20 @@ def _save_with_torch(window: Window, path: str, options: Mapping[str, Any]) -> N
         directory, name = os.path.split(path)
         raw = os.path.join(directory, f".{name}.{os.getpid()}.torch.json")
         window.keep_raw(raw)
-        _let_torch_write(window, raw, options)
+        if window.torch_gave_up:
+            options = _second_chance(window, options)
+        try:
+            _let_torch_write(window, raw, options)
+        except BaseException:
+            window.forget_raw()
+            raise
         if not _is_whole(raw):
             # PyTorch does not say that a disk is full.
             window.forget_raw()
+            window.torch_gave_up = True
             raise StepscopeError(
-                f"PyTorch could not write its trace beside {path}.",
-                hint="Is the disk full? Free some space or choose another disk, and record again.",
+                f"Cannot write the trace to {path}: PyTorch's part of it could not be written there.",
+                hint="Is the disk full? Free some space, or choose another disk.",
             )
     try:
         window.recording.splice(raw, path)
@@ -96,6 +149,20 @@ def _save_with_torch(window: Window, path: str, options: Mapping[str, Any]) -> N
         _copy(raw, path)
         warn_user(f"The trace holds what PyTorch recorded and none of our counters and samples: {error}")
     window.forget_raw()
+
+
+_SECOND_WAY = "use_python_export"
+"""How newer versions of PyTorch write a trace from Python, which they do as often as they are asked."""
+
+
+def _second_chance(window: Window, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with which PyTorch writes a trace although it failed to before."""
+    if _SECOND_WAY not in inspect.signature(window.torch_results.export_chrome_trace).parameters:
+        raise StepscopeError(
+            "This version of PyTorch writes a trace only once, and that has failed.",
+            hint="Free some space or choose another disk, and record again.",
+        )
+    return {**options, _SECOND_WAY: True}
 
 
 def _is_whole(path: str) -> bool:
@@ -131,22 +198,10 @@ def _copy_again(window: Window, path: str) -> None:
 
 
 def _copy(source: str, path: str) -> None:
-    """Copies a trace, compressing it or not as the names say. The target appears when it is complete."""
-    partial = f"{path}.{os.getpid()}.partial"
-    try:
-        with _open(source, "rb") as reader, _open(partial, "wb", like=path) as writer:
+    """Copies a trace, compressing it or not as the names say."""
+    with gzip.open(source, "rb") if source.endswith(".gz") else open(source, "rb") as reader:
+        with whole_file(path) as writer:
             shutil.copyfileobj(reader, writer, 1 << 20)
-        os.replace(partial, path)
-    except BaseException:
-        if os.path.exists(partial):
-            os.remove(partial)
-        raise
-
-
-def _open(path: str, mode: str, like: str | None = None) -> IO[Any]:
-    if (like or path).endswith(".gz"):
-        return cast(IO[Any], gzip.open(path, mode, compresslevel=6))
-    return open(path, mode)
 
 
 def _state(path: str) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from .. import _native
+from .whole_file import whole_file
 
 STACK_METRICS = {
     "self_cpu_time_total": "host",
@@ -21,14 +22,25 @@ STACK_METRICS = {
 _BLANKS = str.maketrans(" \t\r\n", "____")
 
 
-def write_folded_stacks(trace: str, path: str, whose: str) -> int:
-    """Writes a line a stack that took a microsecond or more; how many those are."""
+_SAMPLED = "samples of thread "
+"""How the first frame of a sampled stack begins: samples stand beside their thread."""
+
+
+def write_folded_stacks(trace: str, path: str, whose: str, *, sampled: bool) -> int:
+    """Writes a line a stack that took a microsecond or more; how many those are. Time that was both sampled and
+    recorded counts once: by its samples if there are any and ``sampled`` says so."""
     answer = json.loads(_native.NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]))
+    rows = answer["stacks"]
+    of_samples = [row for row in rows if row["stack"].startswith(_SAMPLED)]
+    if sampled and of_samples:
+        rows = of_samples
+    elif of_samples:
+        rows = [row for row in rows if not row["stack"].startswith(_SAMPLED)]
     lines = []
-    for row in answer["stacks"]:
+    for row in rows:
         time_us = row["value_ns"] // 1000
         if time_us > 0:
             lines.append(f"{row['stack'].translate(_BLANKS)} {time_us}\n")
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(lines)
+    with whole_file(path) as file:
+        file.write("".join(lines).encode("utf-8"))
     return len(lines)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import difflib
 import inspect
+import os
 import sys
-from typing import Any, Iterable, Mapping, Protocol
+from typing import Any, Iterable, Iterator, Mapping, Protocol
 
-from .. import _native
+from . import region_stacks
 from .warn import warn_user
 
 _in_use_by: list[object] = []
@@ -59,6 +60,34 @@ def why_torch_is_taken(torch: Any) -> str | None:
     return None
 
 
+_LOG_LEVEL = "KINETO_LOG_LEVEL"
+_NOTHING = "99"
+_DEVICES = ("cuda", "xpu", "mtia")
+
+
+@contextlib.contextmanager
+def quiet_collector(torch: Any) -> Iterator[None]:
+    """Where no device is there to be traced, what PyTorch's collector logs to stderr is of no use: that it starts and
+    ends, and that there is no GPU. It asks how much to log when it is first used. With a device its log is left
+    alone, since an error in it tells why kernels are missing; and so it is if the user has chosen a level."""
+    if _LOG_LEVEL in os.environ or _has_device(torch):
+        yield
+        return
+    os.environ[_LOG_LEVEL] = _NOTHING
+    try:
+        yield
+    finally:
+        os.environ.pop(_LOG_LEVEL, None)
+
+
+def _has_device(torch: Any) -> bool:
+    """Whether PyTorch has a device to trace. Its profiler asks the driver too when it is prepared."""
+    try:
+        return any(getattr(torch, name).is_available() for name in _DEVICES if hasattr(torch, name))
+    except Exception:
+        return True
+
+
 def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any:
     """A profiler of PyTorch's own with these options that tells its owner when it records.
 
@@ -67,6 +96,14 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
 
     class ToldProfile(base):  # type: ignore[misc, valid-type]
         """PyTorch's profiler, which tells when it records."""
+
+        def prepare_trace(self) -> None:
+            if not getattr(self, "acc_events", False):
+                # A cycle gets a new one, whatever stands here; but of an old one newer versions say, in a warning,
+                # that its events are cleared. Windows keep their own.
+                self.profiler = None
+            with quiet_collector(torch):
+                super().prepare_trace()
 
         def start_trace(self) -> None:
             super().start_trace()
@@ -118,9 +155,9 @@ def send_regions_to_torch(torch: Any) -> None:
     """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device."""
     # Not `_RecordFunctionFast`: its regions are operators in the trace, not annotations, and are not seen above the
     # kernels they launch. This is what `torch.profiler.record_function` is.
-    _native.set_torch_regions(torch.autograd.profiler.record_function)
+    region_stacks.send_to_torch(torch.autograd.profiler.record_function)
 
 
 def keep_regions() -> None:
     """Regions are ours again."""
-    _native.set_torch_regions(None)
+    region_stacks.send_to_torch(None)

@@ -9,19 +9,28 @@ import weakref
 from typing import Any
 
 from .. import _native
+from .region_stacks import RegionStacks
 from .sampler import StackSampler
 from .warn import warn_user
+
+
+MOST_REGIONS = 50_000_000
+"""What a recording has room for; it is the native module that counts."""
 
 
 class Window:
     """Regions, steps, counters and Python samples of one stretch, and PyTorch's own results where it ran."""
 
-    def __init__(self, monitor: _native.Monitor | None, journal: str | None, samples_hz: float) -> None:
+    def __init__(
+        self, monitor: _native.Monitor | None, journal: str | None, samples_hz: float, with_stacks: bool = False
+    ) -> None:
         self.recording = _native.Recording(monitor, journal)
         self._monitor = monitor
         self._journal = journal
         self._samples_hz = samples_hz
         self._sampler: StackSampler | None = None
+        self.region_stacks = RegionStacks() if with_stacks else None
+        """Where regions were entered, if that was asked for and PyTorch does not tell."""
         self.torch_results: Any = None
         """The ``torch.autograd.profiler.profile`` of this stretch."""
         self.torch_profile: Any = None
@@ -31,6 +40,8 @@ class Window:
         self.saved_state: tuple[int, int] | None = None
         self.raw_path: str | None = None
         """PyTorch's file, while it is not part of a written trace yet."""
+        self.torch_gave_up = False
+        """Whether PyTorch tried to write its file and failed."""
         self._forget: weakref.finalize[..., Window] | None = None
         self._directory: str | None = None
 
@@ -48,14 +59,24 @@ class Window:
         if self._samples_hz > 0:
             self._sampler = StackSampler(self.recording, self._samples_hz)
             self._sampler.start()
+        if self.region_stacks is not None:
+            self.region_stacks.start()
 
     def stop(self) -> None:
         """Ends; what was recorded can be written from now on."""
         try:
+            if self.region_stacks is not None:
+                self.region_stacks.stop()
             if self._sampler is not None:
                 self._sampler.stop()
         finally:
             self.recording.stop()
+        lost = self.recording.lost_regions
+        if lost:
+            warn_user(
+                f"{lost:,} regions are not in the trace: a recording has room for {MOST_REGIONS:,}. "
+                "Record fewer steps, with a schedule, or regions that are less fine."
+            )
 
     def forget_after_fork(self) -> None:
         """In a forked child: the recording is the parent's."""

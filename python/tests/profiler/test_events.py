@@ -8,7 +8,8 @@ import pytest
 
 from stepscope import StepscopeError
 from stepscope.profiler.event_table import format_bytes, format_share, format_time
-from stepscope.profiler.events import EventList, FunctionEvent, FunctionEventAvg, events_of_trace, nest
+from stepscope.profiler.event_tree import events_of_trace, nest
+from stepscope.profiler.events import EventList, FunctionEvent, FunctionEventAvg
 from stepscope.profiler.sort_keys import SORT_KEYS, resolve_sort_key
 
 

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 
-from stepscope import StepscopeError
-from stepscope.profiler import profile, record_function
+from stepscope import StepscopeError, StepscopeWarning, _native
+from stepscope.profiler import profile, record_function, window
 
 pytestmark = pytest.mark.usefixtures("without_torch")
 
@@ -130,3 +131,30 @@ def test_temporary_files_go_with_the_profiler():
         )
         assert result.returncode == 0, result.stderr
         assert os.listdir(directory) == []
+
+
+class Overfull:
+    """A recording that had no room for the last regions. Filling a real one takes 50 million of them."""
+
+    def __init__(self, *arguments):
+        self._recording = _native.Recording(*arguments)
+        self.lost_regions = 1_234_567
+
+    def __getattr__(self, name):
+        return getattr(self._recording, name)
+
+
+def test_regions_there_was_no_room_for_are_told_once_and_in_the_file(tmp_path, read_trace, monkeypatch):
+    monkeypatch.setattr(window, "_native", types.SimpleNamespace(Recording=Overfull))
+    with pytest.warns(StepscopeWarning, match="1,234,567 regions are not in the trace") as told:
+        with profile(monitor=False) as prof:
+            with record_function("work"):
+                pass
+        prof.export_chrome_trace(tmp_path / "t.json")
+    assert len(told) == 1
+    assert read_trace(tmp_path / "t.json")["lostRegions"] == 1_234_567
+
+
+def test_nothing_is_said_of_lost_regions_where_all_were_kept(recorded, tmp_path, read_trace):
+    recorded.export_chrome_trace(tmp_path / "t.json")
+    assert "lostRegions" not in read_trace(tmp_path / "t.json")
