@@ -35,7 +35,8 @@ pub(crate) fn reading(error: &ReadError) -> PyErr {
 /// A file that cannot be written.
 pub(crate) fn writing(error: &io::Error, path: &str) -> PyErr {
     let hint = match error.kind() {
-        io::ErrorKind::StorageFull => "free some space, or write elsewhere",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or write elsewhere",
+        io::ErrorKind::FileTooLarge => "raise the limit on the size of files (ulimit -f), or write less",
         io::ErrorKind::PermissionDenied => "write to a folder of your own",
         io::ErrorKind::NotFound => "make the folder first",
         io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => "give the name of a file",

@@ -54,6 +54,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(end_all, module)?)?;
     module.py().import("atexit")?.call_method1("register", (module.getattr("end_all")?,))?;
     module.add_function(wrap_pyfunction!(region::set_torch_regions, module)?)?;
+    module.add_function(wrap_pyfunction!(region::set_region_stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(region::number_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
     module.add_class::<trace::NativeTrace>()?;

@@ -16,12 +16,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use stepscope_record::{RegionToken, begin, end, intern};
+use stepscope_record::{NO_STACK, RegionToken, begin, end, intern};
 
 /// While PyTorch's profiler records, regions are its own: then they stand among its operators, and above kernels too.
 /// An owned reference, or null; touched only by threads that hold the interpreter.
 static TORCH: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 static TORCH_RECORDS: AtomicBool = AtomicBool::new(false);
+/// Asked where a region is entered, as a number from [`number_of_text`]. An owned reference, or null, as above.
+static STACKS: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 
 /// No region is open.
 const CLOSED: i64 = i64::MIN;
@@ -58,7 +60,24 @@ thread_local! {
 #[pyo3(signature = (make))]
 pub(crate) fn set_torch_regions(py: Python<'_>, make: Option<Py<PyAny>>) {
     TORCH_RECORDS.store(make.is_some(), Ordering::Relaxed);
-    let old = TORCH.swap(make.map_or(null_mut(), Py::into_ptr), Ordering::Relaxed);
+    exchange(py, &TORCH, make);
+}
+
+/// Regions that are recorded ask `note()` for the number of the stack they are entered from, while it is given.
+#[pyfunction]
+#[pyo3(signature = (note))]
+pub(crate) fn set_region_stacks(py: Python<'_>, note: Option<Py<PyAny>>) {
+    exchange(py, &STACKS, note);
+}
+
+/// The number of a text in the log: the same one for equal texts.
+#[pyfunction]
+pub(crate) fn number_of_text(text: &str) -> u32 {
+    intern(text)
+}
+
+fn exchange(py: Python<'_>, place: &AtomicPtr<ffi::PyObject>, new: Option<Py<PyAny>>) {
+    let old = place.swap(new.map_or(null_mut(), Py::into_ptr), Ordering::Relaxed);
     if !old.is_null() {
         // SAFETY: it was an owned reference, and nobody else has it any more.
         drop(unsafe { Bound::from_owned_ptr(py, old) });
@@ -88,6 +107,7 @@ struct Region {
     theirs: *mut ffi::PyObject,
     start_ns: i64,
     depth: u32,
+    stack: u32,
 }
 
 /// Adds the class to the module.
@@ -357,10 +377,30 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
                 return null_mut();
             }
         } else if stepscope_record::is_recording() {
+            // Before the clock is read: finding the stack is not the region's time.
+            (*region).stack = stack_here();
             ((*region).start_ns, (*region).depth) = begin().parts();
         }
         shared(object)
     }
+}
+
+/// The number of the stack that a region is entered from, if anybody wants to know it.
+///
+/// # Safety
+/// The caller holds the interpreter.
+unsafe fn stack_here() -> u32 {
+    let note = STACKS.load(Ordering::Relaxed);
+    if note.is_null() {
+        return NO_STACK;
+    }
+    // SAFETY: as promised; it is borrowed from what we own and held while it is called.
+    let found = unsafe {
+        let py = Python::assume_attached();
+        Bound::from_borrowed_ptr(py, note).call0().and_then(|number| number.extract())
+    };
+    // A program that is at its limits, of memory or recursion, goes on without.
+    found.unwrap_or(NO_STACK)
 }
 
 /// One more reference.
@@ -401,7 +441,7 @@ unsafe extern "C" fn exit(
             (*region).start_ns = CLOSED;
             let py = Python::assume_attached();
             let name = (*region).name;
-            end(token, || number_of(py, name));
+            end(token, (*region).stack, || number_of(py, name));
         } else if !(*region).theirs.is_null() {
             // What was entered while PyTorch recorded is left, whatever records now.
             let theirs = std::mem::replace(&mut (*region).theirs, null_mut());

@@ -10,7 +10,7 @@ use stepscope_model::{
 
 use crate::clock::now_ns;
 use crate::monitor::Monitor;
-use crate::regions::{self, Mark, Region, name_of, thread_number};
+use crate::regions::{self, Mark, NO_STACK, Region, name_of, thread_number};
 use crate::samples::{Sample, merge};
 
 const ANNOTATION: &str = "user_annotation";
@@ -18,6 +18,8 @@ const PYTHON: &str = "python_function";
 /// Regions of tasks that take turns on one thread would cut each other: those that do stand on a lane of their own.
 const TASKS: &str = "tasks";
 const SAMPLES: &str = "samples";
+/// What PyTorch calls the argument: frames joined by `;`, the innermost first.
+const CALL_STACK: &str = "Call stack";
 
 /// A value of a counter that the program gave itself.
 #[derive(Clone, Debug)]
@@ -261,6 +263,13 @@ impl Writer {
         for region in regions {
             let builder = &mut self.builder;
             let name = *texts.entry(region.name).or_insert_with(|| builder.intern(&name_of(region.name)));
+            if region.stack != NO_STACK {
+                let builder = &mut self.builder;
+                let stack =
+                    *texts.entry(region.stack).or_insert_with(|| builder.intern(&name_of(region.stack)));
+                let key = builder.intern(CALL_STACK);
+                builder.push_arg(key, ArgValue::Str(stack));
+            }
             let lane = self.lane(region.thread, if region.interleaved { TASKS } else { "" });
             let end = region.start_ns + region.dur_ns;
             self.slice(name, ANNOTATION, Kind::HostAnnotation, lane, region.start_ns, end);

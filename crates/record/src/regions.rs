@@ -15,6 +15,9 @@ use crate::clock::now_ns;
 /// Regions that one log takes; about 2 GB. What comes after is counted, not kept.
 const MOST_REGIONS: usize = 50_000_000;
 
+/// Where a region was entered is not known.
+pub const NO_STACK: u32 = u32::MAX;
+
 /// One region that has ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -26,6 +29,8 @@ pub struct Region {
     pub start_ns: i64,
     /// How long it took.
     pub dur_ns: i64,
+    /// Number of the text of the stack it was entered from, or [`NO_STACK`].
+    pub stack: u32,
     /// Whether it ended out of order, as regions of several tasks on one thread do.
     pub interleaved: bool,
 }
@@ -71,6 +76,14 @@ impl Log {
     const fn new() -> Log {
         Log { regions: Vec::new(), taken: 0, lost: 0, names: Vec::new(), numbers: None }
     }
+
+    fn mark(&self) -> Mark {
+        Mark { written: self.taken + self.regions.len(), lost: self.lost }
+    }
+
+    fn since(&self, mark: Mark) -> &[Region] {
+        &self.regions[mark.written.saturating_sub(self.taken).min(self.regions.len())..]
+    }
 }
 
 fn log() -> MutexGuard<'static, Log> {
@@ -105,9 +118,9 @@ pub fn begin() -> RegionToken {
     RegionToken { start_ns: now_ns(), depth }
 }
 
-/// A region ends. It is kept if anything records still.
+/// A region ends that was entered from `stack`. It is kept if anything records still.
 #[inline]
-pub fn end(token: RegionToken, name: impl FnOnce() -> u32) {
+pub fn end(token: RegionToken, stack: u32, name: impl FnOnce() -> u32) {
     let end_ns = now_ns();
     let depth = DEPTH.get().saturating_sub(1);
     DEPTH.set(depth);
@@ -119,6 +132,7 @@ pub fn end(token: RegionToken, name: impl FnOnce() -> u32) {
         thread: thread_number(),
         start_ns: token.start_ns,
         dur_ns: (end_ns - token.start_ns).max(0),
+        stack,
         interleaved: depth != token.depth,
     };
     let mut log = log();
@@ -152,23 +166,25 @@ pub fn forget_after_fork() {
     }
 }
 
-/// A place in the log.
+/// A place in the log: regions written before it, and regions lost before it.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Mark(usize);
+pub(crate) struct Mark {
+    written: usize,
+    lost: u64,
+}
 
 /// One more records from here on.
 pub(crate) fn start() -> Mark {
     let log = log();
     RECORDINGS.fetch_add(1, Ordering::Relaxed);
-    Mark(log.taken + log.regions.len())
+    log.mark()
 }
 
 /// What was written since; then one fewer records.
 pub(crate) fn stop(since: Mark) -> (Vec<Region>, u64) {
     let mut log = log();
-    let from = since.0.saturating_sub(log.taken).min(log.regions.len());
-    let found = log.regions[from..].to_vec();
-    let lost = log.lost;
+    let found = log.since(since).to_vec();
+    let lost = log.lost.saturating_sub(since.lost);
     let left = RECORDINGS.load(Ordering::Relaxed).saturating_sub(1);
     RECORDINGS.store(left, Ordering::Relaxed);
     if left == 0 {
@@ -182,8 +198,7 @@ pub(crate) fn stop(since: Mark) -> (Vec<Region>, u64) {
 /// What was written from one mark on, and the mark after it; recording goes on.
 pub(crate) fn peek(since: Mark) -> (Vec<Region>, Mark) {
     let log = log();
-    let from = since.0.saturating_sub(log.taken).min(log.regions.len());
-    (log.regions[from..].to_vec(), Mark(log.taken + log.regions.len()))
+    (log.since(since).to_vec(), log.mark())
 }
 
 /// The names behind the numbers.

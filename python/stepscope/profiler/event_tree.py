@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Mapping
 
-from .events import FunctionEvent, FunctionEventAvg, shared_name
+from .events import FunctionEvent
+from .region_stacks import BETWEEN_FRAMES
 from .warn import warn_user
 
 
@@ -42,27 +43,9 @@ def without_doubles(events: list[FunctionEvent]) -> list[FunctionEvent]:
     return [event for event in events if event not in doubles] if doubles else events
 
 
-def averages_by_stack(events: Iterable[FunctionEvent], frames: int) -> list[FunctionEventAvg]:
-    """The events by name and the innermost frames they were entered from."""
-    found: dict[tuple[str, ...], FunctionEventAvg] = {}
-    for event in events:
-        name, stack = shared_name(event.name), event.stack[:frames]
-        key = (name, *stack)
-        average = found.get(key)
-        if average is None:
-            average = found[key] = FunctionEventAvg(name)
-            average.stack = stack
-        average.add(event)
-    return list(found.values())
-
-
-def events_of_trace(
-    document: Mapping[str, Any], stack_of: Callable[[int, int], list[str]] | None = None
-) -> list[FunctionEvent]:
-    """The regions and steps of a trace that was written by this package. ``stack_of`` tells, by a thread and a start
-    in nanoseconds, where an event was entered."""
+def events_of_trace(document: Mapping[str, Any]) -> list[FunctionEvent]:
+    """The regions and steps of a trace that was written by this package."""
     found: list[FunctionEvent] = []
-    base_ns = int(document.get("baseTimeNanoseconds", 0))
     skipped = 0
     for entry in document.get("traceEvents", ()):
         if entry.get("ph") != "X" or entry.get("cat") in ("python_function", "Trace"):
@@ -70,12 +53,10 @@ def events_of_trace(
         try:
             start_us = float(entry["ts"])
             event = FunctionEvent(len(found), entry["name"], entry["tid"], start_us, start_us + float(entry["dur"]))
-            if stack_of is not None:
-                # Regions of several tasks are beside their thread: "tasks of 12".
-                thread = int(str(entry["tid"]).rsplit(" ", 1)[-1])
-                event.stack = stack_of(thread, base_ns + round(start_us * 1000))
+            stack = entry.get("args", {}).get("Call stack", "")
+            event.stack = [frame for frame in stack.split(BETWEEN_FRAMES) if frame]
             found.append(event)
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             skipped += 1
     if skipped:
         warn_user(f"{skipped} entries of the trace could not be read.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterable
 
 from .. import _native
 from ..errors import StepscopeError
-from .event_tree import averages_by_stack, events_of_trace
+from .event_tree import events_of_trace
 from .events import EventList, FunctionEvent, FunctionEventAvg
 from .metadata import environment_metadata
 from .saving import NO_ROOM, check_target, readable_trace, save_window, temporary_path, written_by
@@ -42,8 +42,6 @@ class Results:
         if window.torch_results is not None:
             averages = window.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
             return with_all_spellings(averages)
-        if group_by_stack_n > 0 and window.region_stacks is not None:
-            return self._event_list(averages_by_stack(self.events(), group_by_stack_n), singles=self.events)
         asked = [("top", "0")]
         if group_by_stack_n > 0:
             asked += [("by", "stack"), ("frames", str(group_by_stack_n))]
@@ -65,9 +63,7 @@ class Results:
                 document = json.load(file)
         finally:
             os.remove(path)
-        stacks = window.region_stacks
-        events = events_of_trace(document, None if stacks is None else stacks.of)
-        return self._event_list(events, averages=self.key_averages)
+        return self._event_list(events_of_trace(document), averages=self.key_averages)
 
     def export_chrome_trace(self, path: str | os.PathLike[str], **torch_options: Any) -> None:
         """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped

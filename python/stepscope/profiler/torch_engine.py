@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any, Iterable, Iterator, Mapping, Protocol
 
-from . import region_stacks
+from .. import _native
 from .warn import warn_user
 
 _in_use_by: list[object] = []
@@ -155,9 +155,9 @@ def send_regions_to_torch(torch: Any) -> None:
     """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device."""
     # Not `_RecordFunctionFast`: its regions are operators in the trace, not annotations, and are not seen above the
     # kernels they launch. This is what `torch.profiler.record_function` is.
-    region_stacks.send_to_torch(torch.autograd.profiler.record_function)
+    _native.set_torch_regions(torch.autograd.profiler.record_function)
 
 
 def keep_regions() -> None:
     """Regions are ours again."""
-    region_stacks.send_to_torch(None)
+    _native.set_torch_regions(None)

@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from .. import _native
-from .region_stacks import RegionStacks
+from .region_stacks import ask_for_stacks, done_with_stacks
 from .sampler import StackSampler
 from .warn import warn_user
 
@@ -29,8 +29,7 @@ class Window:
         self._journal = journal
         self._samples_hz = samples_hz
         self._sampler: StackSampler | None = None
-        self.region_stacks = RegionStacks() if with_stacks else None
-        """Where regions were entered, if that was asked for and PyTorch does not tell."""
+        self._with_stacks = with_stacks
         self.torch_results: Any = None
         """The ``torch.autograd.profiler.profile`` of this stretch."""
         self.torch_profile: Any = None
@@ -59,14 +58,14 @@ class Window:
         if self._samples_hz > 0:
             self._sampler = StackSampler(self.recording, self._samples_hz)
             self._sampler.start()
-        if self.region_stacks is not None:
-            self.region_stacks.start()
+        if self._with_stacks:
+            ask_for_stacks()
 
     def stop(self) -> None:
         """Ends; what was recorded can be written from now on."""
         try:
-            if self.region_stacks is not None:
-                self.region_stacks.stop()
+            if self._with_stacks:
+                done_with_stacks()
             if self._sampler is not None:
                 self._sampler.stop()
         finally:

@@ -1,5 +1,5 @@
-//! The Python frames around a slice, as [`crate::ops`] finds them: from the `Call stack` text of older files, else from
-//! the Python calls recorded around it; a backward operator takes those of its forward operator.
+//! The Python frames around a slice, as [`crate::ops`] finds them: from the `Call stack` text of older files and of our own,
+//! else from the Python calls recorded around it; a backward operator takes those of its forward operator.
 
 use stepscope_model::{Kind, SliceId, Trace};
 
@@ -26,7 +26,8 @@ impl Timeline {
         }
         let callers = || [here].into_iter().chain(around.iter().copied());
         let forward = callers().find_map(|slice| links.forward_of(slice).next());
-        let told = forward.or_else(|| callers().find(|&slice| slices.kind(slice) == Kind::HostOp));
+        let named = |&slice: &SliceId| matches!(slices.kind(slice), Kind::HostOp | Kind::HostAnnotation);
+        let told = forward.or_else(|| callers().find(named));
         if let Some(frames) = told.and_then(|op| recorded(trace, op)) {
             return frames;
         }

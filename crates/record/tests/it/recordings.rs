@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stepscope_model::Kind;
-use stepscope_record::{CounterValue, Monitor, MonitorOptions, Recording, begin, clock, end, intern};
+use stepscope_record::{CounterValue, Monitor, MonitorOptions, NO_STACK, Recording, begin, clock, end, intern};
 
 #[test]
 fn regions_steps_samples_and_counters_become_a_trace() {
@@ -15,8 +15,8 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     recording.start();
     let (outer, inner) = (begin(), begin());
     std::thread::sleep(Duration::from_millis(50));
-    end(inner, || intern("inner"));
-    end(outer, || intern("outer"));
+    end(inner, intern("train.py(9): step;train.py(1): <module>"), || intern("inner"));
+    end(outer, NO_STACK, || intern("outer"));
     let now = clock::now_ns();
     recording.tell("ProfilerStep#4".into(), "user_annotation".into(), now - 1000, now, Vec::new());
     for at in 0..3 {
@@ -34,6 +34,8 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     assert!(slices.start(outer) <= slices.start(inner) && slices.end(inner) <= slices.end(outer));
     assert!(slices.dur(inner).0 >= 50_000_000);
     assert_eq!(slices.kind(inner), Kind::HostAnnotation);
+    let stack = |slice| trace.args(slice).get("Call stack").and_then(|value| value.as_text());
+    assert_eq!((stack(inner), stack(outer)), (Some("train.py(9): step;train.py(1): <module>"), None));
     assert_eq!(slices.kind(named("a.py(2): work")), Kind::PythonFunction);
     assert_eq!(slices.dur(named("a.py(2): work")).0, 3_000_000);
     let names: Vec<&str> = trace.points().ids().map(|id| trace.text(trace.points().name(id))).collect();
