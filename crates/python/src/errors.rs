@@ -32,16 +32,17 @@ pub(crate) fn reading(error: &ReadError) -> PyErr {
     }
 }
 
-/// A file that cannot be written.
+/// A file that cannot be written: Python's own exception for what the system has against it, with its number.
 pub(crate) fn writing(error: &io::Error, path: &str) -> PyErr {
-    let hint = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space, or write elsewhere",
-        io::ErrorKind::FileTooLarge => "raise the limit on the size of files (ulimit -f), or write less",
-        io::ErrorKind::PermissionDenied => "write to a folder of your own",
-        io::ErrorKind::NotFound => "make the folder first",
-        io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => "give the name of a file",
-        io::ErrorKind::InvalidData => return stepscope(format!("{error}: {path}"), None),
-        _ => return PyOSError::new_err(format!("cannot write {path}: {error}")),
-    };
-    stepscope(format!("cannot write {path}: {error}"), Some(hint.to_owned()))
+    match error.raw_os_error() {
+        Some(number) => {
+            let words = error.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default();
+            PyOSError::new_err((number, words.to_owned(), path.to_owned()))
+        }
+        None if error.kind() == io::ErrorKind::IsADirectory => {
+            stepscope(format!("cannot write {path}: it is a directory"), Some("give the name of a file".to_owned()))
+        }
+        None => stepscope(format!("cannot write {path}: {error}"), None),
+    }
 }

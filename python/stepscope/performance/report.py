@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+from ..writing import whole_file, written_by
 from .aggregate import Aggregate
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
@@ -56,17 +55,9 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
 
 def write_json(path: str, content: Dict[str, Any]) -> None:
     """Writes a file whole or not at all."""
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(prefix=".stepscope-", dir=folder)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, allow_nan=False)
-            file.write("\n")
-        # mkstemp makes files for the owner alone; others get what they would get of any new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+
+    def write() -> None:
+        with whole_file(path) as file:
+            file.write(json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+
+    written_by("the metrics", path, write)

@@ -257,7 +257,15 @@ class profile(Results):
             "with_modules": self.with_modules,
         }
         if self._asked or self._use_cuda is not None:
-            options["activities"], absent = torch_activities(torch, self.activities, self._asked)
+            chosen = self.activities
+            if not torch_engine.can_record(torch, chosen):
+                # PyTorch would refuse; nothing to look at helps nobody.
+                warn_user(
+                    f"There is no {' or '.join(sorted(activity.name for activity in chosen))} device here: PyTorch's "
+                    "operators on the CPU are recorded instead."
+                )
+                chosen = {ProfilerActivity.CPU}
+            options["activities"], absent = torch_activities(torch, chosen, self._asked)
             if absent:
                 names = ", ".join(activity.name for activity in absent)
                 warn_user(f"PyTorch {torch.__version__} cannot record {names}.")

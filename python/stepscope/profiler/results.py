@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Iterable
 
 from .. import _native
 from ..errors import StepscopeError
+from ..writing import written_by
 from .event_tree import events_of_trace
 from .events import EventList, FunctionEvent, FunctionEventAvg
 from .metadata import environment_metadata
-from .saving import NO_ROOM, check_target, readable_trace, save_window, temporary_path, written_by
+from .saving import NO_ROOM, check_target, readable_trace, save_window, temporary_path
 from .stacks import STACK_METRICS, write_folded_stacks
 from .torch_events import with_all_spellings
 from .warn import warn_user

@@ -6,57 +6,14 @@ import errno
 import gzip
 import inspect
 import os
-import re
 import shutil
-from typing import Any, Callable, Mapping, cast
+from typing import Any, Mapping, cast
 
 from ..errors import StepscopeError
+from ..writing import whole_file, written_by
 from .metadata import lost_metadata
 from .warn import warn_user
-from .whole_file import whole_file
 from .window import Window
-
-_HINTS = {
-    errno.EACCES: "Choose a directory you may write to.",
-    errno.EPERM: "Choose a directory you may write to.",
-    errno.EROFS: "The file system is read-only: choose another one.",
-    errno.ENOSPC: "The disk is full: free some space, or choose another disk.",
-    errno.EDQUOT: "Your quota is used up: free some space, or choose another disk.",
-    errno.EFBIG: "This process may not write files of that size: raise the limit (ulimit -f).",
-    errno.ENOENT: "The directory is not there: make it first, with os.makedirs(directory, exist_ok=True).",
-    errno.ENOTDIR: "A part of the path is a file, not a directory.",
-    errno.EISDIR: "The path is a directory: add a file name that ends in .json or .json.gz.",
-}
-_NO_ROOM_FOR_IT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""How the native module ends the message of an error that has a number."""
-
-
-def cannot_write(what: str, path: str, error: Exception, hint: str | None = None) -> StepscopeError:
-    """An error that says what could not be written, why, and what to do."""
-    number, reason = getattr(error, "errno", None), getattr(error, "strerror", None)
-    told = _OS_ERROR.search(str(error))
-    if not number and told is not None:
-        number = int(told[1])
-        reason = os.strerror(number)
-    if hint is None:
-        hint = _HINTS.get(number or 0, "Choose another path.")
-        if number in _NO_ROOM_FOR_IT and path.endswith(".json"):
-            hint += " With a name that ends in .json.gz the file is a tenth of the size."
-    return StepscopeError(f"Cannot write {what} to {path}: {reason or error}.", hint=hint)
-
-
-def written_by(what: str, path: str, write: Callable[[], object], hint: str | None = None) -> None:
-    """Writes; what the system has against it becomes an error that teaches."""
-    try:
-        write()
-    except OSError as error:
-        raise cannot_write(what, path, error, hint) from error
-    except StepscopeError as error:
-        # The native module names some of the system's errors itself.
-        if _OS_ERROR.search(error.message) is None:
-            raise
-        raise cannot_write(what, path, error, hint) from error
 
 
 def check_target(path: str) -> None:

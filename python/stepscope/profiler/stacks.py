@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from .. import _native
-from .whole_file import whole_file
+from ..writing import whole_file
 
 STACK_METRICS = {
     "self_cpu_time_total": "host",

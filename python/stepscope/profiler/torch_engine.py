@@ -10,6 +10,7 @@ import sys
 from typing import Any, Iterable, Iterator, Mapping, Protocol
 
 from .. import _native
+from .activities import ProfilerActivity
 from .warn import warn_user
 
 _in_use_by: list[object] = []
@@ -62,7 +63,7 @@ def why_torch_is_taken(torch: Any) -> str | None:
 
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
 _NOTHING = "99"
-_DEVICES = ("cuda", "xpu", "mtia")
+_DEVICES = {ProfilerActivity.CUDA: "cuda", ProfilerActivity.XPU: "xpu", ProfilerActivity.MTIA: "mtia"}
 
 
 @contextlib.contextmanager
@@ -80,10 +81,15 @@ def quiet_collector(torch: Any) -> Iterator[None]:
         os.environ.pop(_LOG_LEVEL, None)
 
 
-def _has_device(torch: Any) -> bool:
+def can_record(torch: Any, activities: Iterable[ProfilerActivity]) -> bool:
+    """Whether any of these can be recorded here. Of devices that cannot be asked it is taken that they can."""
+    return any(activity not in _DEVICES or _has_device(torch, [_DEVICES[activity]]) for activity in activities)
+
+
+def _has_device(torch: Any, names: Iterable[str] = tuple(_DEVICES.values())) -> bool:
     """Whether PyTorch has a device to trace. Its profiler asks the driver too when it is prepared."""
     try:
-        return any(getattr(torch, name).is_available() for name in _DEVICES if hasattr(torch, name))
+        return any(getattr(torch, name).is_available() for name in names if hasattr(torch, name))
     except Exception:
         return True
 

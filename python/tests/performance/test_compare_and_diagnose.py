@@ -158,8 +158,9 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path, plain: Per
         pass
     folder = tmp_path / "a folder"
     folder.mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(StepscopeError, match="Cannot write the metrics") as caught:
         plain.export(folder)
+    assert "directory" in caught.value.hint
     assert list(tmp_path.iterdir()) == [folder]
 
 

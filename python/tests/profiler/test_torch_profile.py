@@ -474,3 +474,12 @@ def test_a_forked_child_writes_nothing(tmp_path):
     )
     assert (result.returncode, result.stdout) == (0, "7\n"), result.stderr
     assert len(os.listdir(tmp_path)) == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_device_that_is_not_there_leaves_the_operators_of_the_cpu():
+    with pytest.warns(StepscopeWarning, match="no CUDA device here"):
+        with profiler.profile(activities=[profiler.ProfilerActivity.CUDA], monitor=False) as prof:
+            torch.ones(8) + 1
+            prof.step()
+    assert "aten::add" in [row.key for row in prof.key_averages()]
