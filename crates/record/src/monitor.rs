@@ -179,9 +179,9 @@ impl Monitor {
         self.interval
     }
 
-    /// Takes a sample at once.
+    /// Takes a sample at once, of what is otherwise read seldom too.
     pub fn sample_now(&self) {
-        self.shared.sample(false);
+        self.shared.sample(true);
     }
 
     /// What is sampled.

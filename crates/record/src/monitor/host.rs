@@ -10,6 +10,9 @@ const SECTOR: f64 = 512.0;
 /// Over fewer a share would be all or nothing.
 const FEWEST_TICKS: f64 = 4.0;
 
+/// The system works it out every five seconds.
+const LOAD_EVERY_NS: i64 = 1_000_000_000;
+
 fn counter(name: &str, label: &str, unit: &'static str, source: &'static str) -> CounterInfo {
     CounterInfo { name: name.to_owned(), label: label.to_owned(), unit, source }
 }
@@ -18,6 +21,7 @@ fn counter(name: &str, label: &str, unit: &'static str, source: &'static str) ->
 pub(super) struct Processors {
     stat: Reread,
     load: Option<Reread>,
+    load_at_ns: i64,
     cores: usize,
     /// Busy, waiting for disks, all: in ticks, of all cores, then of each.
     before: Vec<[f64; 3]>,
@@ -29,7 +33,14 @@ impl Processors {
         let mut stat = Reread::open(&roots.proc.join("stat"))?;
         let before = ticks(stat.read()?);
         let load = Reread::open(&roots.proc.join("loadavg")).ok();
-        Ok(Processors { stat, load, cores: before.len().saturating_sub(1), before, per_core })
+        Ok(Processors {
+            stat,
+            load,
+            load_at_ns: i64::MIN / 2,
+            cores: before.len().saturating_sub(1),
+            before,
+            per_core,
+        })
     }
 }
 
@@ -62,7 +73,7 @@ impl Source for Processors {
         all
     }
 
-    fn sample(&mut self, _: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
+    fn sample(&mut self, now_ns: i64, _: bool, out: &mut dyn FnMut(usize, f64)) {
         let Ok(text) = self.stat.read() else { return };
         let now = ticks(text);
         let passed = now.first().zip(self.before.first()).map_or(0.0, |(new, old)| new[2] - old[2]);
@@ -83,6 +94,10 @@ impl Source for Processors {
             }
         }
         self.before = now;
+        if now_ns - self.load_at_ns < LOAD_EVERY_NS {
+            return;
+        }
+        self.load_at_ns = now_ns;
         let load = self.load.as_mut().and_then(|file| file.read().ok());
         if let Some(load) = load.and_then(|text| text.split(' ').next()?.parse().ok()) {
             out(2, load);

@@ -33,7 +33,10 @@ const GPM: &[(GpmMetricId, &str, &str, &str, f64)] = &[
     (GpmMetricId::NvlinkTotalRxPerSec, "nvlink_receive_bytes_per_s", "NVLink received", "bytes/s", MEBIBYTE),
     (GpmMetricId::NvlinkTotalTxPerSec, "nvlink_send_bytes_per_s", "NVLink sent", "bytes/s", MEBIBYTE),
 ];
-/// What is read this often or oftener is also read when the monitor starts and stops, so that sums have ends.
+/// Temperatures and clocks change slowly, and each call of the library takes its time.
+const SLOW_S: f64 = 0.5;
+/// What is read this often or oftener is also read when the monitor starts and stops and when somebody asks, so that sums
+/// have ends.
 const WITH_EDGES_S: f64 = 2.0;
 /// GPM counts bytes in these.
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -79,22 +82,22 @@ const READINGS: &[Reading] = &[
     Reading {
         counters: &[("temperature_c", "temperature", "°C")],
         read: |d| Ok(one(f64::from(d.temperature(TemperatureSensor::Gpu)?))),
-        every_s: 0.0,
+        every_s: SLOW_S,
     },
     Reading {
         counters: &[("sm_clock_mhz", "SM clock", "MHz")],
         read: |d| Ok(one(f64::from(d.clock_info(Clock::SM)?))),
-        every_s: 0.0,
+        every_s: SLOW_S,
     },
     Reading {
         counters: &[("memory_clock_mhz", "memory clock", "MHz")],
         read: |d| Ok(one(f64::from(d.clock_info(Clock::Memory)?))),
-        every_s: 0.0,
+        every_s: SLOW_S,
     },
     Reading {
         counters: &[("throttled", "slowed down", "0 or 1")],
         read: |d| Ok(one(if d.current_throttle_reasons()?.intersects(SLOWED) { 1.0 } else { 0.0 })),
-        every_s: 0.0,
+        every_s: SLOW_S,
     },
     // It takes the library 4 ms on an H200.
     Reading {

@@ -1,7 +1,8 @@
 //! What a source of counters is, and small readers of the system's own files.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -49,29 +50,39 @@ impl Default for Roots {
 /// The counters of one kind. It says at the start which there are; each sample gives values by their place in that list.
 pub(crate) trait Source: Send {
     fn counters(&self) -> Vec<CounterInfo>;
-    /// `edge`: the monitor starts or stops; what is read seldom is read then too.
+    /// `edge`: the monitor starts or stops, or somebody asks for a sample; what is read seldom is read then too.
     fn sample(&mut self, now_ns: i64, edge: bool, out: &mut dyn FnMut(usize, f64));
 }
 
-/// A file of the system that is read again and again: opened once, into one buffer.
+/// A file of the system that is read again and again: opened once, into one buffer, from its start each time.
 #[derive(Debug)]
 pub(crate) struct Reread {
     file: File,
-    text: String,
+    bytes: Vec<u8>,
 }
 
 impl Reread {
     pub(crate) fn open(path: &Path) -> io::Result<Reread> {
-        let mut reread = Reread { file: File::open(path)?, text: String::with_capacity(4096) };
+        let mut reread = Reread { file: File::open(path)?, bytes: vec![0; 4096] };
         reread.read()?;
         Ok(reread)
     }
 
     pub(crate) fn read(&mut self) -> io::Result<&str> {
-        self.text.clear();
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.read_to_string(&mut self.text)?;
-        Ok(&self.text)
+        let mut length = 0;
+        loop {
+            match self.file.read_at(&mut self.bytes[length..], length as u64) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if length == self.bytes.len() {
+                self.bytes.resize(2 * length, 0);
+            }
+        }
+        std::str::from_utf8(&self.bytes[..length])
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     pub(crate) fn number(&mut self) -> Option<f64> {
