@@ -169,6 +169,8 @@ export interface Counter {
   id: string;
   label: string;
   unit: "share" | "bytes" | "count" | "other";
+  /** What to write after a value; may be empty. */
+  suffix: string;
   device: number | null;
   definition: string;
   max: number;

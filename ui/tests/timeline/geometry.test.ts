@@ -119,6 +119,7 @@ const counter: Counter = {
   id: "u",
   label: "GPU",
   unit: "share",
+  suffix: "",
   device: 0,
   definition: "",
   max: 1,
@@ -146,6 +147,18 @@ describe("the lanes", () => {
         return y + lane.height;
       }, 0);
     expect(stack.pinned.map((lane) => lane.key)).toEqual(["g0", "path", "c:u", "g1"]);
+  });
+
+  it("folds the counters of a file if they are many, until they are opened", () => {
+    const recorded = Array.from({ length: 7 }, (_, i) => ({ ...counter, id: `file:${i}` }));
+    const kinds = (folded: string[], counters: Counter[]) =>
+      buildStack(layout, counters, { ...none, folded: new Set(folded) }).lanes.filter(
+        (lane) => lane.kind === "counter",
+      );
+    expect(kinds([], [counter, ...recorded])).toHaveLength(1);
+    expect(kinds(["recorded"], [counter, ...recorded])).toHaveLength(8);
+    expect(kinds([], recorded.slice(0, 6))).toHaveLength(6);
+    expect(kinds(["recorded"], recorded.slice(0, 6))).toHaveLength(0);
   });
 
   it("keep every event counted when folded", () => {

@@ -43,6 +43,8 @@ pub struct Counter {
     pub label: String,
     /// What it counts.
     pub unit: Unit,
+    /// What to write after a value, where the file says it; else empty.
+    pub suffix: &'static str,
     /// Its device, if it has one.
     pub device: Option<i64>,
     /// What it means.
@@ -63,6 +65,7 @@ pub(super) struct Curve {
     pub(super) id: String,
     pub(super) label: String,
     pub(super) unit: Unit,
+    pub(super) suffix: &'static str,
     pub(super) device: Option<i64>,
     pub(super) definition: &'static str,
     pub(super) levels: Levels,
@@ -88,6 +91,7 @@ impl Timeline {
                 id: "more".to_owned(),
                 label: format!("{} more counters are not shown", curves.more),
                 unit: Unit::Other,
+                suffix: "",
                 device: None,
                 definition: "",
                 levels: Levels::default(),
@@ -107,6 +111,7 @@ impl Curve {
             id: self.id.clone(),
             label: self.label.clone(),
             unit: self.unit,
+            suffix: self.suffix,
             device: self.device,
             definition: self.definition,
             max: if is_share { 1.0 } else { self.levels.max() },
@@ -167,6 +172,7 @@ fn utilization(trace: &Trace, origin: Ns) -> Vec<Curve> {
             id: format!("utilization:{}", device.unwrap_or(-1)),
             label: format!("{} utilization", gpu(device)),
             unit: Unit::Share,
+            suffix: "",
             device,
             definition: "Share of each part of time during which at least one kernel ran on the device.",
             levels: Levels::new(edges),
@@ -181,6 +187,7 @@ fn utilization(trace: &Trace, origin: Ns) -> Vec<Curve> {
             id: format!("sm_efficiency:{}", device.unwrap_or(-1)),
             label: format!("{} est. SM efficiency", gpu(device)),
             unit: Unit::Share,
+            suffix: "",
             device,
             definition: "The sum of \"blocks per SM\" over the kernels running at a moment, at most 1, averaged over \
                          each part of time: an upper bound on the share of multiprocessors at work.",
@@ -207,6 +214,7 @@ fn memory_levels(trace: &Trace, origin: Ns) -> Vec<Curve> {
                     id: format!("memory_{what}:{number}"),
                     label: format!("{} memory {what}", of_device.label),
                     unit: Unit::Bytes,
+                    suffix: "",
                     device: of_device.device,
                     definition,
                     levels,
@@ -228,6 +236,7 @@ fn queues(trace: &Trace, origin: Ns) -> Vec<Curve> {
                 id: format!("queue:{}", device.unwrap_or(-1)),
                 label: format!("{} queue", gpu(device)),
                 unit: Unit::Count,
+                suffix: "",
                 device,
                 definition: "Kernels, copies and fills launched but not started, on all streams of the device. Near \
                              zero, the device waits for the host.",

@@ -45,12 +45,14 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
         })
         .collect();
     let numbered = found.into_iter().zip(labels).enumerate();
-    let curves = numbered.map(|(number, ((_, mut values), label))| {
+    let curves = numbered.map(|(number, (((_, _, argument), mut values), label))| {
         values.sort_by_key(|value| value.0);
+        let suffix = suffix(argument).unwrap_or("");
         Curve {
             id: format!("file:{number}"),
             label,
-            unit: Unit::Other,
+            unit: if suffix == "bytes" { Unit::Bytes } else { Unit::Other },
+            suffix: if suffix == "bytes" { "" } else { suffix },
             device: None,
             definition: "A counter of the file, as it stands there.",
             levels: Levels::new(values),
@@ -59,10 +61,16 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
     (curves.collect(), beyond)
 }
 
-/// A counter with one argument is called by its name alone where the two say the same.
+/// What our own recordings, and others that do so, call an argument: the unit of its values.
+fn suffix(argument: &str) -> Option<&'static str> {
+    const UNITS: &[&str] = &["bytes", "bytes/s", "%", "W", "J", "°C", "MHz", "tasks", "threads", "0 or 1"];
+    UNITS.iter().copied().find(|&unit| unit == argument)
+}
+
+/// A counter is called by its name alone where its argument says no more, or only the unit.
 fn label(name: &str, argument: &str, process: &str) -> String {
-    let named =
-        if argument == name || argument == "value" { name.to_owned() } else { format!("{name}: {argument}") };
+    let alone = argument == name || argument == "value" || suffix(argument).is_some();
+    let named = if alone { name.to_owned() } else { format!("{name}: {argument}") };
     if process.is_empty() { named } else { format!("{named} ({process})") }
 }
 
@@ -97,5 +105,13 @@ mod tests {
         }
         let (curves, _) = file_counters(&trace, Ns::ZERO, 1);
         assert_eq!((curves[0].label.as_str(), curves[0].levels.max()), ("a", 3.0));
+    }
+
+    #[test]
+    fn an_argument_that_is_a_unit_is_no_part_of_the_name() {
+        assert_eq!(label("GPU 0 power", "W", ""), "GPU 0 power");
+        assert_eq!(label("memory", "bytes", "pid 7"), "memory (pid 7)");
+        assert_eq!(label("queue", "length", ""), "queue: length");
+        assert_eq!((suffix("°C"), suffix("length")), (Some("°C"), None));
     }
 }

@@ -253,7 +253,7 @@ export class Actions {
     const row = this.model.selection.value?.details?.row;
     const group = row === undefined ? undefined : this.model.layout.rows[row]?.group;
     const key = this.lane ?? (group === undefined ? undefined : `g${group}`);
-    if (key === undefined || key === "counters" || key === "path") return;
+    if (key === undefined || key === "counters" || key === "recorded" || key === "path") return;
     this.model.toggle("pins", key);
   }
 }

@@ -179,7 +179,7 @@ export class Board {
       const place = this.labels.get(`c:${counter.id}`)?.querySelector(".tl-value");
       if (!place) continue;
       const at = time === undefined ? undefined : counterAt(counter, time);
-      const text = at ? counterText(counter, at) : `up to ${counterValue(counter.unit, counter.max)}`;
+      const text = at ? counterText(counter, at) : `up to ${counterValue(counter, counter.max)}`;
       if (place.textContent !== text) place.textContent = text;
     }
   }

@@ -91,7 +91,7 @@ function LaneName({ lane, model, board, tabbable, onFocus }: NameProps) {
   };
   const fold = () => lane.canFold && model.toggle("folded", lane.key);
   const counter = model.counterLanes.value.find((one) => one.id === lane.counter);
-  const most = counter && `up to ${counterValue(counter.unit, counter.max)}`;
+  const most = counter && `up to ${counterValue(counter, counter.max)}`;
   const events = lane.kind === "rows" ? `${count(lane.count)} events` : "";
   const said = [lane.label, most, lane.detail, events].filter(Boolean);
   const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows folded` : ""}`;

@@ -11,7 +11,7 @@ const COUNTER_HEIGHT = 34;
 const HEADER_HEIGHT = 24;
 
 export interface Lane {
-  /** Stays the same when lanes are pinned or folded: `g3`, `c:gpu0`, `counters`, `path`. */
+  /** Stays the same when lanes are pinned or folded: `g3`, `c:gpu0`, `counters`, `recorded`, `path`. */
   key: string;
   kind: "rows" | "counter" | "counters" | "path";
   label: string;
@@ -53,10 +53,16 @@ export interface Place {
 
 export interface StackChoice {
   pins: ReadonlySet<string>;
+  /** Lanes that the user has folded; those that are folded by themselves, opened. */
   folded: ReadonlySet<string>;
   showEmpty: boolean;
   path: boolean;
 }
+
+/** How the counters of a file itself are numbered. */
+const RECORDED = "file:";
+/** Counters of a file that are shown without being asked for. */
+const MOST_OPEN = 6;
 
 type Draft = Omit<Lane, "y" | "height" | "pinned"> & { height: number };
 
@@ -121,18 +127,37 @@ function groupLane(layout: Layout, group: Group, choice: StackChoice): Draft {
   };
 }
 
+/** What is worked out from the trace, then what the file itself has. */
 function counterLanes(counters: readonly Counter[], choice: StackChoice): Draft[] {
+  const recorded = counters.filter((counter) => counter.id.startsWith(RECORDED));
+  const derived = counters.filter((counter) => !counter.id.startsWith(RECORDED));
+  // Many would push the threads off the screen: they are folded until they are wanted.
+  const folds = recorded.length > MOST_OPEN;
+  return [
+    ...counterGroup("counters", "Counters", derived, choice.folded.has("counters"), choice),
+    ...counterGroup("recorded", "Recorded counters", recorded, choice.folded.has("recorded") !== folds, choice),
+  ];
+}
+
+function counterGroup(
+  key: string,
+  label: string,
+  counters: readonly Counter[],
+  folded: boolean,
+  choice: StackChoice,
+): Draft[] {
   if (counters.length === 0) return [];
   const plain = { rows: [], hidden: 0, detail: "", folded: false, canFold: false, canPin: true };
-  const folded = choice.folded.has("counters");
-  const still = counters.filter((counter) => counter.max <= 0);
+  const still = counters.filter((counter) => counter.max <= 0).map((counter) => counter.label);
+  const about = folded ? [`${counters.length}`] : [];
+  if (still.length > 0) about.push(`0 throughout: ${still.join(", ")}`);
   const lanes: Draft[] = [
     {
       ...plain,
-      key: "counters",
+      key,
       kind: "counters",
-      label: "Counters",
-      detail: still.length > 0 ? `0 throughout: ${still.map((counter) => counter.label).join(", ")}` : "",
+      label,
+      detail: about.join(" · "),
       count: counters.length,
       folded,
       canFold: true,
