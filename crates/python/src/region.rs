@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -242,7 +242,7 @@ unsafe extern "C" fn vectorcall(
     // SAFETY: Python calls this with an object of this class and that many arguments.
     unsafe {
         match count & !ARGUMENTS_OFFSET {
-            _ if !keywords.is_null() => guarded(|_| Err(wrong_call())),
+            _ if !keywords.is_null() && ffi::PyTuple_Size(keywords) > 0 => guarded(|_| Err(wrong_call())),
             0 => enter(object, null_mut()),
             1 => guarded(|py| decorate(py, object, *arguments)),
             3 => exit(object, arguments, 3),
@@ -378,7 +378,10 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
             }
         } else if stepscope_record::is_recording() {
             // Before the clock is read: finding the stack is not the region's time.
-            (*region).stack = stack_here();
+            match stack_here() {
+                Ok(stack) => (*region).stack = stack,
+                Err(error) => return guarded(|_| Err(error)),
+            }
             ((*region).start_ns, (*region).depth) = begin().parts();
         }
         shared(object)
@@ -389,18 +392,22 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
 ///
 /// # Safety
 /// The caller holds the interpreter.
-unsafe fn stack_here() -> u32 {
+#[inline]
+unsafe fn stack_here() -> PyResult<u32> {
     let note = STACKS.load(Ordering::Relaxed);
     if note.is_null() {
-        return NO_STACK;
+        return Ok(NO_STACK);
     }
     // SAFETY: as promised; it is borrowed from what we own and held while it is called.
-    let found = unsafe {
+    let (py, found) = unsafe {
         let py = Python::assume_attached();
-        Bound::from_borrowed_ptr(py, note).call0().and_then(|number| number.extract())
+        (py, Bound::from_borrowed_ptr(py, note).call0().and_then(|number| number.extract()))
     };
-    // A program that is at its limits, of memory or recursion, goes on without.
-    found.unwrap_or(NO_STACK)
+    match found {
+        // A program that is at its limits, of memory or recursion, goes on without. Ctrl-C is the program's.
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(NO_STACK),
+        found => found,
+    }
 }
 
 /// One more reference.

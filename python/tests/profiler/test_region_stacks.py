@@ -260,3 +260,17 @@ def test_a_forked_child_notes_nothing():
         load()
     assert os.WEXITSTATUS(status) == 7
     assert rows(prof.key_averages(group_by_stack_n=1)) == {("work", "load"): 1}
+
+
+def test_ctrl_c_while_a_stack_is_noted_is_the_programs():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with profile(monitor=False, with_stack=True) as prof:
+        _native.set_region_stacks(interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load()
+        _native.set_region_stacks(lambda: 1 / 0)
+        load()
+    assert [row.key for row in prof.key_averages()] == ["work"]
+    assert not _native.is_recording()
