@@ -110,7 +110,8 @@ pub(super) fn run(args: &args::Summary, out: &mut dyn Write) -> Result<(), Failu
             runs::table(&runs).write(out, &screen)?;
         }
         step_bars(out, &screen, &summary.breakdown)?;
-        if summary.ops.ops.is_empty() && summary.kernels.rows.is_empty() {
+        let Summary { ops, kernels, .. } = &summary;
+        if ops.ops.is_empty() && ops.annotations.is_empty() && kernels.rows.is_empty() {
             print::note(
                 out,
                 &screen,
@@ -236,6 +237,12 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
             units::time(s.ops.device_time_unlinked_ns)
         ));
     }
+    // A program without operators still has the regions it names.
+    let named = if ops.rows.is_empty() { s.ops.annotations } else { Vec::new() };
+    let named_ns = named.iter().map(|row| row.host_self_ns).sum();
+    let regions = arrange(named, common, Some("host_self_ns"), TOP, |r| &r.name)?;
+    let regions_table = super::ops::table(&regions.rows, device, named_ns)
+        .title("Regions", "named by the program, by self time; `stepscope ops` shows all");
     let kernel_ns = s.kernels.total_ns;
     let kernels = arrange(s.kernels.rows, common, Some("total_ns"), TOP, |r| &r.name)?;
     let kernel_words = format!("{} in all; `stepscope kernels` shows all", units::time(kernel_ns));
@@ -246,6 +253,7 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
     let mut all = vec![
         Part::new("gpu", super::gpu::table(&s.gpu), json!(s.gpu.devices)),
         Part::new("ops", ops_table, json!(ops.rows)),
+        Part::new("regions", regions_table, json!(regions.rows)),
         Part::new("kernels", kernels_table, json!(kernels.rows)),
         Part::new("copies", super::kernels::copies_table(&s.copies), json!(s.copies.rows)),
         Part::new("memory", super::memory::devices_table(&s.memory), json!(s.memory.devices)),
