@@ -286,3 +286,22 @@ fn info_is_a_part_of_the_summary_only_in_json() {
     assert!(json(&["summary", &gpt()])["info"].is_object());
     assert!(!stdout(&["summary", &gpt(), "--format", "md"]).contains("heap_bytes"));
 }
+
+#[test]
+fn a_program_without_operators_has_its_regions_on_the_summary() {
+    let folder = temp_folder("regions");
+    let file = folder.join("own.json");
+    let slice = |name: &str, ts: u64, dur: u64| {
+        format!(r#"{{"ph":"X","cat":"user_annotation","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#)
+    };
+    let slices = [slice("ProfilerStep#1", 0, 1000), slice("load", 0, 300), slice("train", 300, 600)];
+    std::fs::write(&file, format!(r#"{{"traceEvents":[{}]}}"#, slices.join(","))).unwrap();
+    let path = file.display().to_string();
+    let shown = stdout(&["summary", &path]);
+    let regions = shown.split("Regions").nth(1).unwrap_or_else(|| panic!("{shown}"));
+    let first = regions.lines().find(|line| line.starts_with("train")).unwrap();
+    assert!(first.contains("600.0 µs") && first.contains("60.0 %"), "{shown}");
+    let rows = json(&["summary", &path]);
+    assert_eq!(rows["regions"].as_array().map(Vec::len), Some(3));
+    assert_eq!(json(&["summary", &gpt()])["regions"].as_array().map(Vec::len), Some(0));
+}
