@@ -61,7 +61,8 @@ fn every_reading_of_the_library_is_a_counter() {
     let series = |name: &str| monitor.series(name, 0, i64::MAX).unwrap().1;
     let joules = series("gpu.0.energy_j");
     assert!(joules.windows(2).all(|pair| pair[1] - pair[0] == 5.0), "{joules:?}");
-    assert_eq!(joules.len(), 3 + 2);
+    // A machine that stands still for two seconds has one more.
+    assert!((5..=6).contains(&joules.len()), "{joules:?}");
     assert!(series("gpu.0.utilization_percent").len() > joules.len());
     assert_eq!(value("gpu.1.energy_j"), None);
     assert_eq!(value("gpu.1.sm_active_percent"), None);
