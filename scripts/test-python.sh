@@ -66,3 +66,7 @@ fi
 environment frameworks python/tests/requirements-frameworks.txt
 with_wheel frameworks
 "$place/frameworks/bin/python" -m pytest python/tests
+
+environment jax python/tests/requirements-jax.txt
+with_wheel jax
+"$place/jax/bin/python" -m pytest python/tests/performance/test_jax.py

