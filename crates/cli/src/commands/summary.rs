@@ -228,6 +228,8 @@ fn step_bars(out: &mut dyn Write, screen: &Screen, report: &Breakdown) -> Result
 pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> {
     let (device, host) = (s.ops.total_device_self_ns, s.ops.total_host_self_ns);
     let sort = super::ops::default_sort(device);
+    // A program without operators still has the regions it names.
+    let named = if s.ops.ops.is_empty() { s.ops.annotations } else { Vec::new() };
     let ops = arrange(s.ops.ops, common, Some(sort), TOP, |r| &r.name)?;
     let mut ops_table = super::ops::table(&ops.rows, device, host)
         .title("Operators", "by self time; `stepscope ops` shows all");
@@ -237,12 +239,10 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
             units::time(s.ops.device_time_unlinked_ns)
         ));
     }
-    // A program without operators still has the regions it names.
-    let named = if ops.rows.is_empty() { s.ops.annotations } else { Vec::new() };
     let named_ns = named.iter().map(|row| row.host_self_ns).sum();
     let regions = arrange(named, common, Some("host_self_ns"), TOP, |r| &r.name)?;
     let regions_table = super::ops::table(&regions.rows, device, named_ns)
-        .title("Regions", "named by the program, by self time; `stepscope ops` shows all");
+        .title("Regions", "named by the program, with shares of their own time; `stepscope ops` shows all");
     let kernel_ns = s.kernels.total_ns;
     let kernels = arrange(s.kernels.rows, common, Some("total_ns"), TOP, |r| &r.name)?;
     let kernel_words = format!("{} in all; `stepscope kernels` shows all", units::time(kernel_ns));
