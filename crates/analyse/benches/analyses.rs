@@ -10,15 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use stepscope_analyse::breakdown::breakdown;
-use stepscope_analyse::comm::CommRule;
+use stepscope_analyse::devices::{copies, utilization};
 use stepscope_analyse::findings::{Context, Thresholds, in_context};
-use stepscope_analyse::ops::{self, OpGroup, OpsQuery};
+use stepscope_analyse::names::comm::CommRule;
+use stepscope_analyse::replay::critical_path;
+use stepscope_analyse::replay::what_if::{Change, what_if};
 use stepscope_analyse::roofline::{RooflineQuery, roofline_of};
-use stepscope_analyse::selection::Selection;
+use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
-use stepscope_analyse::what_if::{Change, what_if};
-use stepscope_analyse::{copies, critical_path, gpu, kernels, modules, run_info};
+use stepscope_analyse::steps::breakdown::breakdown;
+use stepscope_analyse::tables::ops::{self, OpGroup, OpsQuery};
+use stepscope_analyse::tables::{kernels, modules, run_info};
 use stepscope_formats::{OpenOptions, open};
 
 const ROUNDS: usize = 5;
@@ -44,7 +46,7 @@ fn round(path: &Path) -> Round {
     let all = Selection::all;
     round.time("info", || run_info::analyse(trace));
     round.time("breakdown of steps", || breakdown(trace, &steps, CommRule::default()));
-    round.time("device use", || gpu::gpu(trace, &steps));
+    round.time("device use", || utilization::gpu(trace, &steps));
     round.time("operators", || ops::ops(trace, &OpsQuery::default()));
     let by_shape = OpsQuery { by: OpGroup::Shapes, ..OpsQuery::default() };
     round.time("operators by shape", || ops::ops(trace, &by_shape));

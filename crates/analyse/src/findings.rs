@@ -115,7 +115,7 @@ pub struct Shown {
     /// How long it is.
     pub dur_ns: i64,
     /// The slice; in machine output its number in this file.
-    #[serde(serialize_with = "crate::slice_number::serialize")]
+    #[serde(serialize_with = "crate::scope::slice_number::serialize")]
     pub slice: SliceId,
 }
 

@@ -5,6 +5,7 @@
 //! Memory taken before the recording has no mark: it is shown as its own part, never guessed. A window narrows further,
 //! and starts from the level at its beginning.
 
+pub(crate) mod by_operator;
 mod definitions;
 pub(crate) mod device;
 mod innermost;
@@ -17,7 +18,7 @@ mod record;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, Trace};
 
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 use innermost::Around;
 use lifetime::Lifetime;
 use record::Records;

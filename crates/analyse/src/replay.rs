@@ -10,18 +10,20 @@
 //! newly overlaps; data loader workers, other ranks and hardware queues are not modelled. A prediction is an estimate.
 
 mod build;
+pub mod critical_path;
 mod device;
 mod graph;
 mod host;
+pub mod what_if;
 
 use std::cell::OnceCell;
 
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId, Trace};
 
-use crate::activity::Activity;
-use crate::host_time::HostTime;
 use crate::steps::Steps;
+use crate::threads::activity::Activity;
+use crate::threads::host_time::HostTime;
 
 pub(crate) use build::build;
 pub(crate) use graph::{Graph, What};
@@ -130,8 +132,8 @@ impl Replayed {
 impl Replay {
     /// Builds the graph.
     pub fn new(trace: &Trace, steps: &Steps) -> Replay {
-        let streams = crate::streams::streams(trace);
-        let waits = crate::waits::find(trace, &streams);
+        let streams = crate::devices::streams::streams(trace);
+        let waits = crate::causes::waits::find(trace, &streams);
         build(trace, steps, &HostTime::new(trace), &streams, &waits)
     }
 

@@ -6,13 +6,14 @@
 //! whose inputs were not recorded, is listed with its share of device time. A device that the table does not
 //! know gets rates without shares of a peak: nothing is guessed.
 //!
-//! These counts are not those of [`crate::flops`], which are PyTorch's `with_flops` to the digit; where both
+//! These counts are not those of [`crate::tables::flops`], which are PyTorch's `with_flops` to the digit; where both
 //! count an operator (`mm`, `addmm`, `bmm`, `baddbmm`, convolutions), they agree.
 
 mod call;
 mod cost;
 mod costs;
 mod definitions;
+pub mod efficiency;
 mod hardware;
 mod mfu;
 mod models;
@@ -36,7 +37,7 @@ pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodelledRow}
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 
 /// What makes a row.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -4,13 +4,19 @@
 //! run behind the host, so on traces with device work a step lasts until the work it launched is done, and the
 //! next one begins there. A trace without steps is one step.
 
+pub mod breakdown;
+mod ranges;
+mod step;
+
 use serde::Serialize;
 use stepscope_model::{Domain, Ns, Trace};
 
-use crate::define::Definition;
-use crate::intervals::Intervals;
-use crate::selection::Selection;
-use crate::step_ranges::{host_steps, whole};
+use crate::scope::definition::Definition;
+use crate::scope::intervals::Intervals;
+use crate::scope::selection::Selection;
+use ranges::{host_steps, whole};
+
+pub use step::{Partial, Step, StepRule};
 
 /// What the figures of a step mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -41,58 +47,6 @@ pub const DEFINITIONS: &[Definition] = &[
                as the step before. Partial steps are shown but not averaged; the TensorBoard plugin drops them.",
     },
 ];
-
-/// Which steps are kept and how they are bounded.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepRule {
-    /// Every step; those that look cut are flagged.
-    #[default]
-    All,
-    /// As the TensorBoard plugin 0.4.3: cut steps at the end are dropped, a launching call must lie wholly
-    /// in the step, and a trace without steps is one from the first to the last operator.
-    TensorBoard,
-}
-
-/// Why a step is flagged as partial.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Partial {
-    /// Neither it nor a later step launched any device work, but an earlier one did.
-    NoDeviceWork,
-    /// It launched under 80 % as many device slices as the step before.
-    LittleDeviceWork,
-}
-
-/// One step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Step {
-    /// The N of `ProfilerStep#N`; -1 for a whole trace.
-    pub step: i64,
-    /// The range's name, or what stands in for it.
-    pub name: String,
-    /// Where it begins.
-    pub start_ns: i64,
-    /// Where it ends, with its device work.
-    pub end_ns: i64,
-    /// Where its host range begins.
-    pub host_start_ns: i64,
-    /// Where its host range ends.
-    pub host_end_ns: i64,
-    /// Kernels, copies and fills launched from inside it.
-    pub device_slices: u64,
-    /// Whether the recording probably lacks device work of it.
-    pub partial: bool,
-    /// Why.
-    pub partial_reason: Option<Partial>,
-}
-
-impl Step {
-    /// Its start and end as a window.
-    pub fn window(&self) -> (Ns, Ns) {
-        (Ns(self.start_ns), Ns(self.end_ns))
-    }
-}
 
 /// The steps of a trace, in order of time. Their windows do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -271,10 +225,4 @@ struct Launched {
     /// The last end of device work that no step launched and that was over before the first step's began.
     before_first: Ns,
     outside: u64,
-}
-
-/// The number in `ProfilerStep#N`.
-pub fn step_number(name: &str) -> Option<i64> {
-    let digits = name.strip_prefix("ProfilerStep#")?;
-    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }

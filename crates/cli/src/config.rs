@@ -19,7 +19,7 @@ use toml::{Table, Value};
 
 use crate::failure::Failure;
 use crate::input::remark;
-use stepscope_analyse::nearest::nearest;
+use stepscope_analyse::names::nearest::nearest;
 
 /// The file that is read from the current folder if no other is asked for.
 const USUAL: &str = "stepscope.toml";

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use stepscope_analyse::selection::Selection;
+use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_formats::{OpenOptions, Progress, TraceFile, discover, open};
 use stepscope_model::{Domain, Severity, Trace};

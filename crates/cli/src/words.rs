@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use stepscope_analyse::define::Definition;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_model::{Severity, Trace};
 
 use crate::args::Common;

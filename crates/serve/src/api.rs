@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use serde_json::json;
-use stepscope_analyse::flame::{FlameQuery, Weight, flame};
-use stepscope_analyse::selection::Selection;
-use stepscope_analyse::timeline::{self, Order, SearchQuery, TileKey};
+use stepscope_analyse::scope::selection::Selection;
+use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
+use stepscope_analyse::views::timeline::{self, Order, SearchQuery, TileKey};
 
 use crate::backend::{Backend, Problem};
 use crate::path;

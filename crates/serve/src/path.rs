@@ -1,7 +1,7 @@
 //! The critical path as the timeline draws it: in a window, no finer than it can be seen.
 
 use serde::Serialize;
-use stepscope_analyse::critical_path::{CriticalPath, PathClass, PathPiece};
+use stepscope_analyse::replay::critical_path::{CriticalPath, PathClass, PathPiece};
 use stepscope_model::{Ns, Trace};
 
 /// One stretch of the path; several pieces where they are too short to be told apart.

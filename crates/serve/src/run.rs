@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use stepscope_analyse::critical_path::{CriticalPath, critical_path};
 use stepscope_analyse::replay::Replay;
+use stepscope_analyse::replay::critical_path::{CriticalPath, critical_path};
 use stepscope_analyse::steps::Steps;
-use stepscope_analyse::timeline::Timeline;
+use stepscope_analyse::views::timeline::Timeline;
 use stepscope_model::Trace;
 
 use crate::backend::{Backend, Problem, Question};

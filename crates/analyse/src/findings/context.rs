@@ -6,24 +6,24 @@ use stepscope_model::{CallTree, Kind, Ns, SliceId, Trace};
 
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
-use crate::account::{self, Account};
-use crate::breakdown::{Breakdown, breakdown};
-use crate::callers::Callers;
-use crate::comm::CommRule;
-use crate::data_loading::{self, DataLoading};
-use crate::gaps::{self, GapsReport};
-use crate::gpu::{GpuReport, gpu};
-use crate::host_time::HostTime;
-use crate::idle::{Idle, idle};
-use crate::launches::{self, LaunchRow};
+use crate::causes::account::{self, Account};
+use crate::causes::data_loading::{self, DataLoading};
+use crate::causes::gaps::{self, GapsReport};
+use crate::causes::idle::{Idle, idle};
+use crate::causes::launches::{self, LaunchRow};
+use crate::causes::transfers::{self, TransfersReport};
+use crate::causes::waits::{self, Wait, WaitsReport};
+use crate::devices::streams::{Stream, streams};
+use crate::devices::utilization::{GpuReport, gpu};
 use crate::memory;
+use crate::names::comm::CommRule;
 use crate::replay::{self, Replay, Scenario};
 use crate::roofline::{NoCost, OpCosts, op_costs};
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 use crate::steps::Steps;
-use crate::streams::{Stream, streams};
-use crate::transfers::{self, TransfersReport};
-use crate::waits::{self, Wait, WaitsReport};
+use crate::steps::breakdown::{Breakdown, breakdown};
+use crate::threads::callers::Callers;
+use crate::threads::host_time::HostTime;
 
 /// The trace and everything known about it.
 pub struct Context<'a> {

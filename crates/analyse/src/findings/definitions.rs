@@ -1,6 +1,6 @@
 //! What the figures of a finding mean; each figure of its evidence carries a definition of its own.
 
-use crate::define::Definition;
+use crate::scope::definition::Definition;
 
 /// What the figures of a finding mean.
 pub const DEFINITIONS: &[Definition] = &[

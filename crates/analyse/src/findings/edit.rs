@@ -6,8 +6,8 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
-use crate::host_time::Segment;
 use crate::replay::{HostPiece, Scenario};
+use crate::threads::host_time::Segment;
 
 /// Host work that is gone, device work of another length, calls that no longer wait.
 pub(crate) struct Edit<'a> {

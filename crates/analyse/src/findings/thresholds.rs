@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::RULES;
-use crate::efficiency::Efficiency;
-use crate::nearest::nearest;
+use crate::names::nearest::nearest;
+use crate::roofline::efficiency::Efficiency;
 
 /// One limit of a rule.
 #[derive(Copy, Clone, Debug, PartialEq)]

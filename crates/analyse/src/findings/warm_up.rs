@@ -5,11 +5,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Kind, LaneId, Ns, SliceId};
 
-use crate::activity::Activity;
-use crate::by_name::ByName;
 use crate::findings::Context;
-use crate::intervals::{Collector, Intervals};
+use crate::names::by_name::ByName;
 use crate::replay::{HostPiece, Scenario};
+use crate::scope::intervals::{Collector, Intervals};
+use crate::threads::activity::Activity;
 
 /// Clocks of host and profiler events differ by a few microseconds.
 const SLACK: Ns = Ns(10_000);

@@ -1,6 +1,6 @@
 //! What the figures mean.
 
-use crate::define::Definition;
+use crate::scope::definition::Definition;
 
 /// Every figure of the memory report.
 pub const DEFINITIONS: &[Definition] = &[

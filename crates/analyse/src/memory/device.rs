@@ -1,6 +1,6 @@
 //! Which device a memory mark speaks of.
 
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 
 /// A device as the marks name it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 use super::DeviceMemory;
 use super::record::Records;
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 
 /// One stretch of memory in use; the numbers are positions of records.
 #[derive(Copy, Clone, Debug)]

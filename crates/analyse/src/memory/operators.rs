@@ -6,7 +6,7 @@ use stepscope_model::{CallTree, Kind, SliceId, Trace};
 use super::NO_OPERATOR;
 use super::innermost::Around;
 use super::record::Records;
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 
 /// One kind of operator on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

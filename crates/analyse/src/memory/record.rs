@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use stepscope_model::{LaneId, Ns, PointId, Trace, Value};
 
 use super::device::DeviceKey;
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 
 /// Real runs have a handful; a file made to hold a million would otherwise cost a table for each.
 const MAX_DEVICES: usize = 64;

@@ -8,10 +8,10 @@ use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
 use super::graph::{GraphBuilder, What};
 use super::{Replay, StepNodes, device, host};
-use crate::host_time::HostTime;
+use crate::causes::waits::{Wait, WaitKind};
+use crate::devices::streams::Stream;
 use crate::steps::Steps;
-use crate::streams::Stream;
-use crate::waits::{Wait, WaitKind};
+use crate::threads::host_time::HostTime;
 
 pub(crate) fn build(
     trace: &Trace,

@@ -4,10 +4,10 @@ use stepscope_model::{Ns, SliceId, Trace};
 
 use super::graph::{GraphBuilder, What};
 use super::host::Chains;
-use crate::cause::Cause;
-use crate::host_time::HostTime;
-use crate::streams::{QUEUED_LIMIT, Stream, launch_latency};
-use crate::sync_events::SyncEvents;
+use crate::causes::cause::Cause;
+use crate::devices::streams::{QUEUED_LIMIT, Stream, launch_latency};
+use crate::devices::sync_events::SyncEvents;
+use crate::threads::host_time::HostTime;
 
 /// Ranks among nodes of the same moment: ends first, then the host, then starts, then ends of work without length.
 const END: u8 = 0;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use stepscope_model::{Ns, SliceId};
 
 use super::{HostPiece, Scenario};
-use crate::activity::Activity;
-use crate::cause::Cause;
-use crate::host_time::Segment;
+use crate::causes::cause::Cause;
+use crate::threads::activity::Activity;
+use crate::threads::host_time::Segment;
 
 /// What lies between two moments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

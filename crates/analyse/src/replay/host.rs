@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
 use super::graph::{GraphBuilder, What};
-use crate::activity::Activity;
-use crate::host_time::{HostTime, Segment};
+use crate::threads::activity::Activity;
+use crate::threads::host_time::{HostTime, Segment};
 
 /// Rank of a host node among nodes of the same moment: after ends of device work, before starts.
 pub(super) const HOST: u8 = 1;

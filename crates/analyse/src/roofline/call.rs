@@ -4,7 +4,7 @@
 //! are whatever a file says.
 
 use super::number::{self, Element};
-use crate::shapes::{self, Input};
+use crate::names::shapes::{self, Input};
 
 /// The recorded inputs of one call.
 pub(super) struct Call {

@@ -14,10 +14,10 @@ use stepscope_model::{Kind, SliceId, Trace};
 use super::cost::{Cost, Ideal, ideal, ideal_over_host_bus};
 use super::hardware::{Devices, Hardware};
 use super::number::{Pipe, Precision};
-use crate::by_name::ByName;
-use crate::comm::{is_comm_kernel, is_comm_range};
-use crate::selection::{Selection, device_of};
-use crate::tensor_core::{kernel_uses_tensor_cores, precision};
+use crate::names::by_name::ByName;
+use crate::names::comm::{is_comm_kernel, is_comm_range};
+use crate::names::tensor_core::{kernel_uses_tensor_cores, precision};
+use crate::scope::selection::{Selection, device_of};
 use table::Table;
 use work::{Around, NONE, Work, host_ops};
 

@@ -1,6 +1,6 @@
 //! What the figures of the roofline mean.
 
-use crate::define::Definition;
+use crate::scope::definition::Definition;
 
 /// What the figures of the roofline mean.
 pub const DEFINITIONS: &[Definition] = &[

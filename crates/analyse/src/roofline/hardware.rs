@@ -8,6 +8,7 @@
 mod amd;
 mod geforce;
 mod nvidia;
+mod row;
 mod table;
 
 use serde::Serialize;

@@ -8,7 +8,7 @@ use stepscope_model::{Ns, Trace};
 use super::cost::Cost;
 use super::costs::{OpCost, OpCosts};
 use super::number::{Pipe, Precision};
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 use crate::steps::Steps;
 
 /// One step's use of the devices' arithmetic.

@@ -9,7 +9,7 @@ use super::cost::{Bound, Ideal};
 use super::costs::{NoCost, OpCost, OpCosts};
 use super::number::Precision;
 use super::report::{OverPeak, RooflineRow, UnmodelledRow};
-use crate::shapes::Shapes;
+use crate::names::shapes::Shapes;
 
 /// Sums of one row.
 struct Sums {

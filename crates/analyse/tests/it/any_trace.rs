@@ -1,14 +1,14 @@
 //! Whatever a file holds, the figures of steps and devices close and nothing panics.
 
 use proptest::prelude::*;
-use stepscope_analyse::breakdown::breakdown;
-use stepscope_analyse::comm::CommRule;
-use stepscope_analyse::device_timeline::{
+use stepscope_analyse::devices::utilization::{gpu, utilization_series};
+use stepscope_analyse::names::comm::CommRule;
+use stepscope_analyse::peers::tracelens::{
     TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
 };
-use stepscope_analyse::flame::{FlameQuery, Weight, flame};
-use stepscope_analyse::gpu::{gpu, utilization_series};
+use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::steps::{StepRule, Steps};
+use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
 use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 const KINDS: [Kind; 14] = [

@@ -3,26 +3,26 @@
 
 use std::time::{Duration, Instant};
 
-use stepscope_analyse::account::account;
-use stepscope_analyse::critical_path::critical_path;
-use stepscope_analyse::data_loading::data_loading;
+use stepscope_analyse::causes::account::account;
+use stepscope_analyse::causes::data_loading::data_loading;
+use stepscope_analyse::causes::gaps::gaps;
+use stepscope_analyse::causes::launches::launches;
+use stepscope_analyse::causes::transfers::transfers;
+use stepscope_analyse::causes::waits;
 use stepscope_analyse::findings::{Context, RULES, Thresholds};
-use stepscope_analyse::flame::{FlameQuery, Weight, flame};
-use stepscope_analyse::gaps::gaps;
-use stepscope_analyse::hta::call_depth::call_depths;
-use stepscope_analyse::hta::critical_path as hta_path;
-use stepscope_analyse::hta::idle::{IdleOptions, idle_breakdown};
-use stepscope_analyse::hta::launches::{LaunchOptions, launch_stats};
-use stepscope_analyse::hta::loading::Loading;
-use stepscope_analyse::hta::queue::{QueueOptions, queue_length};
-use stepscope_analyse::launches::launches;
+use stepscope_analyse::peers::hta::call_depth::call_depths;
+use stepscope_analyse::peers::hta::critical_path as hta_path;
+use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
+use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
+use stepscope_analyse::peers::hta::loading::Loading;
+use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
 use stepscope_analyse::replay::Replay;
+use stepscope_analyse::replay::critical_path::critical_path;
+use stepscope_analyse::replay::what_if::{Change, what_if};
 use stepscope_analyse::roofline::{RooflineQuery, roofline};
-use stepscope_analyse::selection::Selection;
+use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
-use stepscope_analyse::transfers::transfers;
-use stepscope_analyse::waits;
-use stepscope_analyse::what_if::{Change, what_if};
+use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
 use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 /// Far more than any takes in a build for tests, far less than what is quadratic takes.

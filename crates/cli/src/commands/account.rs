@@ -6,11 +6,11 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use stepscope_analyse::account::{self, Account, AccountRow, account};
-use stepscope_analyse::activity::Activity;
-use stepscope_analyse::cause::Cause;
-use stepscope_analyse::define::Definition;
-use stepscope_analyse::verdict::verdict;
+use stepscope_analyse::causes::account::{self, Account, AccountRow, account};
+use stepscope_analyse::causes::cause::Cause;
+use stepscope_analyse::causes::verdict::verdict;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::threads::activity::Activity;
 
 use super::ops::ratio;
 use super::{by, refuse, wants_only_definitions};

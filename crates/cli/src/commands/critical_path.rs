@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::critical_path::{self, PathClass, PathReport, PathRow, PieceRow, critical_path};
 use stepscope_analyse::replay::Replay;
+use stepscope_analyse::replay::critical_path::{self, PathClass, PathReport, PathRow, PieceRow, critical_path};
 
 use super::kernels::shown_name;
 use super::{TOP, by, host_name, refuse, wants_only_definitions};

@@ -5,9 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::json;
-use stepscope_analyse::breakdown::breakdown;
-use stepscope_analyse::comm::CommRule;
-use stepscope_analyse::{kernels, memory, modules, ops, stacks};
+use stepscope_analyse::memory;
+use stepscope_analyse::names::comm::CommRule;
+use stepscope_analyse::steps::breakdown::breakdown;
+use stepscope_analyse::tables::{kernels, modules, ops, stacks};
 use stepscope_formats::{Profile, write_chrome, write_speedscope};
 use stepscope_serve::{ReportOptions, report};
 

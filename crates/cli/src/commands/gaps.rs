@@ -5,7 +5,7 @@ mod tables;
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::gaps::{self, gaps};
+use stepscope_analyse::causes::gaps::{self, gaps};
 
 use super::{TOP, by, refuse, wants_only_definitions};
 use crate::args::Common;
@@ -20,7 +20,7 @@ const FEW: usize = 10;
 const NONE: &str = "no device work in this trace: record with ProfilerActivity.CUDA on a GPU";
 
 pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
-    let definitions = [gaps::DEFINITIONS, stepscope_analyse::account::DEFINITIONS];
+    let definitions = [gaps::DEFINITIONS, stepscope_analyse::causes::account::DEFINITIONS];
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
     }

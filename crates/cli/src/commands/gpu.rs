@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::gpu::{self, GpuReport};
+use stepscope_analyse::devices::utilization::{self, GpuReport};
 
 use super::{refuse, wants_only_definitions};
 use crate::args::Common;
@@ -15,11 +15,11 @@ use crate::words::{Part, answer, only_definitions};
 
 pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     if wants_only_definitions(common) {
-        return only_definitions(out, common, &[gpu::DEFINITIONS]);
+        return only_definitions(out, common, &[utilization::DEFINITIONS]);
     }
     refuse(common, &["--by"], "the devices", "`stepscope kernels --by …` groups what ran on them")?;
     let input = Input::load(common)?;
-    let mut report = gpu::gpu(&input.trace, &input.steps);
+    let mut report = utilization::gpu(&input.trace, &input.steps);
     keep_device(&mut report, common.device);
     let rows = arrange(report.devices, common, None, 0, |d| d.name.as_deref().unwrap_or_default())?;
     let left_out = rows.left_out();
@@ -41,7 +41,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         }
         parts.push(Part::new("streams", streams, streams_json(&report)));
     }
-    answer(out, common, parts, Vec::new(), &[gpu::DEFINITIONS])
+    answer(out, common, parts, Vec::new(), &[utilization::DEFINITIONS])
 }
 
 /// Keeps only the device asked for.

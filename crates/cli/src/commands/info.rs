@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::run_info::{self, Report};
+use stepscope_analyse::tables::run_info::{self, Report};
 
 use super::{refuse, wants_only_definitions};
 use crate::args::Common;

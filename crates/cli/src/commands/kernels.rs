@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::copies::{self, CopiesReport};
-use stepscope_analyse::kernel_name;
-use stepscope_analyse::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
-use stepscope_analyse::nearest::nearest;
+use stepscope_analyse::devices::copies::{self, CopiesReport};
+use stepscope_analyse::names::kernel_name;
+use stepscope_analyse::names::nearest::nearest;
+use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use stepscope_model::{Kind, Trace};
 
 use super::{TOP, by, wants_only_definitions};

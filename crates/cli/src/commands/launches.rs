@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::json;
-use stepscope_analyse::launches::{self, LaunchRow, QueuePoint, launches, queue};
+use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint, launches, queue};
 
 use super::ops::ratio;
 use super::{TOP, by, gpu_name, refuse, wants_only_definitions};

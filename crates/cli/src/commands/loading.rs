@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::data_loading::{self, DataLoading, LoadingRow, data_loading};
+use stepscope_analyse::causes::data_loading::{self, DataLoading, LoadingRow, data_loading};
 
 use super::ops::{ratio, share};
 use super::{refuse, wants_only_definitions};

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::json;
-use stepscope_analyse::modules::{self, Module};
+use stepscope_analyse::tables::modules::{self, Module};
 
 use super::{by, wants_only_definitions};
 use crate::args::Common;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::ops::{self, Attribution, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
+use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
 
 use super::{TOP, by, wants_only_definitions};
 use crate::args;
@@ -15,7 +15,7 @@ use crate::words::{Part, answer, only_definitions};
 
 pub(super) fn run(args: &args::Ops, out: &mut dyn Write) -> Result<(), Failure> {
     let common = &args.common;
-    let definitions = [ops::DEFINITIONS, stepscope_analyse::flops::DEFINITIONS];
+    let definitions = [ops::DEFINITIONS, stepscope_analyse::tables::flops::DEFINITIONS];
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
     }

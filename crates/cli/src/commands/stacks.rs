@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::stacks::{self, Options, Weight};
+use stepscope_analyse::tables::stacks::{self, Options, Weight};
 
 use super::{TOP, by, wants_only_definitions};
 use crate::args::Common;

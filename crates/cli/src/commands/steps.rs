@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::breakdown::{self, Breakdown, BreakdownRow, Parts, breakdown};
-use stepscope_analyse::comm::CommRule;
-use stepscope_analyse::device_timeline::{self, TimelineOptions, TimelineRow, timeline_of_steps};
+use stepscope_analyse::names::comm::CommRule;
+use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
 use stepscope_analyse::steps;
+use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts, breakdown};
 
 use super::{by, refuse_device_of_steps, wants_only_definitions};
 use crate::args::Common;
@@ -34,7 +34,7 @@ pub(super) fn parts(p: &Parts) -> [(&'static str, i64, Role); 8] {
 }
 
 pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
-    let definitions = [steps::DEFINITIONS, breakdown::DEFINITIONS, device_timeline::DEFINITIONS];
+    let definitions = [steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS];
     if wants_only_definitions(common) {
         return only_definitions(out, common, &definitions);
     }

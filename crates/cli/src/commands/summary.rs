@@ -6,18 +6,18 @@ mod runs;
 use std::io::Write;
 
 use serde_json::{Value, json};
-use stepscope_analyse::account::Account;
-use stepscope_analyse::breakdown::{self, Breakdown, breakdown};
-use stepscope_analyse::comm::CommRule;
-use stepscope_analyse::copies::{self, CopiesReport};
+use stepscope_analyse::causes::account::Account;
+use stepscope_analyse::causes::verdict::{Grade, verdict};
+use stepscope_analyse::devices::copies::{self, CopiesReport};
+use stepscope_analyse::devices::utilization::{self, GpuReport};
 use stepscope_analyse::findings::{self, Context, Finding, Thresholds};
-use stepscope_analyse::gpu::{self, GpuReport};
-use stepscope_analyse::kernels::{self, KernelGroup, KernelsQuery, KernelsReport};
 use stepscope_analyse::memory;
-use stepscope_analyse::ops::{self, OpsQuery, OpsReport};
-use stepscope_analyse::run_info;
+use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::steps;
-use stepscope_analyse::verdict::{Grade, verdict};
+use stepscope_analyse::steps::breakdown::{self, Breakdown, breakdown};
+use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery, KernelsReport};
+use stepscope_analyse::tables::ops::{self, OpsQuery, OpsReport};
+use stepscope_analyse::tables::run_info;
 
 use super::steps::parts;
 use super::{refuse, wants_only_definitions};
@@ -58,7 +58,7 @@ impl Summary {
                 "the parts of the steps and the findings count all devices; `stepscope steps --by device` tells them apart",
             );
         }
-        let mut gpu = gpu::gpu(trace, steps);
+        let mut gpu = utilization::gpu(trace, steps);
         super::gpu::keep_device(&mut gpu, selection.device);
         std::thread::scope(|scope| {
             let ops = scope
@@ -89,7 +89,7 @@ pub(super) fn run(args: &args::Summary, out: &mut dyn Write) -> Result<(), Failu
     let definitions = [
         steps::DEFINITIONS,
         breakdown::DEFINITIONS,
-        gpu::DEFINITIONS,
+        utilization::DEFINITIONS,
         ops::DEFINITIONS,
         kernels::DEFINITIONS,
         memory::DEFINITIONS,

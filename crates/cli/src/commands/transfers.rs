@@ -4,9 +4,10 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::json;
-use stepscope_analyse::define::Definition;
+use stepscope_analyse::causes::transfers::{self, TransferRow, transfers};
+use stepscope_analyse::names::copies::{Direction, HostMemory};
 use stepscope_analyse::roofline::{Hardware, device_name};
-use stepscope_analyse::transfers::{self, Direction, HostMemory, TransferRow, transfers};
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_model::Trace;
 
 use super::ops::ratio;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::json;
-use stepscope_analyse::waits::{self, WaitKind, WaitRow, waits};
+use stepscope_analyse::causes::waits::{self, WaitKind, WaitRow, waits};
 
 use super::ops::ratio;
 use super::{TOP, host_name, refuse, users_line, wants_only_definitions};

@@ -6,9 +6,9 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::json;
-use stepscope_analyse::define::Definition;
+use stepscope_analyse::replay::what_if::{self, Change, WhatIf, what_if};
 use stepscope_analyse::replay::{Replay, ReplayedStep};
-use stepscope_analyse::what_if::{self, Change, WhatIf, what_if};
+use stepscope_analyse::scope::definition::Definition;
 
 use super::ops::ratio;
 use super::{TOP, refuse, wants_only_definitions};

@@ -2,7 +2,16 @@
 
 use anstyle::{Ansi256Color, AnsiColor, Color, Effects, Style};
 
-use super::screen::Colour;
+/// How many colours may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// No escape sequences at all.
+    None,
+    /// The sixteen colours every terminal has.
+    Basic,
+    /// The fixed palette of 256 colours.
+    Full,
+}
 
 /// The meaning of a piece of text, which its colour repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,13 +61,14 @@ impl Role {
             Role::Heading => return Style::new().effects(Effects::BOLD),
             Role::Dim | Role::Idle => 244,
             Role::Good => 64,
-            Role::Warn | Role::Runtime => 166,
+            Role::Warn | Role::Copy => 166,
             Role::Bad => 197,
-            Role::Device | Role::Accent => 32,
-            Role::Host => 134,
-            Role::Copy => 30,
-            Role::Comm => 168,
-            Role::DataLoad => 136,
+            Role::Accent => 32,
+            Role::Device => 29,
+            Role::Host => 68,
+            Role::Runtime => 137,
+            Role::Comm => 136,
+            Role::DataLoad => 130,
         };
         Style::new().fg_color(Some(Color::Ansi256(Ansi256Color(colour))))
     }
@@ -68,10 +78,10 @@ impl Role {
         let colour = match self {
             Role::Heading => return Style::new().effects(Effects::BOLD),
             Role::Dim | Role::Idle => return Style::new().effects(Effects::DIMMED),
-            Role::Good | Role::DataLoad => AnsiColor::Green,
-            Role::Warn | Role::Host => AnsiColor::Magenta,
+            Role::Good | Role::Device => AnsiColor::Green,
+            Role::Warn | Role::Copy | Role::Runtime | Role::DataLoad => AnsiColor::Magenta,
             Role::Bad | Role::Comm => AnsiColor::Red,
-            Role::Copy | Role::Device | Role::Runtime | Role::Accent => AnsiColor::Cyan,
+            Role::Host | Role::Accent => AnsiColor::Cyan,
         };
         Style::new().fg_color(Some(Color::Ansi(colour)))
     }
@@ -87,12 +97,60 @@ mod tests {
         assert!(Role::Bad.style(Colour::None).is_plain());
     }
 
+    const ALL: [Role; 13] = [
+        Role::Heading,
+        Role::Dim,
+        Role::Good,
+        Role::Warn,
+        Role::Bad,
+        Role::Device,
+        Role::Host,
+        Role::Runtime,
+        Role::Copy,
+        Role::Comm,
+        Role::DataLoad,
+        Role::Idle,
+        Role::Accent,
+    ];
+
     #[test]
     fn every_role_has_a_style() {
-        for role in [Role::Heading, Role::Dim, Role::Good, Role::Warn, Role::Bad, Role::Device, Role::Host] {
-            assert!(!role.style(Colour::Basic).is_plain());
-            assert!(!role.style(Colour::Full).is_plain());
+        for role in ALL {
+            assert!(!role.style(Colour::Basic).is_plain(), "{role:?}");
+            assert!(!role.style(Colour::Full).is_plain(), "{role:?}");
         }
-        assert_eq!(format!("{}", Role::Device.style(Colour::Full)), "\u{1b}[38;5;32m");
+    }
+
+    /// The color cube of 256-color terminals.
+    fn cube(number: u8) -> [f64; 3] {
+        let level = |n: u8| if n == 0 { 0.0 } else { 55.0 + 40.0 * f64::from(n) };
+        let n = number - 16;
+        [level(n / 36), level(n / 6 % 6), level(n % 6)]
+    }
+
+    fn hue([r, g, b]: [f64; 3]) -> f64 {
+        (3.0_f64.sqrt() * (g - b)).atan2(2.0 * r - g - b).to_degrees()
+    }
+
+    #[test]
+    fn the_browser_paints_the_same_things_in_the_same_hues() {
+        let css = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/src/tokens.css");
+        let css = std::fs::read_to_string(css).unwrap();
+        // The number of a category in the browser: operators, runtime calls, matrix products, and so on.
+        for (role, category) in [
+            (Role::Host, 0),
+            (Role::Runtime, 3),
+            (Role::Device, 5),
+            (Role::Comm, 9),
+            (Role::Copy, 10),
+            (Role::DataLoad, 14),
+        ] {
+            let value = css.split(&format!("--cat-{category}: #")).nth(1).unwrap();
+            let part = |at: usize| f64::from(u8::from_str_radix(&value[at..at + 2], 16).unwrap());
+            let browser = hue([part(0), part(2), part(4)]);
+            let Some(Color::Ansi256(color)) = role.style(Colour::Full).get_fg_color() else { unreachable!() };
+            let apart = (hue(cube(color.0)) - browser).abs();
+            assert!(apart.min(360.0 - apart) < 20.0, "{role:?} is {apart:.0} degrees from the browser's");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::ascii::ascii;
 use super::clean::{clean, is_hostile};
-use super::role::Role;
+use super::role::{Colour, Role};
 
 /// Widths outside this range are taken for mistakes.
 const POSSIBLE: RangeInclusive<usize> = 20..=10_000;
@@ -14,17 +14,6 @@ const POSSIBLE: RangeInclusive<usize> = 20..=10_000;
 const USUAL_TERMINAL: usize = 80;
 /// A file or a pipe.
 const USUAL_FILE: usize = 120;
-
-/// How many colours may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// No escape sequences at all.
-    None,
-    /// The sixteen colours every terminal has.
-    Basic,
-    /// The fixed palette of 256 colours.
-    Full,
-}
 
 /// When to use colours, as asked for on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

@@ -1,6 +1,8 @@
-//! The laws of the house that a machine can hold: which crate may import which, where `unsafe` may stand.
+//! The laws of the house that a machine can hold: which crate, which folder of `analyse` and which file may import
+//! which, and what `model` must not know.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::root;
@@ -75,4 +77,217 @@ fn the_model_knows_no_formats_and_no_threads() {
             assert!(!text.contains(word), "{} uses {word}", path.display());
         }
     }
+}
+
+/// Folder of `analyse`, and the folders it may use. The same table is in ARCHITECTURE.md.
+const FOLDERS: &[(&str, &[&str])] = &[
+    ("scope", &[]),
+    ("names", &[]),
+    ("steps", &["scope", "names"]),
+    ("memory", &["scope"]),
+    ("threads", &["names"]),
+    ("devices", &["scope", "names", "steps"]),
+    ("tables", &["scope", "names", "steps", "memory", "devices"]),
+    ("causes", &["scope", "names", "steps", "threads", "devices"]),
+    ("peers", &["scope", "names", "steps", "devices"]),
+    ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),
+    ("views", &["scope", "names", "steps", "memory", "threads", "devices", "tables", "causes"]),
+    ("roofline", &["scope", "names", "steps", "tables", "replay"]),
+    ("findings", &["scope", "names", "steps", "memory", "threads", "devices", "causes", "replay", "roofline"]),
+];
+
+#[test]
+fn folders_of_analyse_import_only_along_the_arrows() {
+    let source = root().join("crates/analyse/src");
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in rust_files(&source) {
+        let inside = file.strip_prefix(&source).unwrap();
+        let folder = inside.components().next().unwrap().as_os_str().to_string_lossy();
+        let folder = folder.trim_end_matches(".rs").to_owned();
+        if folder == "lib" {
+            continue;
+        }
+        let uses = imports(&file).into_iter().filter_map(|path| path.first().cloned());
+        found.entry(folder.clone()).or_default().extend(uses.filter(|used| *used != folder));
+    }
+    let known: BTreeMap<String, BTreeSet<String>> = FOLDERS
+        .iter()
+        .map(|(name, uses)| ((*name).to_owned(), uses.iter().map(|u| (*u).to_owned()).collect()))
+        .collect();
+    assert_eq!(found, known, "FOLDERS and the code differ");
+    // A folder stands above all that it uses, so the table has no circle.
+    for (at, (name, uses)) in FOLDERS.iter().enumerate() {
+        for used in *uses {
+            assert!(FOLDERS[..at].iter().any(|(below, _)| below == used), "{name} stands below {used}");
+        }
+    }
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (name, uses) in FOLDERS {
+        let uses = if uses.is_empty() { "nothing".to_owned() } else { uses.join(", ") };
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{name}/` |")));
+        assert!(
+            row.is_some_and(|row| row.ends_with(&format!("| {uses} |"))),
+            "ARCHITECTURE.md lacks `{name}/`: {uses}"
+        );
+    }
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    let mut circles = Vec::new();
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let source = folder.unwrap().path().join("src");
+        let modules: BTreeMap<Vec<String>, PathBuf> =
+            rust_files(&source).into_iter().map(|file| (module_of(&source, &file), file)).collect();
+        let mut arrows: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
+        for (module, file) in &modules {
+            for path in imports_from(file, module) {
+                let target = (0..=path.len()).rev().find_map(|n| modules.get_key_value(&path[..n]));
+                let Some((target, _)) = target else { continue };
+                // A module and the one it is declared in are one room.
+                if !target.starts_with(module) && !module.starts_with(target) {
+                    arrows.entry(module).or_default().insert(target);
+                }
+            }
+        }
+        for &start in arrows.keys() {
+            if let Some(circle) = circle_through(start, &arrows) {
+                circles.push(circle.iter().map(|m| m.join("::")).collect::<Vec<_>>().join(" -> "));
+            }
+        }
+    }
+    assert_eq!(circles, Vec::<String>::new());
+}
+
+/// The shortest way from a module back to itself.
+fn circle_through<'a>(
+    start: &'a [String],
+    arrows: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
+) -> Option<Vec<&'a [String]>> {
+    let mut from: BTreeMap<&[String], &[String]> = BTreeMap::new();
+    let mut next = std::collections::VecDeque::from([start]);
+    while let Some(module) = next.pop_front() {
+        for &target in arrows.get(module).into_iter().flatten() {
+            if target == start {
+                let mut way = vec![start, module];
+                while let Some(&before) = from.get(way[way.len() - 1]) {
+                    way.push(before);
+                }
+                way.reverse();
+                return Some(way);
+            }
+            if !from.contains_key(target) {
+                from.insert(target, module);
+                next.push_back(target);
+            }
+        }
+    }
+    None
+}
+
+/// Every source file below a folder.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(rust_files(&path)),
+            false if path.extension().is_some_and(|e| e == "rs") => files.push(path),
+            false => {}
+        }
+    }
+    files
+}
+
+/// The path of the module in a file: `names/comm.rs` is `["names", "comm"]`.
+fn module_of(source: &Path, file: &Path) -> Vec<String> {
+    let inside = file.strip_prefix(source).unwrap().with_extension("");
+    let mut parts: Vec<String> = inside.iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    if parts.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The code of a file without comments and unit tests.
+fn code(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).unwrap();
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Paths that a file takes from its own crate, by `crate::`.
+fn imports(file: &Path) -> Vec<Vec<String>> {
+    paths_after(&code(file), "crate::")
+}
+
+/// The same with `super::` and `self::`, for a module at this place.
+fn imports_from(file: &Path, module: &[String]) -> Vec<Vec<String>> {
+    let code = code(file);
+    let mut all = paths_after(&code, "crate::");
+    for (word, up) in [("super::super::", 2), ("super::", 1), ("self::", 0)] {
+        let base = &module[..module.len().saturating_sub(up)];
+        all.extend(paths_after(&code, word).into_iter().map(|path| [base, &path].concat()));
+    }
+    all
+}
+
+/// The paths behind each `word`, groups in braces taken apart.
+fn paths_after(code: &str, word: &str) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for (at, _) in code.match_indices(word) {
+        let before = code[..at].chars().next_back();
+        if before.is_some_and(|c| c == ':' || c == '_' || c.is_alphanumeric()) {
+            continue;
+        }
+        tree(&mut code[at + word.len()..].chars().peekable(), &mut Vec::new(), &mut all);
+    }
+    all
+}
+
+/// One import tree: `a::{b, c::d}`.
+fn tree(
+    text: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    base: &mut Vec<String>,
+    all: &mut Vec<Vec<String>>,
+) {
+    let depth = base.len();
+    let mut word = String::new();
+    loop {
+        match text.peek().copied() {
+            Some(c) if c.is_alphanumeric() || c == '_' => {
+                word.push(c);
+                text.next();
+            }
+            Some(':') if !word.is_empty() => {
+                text.next();
+                if text.next() != Some(':') {
+                    break;
+                }
+                base.push(std::mem::take(&mut word));
+            }
+            Some('{') if word.is_empty() => {
+                text.next();
+                loop {
+                    while text.peek().is_some_and(|c| c.is_whitespace() || *c == ',') {
+                        text.next();
+                    }
+                    match text.peek() {
+                        Some('}') | None => break,
+                        Some(c) if c.is_alphanumeric() || *c == '_' => tree(text, base, all),
+                        Some(_) => drop(text.next()),
+                    }
+                }
+                text.next();
+                base.truncate(depth);
+                return;
+            }
+            _ => break,
+        }
+    }
+    if !word.is_empty() {
+        base.push(word);
+    }
+    all.push(base.clone());
+    base.truncate(depth);
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use stepscope_analyse::timeline::{Details, INSTANT, RowItem};
+use stepscope_analyse::views::timeline::{Details, INSTANT, RowItem};
 use stepscope_model::SliceId;
 
 use super::pack::{Packed, pack, pack_bytes};

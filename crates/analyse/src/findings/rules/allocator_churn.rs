@@ -4,10 +4,10 @@ use stepscope_model::{Ns, SliceId};
 
 use super::memory_near_limit::full_device;
 use super::words::time;
-use crate::activity::{is_allocation, is_synchronization};
-use crate::by_name::ByName;
+use crate::causes::waits::WaitKind;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
-use crate::waits::WaitKind;
+use crate::names::by_name::ByName;
+use crate::names::calls::{is_allocation, is_synchronization};
 
 pub(super) const RULE: Rule = Rule {
     name: "allocator_churn",

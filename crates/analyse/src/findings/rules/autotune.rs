@@ -1,8 +1,8 @@
 //! Trials of algorithms: a library runs several for the same convolution and keeps the fastest (cudnn.benchmark).
 
 use super::words::time;
-use crate::by_name::ByName;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding};
+use crate::names::by_name::ByName;
 
 /// A finding of the rule `rule` if the first step's convolutions launch so many times the kernels of later steps.
 pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Option<Finding> {

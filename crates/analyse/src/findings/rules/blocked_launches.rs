@@ -2,11 +2,12 @@
 
 use stepscope_model::{LaneId, Ns, SliceId};
 
-use crate::activity::{Activity, is_allocation};
-use crate::by_name::ByName;
+use crate::causes::launches::quantile;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
-use crate::intervals::Collector;
-use crate::launches::quantile;
+use crate::names::by_name::ByName;
+use crate::names::calls::is_allocation;
+use crate::scope::intervals::Collector;
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "blocked_launches",

@@ -3,8 +3,8 @@
 use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
-use crate::by_name::ByName;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
 
 pub(super) const RULE: Rule = Rule {

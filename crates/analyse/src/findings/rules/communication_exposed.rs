@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use stepscope_model::{Kind, SliceId};
 
-use crate::activity::Activity;
-use crate::by_name::ByName;
-use crate::cause::Cause;
-use crate::comm::{is_comm_kernel, is_comm_range};
+use crate::causes::cause::Cause;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::names::by_name::ByName;
+use crate::names::comm::{is_comm_kernel, is_comm_range};
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "communication_exposed",
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let exposed = |row: &crate::account::AccountRow| {
+    let exposed = |row: &crate::causes::account::AccountRow| {
         (row.causes.get(Cause::Communication), row.causes.get(Cause::Host(Activity::Communication)))
     };
     let rows = context.account().devices.iter();

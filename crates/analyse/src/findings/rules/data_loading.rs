@@ -1,8 +1,8 @@
 //! The device waits for the next batch.
 
-use crate::activity::Activity;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::replay::{HostPiece, Scenario};
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "data_loading",
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&Free), Estimate::Replay) else {
         return Vec::new();
     };
-    let named = loading.range.as_deref().is_some_and(crate::breakdown::is_data_loading);
+    let named = loading.range.as_deref().is_some_and(crate::names::ranges::is_data_loading);
     finding.confidence = if named { Confidence::High } else { Confidence::Medium };
     finding.title =
         format!("Data loading: the device waits for its batch for {:.0} % of each step", share * 100.0);

@@ -2,8 +2,8 @@
 
 use stepscope_model::{Kind, SliceId};
 
-use crate::by_name::ByName;
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Shown, Threshold};
+use crate::names::by_name::ByName;
 
 pub(super) const RULE: Rule = Rule {
     name: "data_parallel",

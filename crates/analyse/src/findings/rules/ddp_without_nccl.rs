@@ -2,11 +2,11 @@
 
 use stepscope_model::{Kind, Ns, SliceId};
 
-use crate::activity::Activity;
-use crate::by_name::ByName;
-use crate::cause::Cause;
-use crate::comm::is_comm_kernel;
+use crate::causes::cause::Cause;
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Shown, Threshold};
+use crate::names::by_name::ByName;
+use crate::names::comm::is_comm_kernel;
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "ddp_without_nccl",

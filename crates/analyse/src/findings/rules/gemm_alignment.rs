@@ -2,8 +2,8 @@
 
 use super::matrix::{good_ns, kernels, scale, total};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::shapes;
 use crate::roofline::{Family, OpCost, Precision};
-use crate::shapes;
 
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",

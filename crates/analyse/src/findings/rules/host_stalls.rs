@@ -2,11 +2,11 @@
 
 use stepscope_model::{Ns, SliceId};
 
-use crate::activity::Activity;
-use crate::cause::Cause;
+use crate::causes::cause::Cause;
+use crate::causes::idle::GapPart;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::idle::GapPart;
-use crate::steps::step_number;
+use crate::names::ranges::step_number;
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "host_stalls",

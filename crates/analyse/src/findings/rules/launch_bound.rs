@@ -2,9 +2,9 @@
 
 use stepscope_model::SliceId;
 
-use crate::activity::Activity;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::replay::{HostPiece, Scenario};
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "launch_bound",
@@ -47,7 +47,7 @@ impl Scenario for Graphed {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let steps = context.steps.steps.len().max(1);
-    let bound = |row: &&crate::launches::LaunchRow| {
+    let bound = |row: &&crate::causes::launches::LaunchRow| {
         row.launch_bound_share >= context.limit("launch_bound.min_share")
             && row.dry_share >= context.limit("launch_bound.min_dry_share")
             && row.launches as f64 >= context.limit("launch_bound.min_launches_per_step") * steps as f64

@@ -1,6 +1,6 @@
 //! A device is idle most of the time: the largest reasons in one place.
 
-use crate::cause::Cause;
+use crate::causes::cause::Cause;
 use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {

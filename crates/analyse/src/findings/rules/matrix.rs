@@ -4,11 +4,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Ns, SliceId};
 
-use crate::efficiency::{Efficiency, scaled};
 use crate::findings::{Context, Edit};
+use crate::roofline::efficiency::{Efficiency, scaled};
 use crate::roofline::{OpCost, Precision};
 
-pub(super) use crate::efficiency::is_matrix;
+pub(super) use crate::roofline::efficiency::is_matrix;
 
 /// How long a well-made kernel would take, by the assumptions in force.
 pub(super) fn good_ns(context: &Context<'_>, op: &OpCost, precision: Precision, narrower: f64) -> Option<f64> {

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
+use crate::causes::launches::quantile;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::launches::quantile;
 use crate::roofline::{Family, OpCost};
 
 pub(super) const RULE: Rule = Rule {

@@ -3,10 +3,10 @@
 use stepscope_model::{Kind, Ns};
 
 use super::words::time;
-use crate::activity::Activity;
-use crate::cause::Cause;
+use crate::causes::cause::Cause;
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
-use crate::intervals::Collector;
+use crate::scope::intervals::Collector;
+use crate::threads::activity::Activity;
 
 /// The costs are fitted to one program, a small transformer on PyTorch 2.11 with CPython 3.12, recorded with and without
 /// stacks, shapes and memory and run without a profiler. Other programs that wait for their host paid between 0.9 and 3.2

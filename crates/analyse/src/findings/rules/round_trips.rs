@@ -6,11 +6,12 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Kind, LaneId, Ns, SliceId, Trace};
 
-use crate::activity::Activity;
+use crate::causes::transfers::bytes;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
-use crate::host_time::Segment;
-use crate::intervals::Intervals;
-use crate::transfers::{Direction, bytes, copy_name};
+use crate::names::copies::{Direction, copy_name};
+use crate::scope::intervals::Intervals;
+use crate::threads::activity::Activity;
+use crate::threads::host_time::Segment;
 
 pub(super) const RULE: Rule = Rule {
     name: "round_trips",

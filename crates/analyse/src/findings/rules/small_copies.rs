@@ -2,8 +2,9 @@
 
 use stepscope_model::{Kind, SliceId};
 
+use crate::causes::transfers::bytes;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::transfers::{Direction, HostMemory, bytes, copy_name};
+use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "small_copies",

@@ -4,9 +4,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Ns, SliceId, StrId};
 
+use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
-use crate::transfers::{Direction, copy_name};
-use crate::waits::{Wait, WaitKind};
+use crate::names::copies::{Direction, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "synchronization",

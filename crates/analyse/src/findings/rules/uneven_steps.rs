@@ -6,10 +6,10 @@ use stepscope_model::{Ns, SliceId};
 
 use super::autotune;
 use super::words::time;
-use crate::activity::Activity;
-use crate::cause::{ByCause, Cause};
+use crate::causes::cause::{ByCause, Cause};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Severity, Threshold};
 use crate::steps::Step;
+use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "uneven_steps",

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 
 use super::matrix::{kernels, total};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::shapes;
 use crate::roofline::{Family, OpCost, Pipe};
-use crate::shapes;
 
 pub(super) const RULE: Rule = Rule {
     name: "unfused_attention",

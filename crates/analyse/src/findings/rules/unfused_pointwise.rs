@@ -3,11 +3,11 @@
 use stepscope_model::{SliceId, StrId};
 
 use super::matrix::total;
-use crate::by_name::ByName;
-use crate::callers::at_or_under;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::by_name::ByName;
+use crate::names::shapes;
 use crate::roofline::{Family, OpCost};
-use crate::shapes;
+use crate::threads::callers::at_or_under;
 
 pub(super) const RULE: Rule = Rule {
     name: "unfused_pointwise",

@@ -4,12 +4,12 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{SliceId, StrId, Trace};
 
-use crate::by_name::ByName;
+use crate::names::by_name::ByName;
+use crate::names::shapes;
 use crate::roofline::call::{Call, Texts};
 use crate::roofline::cost::Cost;
 use crate::roofline::models::{Model, model, short_name};
 use crate::roofline::number::Element;
-use crate::shapes;
 
 /// Costs by what they depend on: calls with the same name, shapes and parameters are counted once.
 pub(super) struct Table<'a> {

@@ -2,9 +2,9 @@
 
 use stepscope_model::{CallTree, Domain, Kind, SliceId, Trace};
 
-use crate::by_name::ByName;
+use crate::names::by_name::ByName;
 use crate::roofline::number::{self, Element};
-use crate::selection::Selection;
+use crate::scope::selection::Selection;
 
 /// Stands for no slice.
 pub(super) const NONE: u32 = u32::MAX;

@@ -1,7 +1,7 @@
 //! AMD's devices for servers.
 
 use super::Hardware;
-use super::table::{NONE, PCIE5, Row};
+use super::row::{NONE, PCIE5, Row};
 
 const MI300X: Hardware = Hardware {
     name: "MI300X",

@@ -4,7 +4,7 @@
 //! the rate of sums in `half`.
 
 use super::Hardware;
-use super::table::{NONE, PCIE5, Row};
+use super::row::{NONE, PCIE5, Row};
 
 /// A GeForce card from its `float` rate, from which the rest follows by a fixed factor since the RTX 30 series.
 const fn geforce(name: &'static str, fp32: f64, memory_gbs: f64, memory_gb: u32, units: u32) -> Hardware {

@@ -1,7 +1,7 @@
 //! NVIDIA's devices for servers and workstations. Rates printed only for sparse matrices are halved.
 
 use super::Hardware;
-use super::table::{NONE, PCIE3, PCIE5, Row};
+use super::row::{NONE, PCIE3, PCIE5, Row};
 
 const V100: Hardware = Hardware {
     name: "V100 SXM2",

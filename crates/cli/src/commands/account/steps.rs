@@ -1,9 +1,9 @@
 //! The account step by step.
 
 use serde_json::json;
-use stepscope_analyse::account::{Account, AccountRow};
-use stepscope_analyse::activity::Activity;
-use stepscope_analyse::cause::{ByCause, Cause};
+use stepscope_analyse::causes::account::{Account, AccountRow};
+use stepscope_analyse::causes::cause::{ByCause, Cause};
+use stepscope_analyse::threads::activity::Activity;
 
 use super::super::gpu_name;
 use super::super::ops::ratio;

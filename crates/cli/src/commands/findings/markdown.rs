@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use stepscope_analyse::define::Definition;
 use stepscope_analyse::findings::Finding;
+use stepscope_analyse::scope::definition::Definition;
 
 use super::{Found, words};
 use crate::print::{markdown_text, units};

@@ -1,7 +1,7 @@
 //! The four tables of the gaps.
 
-use stepscope_analyse::gaps::{CulpritRow, GapKindRow, GapRow, StreamRow};
-use stepscope_analyse::idle::GapKind;
+use stepscope_analyse::causes::gaps::{CulpritRow, GapKindRow, GapRow, StreamRow};
+use stepscope_analyse::causes::idle::GapKind;
 
 use super::super::account::{role, without_idle};
 use super::super::kernels::shown_name;

@@ -1,10 +1,10 @@
 //! The traces of a folder, a line each.
 
 use serde::Serialize;
-use stepscope_analyse::breakdown::breakdown;
-use stepscope_analyse::comm::CommRule;
-use stepscope_analyse::gpu;
+use stepscope_analyse::devices::utilization;
+use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::steps::Steps;
+use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_formats::discover;
 
 use crate::args::Common;
@@ -49,7 +49,7 @@ fn run_row(trace: &stepscope_model::Trace, common: &Common) -> Result<RunRow, Fa
     let mut steps = Steps::find(trace);
     keep_asked(&mut steps, common)?;
     let report = breakdown(trace, &steps, CommRule::default());
-    let gpus = gpu::gpu(trace, &steps);
+    let gpus = utilization::gpu(trace, &steps);
     let source = &trace.meta().source;
     Ok(RunRow {
         path: source.path.clone(),

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use stepscope_analyse::efficiency::{self, Efficiency};
-use stepscope_analyse::nearest::nearest;
-use stepscope_analyse::ops::{OpsQuery, ops};
-use stepscope_analyse::selection::Selection;
-use stepscope_analyse::what_if::Change;
+use stepscope_analyse::names::nearest::nearest;
+use stepscope_analyse::replay::what_if::Change;
+use stepscope_analyse::roofline::efficiency::{self, Efficiency};
+use stepscope_analyse::scope::selection::Selection;
+use stepscope_analyse::tables::ops::{OpsQuery, ops};
 use stepscope_model::{Kind, Trace};
 
 use crate::args::{WhatIf, Word};
@@ -109,7 +109,7 @@ pub(super) fn unknown(trace: &Trace, what: String, changes: &[Change]) -> Failur
             Change::Kernel { name, .. } if what.contains(name.as_str()) => {
                 let known = named(&|kind| kind == Kind::Kernel);
                 let short: BTreeSet<String> =
-                    known.into_iter().map(stepscope_analyse::kernel_name::short).collect();
+                    known.into_iter().map(stepscope_analyse::names::kernel_name::short).collect();
                 near =
                     nearest(name, short.iter().map(String::as_str), 4).into_iter().map(str::to_owned).collect();
             }

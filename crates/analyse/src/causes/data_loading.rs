@@ -1,0 +1,121 @@
+//! Data loading: how long each step waited for its batch, and whether the device had work meanwhile.
+
+use serde::Serialize;
+use stepscope_model::{Ns, Trace};
+
+use crate::devices::streams::{Stream, streams};
+use crate::names::by_name::ByName;
+use crate::names::ranges::looks_like_data_loading;
+use crate::scope::definition::Definition;
+use crate::scope::intervals::{Collector, Intervals};
+use crate::steps::Steps;
+use crate::threads::activity::Activity;
+use crate::threads::host_time::HostTime;
+
+/// What the figures mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "loading_ns",
+        label: "Loading",
+        text: "Time the main thread spent in the data loader's next batch (DataLoader, DataPipe, Lightning), or in a \
+               user's range whose name says that it loads data, which is a heuristic.",
+    },
+    Definition {
+        field: "exposed_ns",
+        label: "Exposed",
+        text: "The part of it during which no device did any work. The rest is hidden behind work launched before.",
+    },
+    Definition {
+        field: "workers",
+        label: "Workers",
+        text: "Whether batches come from worker processes, told by the loader's name in the trace \
+               (_MultiProcessingDataLoaderIter) against _SingleProcessDataLoaderIter; none if it has no such name.",
+    },
+];
+
+/// One step's data loading.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LoadingRow {
+    /// The step.
+    pub step: i64,
+    /// Its time.
+    pub wall_ns: i64,
+    /// Time in data loading.
+    pub loading_ns: i64,
+    /// Time in data loading while no device worked.
+    pub exposed_ns: i64,
+}
+
+/// Data loading of all steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DataLoading {
+    /// A row a step.
+    pub rows: Vec<LoadingRow>,
+    /// Sum over the steps.
+    pub loading_ns: i64,
+    /// Sum over the steps.
+    pub exposed_ns: i64,
+    /// Sum over the steps.
+    pub wall_ns: i64,
+    /// Whether worker processes are used, if the trace tells.
+    pub workers: Option<bool>,
+    /// The name of the range in which batches are fetched, the one with most time.
+    pub range: Option<String>,
+    /// Host operators that ran inside of it, by time: the transforms, if the main thread runs them.
+    pub operators: Vec<(String, i64)>,
+}
+
+/// Answers it.
+pub fn data_loading(trace: &Trace, steps: &Steps) -> DataLoading {
+    of(trace, steps, &HostTime::new(trace), &streams(trace))
+}
+
+pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Stream]) -> DataLoading {
+    let mut report = DataLoading::default();
+    let Some(main) = host.main() else { return report };
+    let slices = trace.slices();
+    let mut loading = Collector::default();
+    let mut by_name = hashbrown::HashMap::<_, Ns, foldhash::fast::RandomState>::default();
+    for segment in host.of_lane(main).iter().filter(|s| s.activity == Activity::DataLoading) {
+        loading.add(segment.start, segment.end);
+        if let Some(slice) = segment.slice {
+            *by_name.entry(slices.name(slice)).or_default() += segment.end - segment.start;
+        }
+    }
+    let loading = loading.finish();
+    let mut busy = Collector::default();
+    streams.iter().flat_map(|s| &s.work).for_each(|w| busy.add(w.start, w.end));
+    let exposed = loading.subtract(&busy.finish());
+    let windows = steps.windows();
+    let of_steps = |set: &Intervals| -> Vec<Ns> { set.lengths_in(&windows) };
+    for ((step, loading), exposed) in steps.steps.iter().zip(of_steps(&loading)).zip(of_steps(&exposed)) {
+        let wall_ns = (step.window().1 - step.window().0).0;
+        report.rows.push(LoadingRow { step: step.step, wall_ns, loading_ns: loading.0, exposed_ns: exposed.0 });
+        report.loading_ns = report.loading_ns.saturating_add(loading.0);
+        report.exposed_ns = report.exposed_ns.saturating_add(exposed.0);
+        report.wall_ns = report.wall_ns.saturating_add(wall_ns);
+    }
+    // Ranges hold the operators; the loader's own name is the better answer than a user's range around it.
+    let mut ranges = hashbrown::HashMap::<_, Ns, foldhash::fast::RandomState>::default();
+    let mut loads = ByName::new(trace, looks_like_data_loading);
+    for id in slices.of_lane(main) {
+        if loads.get(slices.name(id)) {
+            *ranges.entry(slices.name(id)).or_default() += slices.dur(id);
+        }
+    }
+    let own = |name: &str| crate::names::ranges::is_data_loading(name);
+    let best =
+        ranges.iter().max_by_key(|(name, ns)| (own(trace.text(**name)), **ns, std::cmp::Reverse(name.index())));
+    report.range = best.map(|(name, _)| trace.text(*name).to_owned());
+    let named = |word: &str| ranges.keys().any(|name| trace.text(*name).contains(word));
+    report.workers = if named("_MultiProcessingDataLoaderIter") {
+        Some(true)
+    } else {
+        named("_SingleProcessDataLoaderIter").then_some(false)
+    };
+    let mut operators: Vec<_> = by_name.into_iter().map(|(n, ns)| (trace.text(n).to_owned(), ns.0)).collect();
+    operators.retain(|(name, _)| !looks_like_data_loading(name));
+    operators.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    report.operators = operators;
+    report
+}

@@ -1,0 +1,253 @@
+//! The gaps of each device: how much time, why, and who is to blame.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use serde::Serialize;
+use stepscope_model::{Ns, SliceId, StrId, Trace};
+
+use crate::causes::cause::Cause;
+use crate::causes::idle::{GapKind, GapPart, Idle, idle};
+use crate::devices::streams::{QUEUED_LIMIT, Stream, streams};
+use crate::scope::definition::Definition;
+use crate::steps::Steps;
+use crate::threads::callers::Callers;
+use crate::threads::host_time::HostTime;
+
+/// What the figures mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "idle_ns",
+        label: "Idle",
+        text: "Time inside the steps during which the device ran no kernel, copy or fill on any stream.",
+    },
+    Definition {
+        field: "kind",
+        label: "Kind",
+        text: "host_late: the next work was launched after the device had run dry; launch_latency: it was on its way; \
+               queued_gap: it stood in the queue right behind what had ended (at most 30 µs); dependency: it waited \
+               for another stream or an event; end_of_step: it belongs to a later step; unlinked: its launching \
+               call was not recorded. A gap is named after its longer part.",
+    },
+    Definition {
+        field: "cause",
+        label: "Cause",
+        text: "The largest of the causes that the gap's time is shared out among, as in `stepscope account`.",
+    },
+    Definition {
+        field: "culprit",
+        label: "Culprit",
+        text: "What the host was in for the longest part of the gap: the outermost operator, else the nearest named \
+               range or Python call. It is what ran instead of launching work, not always what is wrong.",
+    },
+    Definition {
+        field: "stream idle",
+        label: "Stream",
+        text: "Gaps between the work of one stream, whatever other streams did meanwhile, over the whole trace. \
+               host_wait, kernel_wait and other are HTA's classes: launched after the work before it ended; else a \
+               gap under 30 µs; else the rest.",
+    },
+];
+
+/// Idle time of one kind on one device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GapKindRow {
+    /// The device.
+    pub device: Option<i64>,
+    /// The class.
+    pub kind: GapKind,
+    /// How many gaps.
+    pub gaps: u64,
+    /// Their time.
+    pub idle_ns: i64,
+    /// The longest.
+    pub max_ns: i64,
+    /// Part of the steps' time.
+    pub share_of_steps: f64,
+}
+
+/// Idle time that one operator, range or call is to blame for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CulpritRow {
+    /// Why.
+    pub cause: Cause,
+    /// The operator, range or call; what the cause says, where there is none.
+    pub culprit: String,
+    /// How many pieces of gaps.
+    pub pieces: u64,
+    /// Their time.
+    pub idle_ns: i64,
+    /// Part of all idle time.
+    pub share: f64,
+}
+
+/// One gap.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GapRow {
+    /// The device.
+    pub device: Option<i64>,
+    /// The step it lies in.
+    pub step: i64,
+    /// Where the device ran dry.
+    pub start_ns: i64,
+    /// How long.
+    pub idle_ns: i64,
+    /// Its class.
+    pub kind: GapKind,
+    /// The largest cause.
+    pub cause: Cause,
+    /// What the host was in.
+    pub culprit: Option<String>,
+    /// What ran next.
+    pub next: Option<String>,
+    /// Python frames from the innermost; empty unless stacks were recorded.
+    pub stack: Vec<String>,
+}
+
+/// One stream's gaps by HTA's classes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamRow {
+    /// The device.
+    pub device: Option<i64>,
+    /// The stream.
+    pub stream: Option<i64>,
+    /// Kernels, copies and fills.
+    pub slices: u64,
+    /// Their time, overlaps counted once.
+    pub busy_ns: i64,
+    /// Launched after the work before had ended.
+    pub host_wait_ns: i64,
+    /// Launched before, and a gap under 30 µs.
+    pub kernel_wait_ns: i64,
+    /// Launched before, and a longer gap; or no launch recorded.
+    pub other_ns: i64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GapsReport {
+    /// By device and kind, largest first.
+    pub kinds: Vec<GapKindRow>,
+    /// By culprit, largest first.
+    pub culprits: Vec<CulpritRow>,
+    /// The longest gaps.
+    pub gaps: Vec<GapRow>,
+    /// By stream.
+    pub streams: Vec<StreamRow>,
+    /// All gaps.
+    pub count: u64,
+    /// Their time, summed over devices.
+    pub idle_ns: i64,
+    /// The steps' time, once a device.
+    pub wall_ns: i64,
+}
+
+/// Finds the gaps of some steps, on all devices or one of them, and keeps the longest `top`.
+pub fn gaps(trace: &Trace, steps: &Steps, device: Option<i64>, top: usize) -> GapsReport {
+    let host = HostTime::new(trace);
+    let mut streams = streams(trace);
+    streams.retain(|s| device.is_none() || s.device.as_int() == device);
+    let found = idle(trace, &host, &streams, &steps.windows());
+    report(trace, steps, &streams, &found, &Callers::new(trace), top)
+}
+
+pub(crate) fn report(
+    trace: &Trace,
+    steps: &Steps,
+    streams: &[Stream],
+    idle: &Idle,
+    callers: &Callers,
+    top: usize,
+) -> GapsReport {
+    let blamed = |slice: SliceId| trace.slices().name(callers.blamed(slice));
+    let devices = streams.chunk_by(|a, b| a.device == b.device).count() as i64;
+    let step_ns = steps.wall_ns();
+    let mut report = GapsReport { wall_ns: step_ns.saturating_mul(devices), ..GapsReport::default() };
+    let mut kinds: HashMap<_, (u64, i64, i64), RandomState> = HashMap::default();
+    let mut culprits: HashMap<(Cause, Option<StrId>), (u64, i64), RandomState> = HashMap::default();
+    for gap in &idle.gaps {
+        let ns = (gap.end - gap.start).0;
+        report.count += 1;
+        report.idle_ns = report.idle_ns.saturating_add(ns);
+        let kind = kinds.entry((gap.device, gap.kind)).or_default();
+        *kind = (kind.0 + 1, kind.1.saturating_add(ns), kind.2.max(ns));
+        for part in idle.parts(gap) {
+            let row = culprits.entry((part.cause, part.slice.map(blamed))).or_default();
+            *row = (row.0 + 1, row.1.saturating_add((part.end - part.start).0));
+        }
+    }
+    for ((device, kind), (gaps, idle_ns, max_ns)) in kinds {
+        let share_of_steps = idle_ns as f64 / step_ns.max(1) as f64;
+        report.kinds.push(GapKindRow { device: device.as_int(), kind, gaps, idle_ns, max_ns, share_of_steps });
+    }
+    report.kinds.sort_by_key(|r| (r.device, std::cmp::Reverse(r.idle_ns), r.kind));
+    for ((cause, name), (pieces, idle_ns)) in culprits {
+        let culprit = name.map_or_else(|| cause.label().to_owned(), |n| trace.text(n).to_owned());
+        let share = idle_ns as f64 / report.idle_ns.max(1) as f64;
+        report.culprits.push(CulpritRow { cause, culprit, pieces, idle_ns, share });
+    }
+    report.culprits.sort_by(|a, b| {
+        b.idle_ns.cmp(&a.idle_ns).then_with(|| (a.cause, &a.culprit).cmp(&(b.cause, &b.culprit)))
+    });
+    let mut longest: Vec<_> = idle.gaps.iter().collect();
+    longest.sort_by_key(|g| (std::cmp::Reverse((g.end - g.start).0), g.start));
+    for gap in longest.into_iter().take(top) {
+        let parts = idle.parts(gap);
+        let (cause, slice) = main_part(parts);
+        report.gaps.push(GapRow {
+            device: gap.device.as_int(),
+            step: steps.steps.get(gap.window).map_or(-1, |s| s.step),
+            start_ns: gap.start.0,
+            idle_ns: (gap.end - gap.start).0,
+            kind: gap.kind,
+            cause,
+            culprit: slice.map(|s| trace.text(blamed(s)).to_owned()),
+            next: gap.next.map(|n| trace.name(n).to_owned()),
+            stack: slice.map(|s| callers.python_stack(trace, s)).unwrap_or_default(),
+        });
+    }
+    report.streams = streams.iter().map(|s| stream_row(trace, s)).collect();
+    report
+}
+
+/// The cause with most of a gap's time, and the slice with most of that.
+fn main_part(parts: &[GapPart]) -> (Cause, Option<SliceId>) {
+    let mut sums: Vec<(Cause, Ns)> = Vec::new();
+    for part in parts {
+        match sums.iter_mut().find(|s| s.0 == part.cause) {
+            Some(sum) => sum.1 += part.end - part.start,
+            None => sums.push((part.cause, part.end - part.start)),
+        }
+    }
+    let cause = sums.iter().max_by_key(|s| s.1).map_or(Cause::Unlinked, |s| s.0);
+    let of_cause = parts.iter().filter(|p| p.cause == cause);
+    (cause, of_cause.max_by_key(|p| p.end - p.start).and_then(|p| p.slice))
+}
+
+fn stream_row(trace: &Trace, stream: &Stream) -> StreamRow {
+    let mut row = StreamRow {
+        device: stream.device.as_int(),
+        stream: None,
+        slices: stream.work.len() as u64,
+        busy_ns: 0,
+        host_wait_ns: 0,
+        kernel_wait_ns: 0,
+        other_ns: 0,
+    };
+    let mut done: Option<Ns> = None;
+    for work in &stream.work {
+        row.stream = row.stream.or_else(|| crate::scope::selection::stream_of(trace, work.slice));
+        let from = done.unwrap_or(work.start);
+        let gap = (work.start - from).0;
+        if gap > 0 {
+            let class = match work.launch {
+                Some(_) if work.launched > from => &mut row.host_wait_ns,
+                Some(_) if gap < QUEUED_LIMIT.0 => &mut row.kernel_wait_ns,
+                _ => &mut row.other_ns,
+            };
+            *class = class.saturating_add(gap);
+        }
+        row.busy_ns = row.busy_ns.saturating_add((work.end - work.start.max(from)).0.max(0));
+        done = Some(from.max(work.end));
+    }
+    row
+}

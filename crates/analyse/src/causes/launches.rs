@@ -1,0 +1,208 @@
+//! Launches: how long work takes to get to the device, how full its queue is, and whether the host keeps up.
+
+use serde::Serialize;
+use stepscope_model::{Kind, Ns, Trace};
+
+use crate::causes::cause::Cause;
+use crate::causes::idle::Idle;
+use crate::devices::streams::{Stream, launch_latency, streams};
+use crate::scope::definition::Definition;
+use crate::steps::Steps;
+
+/// What the figures mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "delay_ns",
+        label: "Delay",
+        text: "From the start of the launching call to the start of the work. Long delays are no fault: they mean \
+               that the queue is full and the device has enough to do.",
+    },
+    Definition {
+        field: "latency_ns",
+        label: "Latency",
+        text: "The lower quartile of the delay of work whose stream was empty when it was launched: what a launch takes to \
+               arrive if nothing holds it up.",
+    },
+    Definition {
+        field: "short_kernels",
+        label: "Short kernels",
+        text: "Kernels that ran for less time than their launching call took on the host. Many of them in a row \
+               cannot keep a device busy, however fast it is.",
+    },
+    Definition {
+        field: "queue_mean",
+        label: "Queue",
+        text: "Work launched but not started, on all streams of the device, averaged over time from the first launch \
+               to the last start. Near zero, the device waits for the host.",
+    },
+    Definition {
+        field: "dry_share",
+        label: "Dry",
+        text: "Part of the work that found its stream empty: nothing was running or queued when it was launched.",
+    },
+    Definition {
+        field: "launch_bound_share",
+        label: "Launch-bound",
+        text: "Part of the steps' time in which the device was idle because the host was in operators, Python or \
+               launch calls, or the launch was on its way. CUDA graphs, compilation or larger batches remove it.",
+    },
+];
+
+/// One device's launches.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LaunchRow {
+    /// The device.
+    pub device: Option<i64>,
+    /// Work with a known launch.
+    pub launches: u64,
+    /// Median delay from launch to start.
+    pub delay_p50_ns: i64,
+    /// Delay that 95 % stay under.
+    pub delay_p95_ns: i64,
+    /// The longest delay.
+    pub delay_max_ns: i64,
+    /// What a launch costs at least.
+    pub latency_ns: i64,
+    /// Median time of the launching calls.
+    pub call_p50_ns: i64,
+    /// Time of all launching calls on the host.
+    pub calls_ns: i64,
+    /// Kernels.
+    pub kernels: u64,
+    /// Kernels shorter than their launching call.
+    pub short_kernels: u64,
+    /// Their time.
+    pub short_kernels_ns: i64,
+    /// Median time of a kernel.
+    pub kernel_p50_ns: i64,
+    /// Mean queue.
+    pub queue_mean: f64,
+    /// Longest queue.
+    pub queue_max: i64,
+    /// Part of the work that found its stream empty.
+    pub dry_share: f64,
+    /// Part of the steps' time lost to launching.
+    pub launch_bound_share: f64,
+}
+
+/// A moment at which the length of a queue changed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QueuePoint {
+    /// When.
+    pub at_ns: i64,
+    /// How much is launched but not started from then on.
+    pub queued: i64,
+}
+
+/// The launches of each device.
+pub fn launches(trace: &Trace, steps: &Steps) -> Vec<LaunchRow> {
+    let streams = streams(trace);
+    let host = crate::threads::host_time::HostTime::new(trace);
+    let gaps = crate::causes::idle::idle(trace, &host, &streams, &steps.windows());
+    report(trace, steps, &streams, &gaps)
+}
+
+pub(crate) fn report(trace: &Trace, steps: &Steps, streams: &[Stream], gaps: &Idle) -> Vec<LaunchRow> {
+    let wall = steps.wall_ns();
+    streams.chunk_by(|a, b| a.device == b.device).map(|of_device| row(trace, of_device, gaps, wall)).collect()
+}
+
+fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
+    let slices = trace.slices();
+    let device = streams[0].device;
+    let (mut delays, mut calls, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut short, mut short_ns, mut dry) = (0, Ns::ZERO, 0u64);
+    for stream in streams {
+        let mut done = Ns::MIN;
+        for work in &stream.work {
+            let is_kernel = slices.kind(work.slice) == Kind::Kernel;
+            let ns = (work.end - work.start).0;
+            if is_kernel {
+                kernels.push(ns);
+            }
+            if let Some(launch) = work.launch {
+                let call = slices.dur(launch).0;
+                delays.push((work.start - work.launched).0.max(0));
+                calls.push(call);
+                if is_kernel && ns < call {
+                    short += 1;
+                    short_ns += Ns(ns);
+                }
+                dry += u64::from(done < work.launched);
+            }
+            done = done.max(work.end);
+        }
+    }
+    let queue = queue_of(streams);
+    let (queue_mean, queue_max) = queue_summary(&queue);
+    let parts = gaps.of_device(device).iter().flat_map(|g| gaps.parts(g));
+    let bound: Ns = parts.filter(|p| is_launching(p.cause)).map(|p| p.end - p.start).sum();
+    LaunchRow {
+        device: device.as_int(),
+        launches: delays.len() as u64,
+        delay_max_ns: delays.iter().copied().max().unwrap_or(0),
+        latency_ns: launch_latency(streams).0,
+        calls_ns: calls.iter().map(|&ns| Ns(ns)).sum::<Ns>().0,
+        dry_share: dry as f64 / delays.len().max(1) as f64,
+        kernels: kernels.len() as u64,
+        short_kernels: short,
+        short_kernels_ns: short_ns.0,
+        delay_p50_ns: quantile(&mut delays, 0.5),
+        delay_p95_ns: quantile(&mut delays, 0.95),
+        call_p50_ns: quantile(&mut calls, 0.5),
+        kernel_p50_ns: quantile(&mut kernels, 0.5),
+        queue_mean,
+        queue_max,
+        launch_bound_share: bound.0 as f64 / wall.max(1) as f64,
+    }
+}
+
+/// Whether idle time of this cause goes away if launching costs nothing.
+pub(crate) fn is_launching(cause: Cause) -> bool {
+    use crate::threads::activity::Activity::{Launch, Operator, Python, Runtime};
+    matches!(cause, Cause::Host(Operator | Python | Launch | Runtime) | Cause::LaunchLatency)
+}
+
+pub(crate) fn quantile(values: &mut [i64], q: f64) -> i64 {
+    if values.is_empty() {
+        return 0;
+    }
+    let at = ((values.len() - 1) as f64 * q).round() as usize;
+    *values.select_nth_unstable(at).1
+}
+
+/// How much was launched but not started on a device, over time.
+pub fn queue(trace: &Trace, device: Option<i64>) -> Vec<QueuePoint> {
+    let streams: Vec<Stream> =
+        streams(trace).into_iter().filter(|s| device.is_none() || s.device.as_int() == device).collect();
+    queue_of(&streams)
+}
+
+pub(crate) fn queue_of(streams: &[Stream]) -> Vec<QueuePoint> {
+    let linked = || streams.iter().flat_map(|s| &s.work).filter(|w| w.launch.is_some());
+    let mut changes: Vec<(Ns, i64)> = Vec::with_capacity(linked().count() * 2);
+    changes.extend(linked().map(|w| (w.launched.min(w.start), 1)));
+    changes.extend(linked().map(|w| (w.start, -1)));
+    // Of equal moments the launch comes first, so that the queue is never negative.
+    changes.sort_by_key(|c| (c.0, -c.1));
+    let mut points: Vec<QueuePoint> = Vec::new();
+    let mut queued = 0;
+    for (at, change) in changes {
+        queued += change;
+        match points.last_mut().filter(|p| p.at_ns == at.0) {
+            Some(point) => point.queued = queued,
+            None => points.push(QueuePoint { at_ns: at.0, queued }),
+        }
+    }
+    points
+}
+
+fn queue_summary(points: &[QueuePoint]) -> (f64, i64) {
+    let between = |from: &QueuePoint, to: &QueuePoint| i128::from(to.at_ns) - i128::from(from.at_ns);
+    let area: i128 = points.windows(2).map(|w| between(&w[0], &w[1]) * i128::from(w[0].queued)).sum();
+    let time = match (points.first(), points.last()) {
+        (Some(first), Some(last)) => between(first, last).max(1),
+        _ => 1,
+    };
+    (area as f64 / time as f64, points.iter().map(|p| p.queued).max().unwrap_or(0))
+}

@@ -1,0 +1,172 @@
+//! Transfers between host and devices: how much, how fast, from which memory, and whether anything hid them.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use serde::Serialize;
+use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+
+use crate::devices::copies::bytes_of;
+use crate::devices::streams::{Stream, streams};
+use crate::names::by_name::ByName;
+use crate::names::copies::{Direction, HostMemory, copy_name};
+use crate::scope::definition::Definition;
+use crate::scope::intervals::{Collector, Intervals};
+use crate::scope::selection::Selection;
+
+/// What the figures mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "direction",
+        label: "Direction",
+        text: "host_to_device, device_to_host, device_to_device, peer or other, from the name of the copy.",
+    },
+    Definition {
+        field: "memory",
+        label: "Memory",
+        text: "Pageable or pinned host memory, from the name of the copy. Copies of pageable memory go through a \
+               staging buffer, are slower and keep the host waiting.",
+    },
+    Definition {
+        field: "exposed_ns",
+        label: "Exposed",
+        text: "Time of the copies during which no kernel ran on the same device. The rest is hidden.",
+    },
+    Definition {
+        field: "bytes_per_second",
+        label: "Rate",
+        text: "Bytes divided by the summed time of the copies that say how many they moved.",
+    },
+    Definition {
+        field: "large_bytes_per_second",
+        label: "Rate of large copies",
+        text: "The same over copies of at least 1 MiB: small ones are bound by latency and say nothing about the bus.",
+    },
+];
+
+/// All copies of one direction and memory on one device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TransferRow {
+    /// The device.
+    pub device: Option<i64>,
+    /// Where to where.
+    pub direction: Direction,
+    /// The host side.
+    pub memory: HostMemory,
+    /// How many.
+    pub calls: u64,
+    /// Bytes moved; none if no copy says.
+    pub bytes: Option<i64>,
+    /// Time of all copies.
+    pub total_ns: i64,
+    /// Time during which one of them ran and no kernel.
+    pub exposed_ns: i64,
+    /// Time in the calls that asked for them, on the host.
+    pub host_ns: i64,
+    /// Bytes a second.
+    pub bytes_per_second: Option<f64>,
+    /// Bytes a second of copies of at least 1 MiB.
+    pub large_bytes_per_second: Option<f64>,
+}
+
+/// The answer: rows by time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TransfersReport {
+    /// The rows.
+    pub rows: Vec<TransferRow>,
+}
+
+#[derive(Default)]
+struct Sums {
+    calls: u64,
+    total: Ns,
+    host: Ns,
+    bytes: i64,
+    bytes_ns: Ns,
+    large: i64,
+    large_ns: Ns,
+    time: Collector,
+}
+
+/// A copy this large is bound by the bus, not by latency.
+const LARGE: i64 = 1 << 20;
+
+/// Copies by direction and memory.
+pub fn transfers(trace: &Trace, selection: &Selection) -> TransfersReport {
+    of(trace, selection, &streams(trace))
+}
+
+pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> TransfersReport {
+    let slices = trace.slices();
+    let mut names = ByName::new(trace, copy_name);
+    let mut report = TransfersReport::default();
+    for of_device in streams.chunk_by(|a, b| a.device == b.device) {
+        let mut kernels = Collector::default();
+        let mut sums: HashMap<(Direction, HostMemory), Sums, RandomState> = HashMap::default();
+        for work in of_device.iter().flat_map(|s| &s.work) {
+            match slices.kind(work.slice) {
+                Kind::Kernel => kernels.add(work.start, work.end),
+                Kind::Memcpy if selection.contains(trace, work.slice) => {
+                    let row = sums.entry(names.get(slices.name(work.slice))).or_default();
+                    let ns = work.end - work.start;
+                    row.calls += 1;
+                    row.total += ns;
+                    row.host += work.launch.map_or(Ns::ZERO, |l| slices.dur(l));
+                    row.time.add(work.start, work.end);
+                    if let Some(bytes) = bytes(trace, work.slice) {
+                        row.bytes = row.bytes.saturating_add(bytes);
+                        row.bytes_ns += ns;
+                        if bytes >= LARGE {
+                            row.large = row.large.saturating_add(bytes);
+                            row.large_ns += ns;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let kernels: Intervals = kernels.finish();
+        for ((direction, memory), sum) in sums {
+            let rate = |bytes: i64, ns: Ns| (ns.0 > 0 && bytes > 0).then(|| bytes as f64 / (ns.0 as f64 / 1e9));
+            let exposed: Ns = sum.time.finish().subtract(&kernels).length();
+            report.rows.push(TransferRow {
+                device: of_device[0].device.as_int(),
+                direction,
+                memory,
+                calls: sum.calls,
+                bytes: (sum.bytes_ns.0 > 0).then_some(sum.bytes),
+                total_ns: sum.total.0,
+                exposed_ns: exposed.0,
+                host_ns: sum.host.0,
+                bytes_per_second: rate(sum.bytes, sum.bytes_ns),
+                large_bytes_per_second: rate(sum.large, sum.large_ns),
+            });
+        }
+    }
+    report.rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns), r.device, r.direction, r.memory));
+    report
+}
+
+/// How many bytes a copy moved, if the file says.
+pub fn bytes(trace: &Trace, copy: SliceId) -> Option<i64> {
+    let find = |key| -> Option<StrId> { trace.strings().find(key) };
+    bytes_of(trace, copy, [find("bytes"), find("size")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_copies() {
+        for (name, direction, memory) in [
+            ("Memcpy HtoD (Pageable -> Device)", Direction::HostToDevice, HostMemory::Pageable),
+            ("Memcpy HtoD (Pinned -> Device)", Direction::HostToDevice, HostMemory::Pinned),
+            ("Memcpy DtoH (Device -> Pinned)", Direction::DeviceToHost, HostMemory::Pinned),
+            ("Memcpy DtoD (Device -> Device)", Direction::DeviceToDevice, HostMemory::Unknown),
+            ("Memcpy PtoP (Device -> Device)", Direction::Peer, HostMemory::Unknown),
+            ("CopyHostToDevice", Direction::HostToDevice, HostMemory::Unknown),
+        ] {
+            assert_eq!(copy_name(name), (direction, memory), "{name}");
+        }
+    }
+}

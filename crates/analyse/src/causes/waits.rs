@@ -1,0 +1,302 @@
+//! Synchronization: calls in which the host stands still until a device has caught up.
+//!
+//! A call waits if its name says so (`cudaStreamSynchronize`, `cudaDeviceSynchronize`, a plain `cudaMemcpy`), if it
+//! is a copy that was over before the call returned although it moved pageable memory or brought data back, or if
+//! it returns memory (`cudaFree` waits for the device). What it waited for is the work that was launched before
+//! and ended last before the call returned: the file does not say, so on several streams that is a heuristic,
+//! unless the profiler recorded synchronization events, which name the stream.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+
+use crate::devices::streams::{Stream, Work, streams};
+use crate::devices::sync_events::SyncEvents;
+use crate::names::by_name::ByName;
+use crate::names::calls::{is_allocation, is_synchronization};
+use crate::scope::definition::Definition;
+use crate::steps::Steps;
+use crate::threads::callers::Callers;
+
+/// What the figures of a wait mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "wait_ns",
+        label: "Wait",
+        text: "The part of the call during which the device work it waited for was not done yet: from the start of \
+               the call to the end of that work. Zero if the device had caught up before.",
+    },
+    Definition {
+        field: "total_ns",
+        label: "Total",
+        text: "Time on the host from the start to the end of the waiting calls.",
+    },
+    Definition {
+        field: "kind",
+        label: "Kind",
+        text: "stream, device or event: what the call's name says it waits for; blocking_copy: a copy that returned \
+               only when the data had arrived (pageable memory, or data brought back); free: returning memory \
+               that waits for the device.",
+    },
+    Definition {
+        field: "op",
+        label: "Operator",
+        text: "The outermost operator around the call, which is what the program asked for (aten::item), or the \
+               nearest named range if there is none.",
+    },
+];
+
+/// What a call waits for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// One stream.
+    Stream,
+    /// The whole device.
+    Device,
+    /// An event.
+    Event,
+    /// A copy that blocks.
+    BlockingCopy,
+    /// Memory returned to the device.
+    Free,
+}
+
+/// One call that waits.
+#[derive(Copy, Clone, Debug)]
+pub struct Wait {
+    /// The call.
+    pub call: SliceId,
+    /// What it waits for.
+    pub kind: WaitKind,
+    /// The work that let it go on, if it had to wait at all.
+    pub until: Option<SliceId>,
+    /// How long the device was still busy with it.
+    pub wait_ns: i64,
+}
+
+/// Clocks of host and device are aligned by the profiler to a few microseconds.
+const CLOCK_SLACK: Ns = Ns(5_000);
+
+/// All waits, by their call's position.
+pub fn waits(trace: &Trace) -> Vec<Wait> {
+    find(trace, &streams(trace))
+}
+
+pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
+    let slices = trace.slices();
+    let mut kinds = ByName::new(trace, kind_by_name);
+    let copies = copies_by_call(trace, streams);
+    let events = SyncEvents::find(trace, streams);
+    let mut calls: Vec<(SliceId, WaitKind, Option<SliceId>)> = Vec::new();
+    let mut outer = (None, Ns::MIN);
+    for id in slices.ids() {
+        if !slices.kind(id).is_runtime() {
+            continue;
+        }
+        // A driver call inside of a runtime call is the same wait.
+        let (lane, end) = (slices.lane(id), slices.end(id));
+        if outer.0 == Some(lane) && end <= outer.1 {
+            continue;
+        }
+        outer = (Some(lane), end);
+        let copy = copies.binary_search_by_key(&id, |c| c.0).ok().map(|i| copies[i].1);
+        let kind = match (kinds.get(slices.name(id)), copy) {
+            (Some(kind), _) => kind,
+            (None, Some(copy)) if blocks(trace, copy, end) => WaitKind::BlockingCopy,
+            _ => continue,
+        };
+        calls.push((id, kind, copy));
+    }
+    // The work in flight is followed from call to call, so they are asked in order of time.
+    let mut in_flight = InFlight::new(streams);
+    calls.sort_unstable_by_key(|c| (slices.start(c.0), c.0));
+    let mut found = Vec::new();
+    for (id, kind, copy) in calls {
+        let (start, end) = (slices.start(id), slices.end(id));
+        let until = match (kind, copy) {
+            (WaitKind::BlockingCopy, Some(copy)) => Some(copy),
+            // The recording may say what was waited for; else times tell.
+            _ => events.awaited.get(&id).copied().or_else(|| in_flight.last_done(start, end)),
+        };
+        let until = until.filter(|&work| slices.end(work) > start && slices.start(work) < end);
+        let wait_ns = until.map_or(0, |work| (slices.end(work).min(end) - start).0.max(0));
+        if kind == WaitKind::Free && until.is_none() {
+            continue;
+        }
+        found.push(Wait { call: id, kind, until, wait_ns });
+    }
+    found.sort_unstable_by_key(|wait| wait.call);
+    found
+}
+
+fn kind_by_name(name: &str) -> Option<WaitKind> {
+    if is_synchronization(name) {
+        Some(if name.contains("Event") {
+            WaitKind::Event
+        } else if name.contains("Stream") {
+            WaitKind::Stream
+        } else if name.contains("Mem") {
+            WaitKind::BlockingCopy
+        } else {
+            WaitKind::Device
+        })
+    } else if is_allocation(name) && name.contains("Free") && !name.contains("Async") {
+        Some(WaitKind::Free)
+    } else {
+        None
+    }
+}
+
+/// Copies with the call that asked for them, by call.
+fn copies_by_call(trace: &Trace, streams: &[Stream]) -> Vec<(SliceId, SliceId)> {
+    let work = streams.iter().flat_map(|s| &s.work);
+    let copies = work.filter(|w| trace.slices().kind(w.slice) == Kind::Memcpy);
+    let mut copies: Vec<_> = copies.filter_map(|w| Some((w.launch?, w.slice))).collect();
+    copies.sort_unstable();
+    copies
+}
+
+/// Whether the call of a copy came back only after the copy: pageable memory is staged by the call itself, and the
+/// copy's end within the call says so. A pinned copy that happened to be quick is no wait.
+fn blocks(trace: &Trace, copy: SliceId, call_end: Ns) -> bool {
+    trace.name(copy).contains("Pageable") && trace.slices().end(copy) <= call_end
+}
+
+/// Each stream's last work launched before a moment that only moves on, by where it ends.
+struct InFlight<'a> {
+    /// All launched work with its stream's position, in order of launches.
+    launched: std::iter::Peekable<std::vec::IntoIter<(Ns, usize, &'a Work)>>,
+    /// By stream.
+    last: Vec<Option<&'a Work>>,
+    /// The same by end; of equal ends the first slice comes last.
+    by_end: BTreeSet<(Ns, Reverse<SliceId>)>,
+}
+
+impl<'a> InFlight<'a> {
+    fn new(streams: &'a [Stream]) -> Self {
+        let all = streams.iter().enumerate().flat_map(|(i, s)| s.work.iter().map(move |w| (w.launched, i, w)));
+        let mut launched: Vec<_> = all.filter(|l| l.2.launch.is_some()).collect();
+        // Stable: of one stream's launches at the same moment the later work counts.
+        launched.sort_by_key(|l| (l.0, l.1));
+        InFlight {
+            launched: launched.into_iter().peekable(),
+            last: vec![None; streams.len()],
+            by_end: BTreeSet::new(),
+        }
+    }
+
+    /// Of each stream's last work launched before the call, the one that ended last and not after the call.
+    fn last_done(&mut self, call_start: Ns, call_end: Ns) -> Option<SliceId> {
+        while let Some((_, stream, work)) = self.launched.next_if(|l| l.0 < call_start) {
+            if let Some(before) = self.last[stream].replace(work) {
+                self.by_end.remove(&(before.end, Reverse(before.slice)));
+            }
+            self.by_end.insert((work.end, Reverse(work.slice)));
+        }
+        let latest = (call_end + CLOCK_SLACK, Reverse(SliceId::from_index(0)));
+        self.by_end.range(..=latest).next_back().map(|done| done.1.0)
+    }
+}
+
+/// Waits that come from the same place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitRow {
+    /// What the program asked for: the outermost operator, or the nearest named range.
+    pub op: Option<String>,
+    /// The call that waits.
+    pub call: String,
+    /// What it waits for.
+    pub kind: WaitKind,
+    /// How often.
+    pub calls: u64,
+    /// How often in a step, on average over all steps.
+    pub calls_per_step: f64,
+    /// Time the device made it wait.
+    pub wait_ns: i64,
+    /// Time in the calls.
+    pub total_ns: i64,
+    /// The longest wait.
+    pub max_wait_ns: i64,
+    /// Python frames from the innermost, of the longest wait; empty unless stacks were recorded.
+    pub stack: Vec<String>,
+    /// The longest wait's call: where it starts.
+    pub longest_start_ns: i64,
+}
+
+/// The waits of some steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WaitsReport {
+    /// A row a place, by waiting time.
+    pub rows: Vec<WaitRow>,
+    /// Waiting time of all.
+    pub wait_ns: i64,
+    /// Calls of all.
+    pub calls: u64,
+    /// How many steps were looked at.
+    pub steps: usize,
+    /// Time of these steps.
+    pub wall_ns: i64,
+}
+
+/// Who waits, for how long.
+pub fn report(trace: &Trace, steps: &Steps, waits: &[Wait]) -> WaitsReport {
+    report_with(trace, steps, waits, &Callers::new(trace))
+}
+
+pub(crate) fn report_with(trace: &Trace, steps: &Steps, waits: &[Wait], callers: &Callers) -> WaitsReport {
+    let slices = trace.slices();
+    let mut rows: Vec<(Option<SliceId>, WaitRow)> = Vec::new();
+    let mut index = hashbrown::HashMap::<_, usize, foldhash::fast::RandomState>::default();
+    let mut report =
+        WaitsReport { steps: steps.steps.len(), wall_ns: steps.wall_ns(), ..WaitsReport::default() };
+    for wait in waits {
+        let start = slices.start(wait.call);
+        if steps.at(start).is_none() {
+            continue;
+        }
+        let op = callers.asked_for(trace, wait.call);
+        let key: (Option<StrId>, StrId, WaitKind) =
+            (op.map(|o| slices.name(o)), slices.name(wait.call), wait.kind);
+        let at = *index.entry(key).or_insert_with(|| {
+            let row = WaitRow {
+                op: op.map(|o| trace.name(o).to_owned()),
+                call: trace.name(wait.call).to_owned(),
+                kind: wait.kind,
+                calls: 0,
+                calls_per_step: 0.0,
+                wait_ns: 0,
+                total_ns: 0,
+                max_wait_ns: -1,
+                stack: Vec::new(),
+                longest_start_ns: 0,
+            };
+            rows.push((None, row));
+            rows.len() - 1
+        });
+        let (longest, row) = &mut rows[at];
+        row.calls += 1;
+        row.wait_ns = row.wait_ns.saturating_add(wait.wait_ns);
+        row.total_ns = row.total_ns.saturating_add(slices.dur(wait.call).0);
+        if wait.wait_ns > row.max_wait_ns {
+            row.max_wait_ns = wait.wait_ns;
+            row.longest_start_ns = start.0;
+            *longest = Some(wait.call);
+        }
+        report.wait_ns = report.wait_ns.saturating_add(wait.wait_ns);
+        report.calls += 1;
+    }
+    for (longest, mut row) in rows {
+        row.calls_per_step = row.calls as f64 / report.steps.max(1) as f64;
+        row.stack = longest.map(|call| callers.python_stack(trace, call)).unwrap_or_default();
+        report.rows.push(row);
+    }
+    report.rows.sort_by(|a, b| {
+        (b.wait_ns, b.total_ns)
+            .cmp(&(a.wait_ns, a.total_ns))
+            .then_with(|| (&a.op, &a.call, a.kind).cmp(&(&b.op, &b.call, b.kind)))
+    });
+    report
+}

@@ -1,0 +1,9 @@
+//! What ran on each device, and which call launched it.
+
+pub(crate) mod busy;
+pub mod copies;
+pub(crate) mod kernel_estimates;
+pub(crate) mod kernel_kinds;
+pub(crate) mod streams;
+pub(crate) mod sync_events;
+pub mod utilization;

@@ -1,0 +1,152 @@
+//! Copies and fills: how many bytes moved, between which memories, and how fast.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use serde::Serialize;
+use stepscope_model::{Kind, SliceId, StrId, Trace};
+
+use crate::scope::definition::Definition;
+use crate::scope::selection::Selection;
+
+/// What a row is about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyKind {
+    /// A copy.
+    Memcpy,
+    /// A fill.
+    Memset,
+}
+
+/// One row: all copies or fills of a name such as `Memcpy HtoD (Pinned -> Device)`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopyRow {
+    /// The name.
+    pub name: String,
+    /// Copy or fill.
+    pub kind: CopyKind,
+    /// How many.
+    pub calls: u64,
+    /// Bytes moved; none if no call says.
+    pub bytes: Option<i64>,
+    /// Calls that say how many bytes they moved.
+    pub calls_with_bytes: u64,
+    /// Time of all calls.
+    pub total_ns: i64,
+    /// Time of a call on average.
+    pub mean_ns: f64,
+    /// Time of the shortest call.
+    pub min_ns: i64,
+    /// Time of the longest call.
+    pub max_ns: i64,
+    /// Bytes moved for each second spent moving them.
+    pub bytes_per_second: Option<f64>,
+}
+
+/// The answer. Rows are ordered by total time, then name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CopiesReport {
+    /// The rows.
+    pub rows: Vec<CopyRow>,
+    /// Time of all copies.
+    pub memcpy_ns: i64,
+    /// Time of all fills.
+    pub memset_ns: i64,
+}
+
+/// What the figures here mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "bytes",
+        label: "Bytes",
+        text: "Bytes of the calls that say how many they moved: the copy itself, else the call that asked for it.",
+    },
+    Definition { field: "total_ns", label: "Total", text: "Summed duration on the device of all calls." },
+    Definition {
+        field: "bytes_per_second",
+        label: "Rate",
+        text: "Bytes divided by the summed duration of the calls that say how many they moved. Copies that run side \
+               by side share the link, so rows do not add up.",
+    },
+];
+
+#[derive(Default)]
+struct Sums {
+    calls: u64,
+    total: i64,
+    min: i64,
+    max: i64,
+    bytes: i64,
+    with_bytes: u64,
+    bytes_ns: i64,
+}
+
+/// Copies and fills by name.
+pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
+    copies_of(trace, selection, None)
+}
+
+/// The same; only those of the operator or range of a name, if one is given.
+pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> CopiesReport {
+    let slices = trace.slices();
+    let wanted = op.map(|name| trace.strings().find(name));
+    let find = |key| trace.strings().find(key);
+    let keys = [find("bytes"), find("size")];
+    let mut rows: HashMap<(CopyKind, StrId), Sums, RandomState> = HashMap::default();
+    for id in slices.ids() {
+        let kind = match slices.kind(id) {
+            Kind::Memcpy => CopyKind::Memcpy,
+            Kind::Memset => CopyKind::Memset,
+            _ => continue,
+        };
+        let op = || trace.links().op(id).map(|op| slices.name(op));
+        if wanted.is_some_and(|wanted| wanted.is_none() || wanted != op()) || !selection.contains(trace, id) {
+            continue;
+        }
+        let ns = slices.dur(id).0;
+        let new = || Sums { min: i64::MAX, ..Sums::default() };
+        let row = rows.entry((kind, slices.name(id))).or_insert_with(new);
+        row.calls += 1;
+        row.total = row.total.saturating_add(ns);
+        row.min = row.min.min(ns);
+        row.max = row.max.max(ns);
+        if let Some(bytes) = bytes_of(trace, id, keys) {
+            row.bytes = row.bytes.saturating_add(bytes);
+            row.with_bytes += 1;
+            row.bytes_ns = row.bytes_ns.saturating_add(ns);
+        }
+    }
+    let mut report = CopiesReport::default();
+    for ((kind, name), sums) in &rows {
+        let all = match kind {
+            CopyKind::Memcpy => &mut report.memcpy_ns,
+            CopyKind::Memset => &mut report.memset_ns,
+        };
+        *all = all.saturating_add(sums.total);
+        report.rows.push(CopyRow {
+            name: trace.text(*name).to_owned(),
+            kind: *kind,
+            calls: sums.calls,
+            bytes: (sums.with_bytes > 0).then_some(sums.bytes),
+            calls_with_bytes: sums.with_bytes,
+            total_ns: sums.total,
+            mean_ns: sums.total as f64 / sums.calls.max(1) as f64,
+            min_ns: sums.min.min(sums.max),
+            max_ns: sums.max,
+            bytes_per_second: (sums.bytes_ns > 0).then(|| sums.bytes as f64 / (sums.bytes_ns as f64 / 1e9)),
+        });
+    }
+    report
+        .rows
+        .sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| (&a.name, a.kind).cmp(&(&b.name, b.kind))));
+    report
+}
+
+/// The copy's own figure, else that of the call that asked for it: AMD's older files have it only there.
+pub(crate) fn bytes_of(trace: &Trace, id: SliceId, keys: [Option<StrId>; 2]) -> Option<i64> {
+    let of = |id| {
+        let args = trace.args(id);
+        keys.into_iter().find_map(|key| args.int(key)).filter(|&bytes| bytes >= 0)
+    };
+    of(id).or_else(|| of(trace.links().launch(id)?))
+}

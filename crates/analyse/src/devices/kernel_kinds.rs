@@ -1,0 +1,49 @@
+//! Which kernels use tensor cores, and which were launched by operators that could.
+
+use stepscope_model::{CallTree, Domain, Kind, SliceId, Trace};
+
+use crate::names::by_name::ByName;
+use crate::names::tensor_core::{kernel_uses_tensor_cores, op_is_eligible};
+
+#[derive(Copy, Clone)]
+pub(crate) struct KernelIs {
+    pub(crate) tensor_core: bool,
+    pub(crate) eligible: bool,
+}
+
+/// Whether kernels use tensor cores, and whether their operators could.
+pub(crate) struct KernelKinds<'a> {
+    trace: &'a Trace,
+    tensor_core: ByName<'a, bool, fn(&str) -> bool>,
+    /// For host slices: it or a slice around it is an operator that could use tensor cores.
+    eligible: Vec<bool>,
+}
+
+impl<'a> KernelKinds<'a> {
+    pub(crate) fn new(trace: &'a Trace) -> Self {
+        let slices = trace.slices();
+        let counts = |kind: Kind| kind == Kind::HostOp || kind.is_runtime();
+        let tree = CallTree::build(trace, counts);
+        let mut ops = ByName::new(trace, op_is_eligible);
+        let mut eligible = vec![false; slices.len()];
+        for (lane, _) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
+            for id in slices.of_lane(lane).filter(|&id| counts(slices.kind(id))) {
+                // A parent stands before its children, so its answer is there already.
+                let inherited = tree.parent(id).is_some_and(|parent| eligible[parent.index()]);
+                eligible[id.index()] =
+                    inherited || (slices.kind(id) == Kind::HostOp && ops.get(slices.name(id)));
+            }
+        }
+        KernelKinds { trace, tensor_core: ByName::new(trace, kernel_uses_tensor_cores), eligible }
+    }
+
+    pub(crate) fn of(&mut self, kernel: SliceId) -> KernelIs {
+        let links = self.trace.links();
+        // The operator by External id; where that is missing, whatever the launching call lies in.
+        let known = [links.op(kernel), links.launch(kernel)];
+        KernelIs {
+            tensor_core: self.tensor_core.get(self.trace.slices().name(kernel)),
+            eligible: known.into_iter().flatten().any(|id| self.eligible[id.index()]),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! How well each device is used: utilization, SM efficiency, occupancy, tensor cores, streams.
+//!
+//! The estimates rest on what the profiler wrote beside each kernel. Where it wrote nothing (ROCm), the figure is
+//! `None`, never a guess.
+
+use serde::Serialize;
+use stepscope_model::{Kind, LaneId, Ns, Tag, Trace};
+
+use crate::devices::busy::device_lanes;
+use crate::devices::kernel_estimates::Estimates;
+use crate::devices::kernel_kinds::KernelKinds;
+use crate::scope::definition::Definition;
+use crate::scope::extent::extent;
+use crate::scope::intervals::Collector;
+use crate::steps::Steps;
+
+/// What the figures of a device mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "window_ns",
+        label: "Window",
+        text: "From the start of the first step to the end of the last. All times and shares of a device and its \
+               streams count only what lies in it; slices that reach out are clipped.",
+    },
+    Definition {
+        field: "busy_ns",
+        label: "Busy",
+        text: "Time in the window during which at least one kernel, copy or fill ran; overlaps count once.",
+    },
+    Definition {
+        field: "kernel_busy_ns",
+        label: "Kernel busy",
+        text: "Time in the window during which at least one kernel ran, communication included.",
+    },
+    Definition {
+        field: "utilization",
+        label: "Utilization",
+        text: "Kernel busy / window, as a fraction. It says that something ran, not how well.",
+    },
+    Definition {
+        field: "sm_efficiency",
+        label: "Est. SM efficiency",
+        text: "The sum of \"blocks per SM\" over the kernels running at a moment, at most 1, averaged over the \
+               window, moments without kernels included. An upper bound on the share of multiprocessors at work.",
+    },
+    Definition {
+        field: "occupancy",
+        label: "Est. achieved occupancy",
+        text: "The profiler's \"est. achieved occupancy %\" averaged over kernels, weighted by their time in the \
+               window, as a fraction.",
+    },
+    Definition {
+        field: "kernel_ns",
+        label: "Kernel time",
+        text: "The sum of kernel durations in the window; overlapping kernels count each.",
+    },
+    Definition {
+        field: "kernels",
+        label: "Kernels",
+        text: "How many kernels the stream ran in the whole trace, also outside of the window; copies and fills are \
+               counted alike.",
+    },
+    Definition {
+        field: "tensor_core_ns",
+        label: "Tensor core time",
+        text: "The part of kernel time in kernels whose name says that they use tensor cores.",
+    },
+    Definition {
+        field: "tensor_core_share",
+        label: "Tensor core share",
+        text: "Tensor core time / kernel time, as a fraction.",
+    },
+    Definition {
+        field: "eligible_ns",
+        label: "Eligible time",
+        text: "The part of kernel time launched by an operator that could use tensor cores at a lower precision \
+               (matrix products, convolutions, …) or from inside one.",
+    },
+    Definition {
+        field: "eligible_share",
+        label: "Eligible share",
+        text: "Eligible time / kernel time, as a fraction.",
+    },
+];
+
+/// One stream's use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamRow {
+    /// Its number.
+    pub stream: Option<i64>,
+    /// Any work ran.
+    pub busy_ns: i64,
+    /// A kernel ran.
+    pub kernel_busy_ns: i64,
+    /// Kernel busy / window.
+    pub utilization: Option<f64>,
+    /// How many kernels, in the whole trace.
+    pub kernels: u64,
+    /// How many copies, in the whole trace.
+    pub memcpy: u64,
+    /// How many fills, in the whole trace.
+    pub memset: u64,
+}
+
+/// One device's use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GpuRow {
+    /// Its number.
+    pub device: Option<i64>,
+    /// Its product name, if the file says.
+    pub name: Option<String>,
+    /// The length of the window.
+    pub window_ns: i64,
+    /// Any work ran.
+    pub busy_ns: i64,
+    /// A kernel ran.
+    pub kernel_busy_ns: i64,
+    /// Kernel busy / window.
+    pub utilization: Option<f64>,
+    /// Estimated share of multiprocessors at work; `None` if kernels do not say their blocks per SM.
+    pub sm_efficiency: Option<f64>,
+    /// Estimated achieved occupancy; `None` if kernels do not say.
+    pub occupancy: Option<f64>,
+    /// Tensor core time / kernel time; `None` without kernels.
+    pub tensor_core_share: Option<f64>,
+    /// Eligible time / kernel time; `None` without kernels.
+    pub eligible_share: Option<f64>,
+    /// Sum of kernel durations.
+    pub kernel_ns: i64,
+    /// The part of it in tensor core kernels.
+    pub tensor_core_ns: i64,
+    /// The part of it launched by operators that could use tensor cores.
+    pub eligible_ns: i64,
+    /// The part of it in kernels that say their blocks per SM: what the SM efficiency rests on.
+    pub sm_known_ns: i64,
+    /// The part of it in kernels that say their occupancy: what the occupancy rests on.
+    pub occupancy_known_ns: i64,
+    /// Its streams, by number.
+    pub streams: Vec<StreamRow>,
+}
+
+/// How well each device is used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GpuReport {
+    /// Where the window begins.
+    pub start_ns: i64,
+    /// A row a device, by number.
+    pub devices: Vec<GpuRow>,
+}
+
+/// A device's utilization over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct UtilizationSeries {
+    /// The device.
+    pub device: i64,
+    /// Where the first bucket begins and each next one, and where the last ends.
+    pub edges_ns: Vec<i64>,
+    /// In each bucket, the share of time during which a kernel ran.
+    pub utilization: Vec<f64>,
+}
+
+/// How well each device is used from the first step to the last.
+pub fn gpu(trace: &Trace, steps: &Steps) -> GpuReport {
+    let devices = device_lanes(trace);
+    let Some(window) = steps.window() else { return GpuReport::default() };
+    let mut kernels = KernelKinds::new(trace);
+    let rows = devices.into_iter().map(|(device, lanes)| row(trace, window, &mut kernels, device, &lanes));
+    GpuReport { start_ns: window.0.0, devices: rows.filter(|row| !row.streams.is_empty()).collect() }
+}
+
+/// A screen has fewer columns; the limit keeps a wild number from asking for all memory.
+const MOST_BUCKETS: usize = 1 << 16;
+
+/// A device's utilization in equal parts of the trace's reach (host and device slices), 65,536 at most.
+pub fn utilization_series(trace: &Trace, device: i64, buckets: usize) -> UtilizationSeries {
+    let reach = extent(trace, |kind| kind != Kind::Overhead && (kind.is_host() || kind.is_device_work()));
+    let buckets = buckets.min(MOST_BUCKETS);
+    let Some((start, end)) = reach.filter(|_| buckets > 0) else {
+        return UtilizationSeries { device, ..UtilizationSeries::default() };
+    };
+    let length = i128::from(end.0) - i128::from(start.0);
+    let edge = |i: usize| (i128::from(start.0) + length * i as i128 / buckets as i128) as i64;
+    let edges: Vec<i64> = (0..=buckets).map(edge).collect();
+    let windows: Vec<_> = edges.windows(2).map(|w| (Ns(w[0]), Ns(w[1]))).collect();
+    let slices = trace.slices();
+    let mut busy = Collector::default();
+    for (_, lanes) in device_lanes(trace).into_iter().filter(|(tag, _)| *tag == Tag::Int(device)) {
+        for id in lanes.iter().flat_map(|&lane| slices.of_lane(lane)) {
+            if slices.kind(id) == Kind::Kernel {
+                busy.add(slices.start(id), slices.end(id));
+            }
+        }
+    }
+    let busy = busy.finish().lengths_in(&windows);
+    let shares = windows.iter().zip(busy).map(|(w, busy)| ratio(busy, w.1 - w.0).unwrap_or(0.0));
+    UtilizationSeries { device, utilization: shares.collect(), edges_ns: edges }
+}
+
+fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag, lanes: &[LaneId]) -> GpuRow {
+    let slices = trace.slices();
+    let window_ns = window.1 - window.0;
+    let [mut busy, mut kernel_busy]: [Collector; 2] = Default::default();
+    let [mut kernel_ns, mut tensor_core_ns, mut eligible_ns] = [Ns::ZERO; 3];
+    let mut kernels = Vec::new();
+    let mut streams = Vec::new();
+    for &lane in lanes {
+        let [mut stream_busy, mut stream_kernels]: [Collector; 2] = Default::default();
+        let mut counts = [0; 3];
+        for id in slices.of_lane(lane) {
+            let kind = slices.kind(id);
+            match kind {
+                Kind::Kernel => counts[0] += 1,
+                Kind::Memcpy => counts[1] += 1,
+                Kind::Memset => counts[2] += 1,
+                _ => continue,
+            }
+            let (start, end) = (slices.start(id).max(window.0), slices.end(id).min(window.1));
+            if start >= end {
+                continue;
+            }
+            stream_busy.add(start, end);
+            busy.add(start, end);
+            if kind == Kind::Kernel {
+                let time = end - start;
+                stream_kernels.add(start, end);
+                kernel_busy.add(start, end);
+                kernel_ns += time;
+                let is = kinds.of(id);
+                tensor_core_ns += if is.tensor_core { time } else { Ns::ZERO };
+                eligible_ns += if is.eligible { time } else { Ns::ZERO };
+                kernels.push((id, start, end));
+            }
+        }
+        if counts == [0; 3] {
+            continue;
+        }
+        let kernel_busy_ns = stream_kernels.finish().length();
+        streams.push(StreamRow {
+            stream: trace.lanes().get(lane).key.thread.as_int(),
+            busy_ns: stream_busy.finish().length().0,
+            kernel_busy_ns: kernel_busy_ns.0,
+            utilization: ratio(kernel_busy_ns, window_ns),
+            kernels: counts[0],
+            memcpy: counts[1],
+            memset: counts[2],
+        });
+    }
+    let kernel_busy_ns = kernel_busy.finish().length();
+    let estimates = Estimates::of(trace, &kernels, window_ns);
+    let device = device.as_int();
+    GpuRow {
+        device,
+        name: device_name(trace, device),
+        window_ns: window_ns.0,
+        busy_ns: busy.finish().length().0,
+        kernel_busy_ns: kernel_busy_ns.0,
+        utilization: ratio(kernel_busy_ns, window_ns),
+        sm_efficiency: estimates.sm_efficiency,
+        occupancy: estimates.occupancy,
+        tensor_core_share: ratio(tensor_core_ns, kernel_ns),
+        eligible_share: ratio(eligible_ns, kernel_ns),
+        kernel_ns: kernel_ns.0,
+        tensor_core_ns: tensor_core_ns.0,
+        eligible_ns: eligible_ns.0,
+        sm_known_ns: estimates.sm_known.0,
+        occupancy_known_ns: estimates.occupancy_known.0,
+        streams,
+    }
+}
+
+fn ratio(part: Ns, whole: Ns) -> Option<f64> {
+    (whole > Ns::ZERO).then(|| part.0 as f64 / whole.0 as f64)
+}
+
+/// The name of a device. A job that sees one device of many counts it from 0 where it describes it and from the
+/// host's count where it ran: if all described devices are alike, this one is too.
+pub(crate) fn device_name(trace: &Trace, device: Option<i64>) -> Option<String> {
+    let meta = trace.meta();
+    if let Some(described) = device.and_then(|d| meta.device(d)) {
+        return Some(described.name.clone());
+    }
+    let first = meta.devices.first()?;
+    meta.devices.iter().all(|d| d.name == first.name).then(|| first.name.clone())
+}

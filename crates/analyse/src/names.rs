@@ -1,0 +1,12 @@
+//! What a name or the text of an argument says. Nothing here looks at time.
+
+pub(crate) mod by_name;
+pub mod calls;
+pub mod comm;
+pub mod copies;
+pub(crate) mod kernel_family;
+pub mod kernel_name;
+pub mod nearest;
+pub mod ranges;
+pub mod shapes;
+pub mod tensor_core;

@@ -1,0 +1,41 @@
+//! What the name of a runtime or driver call says: it launches, waits for a device, or gets memory.
+
+/// Whether a call of this name waits for a device until work is done.
+pub fn is_synchronization(call: &str) -> bool {
+    let call = bare(call);
+    (call.contains("Synchronize") && !call.contains("SynchronizeOnly"))
+        // The plain copies and fills block; their `Async` forms are launches.
+        || matches!(call, "cudaMemcpy" | "hipMemcpy" | "cudaMemcpy2D" | "cudaMemcpyToSymbol" | "cudaMemcpyFromSymbol")
+        || call.starts_with("hipMemcpyWithStream")
+}
+
+/// Whether a call of this name gets or returns memory.
+pub fn is_allocation(call: &str) -> bool {
+    let call = bare(call);
+    const WORDS: [&str; 9] = [
+        "cudaMalloc",
+        "cudaFree",
+        "hipMalloc",
+        "hipFree",
+        "cudaHostAlloc",
+        "hipHostMalloc",
+        "cuMemCreate",
+        "cuMemRelease",
+        "cuMemAlloc",
+    ];
+    WORDS.iter().any(|word| call.starts_with(word))
+        || ["cuMemMap", "cuMemUnmap", "cuMemSetAccess", "cuMemFree", "cudaHostRegister", "hipHostFree"]
+            .iter()
+            .any(|word| call.starts_with(word))
+}
+
+/// Whether a call of this name hands work to a device.
+pub fn is_launch(call: &str) -> bool {
+    let call = bare(call);
+    call.contains("Launch") || (call.contains("Mem") && call.contains("Async") && !is_allocation(call))
+}
+
+/// The name without the `::` that some producers put before it.
+fn bare(call: &str) -> &str {
+    call.strip_prefix("::").unwrap_or(call)
+}

@@ -1,0 +1,47 @@
+//! What the name of a host range says: a step, the fetching of a batch, a module's call.
+
+/// What stands before the class of a module in the name of its call.
+pub(crate) const MODULE_CALL: &str = "nn.Module: ";
+
+/// The number in `ProfilerStep#N`.
+pub fn step_number(name: &str) -> Option<i64> {
+    let digits = name.strip_prefix("ProfilerStep#")?;
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// Whether a host range of this name is a framework's own fetch of the next batch.
+pub fn is_data_loading(name: &str) -> bool {
+    let loader = name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__");
+    let lightning = name.starts_with("[pl]") && name.ends_with("_next");
+    loader || lightning || name.starts_with("enumerate(DataPipe)#")
+}
+
+/// Whether a user's range looks like the fetching of a batch. A heuristic over words people use.
+pub fn looks_like_data_loading(range: &str) -> bool {
+    if range.starts_with("aten::") || range.len() > 80 {
+        return false;
+    }
+    let plain: String = range
+        .chars()
+        .filter_map(|c| match c {
+            'A'..='Z' => Some(c.to_ascii_lowercase()),
+            'a'..='z' => Some(c),
+            _ => None,
+        })
+        .collect();
+    const WORDS: [&str; 12] = [
+        "dataload",
+        "loaddata",
+        "nextbatch",
+        "getbatch",
+        "fetchbatch",
+        "loadbatch",
+        "batchfetch",
+        "batchload",
+        "datafetch",
+        "fetchdata",
+        "inputpipeline",
+        "iteratorgetnext",
+    ];
+    is_data_loading(range) || WORDS.iter().any(|word| plain.contains(word))
+}

@@ -1,0 +1,4 @@
+//! Metrics of other tools, by their own rules.
+
+pub mod hta;
+pub mod tracelens;

@@ -1,0 +1,134 @@
+//! What launching cost, launch by launch, by HTA's rule: the call's time, the work's time, and the delay between.
+//!
+//! HTA looks at five calls by name; what others launched (graphs, drivers, HIP) is counted as left out.
+
+use serde::Serialize;
+use stepscope_model::{Ns, SliceId, Trace};
+
+use super::launch_calls::in_statistics;
+use super::loading::{Loaded, Loading};
+use crate::names::by_name::ByName;
+use crate::scope::definition::Definition;
+
+/// What the figures mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition { field: "cpu_ns", label: "CPU duration (HTA)", text: "How long the launching call took." },
+    Definition { field: "gpu_ns", label: "GPU duration (HTA)", text: "How long the launched work took." },
+    Definition {
+        field: "delay_ns",
+        label: "Launch delay (HTA)",
+        text: "From the end of the launching call to the start of the work; zero if the work started before. Work \
+               that waits behind other work on its stream has a long delay too.",
+    },
+    Definition {
+        field: "short",
+        label: "Short kernels (HTA)",
+        text: "Launches whose work took less time than the call that launched it.",
+    },
+    Definition {
+        field: "short_in_chart",
+        label: "Short kernels charted (HTA)",
+        text: "Those of them whose call is no outlier, which are the ones HTA's histogram shows.",
+    },
+    Definition {
+        field: "cpu_outliers",
+        label: "Runtime outliers (HTA)",
+        text: "Launches whose call took longer than the limit (50 microseconds unless told otherwise).",
+    },
+    Definition {
+        field: "delay_outliers",
+        label: "Launch delay outliers (HTA)",
+        text: "Launches delayed longer than the limit (100 microseconds unless told otherwise).",
+    },
+];
+
+/// What is asked.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LaunchOptions {
+    /// What is done to the slices first.
+    pub loading: Loading,
+    /// Count copies and fills beside kernels.
+    pub with_memory: bool,
+    /// Calls longer than this are outliers.
+    pub cpu_limit: Ns,
+    /// Delays longer than this are outliers.
+    pub delay_limit: Ns,
+}
+
+impl Default for LaunchOptions {
+    fn default() -> LaunchOptions {
+        LaunchOptions {
+            loading: Loading::default(),
+            with_memory: true,
+            cpu_limit: Ns(50_000),
+            delay_limit: Ns(100_000),
+        }
+    }
+}
+
+/// One launch.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Launch {
+    /// The call.
+    #[serde(skip)]
+    pub call: SliceId,
+    /// What it launched.
+    #[serde(skip)]
+    pub work: SliceId,
+    /// The correlation both carry, if the file gives it.
+    pub correlation: Option<i64>,
+    /// The call's duration.
+    pub cpu_ns: i64,
+    /// The work's duration.
+    pub gpu_ns: i64,
+    /// From the call's end to the work's start, at least zero.
+    pub delay_ns: i64,
+}
+
+/// All launches, in order of their calls: thread by thread, then by time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LaunchStats {
+    /// Each of them.
+    pub launches: Vec<Launch>,
+    /// Work shorter than its call.
+    pub short: u64,
+    /// The same without calls that are outliers.
+    pub short_in_chart: u64,
+    /// Calls over the limit.
+    pub cpu_outliers: u64,
+    /// Delays over the limit.
+    pub delay_outliers: u64,
+    /// Device work that no counted call launched.
+    pub uncounted: u64,
+}
+
+/// HTA's launch statistics.
+pub fn launch_stats(trace: &Trace, options: &LaunchOptions) -> LaunchStats {
+    let loaded = Loaded::new(trace, options.loading);
+    let slices = trace.slices();
+    let mut counted = ByName::new(trace, |name: &str| in_statistics(name, options.with_memory));
+    let correlation = trace.strings().find("correlation");
+    let mut stats = LaunchStats::default();
+    for work in slices.ids().filter(|&id| slices.kind(id).is_device_work() && loaded.keeps(id)) {
+        let Some(call) = loaded.launch(work).filter(|&call| counted.get(slices.name(call))) else {
+            stats.uncounted += 1;
+            continue;
+        };
+        let launch = Launch {
+            call,
+            work,
+            correlation: trace.args(work).int(correlation),
+            cpu_ns: loaded.dur(call).0,
+            gpu_ns: loaded.dur(work).0,
+            delay_ns: (loaded.start(work) - loaded.end(call)).0.max(0),
+        };
+        let (short, slow_call) = (launch.gpu_ns < launch.cpu_ns, launch.cpu_ns > options.cpu_limit.0);
+        stats.short += u64::from(short);
+        stats.short_in_chart += u64::from(short && !slow_call);
+        stats.cpu_outliers += u64::from(slow_call);
+        stats.delay_outliers += u64::from(launch.delay_ns > options.delay_limit.0);
+        stats.launches.push(launch);
+    }
+    stats.launches.sort_unstable_by_key(|l| (l.call, l.work));
+    stats
+}

@@ -1,0 +1,275 @@
+//! The critical path: the one chain of work and waiting, from the start of the first step to the end of the last,
+//! that decided how long the run took. To shorten the run, shorten what is on it.
+//!
+//! It is found by walking back through the replay graph from the last moment, each time along the tie that was
+//! binding. The chain has no holes, so its parts add up to the wall time. Time not on the path is hidden behind it.
+
+mod pieces;
+
+use serde::Serialize;
+use stepscope_model::{Kind, Ns, SliceId, Trace};
+
+use crate::causes::cause::Cause;
+use crate::names::comm::{Comm, CommRule};
+use crate::replay::{Replay, What};
+use crate::scope::definition::Definition;
+use crate::steps::Steps;
+use crate::threads::activity::Activity;
+
+pub use pieces::PieceRow;
+
+/// Stands for the name of what is no slice.
+const NOTHING: &str = "(nothing recorded)";
+
+/// What the figures mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "on_path_ns",
+        label: "On the path",
+        text: "Time the critical path spends here. Over all rows it adds up to the wall time from the start of the \
+               first step to the end of the last.",
+    },
+    Definition {
+        field: "share",
+        label: "Share",
+        text: "Part of the path. An upper bound for what making this free would save: another chain may become \
+               critical before.",
+    },
+    Definition {
+        field: "class",
+        label: "Class",
+        text: "host: the host worked (operators, Python); launch: launch calls and work on its way to the device; \
+               kernel, copy, communication: the device worked; data_loading; synchronization: the host returning \
+               from a wait; idle: gaps between queued kernels, streams waiting for each other, nothing recorded.",
+    },
+    Definition {
+        field: "start_ns",
+        label: "Start",
+        text: "When a piece of the path begins, since the trace's base. It begins where the one before it ends.",
+    },
+    Definition {
+        field: "dur_ns",
+        label: "Length",
+        text: "How long a piece is: the part of its slice that is on the path, or the time until its slice began.",
+    },
+    Definition {
+        field: "lane",
+        label: "Where",
+        text: "The thread, or the device and stream, of a piece's slice.",
+    },
+    Definition {
+        field: "slice",
+        label: "Slice",
+        text: "The number of the piece's slice in this file: the kernel, copy or fill (also of one that is on its                way or waits), or the innermost slice of the host. Empty where nothing was recorded.",
+    },
+];
+
+/// Where time on the path was spent.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathClass {
+    /// The host worked.
+    Host,
+    /// Launch calls, and work on its way.
+    Launch,
+    /// A kernel.
+    Kernel,
+    /// A copy or fill.
+    Copy,
+    /// Communication on a device or the host.
+    Communication,
+    /// Fetching the next batch.
+    DataLoading,
+    /// The host returning from a wait.
+    Synchronization,
+    /// Allocation.
+    Allocation,
+    /// Nothing that is known to work.
+    Idle,
+}
+
+impl PathClass {
+    const ALL: [PathClass; 9] = [
+        PathClass::Host,
+        PathClass::Launch,
+        PathClass::Kernel,
+        PathClass::Copy,
+        PathClass::Communication,
+        PathClass::DataLoading,
+        PathClass::Synchronization,
+        PathClass::Allocation,
+        PathClass::Idle,
+    ];
+    const COUNT: usize = PathClass::ALL.len();
+
+    /// What it is called in tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            PathClass::Host => "host",
+            PathClass::Launch => "launch",
+            PathClass::Kernel => "kernel",
+            PathClass::Copy => "copy",
+            PathClass::Communication => "communication",
+            PathClass::DataLoading => "data loading",
+            PathClass::Synchronization => "synchronization",
+            PathClass::Allocation => "allocation",
+            PathClass::Idle => "idle",
+        }
+    }
+}
+
+/// A piece of the path.
+#[derive(Copy, Clone, Debug)]
+pub struct PathPiece {
+    /// Where it begins.
+    pub start: Ns,
+    /// Where it ends.
+    pub end: Ns,
+    /// Where it was spent.
+    pub class: PathClass,
+    /// The slice: a kernel, or the innermost host slice.
+    pub slice: Option<SliceId>,
+}
+
+/// Time of a class.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClassRow {
+    /// The class.
+    pub class: PathClass,
+    /// Its time on the path.
+    pub on_path_ns: i64,
+    /// Its part of the path.
+    pub share: f64,
+}
+
+/// Time of one name on the path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathRow {
+    /// A kernel, operator, range or call; what kind of gap, where there is no slice.
+    pub name: String,
+    /// Where it was spent.
+    pub class: PathClass,
+    /// How many pieces of the path.
+    pub pieces: u64,
+    /// Its time on the path.
+    pub on_path_ns: i64,
+    /// Its part of the path.
+    pub share: f64,
+}
+
+/// The critical path.
+#[derive(Clone, Debug, Default)]
+pub struct CriticalPath {
+    /// Its pieces in order of time, without holes.
+    pub pieces: Vec<PathPiece>,
+}
+
+/// What is on the path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PathReport {
+    /// From the start of the first step to the end of the last.
+    pub wall_ns: i64,
+    /// By class, largest first.
+    pub classes: Vec<ClassRow>,
+    /// By name, largest first.
+    pub rows: Vec<PathRow>,
+}
+
+/// Finds it.
+pub fn critical_path(trace: &Trace, steps: &Steps, replay: &Replay) -> CriticalPath {
+    let Some((last, from)) = replay.ends() else { return CriticalPath::default() };
+    let to = steps.window().map_or(Ns::MAX, |w| w.1);
+    let mut comm = Comm::new(trace, CommRule::ByName);
+    let mut pieces = Vec::new();
+    let mut node = last;
+    let mut at = replay.graph.time(last);
+    let mut piece = |start: Ns, end: Ns, class: PathClass, slice: Option<SliceId>| {
+        let (start, end) = (start.max(from), end.min(to));
+        if start < end {
+            pieces.push(PathPiece { start, end, class, slice });
+        }
+    };
+    piece(at, to, PathClass::Idle, None);
+    while at > from {
+        let Some(edge) = replay.graph.binding(node) else { break };
+        let start = replay.graph.time(edge.from).min(at);
+        let slice = edge.slice();
+        let class = match (edge.what, slice) {
+            (What::Thread, _) => {
+                let segments = replay.graph.pieces(edge).rev();
+                segments.for_each(|s| piece(s.start, s.end, of_activity(s.activity), s.slice));
+                (node, at) = (edge.from, start);
+                continue;
+            }
+            (What::Device, Some(work)) => match trace.slices().kind(work) {
+                Kind::Kernel if comm.kernel(work) => PathClass::Communication,
+                Kind::Kernel => PathClass::Kernel,
+                _ => PathClass::Copy,
+            },
+            (What::Host(activity), _) => of_activity(activity),
+            (What::Idle(Cause::LaunchLatency), _) => PathClass::Launch,
+            (What::Return, _) => PathClass::Synchronization,
+            _ => PathClass::Idle,
+        };
+        piece(start, at, class, slice);
+        (node, at) = (edge.from, start);
+    }
+    piece(from, at, PathClass::Idle, None);
+    pieces.reverse();
+    CriticalPath { pieces }
+}
+
+fn of_activity(activity: Activity) -> PathClass {
+    match activity {
+        Activity::DataLoading => PathClass::DataLoading,
+        Activity::Launch => PathClass::Launch,
+        Activity::Synchronization => PathClass::Synchronization,
+        Activity::Allocation => PathClass::Allocation,
+        Activity::Communication => PathClass::Communication,
+        Activity::Unrecorded | Activity::Profiler => PathClass::Idle,
+        Activity::Operator
+        | Activity::Python
+        | Activity::Runtime
+        | Activity::Compilation
+        | Activity::GarbageCollection => PathClass::Host,
+    }
+}
+
+impl CriticalPath {
+    /// Sums it up.
+    pub fn report(&self, trace: &Trace) -> PathReport {
+        let mut classes = [0i64; PathClass::COUNT];
+        // A row a class and name, found by position: a path has as many pieces as a trace has slices.
+        let mut row_of = vec![0u32; (trace.strings().len() + 1) * PathClass::COUNT];
+        let mut report = PathReport::default();
+        for piece in &self.pieces {
+            let ns = (piece.end - piece.start).0;
+            report.wall_ns = report.wall_ns.saturating_add(ns);
+            classes[piece.class as usize] = classes[piece.class as usize].saturating_add(ns);
+            let name = piece.slice.map(|s| trace.slices().name(s));
+            let place = name.map_or(0, |n| n.index() + 1) * PathClass::COUNT + piece.class as usize;
+            if row_of[place] == 0 {
+                let name = name.map_or(NOTHING, |n| trace.text(n)).to_owned();
+                report.rows.push(PathRow { name, class: piece.class, pieces: 0, on_path_ns: 0, share: 0.0 });
+                row_of[place] = report.rows.len() as u32;
+            }
+            let row = &mut report.rows[row_of[place] as usize - 1];
+            row.pieces += 1;
+            row.on_path_ns = row.on_path_ns.saturating_add(ns);
+        }
+        let wall_ns = report.wall_ns;
+        let share = |ns: i64| if wall_ns == 0 { 0.0 } else { ns as f64 / wall_ns as f64 };
+        report.rows.iter_mut().for_each(|row| row.share = share(row.on_path_ns));
+        for class in PathClass::ALL {
+            let on_path_ns = classes[class as usize];
+            if on_path_ns > 0 {
+                report.classes.push(ClassRow { class, on_path_ns, share: share(on_path_ns) });
+            }
+        }
+        report.classes.sort_by_key(|r| (std::cmp::Reverse(r.on_path_ns), r.class));
+        report.rows.sort_by(|a, b| {
+            b.on_path_ns.cmp(&a.on_path_ns).then_with(|| (&a.name, a.class).cmp(&(&b.name, b.class)))
+        });
+        report
+    }
+}

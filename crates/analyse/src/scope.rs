@@ -1,0 +1,7 @@
+//! What every question shares: which part of a trace it is about, what a metric means, sets of time.
+
+pub mod definition;
+pub(crate) mod extent;
+pub mod intervals;
+pub mod selection;
+pub(crate) mod slice_number;

@@ -1,0 +1,63 @@
+//! The host ranges that are steps, or what stands in for them.
+
+use stepscope_model::{Domain, Kind, LaneId, Ns, StrId, Trace};
+
+use super::step::{Step, StepRule};
+use crate::names::by_name::ByName;
+use crate::names::ranges::step_number;
+use crate::scope::extent::extent;
+
+/// The step ranges of the host thread that has most of them, and how many others have.
+pub(crate) fn host_steps(trace: &Trace) -> (Vec<Step>, u64) {
+    let slices = trace.slices();
+    let mut numbers = ByName::new(trace, step_number);
+    let mut ranges: Vec<(LaneId, Ns, Ns, StrId, i64)> = Vec::new();
+    for (lane, info) in trace.lanes().iter() {
+        if info.key.domain == Domain::Device {
+            continue;
+        }
+        for id in slices.of_lane(lane) {
+            // Files of 2021 call every host range an operator.
+            if matches!(slices.kind(id), Kind::HostAnnotation | Kind::HostOp)
+                && let Some(number) = numbers.get(slices.name(id))
+            {
+                ranges.push((lane, slices.start(id), slices.end(id), slices.name(id), number));
+            }
+        }
+    }
+    // Lanes come in order, so each lane's ranges are neighbours; of equals the first seen wins.
+    let mut followed: &[_] = &[];
+    for of_lane in ranges.chunk_by(|a, b| a.0 == b.0) {
+        if of_lane.len() > followed.len() {
+            followed = of_lane;
+        }
+    }
+    let steps =
+        followed.iter().map(|&(_, start, end, name, step)| new_step(step, trace.text(name), start, end));
+    (steps.collect(), (ranges.len() - followed.len()) as u64)
+}
+
+fn new_step(step: i64, name: &str, start: Ns, end: Ns) -> Step {
+    Step {
+        step,
+        name: name.to_owned(),
+        start_ns: start.0,
+        end_ns: end.0,
+        host_start_ns: start.0,
+        host_end_ns: end.0,
+        device_slices: 0,
+        partial: false,
+        partial_reason: None,
+    }
+}
+
+/// A trace without steps as one.
+pub(crate) fn whole(trace: &Trace, rule: StepRule) -> Option<Step> {
+    let counts = |kind: Kind| match rule {
+        // The profiler's own overhead is no part of the run and may lie far from it.
+        StepRule::All => kind != Kind::Overhead && (kind.is_host() || kind.is_device_work()),
+        StepRule::TensorBoard => kind == Kind::HostOp,
+    };
+    let (start, end) = extent(trace, counts)?;
+    Some(new_step(-1, "whole trace", start, end))
+}

@@ -1,0 +1,148 @@
+//! Kernels: which ones take the device's time, launched by which operator and in which form.
+//!
+//! Copies and fills have their own answer in [`crate::devices::copies`]. Figures the producer did not write (AMD's files
+//! have no registers, blocks per SM or occupancy) are absent, never zero.
+
+mod rows;
+
+use serde::Serialize;
+use stepscope_model::Trace;
+
+use crate::scope::definition::Definition;
+use crate::scope::selection::Selection;
+use crate::tables::ops::Attribution;
+
+/// What makes two kernels the same row, beside their name.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KernelGroup {
+    /// The operator they belong to.
+    pub op: bool,
+    /// Grid, block, registers and shared memory.
+    pub launch: bool,
+    /// Device and stream.
+    pub stream: bool,
+}
+
+impl KernelGroup {
+    /// By name alone.
+    pub const NAME: KernelGroup = KernelGroup { op: false, launch: false, stream: false };
+    /// By name, operator and form of launch.
+    pub const LAUNCH: KernelGroup = KernelGroup { op: true, launch: true, stream: false };
+}
+
+/// The question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelsQuery {
+    /// What makes a row.
+    pub by: KernelGroup,
+    /// Only kernels of the operator or range of this name.
+    pub op: Option<String>,
+    /// Which part of the trace counts.
+    pub selection: Selection,
+    /// How a kernel's operator is found.
+    pub attribution: Attribution,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelRow {
+    /// The name as the file has it; [`crate::names::kernel_name::short`] makes it readable.
+    pub name: String,
+    /// The operator, if asked for and known.
+    pub op: Option<String>,
+    /// Blocks of the grid, if asked for and known.
+    pub grid: Option<String>,
+    /// Threads of a block, if asked for and known.
+    pub block: Option<String>,
+    /// Registers of a thread, if asked for and known.
+    pub registers: Option<i64>,
+    /// Shared memory of a block, if asked for and known.
+    pub shared_memory_bytes: Option<i64>,
+    /// Devices it ran on, by number.
+    pub devices: Vec<i64>,
+    /// Streams it ran on, by number.
+    pub streams: Vec<i64>,
+    /// How often it ran.
+    pub calls: u64,
+    /// Time of all calls.
+    pub total_ns: i64,
+    /// Time of a call on average.
+    pub mean_ns: f64,
+    /// Time of the shortest call.
+    pub min_ns: i64,
+    /// Time of the longest call.
+    pub max_ns: i64,
+    /// The part of all selected kernels' time.
+    pub share: f64,
+    /// Blocks per multiprocessor, a mean weighted by duration.
+    pub blocks_per_sm: Option<f64>,
+    /// Estimated achieved occupancy in percent, a mean weighted by duration.
+    pub occupancy_percent: Option<f64>,
+    /// Whether it uses tensor cores, told by its name.
+    pub tensor_core: bool,
+}
+
+/// The answer. Rows are ordered by total time, then calls, then name and the rest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KernelsReport {
+    /// The kernels.
+    pub rows: Vec<KernelRow>,
+    /// Calls of all rows.
+    pub calls: u64,
+    /// Time of all rows: what `share` is a part of.
+    pub total_ns: i64,
+    /// Of that, in kernels that use tensor cores.
+    pub tensor_core_ns: i64,
+    /// Of that, without an operator.
+    pub unlinked_ns: i64,
+}
+
+/// Answers it.
+pub fn kernels(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
+    rows::report(trace, query)
+}
+
+/// What the figures here mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "total_ns",
+        label: "Total",
+        text: "Summed duration of all calls. Kernels that overlap on several streams count each time.",
+    },
+    Definition { field: "mean_ns", label: "Mean", text: "Total divided by calls." },
+    Definition { field: "min_ns", label: "Min", text: "Duration of the shortest call." },
+    Definition { field: "max_ns", label: "Max", text: "Duration of the longest call." },
+    Definition {
+        field: "share",
+        label: "Share",
+        text: "Total divided by the total of all selected kernels (of one operator's, if asked for one); copies and \
+               fills are not part of either.",
+    },
+    Definition {
+        field: "blocks_per_sm",
+        label: "Blocks/SM",
+        text: "Blocks of the launch divided by the device's multiprocessors, weighted by each call's duration. Under \
+               1, some multiprocessors had nothing to do.",
+    },
+    Definition {
+        field: "occupancy_percent",
+        label: "Occupancy",
+        text: "The profiler's estimate of resident warps against the most a multiprocessor holds, from the launch's \
+               threads, registers and shared memory; not measured. Weighted by each call's duration.",
+    },
+    Definition {
+        field: "tensor_core",
+        label: "TC",
+        text: "The kernel's name is that of one that uses tensor cores (or AMD's matrix cores).",
+    },
+    Definition {
+        field: "tensor_core_ns",
+        label: "Tensor-core time",
+        text: "Summed duration of the kernels that use tensor cores.",
+    },
+    Definition {
+        field: "unlinked_ns",
+        label: "Without operator",
+        text: "Summed duration of the kernels that name no recorded operator.",
+    },
+];

@@ -1,0 +1,206 @@
+//! From kernel slices to rows.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Kind, LaneId, SliceId, StrId, Tag, Trace};
+
+use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
+use crate::names::by_name::ByName;
+use crate::names::tensor_core::kernel_uses_tensor_cores;
+use crate::tables::ops::device::owner;
+use crate::tables::ops::names::Names;
+use crate::tables::ops::tree::HostTree;
+use crate::tables::ops::{Attribution, StrayCalls};
+
+/// What makes a row; parts that were not asked for stay empty.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+struct Key<'a> {
+    name: StrId,
+    op: Option<StrId>,
+    grid: Option<&'a str>,
+    block: Option<&'a str>,
+    registers: Option<i64>,
+    shared_memory: Option<i64>,
+    lane: Option<LaneId>,
+}
+
+/// A mean weighted by duration, over the calls that have the figure.
+#[derive(Copy, Clone, Default)]
+struct Weighted {
+    sum: f64,
+    ns: i64,
+    seen: bool,
+}
+
+impl Weighted {
+    fn add(&mut self, value: Option<f64>, ns: i64) {
+        if let Some(value) = value {
+            self.sum += value * ns as f64;
+            self.ns = self.ns.saturating_add(ns);
+            self.seen = true;
+        }
+    }
+
+    fn mean(self) -> Option<f64> {
+        // Calls too short for the clock have no weight; their mean is nothing, not unknown.
+        self.seen.then(|| if self.ns > 0 { self.sum / self.ns as f64 } else { 0.0 })
+    }
+}
+
+struct Sums<'a> {
+    key: Key<'a>,
+    calls: u64,
+    total: i64,
+    min: i64,
+    max: i64,
+    blocks: Weighted,
+    occupancy: Weighted,
+    lanes: Vec<LaneId>,
+}
+
+/// What a kernel's arguments say.
+#[derive(Default)]
+struct Form<'a> {
+    grid: Option<&'a str>,
+    block: Option<&'a str>,
+    registers: Option<i64>,
+    shared_memory: Option<i64>,
+    blocks: Option<f64>,
+    occupancy: Option<f64>,
+}
+
+impl<'a> Form<'a> {
+    /// One pass over the arguments: a search for each would decode them six times.
+    fn of(trace: &'a Trace, id: SliceId) -> Form<'a> {
+        let mut form = Form::default();
+        for (key, value) in trace.args(id).iter() {
+            match key {
+                "grid" => form.grid = value.as_text(),
+                "block" => form.block = value.as_text(),
+                "registers per thread" => form.registers = value.as_int(),
+                "shared memory" => form.shared_memory = value.as_int(),
+                "blocks per SM" => form.blocks = value.as_f64(),
+                "est. achieved occupancy %" => form.occupancy = value.as_f64(),
+                _ => {}
+            }
+        }
+        form
+    }
+}
+
+pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
+    let slices = trace.slices();
+    // Only the owner by launch needs the tree; building it is a pass over all host slices.
+    let needs_tree = query.attribution == Attribution::Launch;
+    let tree = needs_tree.then(|| HostTree::build(trace, &mut Names::new(trace), StrayCalls::OwnThread));
+    let op_of = |id: SliceId| match &tree {
+        Some(tree) => owner(trace, id, tree, Attribution::Launch),
+        None => trace.links().op(id),
+    };
+    let wanted = query.op.as_deref().map(|name| trace.strings().find(name));
+    let mut on_tensor_cores = ByName::new(trace, kernel_uses_tensor_cores);
+    let mut report = KernelsReport::default();
+    let mut sums: Vec<Sums> = Vec::new();
+    let mut rows: HashMap<Key<'_>, u32, RandomState> = HashMap::default();
+    for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Kernel) {
+        if !query.selection.contains(trace, id) {
+            continue;
+        }
+        let ns = slices.dur(id).0;
+        let op = op_of(id);
+        if wanted.is_some_and(|wanted| wanted.is_none() || wanted != op.map(|op| slices.name(op))) {
+            continue;
+        }
+        report.calls += 1;
+        report.total_ns = report.total_ns.saturating_add(ns);
+        if op.is_none() {
+            report.unlinked_ns = report.unlinked_ns.saturating_add(ns);
+        }
+        if on_tensor_cores.get(slices.name(id)) {
+            report.tensor_core_ns = report.tensor_core_ns.saturating_add(ns);
+        }
+        let form = Form::of(trace, id);
+        let key = key(trace, query, &form, id, op);
+        let row = *rows.entry(key).or_insert_with(|| {
+            sums.push(Sums {
+                key,
+                calls: 0,
+                total: 0,
+                min: i64::MAX,
+                max: 0,
+                blocks: Weighted::default(),
+                occupancy: Weighted::default(),
+                lanes: Vec::new(),
+            });
+            sums.len() as u32 - 1
+        });
+        let row = &mut sums[row as usize];
+        row.calls += 1;
+        row.total = row.total.saturating_add(ns);
+        row.min = row.min.min(ns);
+        row.max = row.max.max(ns);
+        row.blocks.add(form.blocks, ns);
+        row.occupancy.add(form.occupancy, ns);
+        // Slices come lane by lane, so a lane is new or the last one seen.
+        if row.lanes.last() != Some(&slices.lane(id)) {
+            row.lanes.push(slices.lane(id));
+        }
+    }
+    let total = report.total_ns;
+    report.rows = sums.iter().map(|s| row(trace, s, total, on_tensor_cores.get(s.key.name))).collect();
+    report.rows.sort_by(|a, b| {
+        (b.total_ns, b.calls).cmp(&(a.total_ns, a.calls)).then_with(|| order(a).cmp(&order(b)))
+    });
+    report
+}
+
+/// Decides between rows of equal time and calls.
+fn order(row: &KernelRow) -> impl Ord + '_ {
+    let form = (&row.grid, &row.block, row.registers, row.shared_memory_bytes);
+    (&row.name, &row.op, form, &row.devices, &row.streams)
+}
+
+fn key<'a>(trace: &Trace, query: &KernelsQuery, form: &Form<'a>, id: SliceId, op: Option<SliceId>) -> Key<'a> {
+    let slices = trace.slices();
+    let KernelGroup { op: by_op, launch, stream } = query.by;
+    Key {
+        name: slices.name(id),
+        op: op.filter(|_| by_op).map(|op| slices.name(op)),
+        grid: form.grid.filter(|_| launch),
+        block: form.block.filter(|_| launch),
+        registers: form.registers.filter(|_| launch),
+        shared_memory: form.shared_memory.filter(|_| launch),
+        lane: stream.then(|| slices.lane(id)),
+    }
+}
+
+fn row(trace: &Trace, sums: &Sums<'_>, total: i64, tensor_core: bool) -> KernelRow {
+    // One way to write a list, whatever the file's: `[16, 32, 1]`.
+    let list = |text: Option<&str>| text.map(|text| text.replace(' ', "").replace(',', ", "));
+    let distinct = |part: fn(&stepscope_model::LaneKey) -> Tag| {
+        let tags = sums.lanes.iter().filter_map(|&lane| part(&trace.lanes().get(lane).key).as_int());
+        let mut numbers: Vec<i64> = tags.collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    };
+    KernelRow {
+        name: trace.text(sums.key.name).to_owned(),
+        op: sums.key.op.map(|op| trace.text(op).to_owned()),
+        grid: list(sums.key.grid),
+        block: list(sums.key.block),
+        registers: sums.key.registers,
+        shared_memory_bytes: sums.key.shared_memory,
+        devices: distinct(|key| key.process),
+        streams: distinct(|key| key.thread),
+        calls: sums.calls,
+        total_ns: sums.total,
+        mean_ns: sums.total as f64 / sums.calls.max(1) as f64,
+        min_ns: sums.min.min(sums.max),
+        max_ns: sums.max,
+        share: if total > 0 { sums.total as f64 / total as f64 } else { 0.0 },
+        blocks_per_sm: sums.blocks.mean(),
+        occupancy_percent: sums.occupancy.mean(),
+        tensor_core,
+    }
+}

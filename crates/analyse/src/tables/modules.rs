@@ -1,0 +1,174 @@
+//! Time by `nn.Module`: which layer of the model costs what, forward and backward.
+//!
+//! A node is a path of module instances (`GPT_0/Block_1/Linear_4`), found by containment on the thread's call
+//! tree. Device work belongs to the module around the call that launched it. Backward work runs on another
+//! thread without any module around it; it is brought home through forward-to-backward links and kept in
+//! figures of its own, never mixed with forward time. What belongs to no module is in the ledger.
+
+mod tree;
+mod walk;
+
+use serde::Serialize;
+use stepscope_model::Trace;
+
+use crate::scope::definition::Definition;
+use crate::scope::selection::Selection;
+
+/// What a module is known by.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// Calls named `nn.Module: X_0` of a recording with Python stacks.
+    PythonCalls,
+    /// The text `Module Hierarchy` on operators; calls of a module are not told apart.
+    HierarchyText,
+    /// The file names no modules.
+    None,
+}
+
+/// One module at one place of the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Module {
+    /// The instance (`Linear_3`).
+    pub name: String,
+    /// Its class (`Linear`).
+    pub class: String,
+    /// The instances around it and itself, joined by `/`.
+    pub path: String,
+    /// How many modules are around it.
+    pub depth: u32,
+    /// Position of the module around it in the list.
+    pub parent: Option<usize>,
+    /// How often it was called; `None` where the file only gives hierarchy texts.
+    pub occurrences: Option<u64>,
+    /// Outermost operators run by itself.
+    pub operators: u64,
+    /// Outermost operators run by itself and its child modules.
+    pub operators_total: u64,
+    /// Floating-point operations of its operators and those of its child modules, forward only.
+    pub flops_total: u64,
+    /// The same less its child modules.
+    pub flops_self: u64,
+    /// Host time of its calls.
+    pub host_total_ns: i64,
+    /// The same less its child modules.
+    pub host_self_ns: i64,
+    /// Device time launched by it.
+    pub device_total_ns: i64,
+    /// The same less its child modules.
+    pub device_self_ns: i64,
+    /// Host time of the backward operators of its forward operators, child modules included.
+    pub backward_host_ns: i64,
+    /// The same less its child modules.
+    pub backward_host_self_ns: i64,
+    /// Device time launched by those backward operators, child modules included.
+    pub backward_device_ns: i64,
+    /// The same less its child modules.
+    pub backward_device_self_ns: i64,
+}
+
+/// Where all device time went; the four parts add up to `device_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Ledger {
+    /// Sum of the durations of all device work.
+    pub device_ns: i64,
+    /// Under a module.
+    pub forward_device_ns: i64,
+    /// Under the backward operator of a module's operator.
+    pub backward_device_ns: i64,
+    /// Launched outside of every module (optimizer, loss, gradients without a forward link).
+    pub outside_device_ns: i64,
+    /// Without a known launch.
+    pub unlinked_device_ns: i64,
+    /// Host calls and operators that overlap their neighbour without nesting: their module may be wrong.
+    pub misnested: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// How the modules were found.
+    pub origin: Origin,
+    /// The tree as a list: a module stands after the one around it; neighbours in order of first call.
+    pub modules: Vec<Module>,
+    /// Where all device time went.
+    pub ledger: Ledger,
+}
+
+/// Answers which module costs what.
+pub fn analyse(trace: &Trace, selection: &Selection) -> Report {
+    walk::report(trace, selection)
+}
+
+/// Every figure of the module report.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "occurrences",
+        label: "Calls",
+        text: "How often this instance was called at this place of the model.",
+    },
+    Definition {
+        field: "operators",
+        label: "Operators",
+        text: "Operators run by the module itself: those with no other operator of the module around them, and \
+               not inside a child module.",
+    },
+    Definition {
+        field: "operators_total",
+        label: "Operators, total",
+        text: "The same with those of all child modules.",
+    },
+    Definition {
+        field: "flops_total",
+        label: "FLOPs",
+        text: "Floating-point operations of all operators inside the module and its child modules, forward only, by \
+               PyTorch's with_flops formulas from the recorded input shapes. They know mm, addmm, bmm, baddbmm, \
+               conv2d, add and mul; every other operator counts as 0, which means not counted.",
+    },
+    Definition { field: "flops_self", label: "FLOPs, self", text: "The same less those of its child modules." },
+    Definition {
+        field: "host_total_ns",
+        label: "Host total",
+        text: "Sum of the durations of the module's calls on the host. From hierarchy texts: of its outermost \
+               operators.",
+    },
+    Definition {
+        field: "host_self_ns",
+        label: "Host self",
+        text: "Host total less the host total of its child modules.",
+    },
+    Definition {
+        field: "device_total_ns",
+        label: "Device total",
+        text: "Sum of the durations of kernels, copies and fills whose launching call (or, without one, whose \
+               operator) lies inside the module. Work that overlaps on the device counts fully.",
+    },
+    Definition {
+        field: "device_self_ns",
+        label: "Device self",
+        text: "Device total less the device total of its child modules.",
+    },
+    Definition {
+        field: "backward_host_ns",
+        label: "Backward host",
+        text: "Host time of the backward operators that forward-to-backward links join to the module's \
+               operators, child modules included. Not part of host total.",
+    },
+    Definition {
+        field: "backward_device_ns",
+        label: "Backward device",
+        text: "Device time launched by those backward operators, child modules included. Not part of device \
+               total.",
+    },
+    Definition {
+        field: "outside_device_ns",
+        label: "Outside modules",
+        text: "Device time launched outside of every module and of every linked backward operator: the \
+               optimizer, the loss, copies of the input, gradient accumulation.",
+    },
+    Definition {
+        field: "unlinked_device_ns",
+        label: "Unlinked",
+        text: "Device time whose launching call and operator are not in the file.",
+    },
+];

@@ -1,0 +1,203 @@
+//! One walk over the host's slices finds each one's module; one over the device's adds its time.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{CallTree, Kind, SliceId, StrId, Trace};
+
+use super::tree::{NodeId, Tree};
+use super::{Ledger, Origin, Report};
+use crate::names::ranges::MODULE_CALL;
+use crate::scope::selection::Selection;
+use crate::tables::flops::{self, Flops};
+
+/// Where a host slice stands.
+#[derive(Copy, Clone, Default)]
+struct Place {
+    /// The module around it, or that it is.
+    module: Option<NodeId>,
+    /// The module whose forward operators the operator around it (or itself) is the backward of.
+    backward: Option<NodeId>,
+    /// An operator of the same module is around it.
+    in_operator: bool,
+    /// The call or operator that decided `module` or `backward` counts.
+    counted: bool,
+}
+
+/// Says which slices are modules.
+struct Namer {
+    origin: Origin,
+    /// Whether a name is a module's, by text; filled as names are met.
+    is_call: Vec<Option<bool>>,
+    hierarchy_key: Option<StrId>,
+    by_text: HashMap<StrId, Option<NodeId>, RandomState>,
+}
+
+impl Namer {
+    fn new(trace: &Trace) -> Namer {
+        let is_call = vec![None; trace.strings().len()];
+        let hierarchy_key = trace.strings().find("Module Hierarchy");
+        let by_text = HashMap::default();
+        let mut namer = Namer { origin: Origin::None, is_call, hierarchy_key, by_text };
+        let slices = trace.slices();
+        if slices.ids().any(|id| namer.is_module_call(trace, id)) {
+            namer.origin = Origin::PythonCalls;
+        } else if slices.ids().any(|id| namer.hierarchy(trace, id).is_some()) {
+            namer.origin = Origin::HierarchyText;
+        }
+        namer
+    }
+
+    fn is_module_call(&mut self, trace: &Trace, id: SliceId) -> bool {
+        if trace.slices().kind(id) != Kind::PythonFunction {
+            return false;
+        }
+        let name = trace.slices().name(id);
+        *self.is_call[name.index()].get_or_insert_with(|| trace.text(name).starts_with(MODULE_CALL))
+    }
+
+    fn hierarchy(&self, trace: &Trace, id: SliceId) -> Option<StrId> {
+        if trace.slices().kind(id) != Kind::HostOp {
+            return None;
+        }
+        trace.args(id).text_id(self.hierarchy_key?).filter(|&text| text != StrId::EMPTY)
+    }
+
+    /// The module that a slice begins, if it begins one.
+    fn begins(
+        &mut self,
+        trace: &Trace,
+        tree: &mut Tree,
+        id: SliceId,
+        around: Option<NodeId>,
+    ) -> Option<NodeId> {
+        match self.origin {
+            Origin::PythonCalls => {
+                self.is_module_call(trace, id).then(|| tree.call(trace, around, trace.slices().name(id)))
+            }
+            Origin::HierarchyText => {
+                let text = self.hierarchy(trace, id)?;
+                *self.by_text.entry(text).or_insert_with(|| tree.path(trace.text(text)))
+            }
+            Origin::None => None,
+        }
+    }
+}
+
+pub(super) fn report(trace: &Trace, selection: &Selection) -> Report {
+    let mut namer = Namer::new(trace);
+    let mut tree = Tree::default();
+    let calls = CallTree::build(trace, |kind| kind != Kind::Overhead);
+    let mut ledger = Ledger { misnested: calls.misnested, ..Ledger::default() };
+    let places = match namer.origin {
+        Origin::None => Vec::new(),
+        _ => {
+            let mut places = modules(trace, selection, &mut namer, &mut tree, &calls);
+            backward(trace, selection, &mut tree, &calls, &mut places);
+            places
+        }
+    };
+    devices(trace, selection, &mut tree, &places, &mut ledger);
+    let modules = tree.into_modules(namer.origin == Origin::PythonCalls);
+    Report { origin: namer.origin, modules, ledger }
+}
+
+/// Finds the module of every host slice and adds up host time, operators and their floating-point operations.
+fn modules(
+    trace: &Trace,
+    selection: &Selection,
+    namer: &mut Namer,
+    tree: &mut Tree,
+    calls: &CallTree,
+) -> Vec<Place> {
+    let slices = trace.slices();
+    let mut places = vec![Place::default(); slices.len()];
+    let mut counts = Flops::new(trace);
+    // Parents stand before their children in the columns.
+    for id in slices.ids().filter(|&id| slices.kind(id).is_host()) {
+        let parent = calls.parent(id);
+        let around = parent.map_or(Place::default(), |p| places[p.index()]);
+        let begun = namer.begins(trace, tree, id, around.module);
+        let counted = selection.contains_time(slices.start(id));
+        let is_operator = slices.kind(id) == Kind::HostOp;
+        let inside = parent.is_some_and(|p| slices.kind(p) == Kind::HostOp) || around.in_operator;
+        let mut place = around;
+        place.in_operator = inside;
+        if let Some(node) = begun {
+            // Each nanosecond belongs to the innermost module; totals are summed up the tree afterwards.
+            if counted {
+                tree.own(node).calls += 1;
+                tree.own(node).host += slices.dur(id);
+                if let Some(outer) = around.module.filter(|_| around.counted) {
+                    tree.own(outer).host -= slices.dur(id);
+                }
+            }
+            place.module = Some(node);
+            place.counted = counted;
+            place.in_operator = is_operator && inside && around.module == begun;
+        }
+        if let Some(node) = place.module
+            && is_operator
+            && counted
+        {
+            let own = tree.own(node);
+            own.operators += u64::from(!place.in_operator);
+            if let Some(formula) = flops::formula(trace.name(id)) {
+                own.flops = own.flops.saturating_add(counts.of(id, formula));
+            }
+        }
+        places[id.index()] = place;
+    }
+    places
+}
+
+/// Gives operators outside of modules the module whose backward they are, and adds up their host time.
+fn backward(trace: &Trace, selection: &Selection, tree: &mut Tree, calls: &CallTree, places: &mut [Place]) {
+    let slices = trace.slices();
+    for id in slices.ids().filter(|&id| slices.kind(id).is_host()) {
+        if places[id.index()].module.is_some() {
+            continue;
+        }
+        let around = calls.parent(id).map_or(Place::default(), |p| places[p.index()]);
+        let counted = selection.contains_time(slices.start(id));
+        let own = match slices.kind(id) {
+            Kind::HostOp => trace.links().forward_of(id).find_map(|forward| places[forward.index()].module),
+            _ => None,
+        };
+        if let Some(node) = own.filter(|_| counted) {
+            tree.own(node).backward_host += slices.dur(id);
+            if let Some(outer) = around.backward.filter(|_| around.counted) {
+                tree.own(outer).backward_host -= slices.dur(id);
+            }
+        }
+        let place = &mut places[id.index()];
+        place.backward = own.or(around.backward);
+        place.counted = if own.is_some() { counted } else { around.counted };
+    }
+}
+
+fn devices(trace: &Trace, selection: &Selection, tree: &mut Tree, places: &[Place], ledger: &mut Ledger) {
+    let slices = trace.slices();
+    for id in slices.ids().filter(|&id| slices.kind(id).is_device_work()) {
+        if !selection.contains(trace, id) {
+            continue;
+        }
+        let dur = slices.dur(id);
+        ledger.device_ns = ledger.device_ns.saturating_add(dur.0);
+        let (launch, op) = (trace.links().launch(id), trace.links().op(id));
+        let of = |field: fn(&Place) -> Option<NodeId>| {
+            [launch, op].into_iter().flatten().find_map(|host| field(places.get(host.index())?))
+        };
+        let part = if let Some(node) = of(|p| p.module) {
+            tree.own(node).device += dur;
+            &mut ledger.forward_device_ns
+        } else if let Some(node) = of(|p| p.backward) {
+            tree.own(node).backward_device += dur;
+            &mut ledger.backward_device_ns
+        } else if launch.is_some() || op.is_some() {
+            &mut ledger.outside_device_ns
+        } else {
+            &mut ledger.unlinked_device_ns
+        };
+        *part = part.saturating_add(dur.0);
+    }
+}

@@ -1,0 +1,112 @@
+//! What the figures of the operator table mean.
+
+use crate::scope::definition::Definition;
+
+/// What the figures here mean; those of FLOPs stand in [`crate::tables::flops`].
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "calls",
+        label: "Calls",
+        text: "How often it ran, on any thread. A call that is its caller's only one and has its name is folded \
+               into the caller, as in PyTorch's tables.",
+    },
+    Definition {
+        field: "host_total_ns",
+        label: "Host total",
+        text: "Wall time on the host thread from start to end, summed over the calls. Calls nested in calls of the \
+               same row count in both.",
+    },
+    Definition {
+        field: "host_self_ns",
+        label: "Host self",
+        text: "Host total less the host total of everything called directly: operators, ranges, runtime and driver \
+               calls, and pauses of the profiler itself. Python functions are not subtracted.",
+    },
+    Definition {
+        field: "device_total_ns",
+        label: "Device total",
+        text: "Device self of the calls and of everything they called, at any depth. Work that overlaps on several \
+               streams counts each time.",
+    },
+    Definition {
+        field: "device_self_ns",
+        label: "Device self",
+        text: "Summed time of the kernels, copies and fills that carry the call's own External id. The shadow a \
+               named range casts on the device is not device time.",
+    },
+    Definition {
+        field: "host_mean_ns",
+        label: "Host mean",
+        text: "Host total divided by the calls: PyTorch's \"CPU time avg\".",
+    },
+    Definition {
+        field: "device_mean_ns",
+        label: "Device mean",
+        text: "Device total divided by the calls: PyTorch's \"CUDA time avg\".",
+    },
+    Definition {
+        field: "host_memory_bytes",
+        label: "Host memory",
+        text: "Host bytes allocated less those freed between the calls' starts and ends, by any thread.",
+    },
+    Definition {
+        field: "host_self_memory_bytes",
+        label: "Host memory self",
+        text: "Host memory less the host memory of everything called directly.",
+    },
+    Definition {
+        field: "device_memory_bytes",
+        label: "Device memory",
+        text: "Device bytes allocated less those freed between the calls' starts and ends, by any thread; of one device, \
+               if one was asked for.",
+    },
+    Definition {
+        field: "device_self_memory_bytes",
+        label: "Device memory self",
+        text: "Device memory less the device memory of everything called directly.",
+    },
+    Definition {
+        field: "tc_eligible",
+        label: "TC eligible",
+        text: "The operator can use tensor cores given suitable types and sizes, or did, or called one that can.",
+    },
+    Definition {
+        field: "tc_self_share",
+        label: "TC self",
+        text: "The part of device self spent in kernels that use tensor cores, told by their names.",
+    },
+    Definition {
+        field: "tc_total_share",
+        label: "TC total",
+        text: "The part of device total spent in kernels that use tensor cores, told by their names.",
+    },
+    Definition {
+        field: "total_host_self_ns",
+        label: "Host self, all rows",
+        text: "Host self of operators, ranges, runtime and driver calls and profiler pauses together: the time host \
+               threads spent inside recorded ranges.",
+    },
+    Definition {
+        field: "total_device_self_ns",
+        label: "Device time",
+        text: "Time of all selected kernels, copies and fills, each once. It is the sum of what operators and ranges \
+               hold themselves, the unlinked part, and the part of operators outside of the selection.",
+    },
+    Definition {
+        field: "device_time_unlinked_ns",
+        label: "Device time without operator",
+        text: "Kernels, copies and fills that name no recorded operator: launched before recording began, outside \
+               of any operator, or replayed by a CUDA graph.",
+    },
+    Definition {
+        field: "device_time_by_launch_ns",
+        label: "Device time known by its launch only",
+        text: "Device time that names no operator, but whose launching call ran inside one. Counted there with \
+               attribution by launch, else part of the unlinked time.",
+    },
+    Definition {
+        field: "device_time_overlap_ns",
+        label: "Device time overlapped",
+        text: "Device time less the time during which at least one kernel, copy or fill ran on the device.",
+    },
+];

@@ -1,0 +1,5 @@
+//! What every host thread was doing, and on whose behalf.
+
+pub mod activity;
+pub(crate) mod callers;
+pub mod host_time;

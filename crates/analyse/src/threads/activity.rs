@@ -1,0 +1,211 @@
+//! What a host thread is doing, told by the slice it is in.
+//!
+//! Frameworks name their operators, runtime calls and loaders; those answers are certain. Two are heuristics: a
+//! user's own range is taken for data loading if its name says so, and a Python call for compilation or garbage
+//! collection by its file or function.
+
+use serde::Serialize;
+use stepscope_model::{Kind, SliceId, Trace};
+
+use crate::names::by_name::ByName;
+use crate::names::calls::{is_allocation, is_launch, is_synchronization};
+use crate::names::comm::is_comm_range;
+use crate::names::ranges::looks_like_data_loading;
+
+/// What a host thread is doing.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// Fetching or preparing the next batch.
+    DataLoading,
+    /// Inside an operator of the framework, outside of runtime calls.
+    Operator,
+    /// Python between operators, in a named range or a recorded Python call.
+    Python,
+    /// In a call that hands work to a device.
+    Launch,
+    /// In a call that waits for a device.
+    Synchronization,
+    /// In a call that gets or returns device or pinned memory.
+    Allocation,
+    /// In any other call of the runtime or driver library.
+    Runtime,
+    /// In a communication library.
+    Communication,
+    /// Compiling: tracing, lowering or building code.
+    Compilation,
+    /// Python's garbage collector.
+    GarbageCollection,
+    /// The profiler's own pauses.
+    Profiler,
+    /// Nothing was recorded on the thread.
+    Unrecorded,
+}
+
+impl Activity {
+    /// All of them, in the order of the declaration.
+    pub const ALL: [Activity; 12] = [
+        Activity::DataLoading,
+        Activity::Operator,
+        Activity::Python,
+        Activity::Launch,
+        Activity::Synchronization,
+        Activity::Allocation,
+        Activity::Runtime,
+        Activity::Communication,
+        Activity::Compilation,
+        Activity::GarbageCollection,
+        Activity::Profiler,
+        Activity::Unrecorded,
+    ];
+
+    /// How tables call it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Activity::DataLoading => "data loading",
+            Activity::Operator => "operator",
+            Activity::Python => "Python",
+            Activity::Launch => "launch call",
+            Activity::Synchronization => "synchronization",
+            Activity::Allocation => "allocation",
+            Activity::Runtime => "runtime call",
+            Activity::Communication => "communication",
+            Activity::Compilation => "compilation",
+            Activity::GarbageCollection => "garbage collection",
+            Activity::Profiler => "profiler",
+            Activity::Unrecorded => "unrecorded",
+        }
+    }
+
+    /// Whether everything called from within is the same activity.
+    fn holds_its_children(self) -> bool {
+        matches!(self, Activity::DataLoading | Activity::Compilation | Activity::GarbageCollection)
+    }
+}
+
+pub(crate) fn of_range(name: &str) -> Activity {
+    if looks_like_data_loading(name) {
+        Activity::DataLoading
+    } else if is_comm_range(name) {
+        Activity::Communication
+    } else if name.contains("dynamo_timed") || name.starts_with("_compile.") {
+        Activity::Compilation
+    } else {
+        Activity::Python
+    }
+}
+
+pub(crate) fn of_operator(name: &str) -> Activity {
+    match of_range(name) {
+        Activity::Python => Activity::Operator,
+        other => other,
+    }
+}
+
+pub(crate) fn of_call(name: &str) -> Activity {
+    if is_synchronization(name) {
+        Activity::Synchronization
+    } else if is_allocation(name) {
+        Activity::Allocation
+    } else if is_launch(name) {
+        Activity::Launch
+    } else {
+        Activity::Runtime
+    }
+}
+
+pub(crate) fn of_python(name: &str) -> Activity {
+    if name == "Python GC" || name == "<built-in function collect>" || name.starts_with("gc.py(") {
+        Activity::GarbageCollection
+    } else if name.starts_with("torch/utils/data/dataloader.py(") && name.ends_with(": __next__") {
+        Activity::DataLoading
+    } else if name.starts_with("torch/_dynamo/convert_frame.py(")
+        || name.starts_with("torch/_inductor/compile_fx.py(")
+    {
+        Activity::Compilation
+    } else {
+        Activity::Python
+    }
+}
+
+/// Tells activities, remembering each name.
+pub(crate) struct Activities<'a> {
+    trace: &'a Trace,
+    ranges: ByName<'a, Activity, fn(&str) -> Activity>,
+    operators: ByName<'a, Activity, fn(&str) -> Activity>,
+    calls: ByName<'a, Activity, fn(&str) -> Activity>,
+    python: ByName<'a, Activity, fn(&str) -> Activity>,
+}
+
+impl<'a> Activities<'a> {
+    pub(crate) fn new(trace: &'a Trace) -> Self {
+        Activities {
+            trace,
+            ranges: ByName::new(trace, of_range),
+            operators: ByName::new(trace, of_operator),
+            calls: ByName::new(trace, of_call),
+            python: ByName::new(trace, of_python),
+        }
+    }
+
+    /// What a thread does in this slice, called from within that activity.
+    pub(crate) fn of(&mut self, id: SliceId, caller: Option<Activity>) -> Activity {
+        if let Some(caller) = caller.filter(|a| a.holds_its_children()) {
+            return caller;
+        }
+        let name = self.trace.slices().name(id);
+        match self.trace.slices().kind(id) {
+            Kind::HostOp => self.operators.get(name),
+            Kind::HostAnnotation => self.ranges.get(name),
+            Kind::PythonFunction => self.python.get(name),
+            Kind::Runtime | Kind::Driver => self.calls.get(name),
+            Kind::Overhead => Activity::Profiler,
+            _ => Activity::Unrecorded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_by_name() {
+        use Activity::*;
+        for (name, activity) in [
+            ("cudaLaunchKernel", Launch),
+            ("cuLaunchKernelEx", Launch),
+            ("cudaGraphLaunch", Launch),
+            ("hipExtModuleLaunchKernel", Launch),
+            ("cudaMemcpyAsync", Launch),
+            ("cudaMemsetAsync", Launch),
+            ("cudaStreamSynchronize", Synchronization),
+            ("hipDeviceSynchronize", Synchronization),
+            ("cudaEventSynchronize", Synchronization),
+            ("cudaMemcpy", Synchronization),
+            ("cudaMalloc", Allocation),
+            ("cudaMallocAsync", Allocation),
+            ("cudaFree", Allocation),
+            ("cudaHostAlloc", Allocation),
+            ("cudaFuncGetAttributes", Runtime),
+            ("cudaEventQuery", Runtime),
+            ("cudaStreamWaitEvent", Runtime),
+        ] {
+            assert_eq!(of_call(name), activity, "{name}");
+        }
+    }
+
+    #[test]
+    fn ranges_by_name() {
+        for name in
+            ["data_loading", "Load Batch", "enumerate(DataLoader)#X.__next__", "get_batch", "fetch-data"]
+        {
+            assert_eq!(of_range(name), Activity::DataLoading, "{name}");
+        }
+        for name in ["forward", "ProfilerStep#3", "to_device", "Optimizer.step#Adam.step", "aten::_load_data"] {
+            assert_eq!(of_range(name), Activity::Python, "{name}");
+        }
+        assert_eq!(of_operator("aten::mm"), Activity::Operator);
+        assert_eq!(of_operator("nccl:all_reduce"), Activity::Communication);
+    }
+}

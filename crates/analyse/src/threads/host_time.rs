@@ -1,0 +1,406 @@
+//! What every host thread was doing at every moment.
+//!
+//! Each thread's recording is cut into segments that follow each other without holes: a segment belongs to the
+//! innermost slice open then, or to none. Runtime calls are one segment whatever they call inside. PyTorch runs
+//! the backward pass on a thread of its own while the main thread waits in `backward()`; [`HostTime::doing`]
+//! follows the work from one to the other, so that a question about "the host" has one answer at every moment.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Domain, Kind, LaneId, Ns, SliceId, Trace};
+
+use crate::names::by_name::ByName;
+use crate::names::comm::is_comm_range;
+use crate::names::ranges::step_number;
+use crate::threads::activity::{Activities, Activity};
+
+/// A piece of a thread's time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it begins.
+    pub start: Ns,
+    /// Where it ends.
+    pub end: Ns,
+    /// The innermost slice, if any was open.
+    pub slice: Option<SliceId>,
+    /// What the thread was doing.
+    pub activity: Activity,
+}
+
+/// Every host thread's time.
+#[derive(Clone, Debug, Default)]
+pub struct HostTime {
+    /// All threads' segments, lane by lane; shared with the replay, which walks them too.
+    segments: Arc<Vec<Segment>>,
+    /// By lane; empty for devices and for threads without host slices.
+    ranges: Vec<Range<usize>>,
+    main: Option<LaneId>,
+    /// In order.
+    backward: Vec<LaneId>,
+    /// Main and backward threads as one; empty without the latter.
+    relay: Vec<Segment>,
+    /// Runtime calls that stand on another lane than their operator, with the operator's.
+    homes: Homes,
+}
+
+type Homes = HashMap<SliceId, LaneId, RandomState>;
+
+impl HostTime {
+    /// Cuts the time of all host threads.
+    pub fn new(trace: &Trace) -> HostTime {
+        let mut host = HostTime::default();
+        let mut segments = Vec::new();
+        let mut activities = Activities::new(trace);
+        let guests = guests(trace);
+        host.homes = guests.iter().map(|&(lane, _, id)| (id, lane)).collect();
+        for (lane, info) in trace.lanes().iter() {
+            let from = segments.len();
+            if info.key.domain == Domain::Host {
+                let first = guests.partition_point(|g| g.0 < lane);
+                let of_lane = &guests[first..guests.partition_point(|g| g.0 <= lane)];
+                cut(&host.homes, trace, lane, of_lane, &mut activities, &mut segments);
+            }
+            host.ranges.push(from..segments.len());
+        }
+        host.segments = Arc::new(segments);
+        (host.main, host.backward) = roles(trace);
+        host.overlay_communication(trace);
+        host.relay = host.relay();
+        host
+    }
+
+    /// A backward thread on which nothing is recorded while another thread of the process communicates waits for
+    /// it: that is how the reduction of gradients looks when a library does it on threads of its own.
+    fn overlay_communication(&mut self, trace: &Trace) {
+        if self.backward.is_empty() {
+            return;
+        }
+        let slices = trace.slices();
+        let mut is_comm = ByName::new(trace, is_comm_range);
+        let mut ranges: Vec<(Ns, Ns, SliceId)> = Vec::new();
+        for (lane, info) in trace.lanes().iter() {
+            if info.key.domain == Domain::Device || self.runs_the_program(lane) {
+                continue;
+            }
+            let host = slices.of_lane(lane).filter(|&id| slices.kind(id).is_host());
+            let comm = host.filter(|&id| is_comm.get(slices.name(id)));
+            ranges.extend(comm.map(|id| (slices.start(id), slices.end(id), id)));
+        }
+        if ranges.is_empty() {
+            return;
+        }
+        ranges.sort();
+        // Disjoint from here on: what overlaps an earlier range keeps only what sticks out.
+        let mut reach = Ns::MIN;
+        for range in &mut ranges {
+            range.0 = range.0.max(reach);
+            reach = reach.max(range.1);
+        }
+        ranges.retain(|r| r.0 < r.1);
+        let mut all = Vec::with_capacity(self.segments.len() + ranges.len());
+        for (lane, range) in self.ranges.iter_mut().enumerate() {
+            let from = all.len();
+            let waits = self.backward.binary_search_by_key(&lane, |b| b.index()).is_ok();
+            for &segment in &self.segments[range.clone()] {
+                if waits && segment.activity == Activity::Unrecorded {
+                    split_at(segment, &ranges, &mut all);
+                } else {
+                    all.push(segment);
+                }
+            }
+            *range = from..all.len();
+        }
+        self.segments = Arc::new(all);
+    }
+
+    /// The thread that runs the program: the one with the steps, else the one with most operators.
+    pub fn main(&self) -> Option<LaneId> {
+        self.main
+    }
+
+    /// The threads of the backward pass, where they are not the main one.
+    pub fn backward(&self) -> &[LaneId] {
+        &self.backward
+    }
+
+    /// All threads' segments.
+    pub(crate) fn segments(&self) -> Arc<Vec<Segment>> {
+        self.segments.clone()
+    }
+
+    /// Where a thread's segments stand among all.
+    pub(crate) fn range(&self, lane: LaneId) -> Range<usize> {
+        self.ranges.get(lane.index()).cloned().unwrap_or_default()
+    }
+
+    /// Whether a thread is the main one or one of the backward pass.
+    pub(crate) fn runs_the_program(&self, lane: LaneId) -> bool {
+        Some(lane) == self.main || self.backward.binary_search(&lane).is_ok()
+    }
+
+    /// The lane of the thread that made a call. With stacks recorded, files may name a thread differently for its
+    /// calls than for its operators: the operator decides.
+    pub fn home(&self, trace: &Trace, call: SliceId) -> LaneId {
+        self.homes.get(&call).copied().unwrap_or_else(|| trace.slices().lane(call))
+    }
+
+    /// A thread's segments, from its first slice to the end of its last.
+    pub fn of_lane(&self, lane: LaneId) -> &[Segment] {
+        self.ranges.get(lane.index()).map_or(&[], |range| &self.segments[range.clone()])
+    }
+
+    /// The segment of a thread at a moment.
+    pub(crate) fn at(&self, lane: LaneId, moment: Ns) -> Option<&Segment> {
+        let segments = self.of_lane(lane);
+        segments.get(segments.partition_point(|s| s.end <= moment)).filter(|s| s.start <= moment)
+    }
+
+    /// A thread's segments that touch a window.
+    pub fn within(&self, lane: LaneId, window: (Ns, Ns)) -> &[Segment] {
+        touching(self.of_lane(lane), window)
+    }
+
+    /// What the host did in a window, as seen from the thread that launched the work which came next: pieces
+    /// without holes or overlap that cover the window. Main and backward threads hand over to each other.
+    pub fn doing(&self, lane: LaneId, window: (Ns, Ns), mut piece: impl FnMut(Segment)) {
+        let segments = if self.runs_the_program(lane) && !self.relay.is_empty() {
+            &self.relay
+        } else {
+            self.of_lane(lane)
+        };
+        let nothing = |start, end| Segment { start, end, slice: None, activity: Activity::Unrecorded };
+        let mut at = window.0;
+        for segment in touching(segments, window) {
+            if at < segment.start {
+                piece(nothing(at, segment.start));
+            }
+            let (start, end) = (segment.start.max(at), segment.end.min(window.1));
+            if start < end {
+                piece(Segment { start, end, ..*segment });
+                at = end;
+            }
+        }
+        if at < window.1 {
+            piece(nothing(at, window.1));
+        }
+    }
+
+    /// The main thread's time with that of the backward threads in place of its waiting: while one waits the other
+    /// works, and the first thread with anything recorded answers.
+    fn relay(&self) -> Vec<Segment> {
+        let Some(main) = self.main.filter(|_| !self.backward.is_empty()) else { return Vec::new() };
+        let beside = self.first_of_backward();
+        let mut relay = Vec::with_capacity(self.segments.len());
+        let mut next = 0;
+        for own in self.of_lane(main) {
+            if !matches!(own.activity, Activity::Python | Activity::Unrecorded) {
+                relay.push(*own);
+                continue;
+            }
+            let mut at = own.start;
+            while at < own.end {
+                while beside.get(next).is_some_and(|s| s.end <= at) {
+                    next += 1;
+                }
+                let (found, until) = match beside.get(next) {
+                    Some(s) if s.start <= at => (s, s.end.min(own.end)),
+                    Some(s) => (own, s.start.min(own.end)),
+                    None => (own, own.end),
+                };
+                relay.push(Segment { start: at, end: until, ..*found });
+                at = until;
+            }
+        }
+        relay
+    }
+
+    /// What the first of the backward threads with anything recorded did, in order of time and without overlap.
+    fn first_of_backward(&self) -> Vec<Segment> {
+        let mut all: Vec<(Ns, usize, Segment)> = Vec::new();
+        for (rank, &lane) in self.backward.iter().enumerate() {
+            let recorded = self.of_lane(lane).iter().filter(|s| s.activity != Activity::Unrecorded);
+            all.extend(recorded.map(|s| (s.start, rank, *s)));
+        }
+        if self.backward.len() < 2 {
+            return all.into_iter().map(|s| s.2).collect();
+        }
+        all.sort_by_key(|s| (s.0, s.1));
+        let mut first: Vec<Segment> = Vec::with_capacity(all.len());
+        // Segments open now, the first thread's on top.
+        let mut open: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
+        let (mut next, mut at) = (0, Ns::MIN);
+        loop {
+            while open.peek().is_some_and(|o| all[o.0.1].2.end <= at) {
+                open.pop();
+            }
+            if open.is_empty() {
+                let Some(upcoming) = all.get(next) else { break };
+                at = at.max(upcoming.0);
+            }
+            while let Some(begun) = all.get(next).filter(|s| s.0 <= at) {
+                open.push(Reverse((begun.1, next)));
+                next += 1;
+            }
+            let Some(segment) = open.peek().map(|o| all[o.0.1].2).filter(|s| s.end > at) else { continue };
+            let until = all.get(next).map_or(segment.end, |s| s.0.min(segment.end));
+            match first.last_mut() {
+                // Another thread began, which changes nothing.
+                Some(last) if last.end == at && last.slice == segment.slice => last.end = until,
+                _ => first.push(Segment { start: at, end: until, ..segment }),
+            }
+            at = until;
+        }
+        first
+    }
+}
+
+/// The segments that touch a window.
+fn touching(segments: &[Segment], window: (Ns, Ns)) -> &[Segment] {
+    let from = segments.partition_point(|s| s.end <= window.0);
+    let rest = &segments[from..];
+    // Windows are short: looking ahead is cheaper than another search over all.
+    let count = rest.iter().take_while(|s| s.start < window.1).count();
+    &rest[..count]
+}
+
+/// Cuts a segment in which nothing was recorded along the ranges that went on elsewhere meanwhile.
+fn split_at(segment: Segment, ranges: &[(Ns, Ns, SliceId)], into: &mut Vec<Segment>) {
+    let mut at = segment.start;
+    let mut rest = |from: Ns, to: Ns, slice: Option<SliceId>, activity: Activity| {
+        if from < to {
+            into.push(Segment { start: from, end: to, slice, activity });
+        }
+    };
+    let from = ranges.partition_point(|r| r.1 <= segment.start);
+    for &(start, end, id) in ranges[from..].iter().take_while(|r| r.0 < segment.end) {
+        let (start, end) = (start.max(at), end.min(segment.end));
+        if start < end {
+            rest(at, start, None, Activity::Unrecorded);
+            rest(start, end, Some(id), Activity::Communication);
+            at = end;
+        }
+    }
+    rest(at, segment.end, None, Activity::Unrecorded);
+}
+
+struct Open {
+    end: Ns,
+    slice: SliceId,
+    activity: Activity,
+    is_call: bool,
+}
+
+/// Calls whose operator stands on another lane and encloses them: (its lane, start, call), in order.
+fn guests(trace: &Trace) -> Vec<(LaneId, Ns, SliceId)> {
+    let slices = trace.slices();
+    let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime());
+    let moved = calls.filter_map(|call| {
+        let op = trace.links().op(call)?;
+        let lane = slices.lane(op);
+        let inside = slices.start(op) <= slices.start(call) && slices.end(call) <= slices.end(op);
+        (lane != slices.lane(call) && inside).then(|| (lane, slices.start(call), call))
+    });
+    let mut moved: Vec<_> = moved.collect();
+    moved.sort_unstable();
+    moved
+}
+
+/// Cuts one thread. The innermost slice is the one that began last of those still open, also where slices stick
+/// out of each other.
+fn cut(
+    homes: &Homes,
+    trace: &Trace,
+    lane: LaneId,
+    guests: &[(LaneId, Ns, SliceId)],
+    activities: &mut Activities<'_>,
+    segments: &mut Vec<Segment>,
+) {
+    let slices = trace.slices();
+    let mut own = slices.of_lane(lane).filter(|id| homes.is_empty() || !homes.contains_key(id)).peekable();
+    let mut guests = guests.iter().map(|g| g.2).peekable();
+    let merged = std::iter::from_fn(|| match (own.peek(), guests.peek()) {
+        (Some(&a), Some(&b)) if slices.start(b) < slices.start(a) => guests.next(),
+        (Some(_), _) => own.next(),
+        (None, _) => guests.next(),
+    });
+    let mut open: Vec<Open> = Vec::new();
+    let mut at: Option<Ns> = None;
+    let mut push = |start: Ns, end: Ns, top: Option<&Open>| {
+        if start < end {
+            let (slice, activity) = top.map_or((None, Activity::Unrecorded), |o| (Some(o.slice), o.activity));
+            segments.push(Segment { start, end, slice, activity });
+        }
+    };
+    for id in merged {
+        let kind = slices.kind(id);
+        if !kind.is_host() {
+            continue;
+        }
+        let (start, end) = (slices.start(id), slices.end(id));
+        let mut from = at.unwrap_or(start);
+        while let Some(top) = open.last() {
+            if top.end > start {
+                break;
+            }
+            push(from, top.end, Some(top));
+            from = from.max(top.end);
+            open.pop();
+        }
+        if open.last().is_some_and(|top| top.is_call) {
+            // Inside of a runtime call everything is the call.
+            at = Some(from);
+            continue;
+        }
+        push(from, start, open.last());
+        at = Some(from.max(start));
+        let activity = activities.of(id, open.last().map(|top| top.activity));
+        open.push(Open { end, slice: id, activity, is_call: kind.is_runtime() });
+    }
+    let mut from = at.unwrap_or(Ns::ZERO);
+    while let Some(top) = open.pop() {
+        push(from, top.end, Some(&top));
+        from = from.max(top.end);
+    }
+}
+
+/// PyTorch has one such thread a device; more are somebody's threads of the same looks.
+const MOST_BACKWARD: usize = 64;
+
+/// The main thread, and the threads of the backward pass in its process.
+fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
+    let slices = trace.slices();
+    let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
+    let mut is_backward = ByName::new(trace, |name| name.starts_with("autograd::engine::evaluate_function"));
+    let mut threads: Vec<(LaneId, u64, u64, bool)> = Vec::new();
+    for (lane, info) in trace.lanes().iter() {
+        if info.key.domain == Domain::Device {
+            continue;
+        }
+        let (mut steps, mut ops, mut backward) = (0, 0, false);
+        for id in slices.of_lane(lane) {
+            match slices.kind(id) {
+                Kind::HostAnnotation => steps += u64::from(is_step.get(slices.name(id))),
+                Kind::HostOp => {
+                    ops += 1;
+                    steps += u64::from(is_step.get(slices.name(id)));
+                    backward |= is_backward.get(slices.name(id));
+                }
+                Kind::PythonFunction | Kind::Runtime | Kind::Driver => {}
+                _ => continue,
+            }
+        }
+        threads.push((lane, steps, ops, backward));
+    }
+    // A thread of the backward pass is main only if there is no other: on a CPU the main thread runs both.
+    let rank = |t: &&(LaneId, u64, u64, bool)| (t.1, !t.3, t.2, std::cmp::Reverse(t.0));
+    let main = threads.iter().filter(|t| t.1 + t.2 > 0 || threads.len() == 1).max_by_key(rank).map(|t| t.0);
+    let process = main.map(|lane| trace.lanes().get(lane).key.process);
+    let backward = threads.iter().filter(|t| t.3 && Some(t.0) != main);
+    let backward = backward.filter(|t| Some(trace.lanes().get(t.0).key.process) == process);
+    (main, backward.map(|t| t.0).take(MOST_BACKWARD).collect())
+}

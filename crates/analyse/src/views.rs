@@ -1,0 +1,4 @@
+//! What a screen draws: timeline tiles, flame graphs, counters.
+
+pub mod flame;
+pub mod timeline;

@@ -1,0 +1,249 @@
+//! All about one slice or instant.
+
+use serde::Serialize;
+use stepscope_model::{Kind, PointId, SliceId, Trace};
+
+use super::args_text::args_text;
+use super::category::Category;
+use super::labels::lane_label;
+use super::python_stack::python;
+use super::spans::since;
+use super::{INSTANT, NO_SLICE, Timeline};
+use crate::names::shapes;
+use crate::tables::flops::{Flops, formula};
+use crate::tables::run_info::kind_code;
+
+const MOST_PARENTS: usize = 64;
+const MOST_CHILDREN: usize = 20;
+
+/// Enough to show a slice and to go to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ref {
+    /// Its number; an instant's has [`INSTANT`] set.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Its category.
+    pub category: u8,
+    /// Its row.
+    pub row: u32,
+    /// When it starts.
+    pub start_ns: i64,
+    /// How long it takes.
+    pub dur_ns: i64,
+}
+
+/// How a slice belongs to another.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// The call that launched it.
+    #[serde(rename = "launched by")]
+    LaunchedBy,
+    /// Device work that it launched.
+    Launches,
+    /// The operator it belongs to.
+    Operator,
+    /// Device work launched from inside it or for it.
+    #[serde(rename = "device work")]
+    DeviceWork,
+    /// The forward operator whose gradient it is.
+    Forward,
+    /// The operators that compute its gradient.
+    Backward,
+}
+
+/// A slice that belongs to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// How.
+    pub relation: Relation,
+    /// The other.
+    pub to: Ref,
+}
+
+/// What is directly inside a slice, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Child {
+    /// The name.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// Its time.
+    pub total_ns: i64,
+}
+
+/// All about one slice or instant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Details {
+    /// Name, place and time.
+    #[serde(flatten)]
+    pub reference: Ref,
+    /// What it means.
+    pub kind: &'static str,
+    /// Its category as the file spells it.
+    pub cat: String,
+    /// Its thread or stream.
+    pub group: String,
+    /// Its time less that of what is directly inside it.
+    pub self_ns: i64,
+    /// The step in which it starts.
+    pub step: Option<i64>,
+    /// Its arguments, values as JSON text.
+    pub args: Vec<(String, String)>,
+    /// Shapes of its inputs.
+    pub shapes: Option<String>,
+    /// Types of its inputs.
+    pub types: Option<String>,
+    /// Floating-point operations, where a formula is known.
+    pub flops: Option<u64>,
+    /// Python frames, the innermost first.
+    pub stack: Vec<String>,
+    /// What holds it, the nearest first.
+    pub parents: Vec<Ref>,
+    /// What is directly inside it, the most time first.
+    pub children: Vec<Child>,
+    /// What belongs to it elsewhere.
+    pub links: Vec<Link>,
+    /// Links not listed.
+    pub links_more: u64,
+    /// The operator whose row tells more.
+    pub op: Option<String>,
+    /// Whether it is a kernel.
+    pub kernel: bool,
+}
+
+impl Timeline {
+    /// All about the slice or instant of a number; `None` if there is none.
+    pub fn details(&self, trace: &Trace, id: u32) -> Option<Details> {
+        let reference = self.reference(trace, id)?;
+        Some(match id & INSTANT {
+            0 => self.of_slice(trace, SliceId::from_index(id as usize), reference),
+            _ => self.of_instant(trace, PointId::from_index((id & !INSTANT) as usize), reference),
+        })
+    }
+
+    /// What is needed to show a slice or an instant.
+    pub(super) fn reference(&self, trace: &Trace, id: u32) -> Option<Ref> {
+        let category = self.category_of_id(trace, id);
+        if id & INSTANT != 0 {
+            let point = PointId::from_index((id & !INSTANT) as usize);
+            let points = trace.points();
+            if point.index() >= points.len() || !super::is_instant(points.phase(point)) {
+                return None;
+            }
+            let name = trace.text(points.name(point)).to_owned();
+            let (row, start_ns) = (self.instants_row(trace, point), since(self.origin, points.at(point)));
+            return Some(Ref { id, name, category, row, start_ns, dur_ns: 0 });
+        }
+        let slice = SliceId::from_index(id as usize);
+        if slice.index() >= trace.slices().len() {
+            return None;
+        }
+        let (start_ns, end) = self.times(trace, slice);
+        let (name, row) = (trace.name(slice).to_owned(), self.row_of(trace, slice));
+        Some(Ref { id, name, category, row, start_ns, dur_ns: end - start_ns })
+    }
+
+    /// The category of what a number names.
+    pub(super) fn category_of_id(&self, trace: &Trace, id: u32) -> u8 {
+        match id {
+            NO_SLICE => Category::Step.number(),
+            id if id & INSTANT != 0 || id as usize >= trace.slices().len() => Category::Other.number(),
+            id => self.categories.of(trace, SliceId::from_index(id as usize)),
+        }
+    }
+
+    /// The row of a lane's instants is its group's last.
+    fn instants_row(&self, trace: &Trace, point: PointId) -> u32 {
+        let group = self.built.group_of_lane.get(trace.points().lane(point).index());
+        let group = group.and_then(|&group| self.built.groups.get(group as usize));
+        group.map_or(0, |group| group.rows.end.saturating_sub(1))
+    }
+
+    fn step_at(&self, at: i64) -> Option<i64> {
+        let step = self.steps.partition_point(|step| step.start <= at).checked_sub(1)?;
+        self.steps[step].number.filter(|_| at < self.steps[step].end)
+    }
+
+    fn references(&self, trace: &Trace, slices: &[SliceId]) -> Vec<Ref> {
+        slices.iter().take(MOST_PARENTS).filter_map(|id| self.reference(trace, id.index() as u32)).collect()
+    }
+
+    fn of_slice(&self, trace: &Trace, id: SliceId, reference: Ref) -> Details {
+        let slices = trace.slices();
+        let args = trace.args(id);
+        let kind = slices.kind(id);
+        let around = self.ancestors(trace, id);
+        let inside = self.inside(trace, id);
+        let mut children: Vec<Child> = Vec::new();
+        for sum in &inside.sums.sums {
+            let name = self.name(trace, sum.name).to_owned();
+            children.push(Child { name, count: sum.count, total_ns: sum.total });
+        }
+        children.sort_by(|a, b| {
+            (b.total_ns, b.count).cmp(&(a.total_ns, a.count)).then_with(|| a.name.cmp(&b.name))
+        });
+        children.truncate(MOST_CHILDREN);
+        let (links, links_more) = self.links(trace, id);
+        let text = |key: &str| args.get(key).and_then(|value| value.as_text()).map(str::to_owned);
+        let dims = shapes::dims_text(trace, id, shapes::dims_keys(trace)).map(|text| trace.text(text));
+        let counted = formula(trace.name(id)).filter(|_| kind == Kind::HostOp);
+        Details {
+            kind: kind_code(kind),
+            cat: trace.category(slices.cat(id)).to_owned(),
+            group: lane_label(trace, slices.lane(id)).0,
+            self_ns: reference.dur_ns - inside.covered,
+            step: self.step_at(reference.start_ns),
+            args: args_text(args),
+            shapes: dims
+                .map(|text| shapes::parse(text).map_or(text.to_owned(), |inputs| shapes::canonical(&inputs))),
+            types: text("Input type"),
+            flops: counted.map(|formula| Flops::new(trace).of(id, formula)).filter(|&flops| flops > 0),
+            stack: self.python_stack(trace, id),
+            parents: self.references(trace, &around),
+            children,
+            links,
+            links_more,
+            op: self.operator(trace, id, &around).map(|op| trace.name(op).to_owned()),
+            kernel: kind == Kind::Kernel,
+            reference,
+        }
+    }
+
+    /// The operator a slice is, belongs to or is in.
+    fn operator(&self, trace: &Trace, id: SliceId, around: &[SliceId]) -> Option<SliceId> {
+        let is_op = |id: &SliceId| trace.slices().kind(*id) == Kind::HostOp;
+        let links = trace.links();
+        Some(id).filter(is_op).or_else(|| links.op(id).filter(is_op)).or_else(|| match links.launch(id) {
+            Some(launch) => self.ancestors(trace, launch).into_iter().find(is_op),
+            None => around.iter().copied().find(is_op),
+        })
+    }
+
+    fn of_instant(&self, trace: &Trace, id: PointId, reference: Ref) -> Details {
+        let points = trace.points();
+        let lane = points.lane(id);
+        let around = self.open_at(trace, lane, reference.start_ns);
+        let is_op = |id: &SliceId| trace.slices().kind(*id) == Kind::HostOp;
+        Details {
+            kind: "instant",
+            cat: trace.category(points.cat(id)).to_owned(),
+            group: lane_label(trace, lane).0,
+            self_ns: 0,
+            step: self.step_at(reference.start_ns),
+            args: args_text(trace.point_args(id)),
+            shapes: None,
+            types: None,
+            flops: None,
+            stack: python(trace, &around),
+            parents: self.references(trace, &around),
+            children: Vec::new(),
+            links: Vec::new(),
+            links_more: 0,
+            op: around.into_iter().find(is_op).map(|op| trace.name(op).to_owned()),
+            kernel: false,
+            reference,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The Python frames around a slice, as [`crate::tables::ops`] finds them: from the `Call stack` text of older files and of our own,
+//! else from the Python calls recorded around it; a backward operator takes those of its forward operator.
+
+use stepscope_model::{Kind, SliceId, Trace};
+
+use super::Timeline;
+
+/// Frames given; a text may hold any number.
+const MOST_FRAMES: usize = 512;
+
+impl Timeline {
+    /// The frames around a slice, the innermost first.
+    pub(super) fn python_stack(&self, trace: &Trace, id: SliceId) -> Vec<String> {
+        let slices = trace.slices();
+        let links = trace.links();
+        // Device work stands where it was launched.
+        let here = if slices.kind(id).is_host() { Some(id) } else { links.launch(id).or(links.op(id)) };
+        let Some(here) = here else { return Vec::new() };
+        let mut around = self.ancestors(trace, here);
+        if around.is_empty()
+            && let Some(op) = links.op(here)
+        {
+            // A call on a lane of its own is in the operator it names.
+            around = self.ancestors(trace, op);
+            around.insert(0, op);
+        }
+        let callers = || [here].into_iter().chain(around.iter().copied());
+        let forward = callers().find_map(|slice| links.forward_of(slice).next());
+        let named = |&slice: &SliceId| matches!(slices.kind(slice), Kind::HostOp | Kind::HostAnnotation);
+        let told = forward.or_else(|| callers().find(named));
+        if let Some(frames) = told.and_then(|op| recorded(trace, op)) {
+            return frames;
+        }
+        let frames = python(trace, &around);
+        match forward {
+            Some(forward) if frames.is_empty() => python(trace, &self.ancestors(trace, forward)),
+            _ => frames,
+        }
+    }
+}
+
+fn recorded(trace: &Trace, op: SliceId) -> Option<Vec<String>> {
+    let text = trace.args(op).get("Call stack")?.as_text()?;
+    let frames = text.split(';').filter(|frame| !frame.is_empty());
+    Some(frames.take(MOST_FRAMES).map(str::to_owned).collect())
+}
+
+pub(super) fn python(trace: &Trace, slices: &[SliceId]) -> Vec<String> {
+    let calls = slices.iter().filter(|&&slice| trace.slices().kind(slice) == Kind::PythonFunction);
+    calls.map(|&slice| trace.name(slice).to_owned()).collect()
+}

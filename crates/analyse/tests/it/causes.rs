@@ -1,0 +1,4 @@
+//! Tests of `causes`.
+
+mod causality;
+pub(crate) mod worked;

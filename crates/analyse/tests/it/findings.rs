@@ -1,0 +1,6 @@
+//! Tests of `findings`.
+
+mod any_program;
+pub(crate) mod docs;
+mod pairs;
+pub(crate) mod profile;

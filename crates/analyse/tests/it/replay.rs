@@ -1,0 +1,3 @@
+//! Tests of `replay`.
+
+mod critical_pieces;

@@ -1,0 +1,305 @@
+//! Steps, breakdown and device figures on made traces with worked answers, and on the recorded ones.
+
+use stepscope_analyse::devices::utilization::{gpu, utilization_series};
+use stepscope_analyse::names::comm::CommRule;
+use stepscope_analyse::peers::tracelens::{
+    TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
+};
+use stepscope_analyse::steps::breakdown::{Breakdown, breakdown};
+use stepscope_analyse::steps::{Partial, StepRule, Steps};
+use stepscope_model::{
+    ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, NoteKind, Ns, Tag, Trace, TraceBuilder,
+};
+
+use crate::data::{fixtures, peer, read};
+
+/// Builds a trace slice by slice: one host thread, one device with streams.
+struct Make(TraceBuilder);
+
+impl Make {
+    fn new() -> Make {
+        Make(TraceBuilder::new())
+    }
+
+    fn host(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        start: i64,
+        end: i64,
+        correlation: Option<i64>,
+        external: Option<i64>,
+    ) {
+        self.on((Domain::Host, 1, 1), kind, name, start, end, correlation, external);
+    }
+
+    fn device(&mut self, stream: i64, kind: Kind, name: &str, start: i64, end: i64, correlation: Option<i64>) {
+        self.on((Domain::Device, 0, stream), kind, name, start, end, correlation, None);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn on(
+        &mut self,
+        (domain, process, thread): (Domain, i64, i64),
+        kind: Kind,
+        name: &str,
+        start: i64,
+        end: i64,
+        correlation: Option<i64>,
+        external: Option<i64>,
+    ) {
+        let lane = self.0.lane(LaneKey { domain, process: Tag::Int(process), thread: Tag::Int(thread) });
+        let name = self.0.intern(name);
+        let args = self.0.commit_args();
+        let (start, dur) = (Ns(start), Ns(end - start));
+        self.0.slice(NewSlice {
+            start,
+            dur,
+            name,
+            kind,
+            lane,
+            args,
+            correlation,
+            external,
+            ..NewSlice::default()
+        });
+    }
+
+    /// Arguments of the slice made next.
+    fn args(&mut self, blocks_per_sm: (i64, u8), occupancy: i64) -> &mut Make {
+        let (blocks, occupancy_key) =
+            (self.0.intern("blocks per SM"), self.0.intern("est. achieved occupancy %"));
+        let (mantissa, scale) = blocks_per_sm;
+        self.0.push_arg(blocks, ArgValue::Decimal(Decimal { mantissa, scale }));
+        self.0.push_arg(occupancy_key, ArgValue::Int(occupancy));
+        self
+    }
+
+    fn finish(self) -> Trace {
+        self.0.finish()
+    }
+}
+
+/// Two steps; the first one's kernel runs into the second.
+fn two_steps() -> Trace {
+    let mut m = Make::new();
+    m.host(Kind::HostAnnotation, "ProfilerStep#7", 100, 200, None, None);
+    m.host(
+        Kind::HostAnnotation,
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+        100,
+        120,
+        None,
+        None,
+    );
+    m.host(Kind::HostOp, "aten::mm", 120, 160, None, Some(1));
+    m.host(Kind::Runtime, "cudaLaunchKernel", 130, 140, Some(11), Some(1));
+    m.host(Kind::HostAnnotation, "ProfilerStep#8", 200, 300, None, None);
+    m.host(Kind::HostOp, "nccl:all_reduce", 210, 220, None, Some(2));
+    m.host(Kind::Runtime, "cudaLaunchKernel", 212, 215, Some(12), Some(2));
+    m.host(Kind::Runtime, "cudaMemcpyAsync", 240, 250, Some(13), None);
+    m.args((5, 1), 40).device(7, Kind::Kernel, "gemm", 150, 230, Some(11));
+    m.args((7, 1), 80).device(8, Kind::Kernel, "ncclDevKernel_AllReduce", 225, 260, Some(12));
+    m.device(7, Kind::Memcpy, "Memcpy DtoH", 255, 320, Some(13));
+    // Work of before the recording: no call, over before the first kernel of the first step.
+    m.device(7, Kind::Memset, "Memset", 90, 110, Some(99));
+    m.finish()
+}
+
+#[test]
+fn steps_last_until_their_device_work_is_done() {
+    let steps = Steps::find(&two_steps());
+    let bounds: Vec<_> = steps.steps.iter().map(|s| (s.step, s.start_ns, s.end_ns)).collect();
+    assert_eq!(bounds, [(7, 110, 230), (8, 230, 320)]);
+    let host: Vec<_> = steps.steps.iter().map(|s| (s.host_start_ns, s.host_end_ns)).collect();
+    assert_eq!(host, [(100, 200), (200, 300)]);
+    assert_eq!(steps.window(), Some((Ns(110), Ns(320))));
+    assert_eq!(steps.device_slices_outside, 1);
+    assert!(!steps.synthetic);
+    assert_eq!(steps.selection(&[8]).ranges, Some(vec![(Ns(200), Ns(300))]));
+    assert_eq!(steps.selection(&[7, 8]).ranges, Some(vec![(Ns(100), Ns(300))]));
+    assert_eq!(steps.selection(&[9]).ranges, Some(vec![]));
+    assert_eq!(steps.unknown(&[7, 9]), [9]);
+}
+
+fn parts(b: &Breakdown) -> Vec<[i64; 8]> {
+    b.rows.iter().map(|r| r.parts.exclusive()).collect()
+}
+
+fn assert_closes(b: &Breakdown) {
+    for p in b.rows.iter().map(|r| &r.parts).chain(&b.average) {
+        assert_eq!(p.exclusive().iter().sum::<i64>(), p.wall_ns, "{p:?}");
+        assert!(p.exclusive().iter().all(|&part| part >= 0), "{p:?}");
+        assert!(p.gpu_busy_ns <= p.wall_ns, "{p:?}");
+        assert!(p.gpu_busy_ns >= p.kernel_ns + p.memcpy_ns + p.memset_ns, "{p:?}");
+    }
+}
+
+#[test]
+fn every_moment_of_a_step_has_one_cause() {
+    let trace = two_steps();
+    let steps = Steps::find(&trace);
+    let b = breakdown(&trace, &steps, CommRule::ByName);
+    assert_closes(&b);
+    // kernel, memcpy, memset, communication, runtime, data loading, host, other
+    assert_eq!(parts(&b), [[80, 0, 0, 0, 10, 10, 20, 0], [0, 65, 0, 25, 0, 0, 0, 0]]);
+    assert_eq!(b.rows.iter().map(|r| r.parts.gpu_busy_ns).collect::<Vec<_>>(), [80, 90]);
+    let average = b.average.unwrap();
+    assert_eq!((average.wall_ns, average.kernel_ns, average.memcpy_ns), (105, 40, 32));
+    assert_eq!(b.averaged_steps, 2);
+    // The kernel has no External id: the plugin takes it for computation.
+    let tb = breakdown(&trace, &steps, CommRule::TensorBoard);
+    assert_closes(&tb);
+    assert_eq!(parts(&tb)[1], [30, 60, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn the_breakdown_keeps_its_json_names() {
+    let trace = two_steps();
+    let json = serde_json::to_value(breakdown(&trace, &Steps::find(&trace), CommRule::ByName)).unwrap();
+    let row = json["rows"][0].as_object().unwrap();
+    let names: Vec<&str> = row.keys().map(String::as_str).collect();
+    let expected = "step name start_ns wall_ns kernel_ns memcpy_ns memset_ns communication_ns runtime_ns \
+                    data_loading_ns host_ns other_ns gpu_busy_ns partial partial_reason";
+    assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(row["step"], 7);
+    assert_eq!(row["wall_ns"], 120);
+}
+
+#[test]
+fn a_trace_without_steps_is_one() {
+    let mut m = Make::new();
+    m.host(Kind::HostOp, "aten::mm", 10, 20, None, Some(1));
+    m.host(Kind::Runtime, "cudaLaunchKernel", 12, 14, Some(1), Some(1));
+    m.host(Kind::Overhead, "Buffer Flush", 0, 1_000, None, None);
+    m.device(7, Kind::Kernel, "k", 15, 40, Some(1));
+    let trace = m.finish();
+    let steps = Steps::find(&trace);
+    assert!(steps.synthetic);
+    assert_eq!((steps.steps[0].step, steps.steps[0].window()), (-1, (Ns(10), Ns(40))));
+    assert_eq!(steps.selection(&[-1]).ranges, None);
+    let tb = Steps::find_by(&trace, StepRule::TensorBoard);
+    assert_eq!(tb.steps[0].window(), (Ns(10), Ns(40)));
+
+    let empty = Make::new().finish();
+    let steps = Steps::find(&empty);
+    assert!(steps.steps.is_empty() && steps.synthetic);
+    assert_eq!(breakdown(&empty, &steps, CommRule::ByName).average, None);
+    assert!(gpu(&empty, &steps).devices.is_empty());
+    assert_eq!(device_timeline(&empty, &TimelineOptions::default()).all, None);
+    assert!(utilization_series(&empty, 0, 10).utilization.is_empty());
+}
+
+#[test]
+fn steps_that_the_recording_cut_are_flagged_not_lost() {
+    let mut m = Make::new();
+    for (i, kernels) in [(1, 10), (2, 10), (3, 7), (4, 0)] {
+        m.host(Kind::HostAnnotation, &format!("ProfilerStep#{i}"), i * 1000, i * 1000 + 900, None, None);
+        for k in 0..kernels {
+            let at = i * 1000 + k * 20;
+            m.host(Kind::Runtime, "cudaLaunchKernel", at, at + 5, Some(i * 100 + k), None);
+            m.device(7, Kind::Kernel, "k", at + 5, at + 15, Some(i * 100 + k));
+        }
+    }
+    let trace = m.finish();
+    let all = Steps::find(&trace);
+    let reasons: Vec<_> = all.steps.iter().map(|s| s.partial_reason).collect();
+    assert_eq!(reasons, [None, None, Some(Partial::LittleDeviceWork), Some(Partial::NoDeviceWork)]);
+    let b = breakdown(&trace, &all, CommRule::ByName);
+    assert_eq!((b.rows.len(), b.averaged_steps), (4, 2));
+    let tb = Steps::find_by(&trace, StepRule::TensorBoard);
+    assert_eq!((tb.steps.len(), tb.dropped), (2, 2));
+}
+
+#[test]
+fn device_figures_have_worked_answers() {
+    let trace = two_steps();
+    let report = gpu(&trace, &Steps::find(&trace));
+    let d = &report.devices[0];
+    // Window [110, 320): kernels [150, 230) at 0.5 and [225, 260) at 0.7 blocks per SM; the sum tops out at 1.
+    assert_eq!((d.window_ns, d.busy_ns, d.kernel_busy_ns, d.kernel_ns), (210, 170, 110, 115));
+    let close = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-12, "{a:?} {b}");
+    close(d.utilization, 110.0 / 210.0);
+    close(d.sm_efficiency, (75.0 * 0.5 + 5.0 + 30.0 * 0.7) / 210.0);
+    close(d.occupancy, (80.0 * 0.4 + 35.0 * 0.8) / 115.0);
+    // The launch of `gemm` lies in aten::mm, which is eligible.
+    assert_eq!((d.tensor_core_ns, d.eligible_ns), (0, 80));
+    // Counts are of the whole trace: the fill was over when the window began.
+    let streams: Vec<_> =
+        d.streams.iter().map(|s| (s.stream, s.busy_ns, s.kernels, s.memcpy, s.memset)).collect();
+    assert_eq!(streams, [(Some(7), 145, 1, 1, 1), (Some(8), 35, 1, 0, 0)]);
+
+    let series = utilization_series(&trace, 0, 2);
+    assert_eq!(series.edges_ns, [90, 205, 320]);
+    assert_eq!(series.utilization, [55.0 / 115.0, 55.0 / 115.0]);
+
+    let all = device_timeline(&trace, &TimelineOptions::default()).all.unwrap();
+    assert_eq!((all.computation_ns, all.exposed_comm_ns, all.exposed_memcpy_ns), (100, 30, 60));
+    assert_eq!((all.busy_ns, all.idle_ns, all.total_ns), (190, 40, 230));
+    assert_eq!((all.total_comm_ns, all.total_memcpy_ns, all.slices, all.unlinked), (35, 65, 4, 1));
+    let linked =
+        device_timeline(&trace, &TimelineOptions { linked_only: true, ..Default::default() }).all.unwrap();
+    assert_eq!((linked.busy_ns, linked.total_ns, linked.slices), (170, 170, 3));
+    let hta = temporal_breakdown(&trace, &TimelineOptions::default())[0];
+    assert_eq!((hta.idle_ns, hta.compute_ns, hta.non_compute_ns, hta.kernel_time_ns), (40, 80, 110, 230));
+}
+
+#[test]
+fn recorded_traces_close_to_the_nanosecond() {
+    for path in fixtures() {
+        let trace = read(&path);
+        let steps = Steps::find(&trace);
+        assert_eq!(steps.synthetic, path.to_string_lossy().contains("multi_stream"), "{path:?}");
+        for rule in [CommRule::ByName, CommRule::TensorBoard] {
+            let b = breakdown(&trace, &steps, rule);
+            assert!(!b.rows.is_empty(), "{path:?}");
+            assert_closes(&b);
+        }
+        let b = breakdown(&trace, &steps, CommRule::ByName);
+        let slow_loader = path.to_string_lossy().contains("conv_slow_loader");
+        let average = b.average.unwrap();
+        assert_eq!(average.data_loading_ns * 2 > average.wall_ns, slow_loader, "{path:?} {average:?}");
+        let gloo = path.to_string_lossy().contains("gloo_ddp");
+        assert_eq!(average.communication_ns > 0, gloo, "{path:?} {average:?}");
+
+        let per_step = timeline_of_steps(&trace, &steps, &TimelineOptions::default());
+        for (row, step) in b.rows.iter().zip(&per_step) {
+            let busy: Vec<i64> = step.rows.iter().map(|r| r.busy_ns).collect();
+            assert_eq!(busy, [row.parts.gpu_busy_ns], "{path:?}");
+            assert_eq!(step.rows[0].busy_ns + step.rows[0].idle_ns, row.parts.wall_ns, "{path:?}");
+        }
+        for device in gpu(&trace, &steps).devices {
+            assert_eq!(device.name.as_deref(), Some("NVIDIA H200"), "{path:?}");
+            for share in [device.utilization, device.sm_efficiency, device.occupancy, device.tensor_core_share]
+            {
+                assert!(share.is_some_and(|s| (0.0..=1.0).contains(&s)), "{path:?} {device:?}");
+            }
+            assert_eq!(device.sm_known_ns, device.kernel_ns, "{path:?}");
+            assert!(device.sm_efficiency <= device.utilization, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn overlapping_kernels_of_a_b200_count_once() {
+    let Some(path) = peer("tracelens/b200/eager_trace.json.gz") else { return };
+    let trace = read(&path);
+    assert_eq!(trace.notes().count(NoteKind::StreamOverlap), 74);
+    let slices = trace.slices();
+    let work: Vec<_> = slices.ids().filter(|&id| slices.kind(id).is_device_work()).collect();
+    let report = gpu(&trace, &Steps::find(&trace));
+    // Per stream: what the overlaps hold twice is exactly what the sum of durations has too much.
+    let mut twice = 0;
+    for (lane, _) in trace.lanes().iter().filter(|(_, l)| l.key.domain == Domain::Device) {
+        let mut until = Ns::MIN;
+        for id in slices.of_lane(lane).filter(|&id| slices.kind(id).is_device_work()) {
+            twice += (until.min(slices.end(id)) - slices.start(id)).0.max(0);
+            until = until.max(slices.end(id));
+        }
+    }
+    let sum: i64 = work.iter().map(|&id| slices.dur(id).0).sum();
+    let busy: i64 = report.devices.iter().flat_map(|d| &d.streams).map(|s| s.busy_ns).sum();
+    assert!(twice > 0);
+    assert_eq!(sum - busy, twice);
+    assert_closes(&breakdown(&trace, &Steps::find(&trace), CommRule::ByName));
+}

@@ -1,0 +1,7 @@
+//! Tests of `tables`.
+
+mod kernels;
+mod key_averages;
+mod modules;
+mod run_info;
+mod stacks;

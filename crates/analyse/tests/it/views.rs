@@ -1,0 +1,12 @@
+//! Tests of `views`.
+
+mod flame;
+mod timeline;
+pub(crate) mod timeline_any;
+mod timeline_area;
+mod timeline_details;
+mod timeline_golden;
+mod timeline_hostile;
+mod timeline_search;
+mod timeline_speed;
+pub(crate) mod timeline_tools;
