@@ -175,8 +175,8 @@ pub struct Rule {
 }
 
 /// Everything the rules have to say, most important first.
-pub fn findings(trace: &Trace, steps: &Steps, thresholds: &Thresholds) -> Vec<Finding> {
-    in_context(&Context::new(trace, steps, thresholds))
+pub fn findings(run: &Run, thresholds: &Thresholds) -> Vec<Finding> {
+    in_context(&Context::new(run, thresholds))
 }
 
 /// The same, with the analyses already at hand.

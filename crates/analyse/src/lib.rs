@@ -23,4 +23,6 @@ pub mod views;
 
 pub mod roofline;
 
+pub mod run;
+
 pub mod findings;

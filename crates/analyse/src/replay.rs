@@ -16,7 +16,7 @@ mod graph;
 mod host;
 pub mod what_if;
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId, Trace};
@@ -78,7 +78,7 @@ pub struct Replay {
     steps: Vec<StepNodes>,
     /// Device work of each step, by step: (step, node of its end).
     ends: Vec<(u32, u32)>,
-    unchanged: OnceCell<Replayed>,
+    unchanged: OnceLock<Replayed>,
 }
 
 struct StepNodes {

@@ -94,6 +94,12 @@ impl Steps {
         self.steps.iter().map(Step::window).collect()
     }
 
+    /// The steps that means are over: those that are not partial, or all if all are.
+    pub fn counted(&self) -> impl Iterator<Item = &Step> {
+        let all_partial = self.steps.iter().all(|s| s.partial);
+        self.steps.iter().filter(move |s| all_partial || !s.partial)
+    }
+
     /// The time of all steps.
     pub fn wall_ns(&self) -> i64 {
         self.windows().iter().map(|w| w.1 - w.0).sum::<Ns>().0

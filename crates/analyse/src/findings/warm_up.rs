@@ -55,10 +55,10 @@ impl Scenario for WarmUp {
 /// Looks for it in all steps.
 pub(super) fn find(context: &Context<'_>) -> WarmUp {
     let mut found = WarmUp::default();
-    let (host, slices) = (context.host(), context.trace.slices());
+    let (host, slices) = (context.host(), context.trace().slices());
     let Some(main) = host.main() else { return found };
     let windows: Vec<(Ns, Ns)> =
-        context.steps.steps.iter().map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
+        context.steps().steps.iter().map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
     let (mut compiling, mut loading) = (Collector::default(), Collector::default());
     for &window in &windows {
         host.doing(main, window, |piece| {
@@ -73,7 +73,7 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
         *all = all.saturating_add(ns.0).min(slices.dur(slice).0);
     };
     let mut strays = Collector::default();
-    let mut loads = ByName::new(context.trace, loads_code);
+    let mut loads = ByName::new(context.trace(), loads_code);
     for id in
         slices.ids().filter(|&id| matches!(slices.kind(id), Kind::Overhead | Kind::Runtime | Kind::Driver))
     {
@@ -110,7 +110,7 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
 
 /// The call that a pause lies in, on the main thread or one of the first of the backward pass.
 fn call_around(context: &Context<'_>, main: LaneId, (start, end): (Ns, Ns)) -> Option<SliceId> {
-    let (host, slices) = (context.host(), context.trace.slices());
+    let (host, slices) = (context.host(), context.trace().slices());
     let threads = [main].into_iter().chain(host.backward().iter().copied().take(MOST_THREADS));
     // A call around it is open in its middle; a short pause may lie just beside.
     let middle = Ns((start.0 / 2).saturating_add(end.0 / 2));

@@ -1,6 +1,6 @@
 //! Puts the graph together.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -80,5 +80,5 @@ pub(crate) fn build(
         }
     }
     ends.sort_unstable();
-    Replay { graph: graph.finish(host.segments()), steps: step_nodes, ends, unchanged: OnceCell::new() }
+    Replay { graph: graph.finish(host.segments()), steps: step_nodes, ends, unchanged: OnceLock::new() }
 }

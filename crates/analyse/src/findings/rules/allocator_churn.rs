@@ -29,12 +29,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices, steps) = (context.trace, context.trace.slices(), &context.steps.steps);
+    let (trace, slices, steps) = (context.trace(), context.trace().slices(), &context.steps().steps);
     if steps.len() < 3 {
         return Vec::new();
     }
     let mut in_step = vec![0u64; steps.len()];
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let mut calls: Vec<SliceId> = Vec::new();
     let mut is_churn = ByName::new(trace, is_device_memory);
     let mut waits_first = ByName::new(trace, is_synchronization);

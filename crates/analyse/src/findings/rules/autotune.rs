@@ -6,7 +6,7 @@ use crate::names::by_name::ByName;
 
 /// A finding of the rule `rule` if the first step's convolutions launch so many times the kernels of later steps.
 pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Option<Finding> {
-    let (trace, slices, steps) = (context.trace, context.trace.slices(), &context.steps.steps);
+    let (trace, slices, steps) = (context.trace(), context.trace().slices(), &context.steps().steps);
     if steps.len() < 3 {
         return None;
     }

@@ -39,11 +39,11 @@ struct Blocked {
 }
 
 fn find(context: &Context<'_>) -> Blocked {
-    let (trace, slices, host) = (context.trace, context.trace.slices(), context.host());
+    let (trace, slices, host) = (context.trace(), context.trace().slices(), context.host());
     let mut found = Blocked { calls: Vec::new(), ns: 0, median: 0, allocations: Vec::new() };
     let least = Ns((context.limit("blocked_launches.min_ms") * 1e6) as i64);
     let threads: Vec<LaneId> = host.main().into_iter().chain(host.backward().iter().copied()).collect();
-    let in_steps = |at: Ns| context.steps.at(at).is_some();
+    let in_steps = |at: Ns| context.steps().at(at).is_some();
     let launches = threads.iter().flat_map(|&lane| host.of_lane(lane));
     let launches = launches.filter(|s| s.activity == Activity::Launch && in_steps(s.start));
     let mut lengths: Vec<i64> = Vec::new();
@@ -81,7 +81,7 @@ fn find(context: &Context<'_>) -> Blocked {
 
 /// Part of the steps that such calls take.
 pub(super) fn share(context: &Context<'_>) -> f64 {
-    let wall = context.steps.wall_ns();
+    let wall = context.steps().wall_ns();
     find(context).ns as f64 / wall.max(1) as f64
 }
 
@@ -90,13 +90,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if blocked.calls.is_empty() {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     blocked.calls.iter().for_each(|&call| edit.host_length(call, blocked.median));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let (trace, slices) = (context.trace, context.trace.slices());
-    let steps = context.steps.steps.len().max(1) as i64;
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let steps = context.steps().steps.len().max(1) as i64;
     let longest = blocked.calls.iter().map(|&call| slices.dur(call).0).max().unwrap_or(0);
     let what = blocked
         .allocations

@@ -26,7 +26,7 @@ fn is_transposition(kernel: &str) -> bool {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let mut named = ByName::new(trace, is_transposition);
     let transpositions: Vec<SliceId> = context
         .device_work()
@@ -39,7 +39,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if share < context.limit("channels_last.min_share") {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     for &kernel in &transpositions {
         edit.device_length(kernel, 0);
     }
@@ -47,7 +47,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
-    let steps = context.steps.steps.len().max(1);
+    let steps = context.steps().steps.len().max(1);
     finding.confidence = Confidence::High;
     finding.title = format!(
         "Memory format: {:.0} % of the device time is spent transposing for convolutions",
@@ -93,7 +93,7 @@ fn slow_norms(context: &Context<'_>, edit: &mut Edit<'_>) -> i64 {
     let efficiency = context.limit("assume.memory_efficiency");
     let mut found = Ns::ZERO;
     let is_batch_norm = |op: &&OpCost| {
-        op.cost.family == Family::Normalization && context.trace.name(op.slice).contains("batch_norm")
+        op.cost.family == Family::Normalization && context.trace().name(op.slice).contains("batch_norm")
     };
     for op in context.costs().ops.iter().filter(is_batch_norm) {
         let Some(ideal) = op.ideal else { continue };

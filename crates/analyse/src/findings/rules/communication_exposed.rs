@@ -75,7 +75,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Sum of the lengths of these ranges or kernels in the whole recording, hidden or not.",
         ));
     }
-    let has = |word: &str| context.trace.strings().iter().any(|(_, text)| text.contains(word));
+    let has = |word: &str| context.trace().strings().iter().any(|(_, text)| text.contains(word));
     let sharded = has("FullyShardedDataParallel") || has("FSDP");
     finding.why = "Gradients or parameters travel between ranks, and the device has nothing to compute until they arrive. \
                    Part of the time may be waiting for a rank that is late: a collective ends when the last one has come."
@@ -115,7 +115,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// Collectives by name, most time first: how often, how long, and the longest.
 fn collectives(context: &Context<'_>) -> Vec<(String, (u64, i64, SliceId))> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let mut is_range = ByName::new(trace, is_comm_range);
     let mut is_kernel = ByName::new(trace, is_comm_kernel);
     let mut by_name: BTreeMap<_, (u64, i64, SliceId)> = BTreeMap::new();

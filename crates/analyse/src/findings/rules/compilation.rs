@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let warm_up = context.warm_up();
-    let all = &context.steps.steps;
+    let all = &context.steps().steps;
     let limit = context.limit("compilation.step_share");
     let above = |times: &[i64]| -> Vec<usize> {
         let share = |i: usize| times[i] as f64 / (all[i].window().1 - all[i].window().0).0.max(1) as f64;
@@ -49,7 +49,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let sum = |all: &[i64]| all.iter().map(|&ns| Ns(ns)).sum::<Ns>().0;
     let (compiling, loading) = (sum(&warm_up.compiling), sum(&warm_up.loading));
     let again =
-        compiles.len() as f64 >= context.limit("compilation.recompiling_steps") && !context.steps.synthetic;
+        compiles.len() as f64 >= context.limit("compilation.recompiling_steps") && !context.steps().synthetic;
     let what = if compiling >= loading { "compiling code" } else { "loading code onto the device" };
     finding.confidence = if compiling >= loading { Confidence::High } else { Confidence::Medium };
     finding.title = if again {
@@ -59,7 +59,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             steps(all.len()),
             time(compiling)
         )
-    } else if context.steps.synthetic {
+    } else if context.steps().synthetic {
         format!("Warm-up: {} of the recording goes into {what}", time(compiling.saturating_add(loading)))
     } else {
         let slow = compiles.first().or(loads.first()).and_then(|&i| all.get(i)).map_or(-1, |s| s.step);
@@ -137,7 +137,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 /// The ids in `…, compile_id=1/0`, the first few.
 fn compile_ids(context: &Context<'_>) -> Option<String> {
     let texts =
-        context.trace.strings().iter().filter_map(|(_, text)| text.split_once("compile_id=")).map(|t| t.1);
+        context.trace().strings().iter().filter_map(|(_, text)| text.split_once("compile_id=")).map(|t| t.1);
     let mut ids: Vec<&str> = texts.filter(|id| id.len() < 16).collect();
     ids.sort_unstable();
     ids.dedup();

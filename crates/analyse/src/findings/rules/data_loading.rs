@@ -101,9 +101,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Record again: data loading in `stepscope account` should be near zero and the step shorter by \
                       about the time above. If it only shrinks, add workers or make the transforms cheaper."
             .to_owned();
-    let ranges = context.host().main().into_iter().flat_map(|lane| context.trace.slices().of_lane(lane));
+    let ranges = context.host().main().into_iter().flat_map(|lane| context.trace().slices().of_lane(lane));
     let name = loading.range.clone().unwrap_or_default();
-    finding.slices = context.shown(ranges.filter(|&id| context.trace.name(id) == name));
+    finding.slices = context.shown(ranges.filter(|&id| context.trace().name(id) == name));
     finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
 }

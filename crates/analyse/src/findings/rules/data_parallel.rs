@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let host = || slices.ids().filter(|&id| slices.kind(id).is_host());
     let mut is_forward = ByName::new(trace, is_forward);
     let mut forwards: Vec<SliceId> = host().filter(|&id| is_forward.get(slices.name(id))).collect();

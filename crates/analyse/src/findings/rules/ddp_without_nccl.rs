@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     if context.streams().is_empty() || !has_nccl_device(context) {
         return Vec::new();
     }
@@ -47,7 +47,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let spent = ranges.iter().map(|&id| slices.dur(id)).sum::<Ns>().0;
-    let wall = context.steps.wall_ns();
+    let wall = context.steps().wall_ns();
     if (spent as f64) < context.limit("ddp_without_nccl.min_share") * wall as f64 {
         return Vec::new();
     }
@@ -114,11 +114,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 /// file describes no device, the names of runtime calls tell.
 fn has_nccl_device(context: &Context<'_>) -> bool {
     let capabilities: Vec<_> =
-        context.trace.meta().devices.iter().filter_map(|d| d.compute_major.zip(d.compute_minor)).collect();
+        context.trace().meta().devices.iter().filter_map(|d| d.compute_major.zip(d.compute_minor)).collect();
     if !capabilities.is_empty() {
         return capabilities.iter().any(|&capability| capability >= (3, 5));
     }
-    let slices = context.trace.slices();
-    let mut runs = ByName::new(context.trace, |call| call.starts_with("cuda") || call.starts_with("hip"));
+    let slices = context.trace().slices();
+    let mut runs = ByName::new(context.trace(), |call| call.starts_with("cuda") || call.starts_with("hip"));
     slices.ids().any(|id| slices.kind(id).is_runtime() && runs.get(slices.name(id)))
 }

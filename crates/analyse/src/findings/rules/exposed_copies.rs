@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let is_ours = |memory| memory != HostMemory::Pageable;
     let rows = || {
         let rows = context.transfers().rows.iter();
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     let total = rows().map(|r| Ns(r.total_ns)).sum::<Ns>().0;
     let exposed = rows().map(|r| Ns(r.exposed_ns)).sum::<Ns>().0;
-    let wall = context.steps.wall_ns();
+    let wall = context.steps().wall_ns();
     let exposed_share = exposed as f64 / total.max(1) as f64;
     let copy_share = total as f64 / wall.max(1) as f64;
     if total == 0
@@ -47,12 +47,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter(|&id| slices.kind(id) == Kind::Memcpy)
         .filter(|&id| matches!(copy_name(trace.name(id)), (Direction::HostToDevice, m) if is_ours(m)))
         .collect();
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     copies.iter().for_each(|&copy| edit.device_length(copy, 0));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let steps = context.steps.steps.len().max(1) as i64;
+    let steps = context.steps().steps.len().max(1) as i64;
     let moved = copies.iter().filter_map(|&c| bytes(trace, c)).fold(0, i64::saturating_add);
     finding.confidence = Confidence::Medium;
     finding.title = "Exposed copies: uploads run while the device computes nothing".to_owned();

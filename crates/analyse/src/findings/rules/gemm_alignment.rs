@@ -25,9 +25,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// The sizes of a product's operands that are no multiple of what tensor cores load at once.
 fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
-    let keys = shapes::dims_keys(context.trace);
+    let keys = shapes::dims_keys(context.trace());
     let inputs =
-        shapes::dims_text(context.trace, op.slice, keys).and_then(|t| shapes::parse(context.trace.text(t)));
+        shapes::dims_text(context.trace(), op.slice, keys).and_then(|t| shapes::parse(context.trace().text(t)));
     let mut odd = Vec::new();
     for sizes in inputs.iter().flatten().filter_map(shapes::Input::tensor).filter(|s| s.len() >= 2) {
         // The batch is not part of the product.
@@ -39,7 +39,7 @@ fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let mut slow: Vec<(&OpCost, Vec<i64>)> = Vec::new();
     for op in &context.costs().ops {
         let multiple = match op.precision {
@@ -92,7 +92,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if let Some(&kernel) = kernels(context, &ops).first() {
         finding.evidence.push(Evidence::new(
             "for example",
-            Figure::Text(context.trace.name(kernel).to_owned()),
+            Figure::Text(context.trace().name(kernel).to_owned()),
             "A kernel of the longest of them.",
         ));
     }

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, host) = (context.trace, context.host());
+    let (trace, host) = (context.trace(), context.host());
     let least = Ns((context.limit("host_stalls.min_ms") * 1e6) as i64);
     let idle = context.idle();
     // One device is enough: the others wait for the same host.
@@ -33,7 +33,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         |part: &&GapPart| part.cause == Cause::Host(Activity::Python) && part.end - part.start >= least;
     let stalls: Vec<&GapPart> = of_device.flat_map(|gap| idle.parts(gap)).filter(is_stall).collect();
     let total: Ns = stalls.iter().map(|part| part.end - part.start).sum();
-    let wall = context.steps.wall_ns().max(1);
+    let wall = context.steps().wall_ns().max(1);
     let share = total.0 as f64 / wall as f64;
     if share < context.limit("host_stalls.min_share") {
         return Vec::new();
@@ -65,7 +65,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "stalls a step",
-            Figure::Number(stalls.len() as f64 / context.steps.steps.len().max(1) as f64),
+            Figure::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
             "Stretches of idle time of at least host_stalls.min_ms in which the host was in Python between operators, \
              over the number of steps.",
         ),

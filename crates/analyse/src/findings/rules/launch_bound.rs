@@ -46,7 +46,7 @@ impl Scenario for Graphed {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let steps = context.steps.steps.len().max(1);
+    let steps = context.steps().steps.len().max(1);
     let bound = |row: &&crate::causes::launches::LaunchRow| {
         row.launch_bound_share >= context.limit("launch_bound.min_share")
             && row.dry_share >= context.limit("launch_bound.min_dry_share")

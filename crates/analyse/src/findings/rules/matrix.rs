@@ -22,7 +22,7 @@ pub(super) fn good_ns(context: &Context<'_>, op: &OpCost, precision: Precision, 
 
 /// Gives the kernels of a call a new summed length.
 pub(super) fn scale(context: &Context<'_>, edit: &mut Edit<'_>, op: &OpCost, ns: f64) {
-    scaled(context.trace, context.costs(), op, ns).for_each(|(kernel, ns)| edit.device_length(kernel, ns));
+    scaled(context.trace(), context.costs(), op, ns).for_each(|(kernel, ns)| edit.device_length(kernel, ns));
 }
 
 /// Device time of calls, and all their kernels.
@@ -39,7 +39,7 @@ pub(super) fn kernels(context: &Context<'_>, ops: &[&OpCost]) -> Vec<SliceId> {
 pub(super) fn names(context: &Context<'_>, ops: &[&OpCost], most: usize) -> String {
     let mut sums: HashMap<&str, Ns, RandomState> = HashMap::default();
     for op in ops {
-        *sums.entry(context.trace.name(op.slice)).or_default() += Ns(op.device_ns);
+        *sums.entry(context.trace().name(op.slice)).or_default() += Ns(op.device_ns);
     }
     let mut sums: Vec<(&str, Ns)> = sums.into_iter().collect();
     sums.sort_by_key(|s| (std::cmp::Reverse(s.1), s.0));

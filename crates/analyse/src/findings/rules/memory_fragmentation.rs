@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 const GIB: f64 = 1_073_741_824.0;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    context.memory().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
+    context.memory_marks().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
 }
 
 fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {

@@ -30,11 +30,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    if context.steps.synthetic || (context.steps.steps.len() as f64) < context.limit("memory_leak.min_steps") {
+    if context.steps().synthetic || (context.steps().steps.len() as f64) < context.limit("memory_leak.min_steps") {
         return Vec::new();
     }
     let survivors = OnceCell::new();
-    context.memory().devices.iter().filter_map(|memory| of_device(context, memory, &survivors)).collect()
+    context.memory_marks().devices.iter().filter_map(|memory| of_device(context, memory, &survivors)).collect()
 }
 
 fn of_device(
@@ -123,14 +123,14 @@ fn of_device(
 /// Memory in use at the end of each step's host range; `None` if the file does not say before the first step's end.
 fn at_step_ends(context: &Context<'_>, memory: &DeviceMemory) -> Option<Vec<i64>> {
     // Levels that rise in each step need at least as many points.
-    if memory.curve.len() < context.steps.steps.len() {
+    if memory.curve.len() < context.steps().steps.len() {
         return None;
     }
     let level = |at: i64| {
         let next = memory.curve.partition_point(|p| p.at_ns <= at);
         memory.curve[..next].last().map(|p| p.allocated_bytes)
     };
-    context.steps.steps.iter().map(|step| level(step.host_end_ns)).collect()
+    context.steps().steps.iter().map(|step| level(step.host_end_ns)).collect()
 }
 
 /// Slope and R² of the straight line through equally spaced levels.
@@ -153,12 +153,12 @@ type Survivors = Vec<(String, i64)>;
 
 /// Bytes that steps but the last allocated and nobody released, by device and operator, most first.
 fn survivors(context: &Context<'_>) -> HashMap<String, Survivors, RandomState> {
-    let (Some(first), Some(last)) = (context.steps.steps.first(), context.steps.steps.last()) else {
+    let (Some(first), Some(last)) = (context.steps().steps.first(), context.steps().steps.last()) else {
         return HashMap::default();
     };
     let options = memory::Options { frames: 0, curve_points: 1, events: true, ..memory::Options::default() };
     let mut of_devices: HashMap<String, HashMap<String, i64, RandomState>, RandomState> = HashMap::default();
-    for event in memory::analyse(context.trace, &options).events {
+    for event in memory::analyse(context.trace(), &options).events {
         let in_steps = |at: i64| first.host_start_ns <= at && at < last.host_start_ns;
         if event.released_at_ns.is_none() && event.allocated_at_ns.is_some_and(in_steps) {
             let operator = event.operator.unwrap_or_else(|| memory::NO_OPERATOR.to_owned());

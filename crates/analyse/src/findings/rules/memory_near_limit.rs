@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    context.memory().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
+    context.memory_marks().devices.iter().filter_map(|memory| of_device(context, memory)).collect()
 }
 
 fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
@@ -117,7 +117,7 @@ pub(super) fn full_device(context: &Context<'_>) -> Option<String> {
         let most = memory.peak_reserved_bytes.unwrap_or(0).max(memory.peak_allocated_bytes);
         capacity(context, memory).is_some_and(|capacity| most as f64 >= limit * capacity as f64)
     };
-    context.memory().devices.iter().find(is_full).map(|memory| memory.device.clone())
+    context.memory_marks().devices.iter().find(is_full).map(|memory| memory.device.clone())
 }
 
 /// How much memory a device has. A job that sees one device of many may count it differently in its description:
@@ -126,7 +126,7 @@ pub(super) fn capacity(context: &Context<'_>, memory: &DeviceMemory) -> Option<i
     if crate::memory::device::is_host(memory.device_type) {
         return None;
     }
-    let meta = context.trace.meta();
+    let meta = context.trace().meta();
     let all = || meta.devices.iter().map(|d| d.total_memory_bytes);
     let alike = || all().next().flatten().filter(|&first| all().all(|other| other == Some(first)));
     let own = memory.device_id.and_then(|id| meta.device(id)).and_then(|d| d.total_memory_bytes);

@@ -38,7 +38,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if share < context.limit("mixed_precision.min_share") {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let mut changed: Vec<&OpCost> = Vec::new();
     for &op in &wide {
         if let Some(ns) = good_ns(context, op, Precision::Bf16, 2.0)

@@ -34,7 +34,7 @@ fn elements_moved(optimizer: &str) -> Option<f64> {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let ranges: Vec<SliceId> = slices
         .ids()
         .filter(|&id| slices.kind(id) == Kind::HostAnnotation && trace.name(id).starts_with("Optimizer.step#"))
@@ -71,7 +71,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let fused =
         hardware.map(|h| parameter_bytes * moved / h.memory_gbs / context.limit("assume.memory_efficiency"));
     let fused = fused.unwrap_or(now as f64 / rounds as f64).min(now as f64 / rounds as f64);
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let factor = fused * rounds as f64 / now.max(1) as f64;
     // A handful of kernels stay; their time is spread over those that are there, and the host's part shrinks with them.
     for (at, op) in ops.iter().enumerate() {

@@ -21,8 +21,8 @@ pub(super) const RULE: Rule = Rule {
 const ASYNC_CALL_NS: i64 = 10_000;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
-    let steps = context.steps.steps.len().max(1) as i64;
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let steps = context.steps().steps.len().max(1) as i64;
     let uploads: Vec<(SliceId, i64)> = context
         .device_work()
         .filter(|&id| is_upload(context, id))
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if (moved as f64) < context.limit("pageable_copies.min_bytes_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     for &(copy, _) in &uploads {
         // Pinned and prefetched, the copy runs beside the kernels of the step before and nobody waits.
         edit.device_length(copy, 0);
@@ -95,6 +95,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 }
 
 fn is_upload(context: &Context<'_>, work: SliceId) -> bool {
-    context.trace.slices().kind(work) == Kind::Memcpy
-        && copy_name(context.trace.name(work)) == (Direction::HostToDevice, HostMemory::Pageable)
+    context.trace().slices().kind(work) == Kind::Memcpy
+        && copy_name(context.trace().name(work)) == (Direction::HostToDevice, HostMemory::Pageable)
 }

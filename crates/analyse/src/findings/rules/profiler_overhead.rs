@@ -60,7 +60,7 @@ struct Events {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let options = &context.trace.meta().options;
+    let options = &context.trace().meta().options;
     let events = events(context);
     let us = |name: &str, count: u64| (context.limit(name) * 1e3 * count as f64) as i64;
     let shapes = options.record_shapes == Some(true);
@@ -72,7 +72,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // While the device has work, a slower host costs nothing.
     let waiting = waiting_for_the_host(context);
     let pauses = pauses(context);
-    let wall = context.steps.wall_ns();
+    let wall = context.steps().wall_ns();
     let share = |ns: i64| ns as f64 / wall.max(1) as f64;
     let visible = optional.min(waiting).saturating_add(pauses);
     if share(visible) < context.limit("profiler_overhead.min_share") {
@@ -143,9 +143,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// Recorded events of the threads that run the program, inside the steps.
 fn events(context: &Context<'_>) -> Events {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let mut events = Events::default();
-    let ranges: Vec<_> = context.steps.steps.iter().map(|s| (s.host_start_ns, s.host_end_ns)).collect();
+    let ranges: Vec<_> = context.steps().steps.iter().map(|s| (s.host_start_ns, s.host_end_ns)).collect();
     let in_step = |at: i64| {
         let after = ranges.partition_point(|r| r.0 <= at);
         after > 0 && at < ranges[after - 1].1
@@ -183,7 +183,7 @@ fn waiting_for_the_host(context: &Context<'_>) -> i64 {
 
 /// Pauses that the profiler reports of itself. Loading of code and a full launch queue are not its own.
 fn pauses(context: &Context<'_>) -> i64 {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let mut pauses = Collector::default();
     for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Overhead) {
         let name = trace.name(id);
@@ -191,5 +191,5 @@ fn pauses(context: &Context<'_>) -> i64 {
             pauses.add(slices.start(id), slices.end(id));
         }
     }
-    pauses.finish().lengths_in(&context.steps.windows()).into_iter().sum::<Ns>().0
+    pauses.finish().lengths_in(&context.steps().windows()).into_iter().sum::<Ns>().0
 }

@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// A copy down and the next copy up of as many bytes.
 fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
-    let (trace, slices, host) = (context.trace, context.trace.slices(), context.host());
+    let (trace, slices, host) = (context.trace(), context.trace().slices(), context.host());
     let least = context.limit("round_trips.min_bytes") as i64;
     let mut copies: Vec<(Ns, Direction, SliceId, i64)> = context
         .device_work()
@@ -38,7 +38,7 @@ fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
         .filter(|c| trace.links().launch(c.2).is_some_and(|call| host.runs_the_program(host.home(trace, call))))
         .collect();
     copies.sort_by_key(|c| c.0);
-    let steps = &context.steps.steps;
+    let steps = &context.steps().steps;
     let step_of = |at: Ns| steps.partition_point(|s| Ns(s.start_ns) <= at);
     // What went down in this step and has not come back, by size, the first in front.
     let mut down: HashMap<i64, VecDeque<SliceId>, RandomState> = HashMap::default();
@@ -59,13 +59,13 @@ fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
-    let steps = context.steps.steps.len().max(1);
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let steps = context.steps().steps.len().max(1);
     let trips = pairs(context);
     if (trips.len() as f64) < context.limit("round_trips.min_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let copies = || trips.iter().flat_map(|t| [t.0, t.1]);
     let chosen: HashSet<SliceId, RandomState> = copies().collect();
     let launches = other_launches(context, &chosen);
@@ -167,7 +167,7 @@ fn other_launches(
     context: &Context<'_>,
     copies: &HashSet<SliceId, RandomState>,
 ) -> HashMap<LaneId, Vec<Ns>, RandomState> {
-    let (links, slices) = (context.trace.links(), context.trace.slices());
+    let (links, slices) = (context.trace().links(), context.trace().slices());
     let mut found: HashMap<LaneId, Vec<Ns>, RandomState> = HashMap::default();
     for call in
         context.device_work().filter(|work| !copies.contains(work)).filter_map(|work| links.launch(work))

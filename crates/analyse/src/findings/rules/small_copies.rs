@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     let limit = context.limit("small_copies.max_bytes") as i64;
     let is_small = |&id: &SliceId| {
         slices.kind(id) == Kind::Memcpy
@@ -25,11 +25,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             && bytes(trace, id).is_some_and(|b| b <= limit)
     };
     let copies: Vec<SliceId> = context.device_work().filter(is_small).collect();
-    let steps = context.steps.steps.len().max(1);
+    let steps = context.steps().steps.len().max(1);
     if (copies.len() as f64) < context.limit("small_copies.min_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let mut source = None;
     for &copy in &copies {
         edit.device_length(copy, 0);

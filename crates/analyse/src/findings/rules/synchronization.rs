@@ -21,15 +21,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, slices) = (context.trace, context.trace.slices());
-    let in_step = |wait: &&Wait| context.steps.at(slices.start(wait.call)).is_some();
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let in_step = |wait: &&Wait| context.steps().at(slices.start(wait.call)).is_some();
     let avoidable: Vec<&Wait> =
         context.waits().iter().filter(in_step).filter(|w| is_avoidable(context, w)).collect();
-    let steps = context.steps.steps.len().max(1);
+    let steps = context.steps().steps.len().max(1);
     if (avoidable.len() as f64) < context.limit("synchronization.min_per_step") * steps as f64 {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let mut places: HashMap<Option<StrId>, (u64, i64, SliceId), RandomState> = HashMap::default();
     for wait in &avoidable {
         edit.no_wait(wait.call);
@@ -114,7 +114,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// Waits that the program asked for: not those for pageable uploads or returned memory, which other rules know.
 fn is_avoidable(context: &Context<'_>, wait: &Wait) -> bool {
-    let trace = context.trace;
+    let trace = context.trace();
     let way = wait.until.map(|work| copy_name(trace.name(work)).0);
     match wait.kind {
         WaitKind::Free => false,
@@ -139,7 +139,7 @@ fn reads_a_value(op: &str) -> bool {
 
 /// The small copies that carried the values back.
 fn remove_copies_back(context: &Context<'_>, edit: &mut Edit<'_>, waits: &[&Wait]) {
-    let (trace, slices) = (context.trace, context.trace.slices());
+    let (trace, slices) = (context.trace(), context.trace().slices());
     for wait in waits {
         if let Some(copy) = wait.until
             && slices.kind(copy) == stepscope_model::Kind::Memcpy

@@ -29,7 +29,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if share < context.limit("tf32_off.min_share") {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     for &op in &ops {
         if let Some(ns) = good_ns(context, op, Precision::Tf32, 1.0) {
             scale(context, &mut edit, op, ns);
@@ -52,10 +52,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
         Evidence::new("mostly", Figure::Text(names(context, &ops, 3)), "The operators with most of that time."),
     ];
-    if let Some(kernel) = kernels(context, &ops).into_iter().max_by_key(|&k| context.trace.slices().dur(k)) {
+    if let Some(kernel) = kernels(context, &ops).into_iter().max_by_key(|&k| context.trace().slices().dur(k)) {
         finding.evidence.push(Evidence::new(
             "for example",
-            Figure::Text(context.trace.name(kernel).to_owned()),
+            Figure::Text(context.trace().name(kernel).to_owned()),
             "The longest of these kernels.",
         ));
     }

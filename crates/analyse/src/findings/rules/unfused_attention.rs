@@ -32,8 +32,8 @@ fn largest(
     op: &OpCost,
     keys: [Option<stepscope_model::StrId>; 2],
 ) -> Option<(i64, i64, i64)> {
-    let text = shapes::dims_text(context.trace, op.slice, keys)?;
-    let inputs = shapes::parse(context.trace.text(text))?;
+    let text = shapes::dims_text(context.trace(), op.slice, keys)?;
+    let inputs = shapes::parse(context.trace().text(text))?;
     let tensors = inputs.iter().filter_map(shapes::Input::tensor).filter(|s| s.len() >= 2);
     let sized = tensors.filter_map(|s| {
         let all = s.iter().try_fold(1i64, |a, &n| a.checked_mul(n))?;
@@ -43,15 +43,15 @@ fn largest(
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let keys = shapes::dims_keys(context.trace);
+    let keys = shapes::dims_keys(context.trace());
     let costs = context.costs();
     let mut scores: HashMap<i64, (i64, i64), RandomState> = HashMap::default();
     for op in costs.ops.iter().filter(|op| op.cost.family == Family::Softmax) {
         let least = context.limit("unfused_attention.min_sequence") as i64;
         if let Some((all, rows, columns)) = largest(context, op, keys)
             && rows.min(columns) >= least
-            && context.trace.name(op.slice).contains("_softmax")
-            && !context.trace.name(op.slice).contains("log_softmax")
+            && context.trace().name(op.slice).contains("_softmax")
+            && !context.trace().name(op.slice).contains("log_softmax")
         {
             scores.insert(all, (rows, columns));
         }
@@ -59,7 +59,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if scores.is_empty() {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let (mut around, mut products) = (Vec::new(), Vec::new());
     for op in &costs.ops {
         match op.cost.family {
@@ -102,7 +102,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
         Evidence::new(
             "products a step",
-            Figure::Count((products.len() / context.steps.steps.len().max(1)) as u64),
+            Figure::Count((products.len() / context.steps().steps.len().max(1)) as u64),
             "Matrix products that make or use the scores, over the number of steps.",
         ),
     ];
@@ -131,8 +131,8 @@ fn makes_scores(
     keys: [Option<stepscope_model::StrId>; 2],
     scores: &HashMap<i64, (i64, i64), RandomState>,
 ) -> bool {
-    let Some(text) = shapes::dims_text(context.trace, op.slice, keys) else { return false };
-    let Some(inputs) = shapes::parse(context.trace.text(text)) else { return false };
+    let Some(text) = shapes::dims_text(context.trace(), op.slice, keys) else { return false };
+    let Some(inputs) = shapes::parse(context.trace().text(text)) else { return false };
     let batched: Vec<&[i64]> =
         inputs.iter().filter_map(shapes::Input::tensor).filter(|s| s.len() == 3).collect();
     let [.., a, b] = batched[..] else { return false };

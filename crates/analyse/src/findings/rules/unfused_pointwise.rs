@@ -33,12 +33,12 @@ struct Chain<'a> {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let trace = context.trace;
+    let trace = context.trace();
     let chains = chains(context);
     if chains.is_empty() {
         return Vec::new();
     }
-    let mut edit = Edit::new(context.trace);
+    let mut edit = Edit::new(context.trace());
     let mut all: Vec<SliceId> = Vec::new();
     for chain in &chains {
         // One kernel in place of all takes about as long as the longest of them: it moves the same tensors once.
@@ -56,7 +56,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    let steps = context.steps.steps.len().max(1);
+    let steps = context.steps().steps.len().max(1);
     let costliest = chains.iter().max_by_key(|c| total(c.ops.iter().copied()));
     let names = |chain: &Chain<'_>| {
         let names: Vec<&str> =
@@ -128,7 +128,7 @@ fn guess(names: &[&str]) -> Option<&'static str> {
 
 /// All chains, in the order of their streams. Work in the optimizer is another rule's.
 fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
-    let (trace, slices, costs) = (context.trace, context.trace.slices(), context.costs());
+    let (trace, slices, costs) = (context.trace(), context.trace().slices(), context.costs());
     let least = context.limit("unfused_pointwise.min_chain") as usize;
     let elements = context.limit("unfused_pointwise.min_elements") as i64;
     let keys = shapes::dims_keys(trace);
@@ -178,7 +178,7 @@ struct Sizes<'a, 'b> {
 
 impl Sizes<'_, '_> {
     fn of(&mut self, op: SliceId) -> Option<i64> {
-        let trace = self.context.trace;
+        let trace = self.context.trace();
         let text = shapes::dims_text(trace, op, self.keys)?;
         if self.known.is_empty() {
             self.known = vec![None; trace.strings().len()];

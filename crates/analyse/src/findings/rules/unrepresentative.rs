@@ -21,9 +21,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut reasons: Vec<String> = Vec::new();
     let mut evidence: Vec<Evidence> = Vec::new();
-    let all = &context.steps.steps;
+    let all = &context.steps().steps;
     let Some(first) = all.first() else { return Vec::new() };
-    if context.steps.synthetic {
+    if context.steps().synthetic {
         if !is_training(context) {
             return Vec::new();
         }
@@ -62,7 +62,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let once = (1..all.len()).all(|i| of_steps.of_step(i).saturating_mul(2) < warm_up);
     let share = warm_up as f64 / (first.window().1 - first.window().0).0.max(1) as f64;
     if once && share >= context.limit("unrepresentative.warm_up_share") {
-        let within = if context.steps.synthetic { "the recording" } else { "the first step" };
+        let within = if context.steps().synthetic { "the recording" } else { "the first step" };
         reasons.push(format!("{within} compiles or loads code for {}", time(warm_up)));
         evidence.push(Evidence::new(
             "warm-up",
@@ -93,5 +93,5 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// Whether there is a backward pass.
 fn is_training(context: &Context<'_>) -> bool {
-    context.trace.strings().iter().any(|(_, text)| text.starts_with("autograd::engine::evaluate_function"))
+    context.trace().strings().iter().any(|(_, text)| text.starts_with("autograd::engine::evaluate_function"))
 }

@@ -1,0 +1,356 @@
+//! A trace with everything derived from it, each analysis made once and only if somebody asks.
+//!
+//! The terminal, the server, Python and the rules of `findings` all ask the same [`Run`], from any thread; two that ask at
+//! once wait for one computation. A run about some of the steps ([`Run::of_steps`]) shares what does not depend on them.
+//!
+//! Do not ask a run from inside a rayon task: a worker that waits for an analysis could be the one that must finish it.
+
+use std::sync::{Arc, OnceLock};
+
+use stepscope_model::{CallTree, Kind, Ns, SliceId, Trace};
+
+use crate::causes::account::{self, Account};
+use crate::causes::data_loading::{self, DataLoading};
+use crate::causes::gaps::{self, GapsReport};
+use crate::causes::idle::{Idle, idle};
+use crate::causes::launches::{self, LaunchRow, QueuePoint};
+use crate::causes::transfers::{self, TransfersReport};
+use crate::causes::verdict::{Verdict, verdict};
+use crate::causes::waits::{self, Wait, WaitsReport};
+use crate::devices::streams::{Stream, streams};
+use crate::devices::utilization::{GpuReport, gpu};
+use crate::memory;
+use crate::names::comm::CommRule;
+use crate::replay::critical_path::{CriticalPath, critical_path};
+use crate::replay::{self, Replay, Scenario};
+use crate::roofline::{NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
+use crate::scope::selection::Selection;
+use crate::steps::Steps;
+use crate::steps::breakdown::{Breakdown, breakdown};
+use crate::tables::ops::{OpsQuery, OpsReport, ops};
+use crate::tables::run_info;
+use crate::threads::callers::Callers;
+use crate::threads::host_time::HostTime;
+use crate::views::timeline::Timeline;
+
+/// A trace and everything known about it.
+#[derive(Debug)]
+pub struct Run {
+    whole: Arc<Whole>,
+    /// The steps it is about.
+    steps: Steps,
+    /// What they launched.
+    selection: Selection,
+    idle: OnceLock<Idle>,
+    account: OnceLock<Account>,
+    replay: OnceLock<Replay>,
+    path: OnceLock<CriticalPath>,
+    breakdown: OnceLock<Breakdown>,
+    gpu: OnceLock<GpuReport>,
+    loading: OnceLock<DataLoading>,
+    launches: OnceLock<Vec<LaunchRow>>,
+    transfers: OnceLock<TransfersReport>,
+    wait_rows: OnceLock<WaitsReport>,
+    costs: OnceLock<OpCosts>,
+    ops: OnceLock<OpsReport>,
+    memory: OnceLock<memory::Report>,
+}
+
+/// What does not depend on the steps asked about.
+#[derive(Debug)]
+struct Whole {
+    trace: Arc<Trace>,
+    steps: OnceLock<Steps>,
+    host: OnceLock<HostTime>,
+    streams: OnceLock<Vec<Stream>>,
+    waits: OnceLock<Vec<Wait>>,
+    callers: OnceLock<Callers>,
+    timeline: OnceLock<Timeline>,
+    marks: OnceLock<memory::Report>,
+    info: OnceLock<run_info::Report>,
+}
+
+impl Run {
+    /// All of a trace.
+    pub fn new(trace: impl Into<Arc<Trace>>) -> Run {
+        let whole = Arc::new(Whole {
+            trace: trace.into(),
+            steps: OnceLock::new(),
+            host: OnceLock::new(),
+            streams: OnceLock::new(),
+            waits: OnceLock::new(),
+            callers: OnceLock::new(),
+            timeline: OnceLock::new(),
+            marks: OnceLock::new(),
+            info: OnceLock::new(),
+        });
+        let steps = whole.steps().clone();
+        Run::with(whole, steps)
+    }
+
+    /// The same trace, with these steps instead of its own.
+    pub fn of_steps(&self, steps: Steps) -> Run {
+        Run::with(self.whole.clone(), steps)
+    }
+
+    fn with(whole: Arc<Whole>, steps: Steps) -> Run {
+        Run {
+            whole,
+            selection: steps.selected(),
+            steps,
+            idle: OnceLock::new(),
+            account: OnceLock::new(),
+            replay: OnceLock::new(),
+            path: OnceLock::new(),
+            breakdown: OnceLock::new(),
+            gpu: OnceLock::new(),
+            loading: OnceLock::new(),
+            launches: OnceLock::new(),
+            transfers: OnceLock::new(),
+            wait_rows: OnceLock::new(),
+            costs: OnceLock::new(),
+            ops: OnceLock::new(),
+            memory: OnceLock::new(),
+        }
+    }
+
+    /// The trace.
+    pub fn trace(&self) -> &Trace {
+        &self.whole.trace
+    }
+
+    /// The trace, to keep.
+    pub fn shared_trace(&self) -> Arc<Trace> {
+        self.whole.trace.clone()
+    }
+
+    /// The steps it is about.
+    pub fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// All steps of the trace.
+    pub fn all_steps(&self) -> &Steps {
+        self.whole.steps()
+    }
+
+    /// What the steps launched.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// What the file says about itself.
+    pub fn info(&self) -> &run_info::Report {
+        self.whole.info.get_or_init(|| run_info::analyse(self.trace()))
+    }
+
+    /// What the host did.
+    pub fn host(&self) -> &HostTime {
+        self.whole.host.get_or_init(|| HostTime::new(self.trace()))
+    }
+
+    pub(crate) fn streams(&self) -> &[Stream] {
+        self.whole.streams.get_or_init(|| streams(self.trace()))
+    }
+
+    /// Calls that wait for a device.
+    pub fn waits(&self) -> &[Wait] {
+        self.whole.waits.get_or_init(|| waits::find(self.trace(), self.streams()))
+    }
+
+    /// The timeline of the whole trace.
+    pub fn timeline(&self) -> &Timeline {
+        self.whole.timeline.get_or_init(|| Timeline::new(self.trace(), self.all_steps()))
+    }
+
+    pub(crate) fn callers(&self) -> &Callers {
+        self.whole.callers.get_or_init(|| Callers::new(self.trace()))
+    }
+
+    /// The call tree of host threads, Python calls included.
+    pub fn tree(&self) -> &CallTree {
+        self.callers().tree()
+    }
+
+    /// The gaps of the devices.
+    pub fn idle(&self) -> &Idle {
+        self.idle.get_or_init(|| idle(self.trace(), self.host(), self.streams(), &self.steps.windows()))
+    }
+
+    /// The gaps by kind and culprit, and the longest of them; of one device or of all.
+    pub fn gaps(&self, device: Option<i64>, top: usize) -> GapsReport {
+        if device.is_some() {
+            return gaps::gaps(self.trace(), &self.steps, device, top);
+        }
+        gaps::report(self.trace(), &self.steps, self.streams(), self.idle(), self.callers(), top)
+    }
+
+    /// Where each device's time went.
+    pub fn account(&self) -> &Account {
+        let make = || account::of(self.trace(), &self.steps, self.host(), self.streams(), self.idle());
+        self.account.get_or_init(make)
+    }
+
+    /// What the account says in one sentence.
+    pub fn verdict(&self) -> Option<Verdict> {
+        verdict(self.account())
+    }
+
+    /// The dependency graph.
+    pub fn replay(&self) -> &Replay {
+        let make = || replay::build(self.trace(), &self.steps, self.host(), self.streams(), self.waits());
+        self.replay.get_or_init(make)
+    }
+
+    /// The chain of work and waiting that decided how long the steps took.
+    pub fn critical_path(&self) -> &CriticalPath {
+        self.path.get_or_init(|| critical_path(self.trace(), &self.steps, self.replay()))
+    }
+
+    /// The parts of the steps.
+    pub fn breakdown(&self) -> &Breakdown {
+        self.breakdown.get_or_init(|| breakdown(self.trace(), &self.steps, CommRule::default()))
+    }
+
+    /// How well each device was used.
+    pub fn gpu(&self) -> &GpuReport {
+        self.gpu.get_or_init(|| gpu(self.trace(), &self.steps))
+    }
+
+    /// Data loading, step by step.
+    pub fn loading(&self) -> &DataLoading {
+        let make = || data_loading::of(self.trace(), &self.steps, self.host(), self.streams());
+        self.loading.get_or_init(make)
+    }
+
+    /// Launches, device by device.
+    pub fn launches(&self) -> &[LaunchRow] {
+        let make = || launches::report(self.trace(), &self.steps, self.streams(), self.idle());
+        self.launches.get_or_init(make)
+    }
+
+    /// How many launches waited in the queue, over the whole trace.
+    pub fn queue(&self, device: Option<i64>) -> Vec<QueuePoint> {
+        launches::queue(self.trace(), device)
+    }
+
+    /// Copies between host and devices in the steps.
+    pub fn transfers(&self) -> &TransfersReport {
+        let make = || transfers::of(self.trace(), &self.selection, self.streams());
+        self.transfers.get_or_init(make)
+    }
+
+    /// Who waits, by place.
+    pub fn wait_rows(&self) -> &WaitsReport {
+        let make = || waits::report_with(self.trace(), &self.steps, self.waits(), self.callers());
+        self.wait_rows.get_or_init(make)
+    }
+
+    /// Operators as PyTorch counts them, by name.
+    pub fn ops(&self) -> &OpsReport {
+        self.ops.get_or_init(|| {
+            ops(self.trace(), &OpsQuery { selection: self.narrowed(), ..OpsQuery::default() })
+        })
+    }
+
+    /// Memory of the steps, with curves as a screen draws them.
+    pub fn memory(&self) -> &memory::Report {
+        self.memory.get_or_init(|| {
+            memory::analyse(
+                self.trace(),
+                &memory::Options { selection: self.narrowed(), ..memory::Options::default() },
+            )
+        })
+    }
+
+    /// Memory over the whole trace, with every mark in the curves.
+    pub fn memory_marks(&self) -> &memory::Report {
+        let options = memory::Options { frames: 0, curve_points: 0, ..memory::Options::default() };
+        self.whole.marks.get_or_init(|| memory::analyse(self.trace(), &options))
+    }
+
+    /// What operators of the steps cost at the least.
+    pub fn costs(&self) -> &OpCosts {
+        self.costs.get_or_init(|| op_costs(self.trace(), &self.selection))
+    }
+
+    /// How close operators come to what their devices can do.
+    pub fn roofline(&self, by: RooflineBy) -> Roofline {
+        let query = RooflineQuery { selection: self.selection.clone(), by };
+        roofline_of(self.trace(), &query, self.costs())
+    }
+
+    /// The part of the trace that tables count: all of it, unless only some of the steps are meant. (Steps launch less
+    /// than all where there is work before, between or after them.)
+    pub fn narrowed(&self) -> Selection {
+        match self.steps == *self.all_steps() {
+            true => Selection::all(),
+            false => self.selection.clone(),
+        }
+    }
+
+    /// What the program asked for when it made a call: the outermost operator around it, or the nearest range.
+    pub fn asked_for(&self, call: SliceId) -> Option<SliceId> {
+        self.callers().asked_for(self.trace(), call)
+    }
+
+    /// Device time of work that an operator of this recording launched.
+    pub fn attributed_ns(&self) -> i64 {
+        let costs = self.costs();
+        let with = costs.ops.iter().map(|op| Ns(op.device_ns));
+        let without = costs.without.iter().filter(|w| w.2 != NoCost::NoOperator);
+        with.chain(without.map(|w| self.trace().slices().dur(w.0))).sum::<Ns>().0
+    }
+
+    /// The mean step: of those that are not partial, or of all if all are.
+    pub fn step_ns(&self) -> i64 {
+        let sum: Ns = self.steps.counted().map(|s| s.window().1 - s.window().0).sum();
+        sum.0 / (self.steps.counted().count() as i64).max(1)
+    }
+
+    /// A sum over all steps as a share of one step's time, on average.
+    pub fn per_step(&self, ns: i64) -> i64 {
+        ns / (self.steps.steps.len() as i64).max(1)
+    }
+
+    /// What a change would save of a mean step, by replay; never below zero.
+    pub fn saves(&self, scenario: &impl Scenario) -> i64 {
+        let run = self.replay().run(scenario);
+        run.measured_ns.saturating_sub(run.replayed_ns).max(0)
+    }
+
+    /// The device work that the steps launched, stream by stream.
+    pub fn device_work(&self) -> impl Iterator<Item = SliceId> + '_ {
+        let work = self.streams().iter().flat_map(|s| s.work.iter().map(|w| w.slice));
+        work.filter(|&work| self.selection.contains(self.trace(), work))
+    }
+
+    /// The operator that device work belongs to: by its id, else the innermost around the launching call.
+    pub fn op_of(&self, work: SliceId) -> Option<SliceId> {
+        let is_op = |id: &SliceId| self.trace().slices().kind(*id) == Kind::HostOp;
+        let links = self.trace().links();
+        links.op(work).filter(is_op).or_else(|| self.callers().op(links.launch(work)?))
+    }
+
+    /// Python frames around a slice, innermost first; the first few.
+    pub fn python_stack(&self, id: SliceId) -> Vec<String> {
+        self.callers().python_stack(self.trace(), id)
+    }
+}
+
+impl Whole {
+    fn steps(&self) -> &Steps {
+        self.steps.get_or_init(|| Steps::find(&self.trace))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_can_be_asked_from_any_thread() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Run>();
+    }
+}

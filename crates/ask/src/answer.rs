@@ -1,0 +1,235 @@
+//! What a question comes to: typed rows and facts for programs, tables and drawings for people.
+
+use std::io::{self, Write};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
+use stepscope_analyse::scope::definition::Definition;
+
+use crate::print::{Screen, Table};
+use crate::question::Question;
+
+/// Draws on a screen whose size is not known before.
+pub type Draw = Box<dyn Fn(&mut dyn Write, &Screen) -> io::Result<()> + Send + Sync>;
+
+/// The answer to a question.
+pub struct Answer {
+    /// The question.
+    pub question: &'static Question,
+    /// Its tables.
+    pub parts: Vec<Part>,
+    /// What is said once and not per row.
+    pub facts: Vec<Fact>,
+    /// Words to the reader that are not part of the data.
+    pub remarks: Vec<String>,
+    /// The key of the part that a format with room for one table writes.
+    pub main: &'static str,
+    /// What to add to a time of this answer to get the file's own time.
+    pub origin_ns: i64,
+    /// On a screen, above the tables.
+    pub above: Option<Draw>,
+    /// On a screen, below the tables.
+    pub below: Option<Draw>,
+    /// The whole answer as a Markdown document, where that is more than its tables.
+    pub document: Option<Box<dyn Fn() -> String + Send + Sync>>,
+    /// The answer as SARIF, which code scanning reads; only findings have it.
+    pub sarif: Option<Box<dyn Fn() -> Value + Send + Sync>>,
+    /// What to ask next.
+    pub next: Vec<Next>,
+}
+
+/// Another question worth asking, and what it shows.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// The question.
+    pub question: &'static str,
+    /// What it shows.
+    pub about: &'static str,
+}
+
+/// Something said once: a total, a name, a list of devices.
+pub struct Fact {
+    /// Its key.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Value,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Answer {
+    /// An answer of these parts; the first is the main one.
+    pub fn new(question: &'static Question, parts: Vec<Part>) -> Answer {
+        Answer {
+            question,
+            main: parts.first().map_or("", |part| part.key),
+            parts,
+            facts: Vec::new(),
+            remarks: Vec::new(),
+            origin_ns: 0,
+            above: None,
+            below: None,
+            document: None,
+            sarif: None,
+            next: Vec::new(),
+        }
+    }
+
+    /// Adds a fact.
+    pub fn fact<T: Serialize + JsonSchema>(mut self, key: &'static str, value: &T) -> Answer {
+        // A report's own types always become JSON.
+        let value = serde_json::to_value(value).unwrap_or_default();
+        self.facts.push(Fact { key, value, schema: SchemaGenerator::subschema_for::<T> });
+        self
+    }
+
+    /// Names the part that a format with room for one table writes.
+    pub fn main(mut self, key: &'static str) -> Answer {
+        self.main = key;
+        self
+    }
+
+    /// What its numbers mean.
+    pub fn definitions(&self) -> Vec<Definition> {
+        self.question.all_definitions()
+    }
+
+    /// A part by its key.
+    pub fn part(&self, key: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.key == key)
+    }
+}
+
+impl Fact {
+    /// The type of its value.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+}
+
+/// One table of an answer.
+pub struct Part {
+    /// Its key in machine output.
+    pub key: &'static str,
+    rows: Box<dyn Rows>,
+    /// Whether programs get it.
+    pub in_json: bool,
+    /// Whether a screen shows it.
+    pub on_screen: bool,
+    /// Whether a Markdown document shows it.
+    pub in_document: bool,
+    /// Drawn before its title on a screen.
+    pub picture: Option<Draw>,
+    /// Drawn between its title and its rows on a screen.
+    pub bar: Option<Draw>,
+}
+
+impl Part {
+    /// Rows, and how they look as a table; the table is made when somebody wants to see it.
+    pub fn new<R: Serialize + JsonSchema + Send + Sync + 'static>(
+        key: &'static str,
+        rows: Vec<R>,
+        table: impl Fn(&[R]) -> Table + Send + Sync + 'static,
+    ) -> Part {
+        Part::of(key, Typed { rows, table: Box::new(table), single: false })
+    }
+
+    /// One object instead of rows.
+    pub fn single<R: Serialize + JsonSchema + Send + Sync + 'static>(
+        key: &'static str,
+        value: R,
+        table: impl Fn(&R) -> Table + Send + Sync + 'static,
+    ) -> Part {
+        let table = move |rows: &[R]| rows.first().map_or_else(Table::default, &table);
+        Part::of(key, Typed { rows: vec![value], table: Box::new(table), single: true })
+    }
+
+    /// Rows that only programs get.
+    pub fn data<R: Serialize + JsonSchema + Send + Sync + 'static>(key: &'static str, rows: Vec<R>) -> Part {
+        Part::new(key, rows, |_| Table::default()).shown(false)
+    }
+
+    fn of<R: Serialize + JsonSchema + Send + Sync + 'static>(key: &'static str, rows: Typed<R>) -> Part {
+        Part { key, rows: Box::new(rows), in_json: true, on_screen: true, in_document: true, picture: None, bar: None }
+    }
+
+    /// Whether people see it; programs always do.
+    pub fn shown(mut self, shown: bool) -> Part {
+        (self.on_screen, self.in_document) = (shown, shown);
+        self
+    }
+
+    /// Whether it is one object instead of rows.
+    pub fn is_single(&self) -> bool {
+        self.rows.single()
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its rows from one on, as JSON; all of them with `0..usize::MAX`.
+    pub fn values(&self, range: std::ops::Range<usize>) -> Vec<Value> {
+        self.rows.values(range)
+    }
+
+    /// All of it as JSON: a list of rows, or one object.
+    pub fn value(&self) -> Value {
+        let mut rows = self.values(0..usize::MAX);
+        if self.is_single() { rows.pop().unwrap_or_default() } else { Value::Array(rows) }
+    }
+
+    /// How it looks to people.
+    pub fn table(&self) -> Table {
+        self.rows.table()
+    }
+
+    /// The type of a row, known without looking at any.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        self.rows.schema(generator)
+    }
+}
+
+/// Rows of some type.
+trait Rows: Send + Sync {
+    fn len(&self) -> usize;
+    fn single(&self) -> bool;
+    fn values(&self, range: std::ops::Range<usize>) -> Vec<Value>;
+    fn table(&self) -> Table;
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
+}
+
+struct Typed<R> {
+    rows: Vec<R>,
+    table: Box<dyn Fn(&[R]) -> Table + Send + Sync>,
+    single: bool,
+}
+
+impl<R: Serialize + JsonSchema + Send + Sync> Rows for Typed<R> {
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn single(&self) -> bool {
+        self.single
+    }
+
+    fn values(&self, range: std::ops::Range<usize>) -> Vec<Value> {
+        let rows = self.rows.iter().skip(range.start).take(range.end.saturating_sub(range.start));
+        rows.map(|row| serde_json::to_value(row).unwrap_or_default()).collect()
+    }
+
+    fn table(&self) -> Table {
+        (self.table)(&self.rows)
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<R>()
+    }
+}

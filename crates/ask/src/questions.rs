@@ -1,0 +1,85 @@
+//! Every question there is: one file each, one entry here.
+
+mod account;
+mod critical_path;
+mod findings;
+mod gaps;
+mod gpu;
+mod info;
+mod kernels;
+mod launches;
+mod loading;
+mod memory;
+mod modules;
+mod notes;
+mod ops;
+mod roofline;
+mod stacks;
+mod steps;
+mod summary;
+mod transfers;
+mod waits;
+mod what_if;
+
+use stepscope_analyse::findings::is_users;
+
+use crate::question::Question;
+
+pub use findings::rules;
+pub use summary::{RunRow, run_row, runs_part};
+
+/// The registry, in the order of the help.
+pub static QUESTIONS: &[&Question] = &[
+    &summary::QUESTION,
+    &findings::QUESTION,
+    &what_if::QUESTION,
+    &account::QUESTION,
+    &steps::QUESTION,
+    &critical_path::QUESTION,
+    &ops::QUESTION,
+    &kernels::QUESTION,
+    &modules::QUESTION,
+    &stacks::QUESTION,
+    &gaps::QUESTION,
+    &launches::QUESTION,
+    &waits::QUESTION,
+    &loading::QUESTION,
+    &transfers::QUESTION,
+    &gpu::QUESTION,
+    &roofline::QUESTION,
+    &memory::QUESTION,
+    &info::QUESTION,
+];
+
+/// The question of this name or alias; `_` and `-` are the same.
+pub fn find(name: &str) -> Option<&'static Question> {
+    let name = name.replace('_', "-");
+    QUESTIONS.iter().copied().find(|q| q.name == name || q.alias == Some(name.as_str()))
+}
+
+/// Rows a table shows unless `--top` says otherwise.
+const TOP: usize = 20;
+
+/// A device's name in a table.
+fn gpu_name(device: Option<i64>) -> String {
+    device.map_or("?".to_owned(), |device| device.to_string())
+}
+
+/// The user's own line among Python frames, innermost first; the innermost if none is.
+fn users_line(stack: &[String]) -> Option<&str> {
+    stack.iter().find(|frame| is_users(frame)).or(stack.first()).map(String::as_str)
+}
+
+/// The name of something on the host, without what only PyTorch itself needs to know.
+fn host_name(name: &str, full: bool) -> String {
+    if full {
+        return name.to_owned();
+    }
+    if let Some(node) = name.strip_prefix("autograd::engine::evaluate_function: ") {
+        return format!("autograd: {node}");
+    }
+    match name.split_once('#') {
+        Some((loop_head, _)) if loop_head.starts_with("enumerate(") => loop_head.to_owned(),
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Every nanosecond of every step, by its cause.
+
+mod steps;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::causes::account::{self, Account, AccountRow};
+use stepscope_analyse::causes::cause::Cause;
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::threads::activity::Activity;
+
+use super::ops::ratio;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask};
+use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "account",
+    alias: None,
+    about: "Every nanosecond of every step, by its cause: what the device did, or why it was idle.",
+    examples: &[
+        "account TRACE",
+        "account TRACE --by step --sort wall",
+        "account TRACE --filter idle --format csv",
+    ],
+    group: Group::Time,
+    by: &["cause", "step"],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: true,
+    definitions: &[account::DEFINITIONS, OWN, stepscope_analyse::steps::DEFINITIONS],
+    answer,
+};
+
+/// What the sums over steps mean.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "total_ns",
+        label: "In all",
+        text: "The cause's time summed over the steps that are not partial (over all, if all are).",
+    },
+    Definition {
+        field: "per_step_ns",
+        label: "Per step",
+        text: "The same divided by the number of these steps.",
+    },
+    Definition { field: "share", label: "Share", text: "The same as a share of these steps' wall time." },
+];
+/// Causes drawn in the picture before the rest is put together.
+const DRAWN: usize = 6;
+
+/// One cause on one device, summed over the steps.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct CauseRow {
+    device: Option<i64>,
+    cause: Cause,
+    label: &'static str,
+    busy: bool,
+    total_ns: i64,
+    per_step_ns: i64,
+    share: f64,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let by_step = ask.grouped() == "step";
+    if by_step {
+        ask.refuse(&["filter"], "the steps", "`--step 3-5` chooses steps")?;
+    }
+    let asked = ask.part_of(&runs[0])?;
+    let report = asked.run.account();
+    let wanted = |row: &&AccountRow| ask.device.is_none() || row.device == ask.device;
+    let devices: Vec<AccountRow> = report.devices.iter().filter(wanted).cloned().collect();
+    let mut causes = Vec::new();
+    let mut parts = Vec::new();
+    for device in &devices {
+        let (part, rows) = cause_part(report, device, ask, !by_step)?;
+        causes.extend(rows);
+        parts.push(part.shown(!by_step));
+    }
+    // For programs the rows of all devices are one table.
+    parts.insert(0, Part::data("causes", causes));
+    parts.push(Part::data("devices", devices));
+    parts.push(steps::part(report, ask, by_step)?);
+    let main = if by_step { "steps" } else { "causes" };
+    Ok(Answer::new(&QUESTION, parts)
+        .fact("synthetic", &asked.steps().synthetic)
+        .fact("verdict", &asked.run.verdict())
+        .main(main))
+}
+
+/// What a cause is called where a device is meant, or the main thread if there is none.
+fn label(cause: Cause, device: Option<i64>) -> &'static str {
+    match device {
+        Some(_) => cause.label(),
+        None => without_idle(cause),
+    }
+}
+
+/// A cause of idle time, where it is clear that idle time is meant.
+pub(super) fn without_idle(cause: Cause) -> &'static str {
+    cause.label().strip_prefix("idle: ").unwrap_or(cause.label())
+}
+
+/// The colour of a cause: work in its own, idle time in the colour of what should be done about it.
+pub(super) fn role(cause: Cause) -> Role {
+    match cause {
+        Cause::Kernel => Role::Device,
+        Cause::Communication => Role::Comm,
+        Cause::Copy | Cause::Fill => Role::Copy,
+        Cause::Host(Activity::DataLoading) => Role::DataLoad,
+        Cause::Host(Activity::Synchronization | Activity::Allocation) => Role::Bad,
+        Cause::Host(Activity::Communication) => Role::Comm,
+        Cause::Host(Activity::Unrecorded | Activity::Profiler) => Role::Idle,
+        Cause::Host(_) | Cause::LaunchLatency => Role::Warn,
+        Cause::QueuedGap | Cause::Unlinked => Role::Idle,
+        Cause::Dependency => Role::Bad,
+    }
+}
+
+/// The same, where there may be no device: then the host's work is work and no reason to wait.
+fn role_of(cause: Cause, device: Option<i64>) -> Role {
+    match cause {
+        Cause::Host(Activity::Operator | Activity::Python) if device.is_none() => Role::Host,
+        _ => role(cause),
+    }
+}
+
+fn counted_steps(report: &Account, device: Option<i64>) -> i64 {
+    let of_device = || report.rows.iter().filter(move |r| r.device == device);
+    let all_partial = of_device().all(|r| r.partial);
+    (of_device().filter(|r| all_partial || !r.partial).count() as i64).max(1)
+}
+
+/// The causes of one device: what people see, and its rows.
+fn cause_part(
+    report: &Account,
+    sum: &AccountRow,
+    ask: &Ask,
+    asked: bool,
+) -> Result<(Part, Vec<CauseRow>), Refusal> {
+    let steps = counted_steps(report, sum.device);
+    let all = sum.causes.by_size().into_iter().map(|(cause, total_ns)| CauseRow {
+        device: sum.device,
+        cause,
+        label: label(cause, sum.device),
+        busy: cause.is_busy(),
+        total_ns,
+        per_step_ns: total_ns / steps,
+        share: ratio(total_ns, sum.wall_ns),
+    });
+    let rows = arrange(all.collect(), &ask.rows_if(asked), Some("total_ns"), 0, |r: &CauseRow| r.label)?;
+    let whose = match sum.device {
+        Some(device) => format!("GPU {device}"),
+        None => "the main thread".to_owned(),
+    };
+    let words = match steps {
+        1 => format!("{}; the causes add up exactly", units::time(sum.wall_ns)),
+        n => format!("{n} steps, {} on average; the causes add up exactly", units::time(sum.wall_ns / n)),
+    };
+    let title = format!("Where the time of {whose} went");
+    let wall_ns = sum.wall_ns;
+    let some_partial = report.rows.iter().any(|r| r.partial) && !report.rows.iter().all(|r| r.partial);
+    let data = rows.rows.clone();
+    let mut part = rows.into_part("causes", "nothing recorded", move |rows| {
+        let mut table = causes_table(rows, steps, wall_ns).title(&title, &words);
+        if some_partial {
+            table.note("partial steps are shown below but do not count here");
+        }
+        table
+    });
+    part.in_json = false;
+    part.bar = Some(bar(sum));
+    Ok((part, data))
+}
+
+fn causes_table(rows: &[CauseRow], steps: i64, wall_ns: i64) -> Table {
+    // The sum over the steps says nothing more where there is only one.
+    let several = steps > 1;
+    let mut columns = vec![
+        Column::name("Cause"),
+        Column::number(if several { "Per step" } else { "Time" }).keep(),
+        Column::number("Share").priority(200),
+    ];
+    if several {
+        columns.push(Column::number("In all").priority(90));
+    }
+    let mut table = Table::new(columns);
+    for row in rows {
+        table.row(vec![
+            Cell::text(row.label),
+            Cell::time(row.per_step_ns),
+            Cell::share(row.share).role(role_of(row.cause, row.device)),
+            Cell::time(row.total_ns),
+        ]);
+    }
+    if !rows.is_empty() {
+        table.total(vec![
+            Cell::text("wall time"),
+            Cell::time(wall_ns / steps),
+            Cell::percent(1.0),
+            Cell::time(wall_ns),
+        ]);
+    }
+    table
+}
+
+/// The causes as one bar.
+fn bar(sum: &AccountRow) -> crate::answer::Draw {
+    let sized = sum.causes.by_size();
+    // What the device did comes first, as in the table of the steps.
+    let mut drawn: Vec<(Cause, i64)> = sized.iter().take(DRAWN).copied().collect();
+    drawn.sort_by_key(|(cause, _)| !cause.is_busy());
+    let mut parts: Vec<(&'static str, i64, Role)> = drawn
+        .into_iter()
+        .map(|(cause, ns)| (label(cause, sum.device), ns, role_of(cause, sum.device)))
+        .collect();
+    parts.push(("the rest", sized.iter().skip(DRAWN).map(|c| c.1).sum(), Role::Dim));
+    let wall_ns = sum.wall_ns;
+    Box::new(move |out, screen| {
+        if wall_ns == 0 {
+            return Ok(());
+        }
+        writeln!(out)?;
+        print::stacked_bar(out, screen, &parts, screen.width.min(110))?;
+        writeln!(out)
+    })
+}

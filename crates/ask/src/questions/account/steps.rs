@@ -1,0 +1,105 @@
+//! The account step by step.
+
+use stepscope_analyse::causes::account::{Account, AccountRow};
+use stepscope_analyse::causes::cause::{ByCause, Cause};
+use stepscope_analyse::threads::activity::Activity;
+
+use super::super::gpu_name;
+use super::super::ops::ratio;
+use crate::answer::Part;
+use crate::ask::Ask;
+use crate::print::{Cell, Column, Role, Table};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+/// Causes with less than this share of the time have no column of their own.
+const SMALL: f64 = 0.01;
+
+pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<Part, Refusal> {
+    let mut all = report.rows.clone();
+    all.retain(|row| ask.device.is_none() || row.device == ask.device);
+    let rows = arrange(all, &ask.rows_if(asked), None, 0, |_| "")?;
+    Ok(rows.into_part("steps", "nothing recorded", table))
+}
+
+fn table(rows: &[AccountRow]) -> Table {
+    let mut sums = ByCause::default();
+    rows.iter().for_each(|r| sums.0.iter_mut().zip(&r.causes.0).for_each(|(sum, ns)| *sum += ns));
+    let sized = sums.by_size();
+    let large: Vec<Cause> = {
+        let mut large =
+            sized.iter().filter(|c| ratio(c.1, sums.total()) >= SMALL).map(|c| c.0).collect::<Vec<_>>();
+        large.sort_by_key(|cause| !cause.is_busy());
+        large
+    };
+    let several = rows.iter().any(|r| r.device != rows[0].device);
+    let on_device = rows.iter().any(|r| r.device.is_some());
+    let mut columns = vec![Column::text("Step").keep()];
+    if several {
+        columns.push(Column::text("GPU").keep());
+    }
+    columns.push(Column::number("Wall").keep());
+    if on_device {
+        columns.push(Column::number("Busy").priority(240));
+        columns.push(Column::number("Idle").priority(235));
+    }
+    for cause in &large {
+        // What takes more time stays longer on a narrow screen.
+        let rank = sized.iter().position(|c| c.0 == *cause).unwrap_or(0);
+        columns.push(Column::number(header(*cause)).priority(200u8.saturating_sub(rank as u8 * 5)));
+    }
+    columns.push(Column::number("Rest").priority(50));
+    let words = match on_device {
+        true => "the columns after Idle add up to the wall time; `--explain` says what they mean",
+        false => "the columns after Wall add up to it; `--explain` says what they mean",
+    };
+    let mut table = Table::new(columns).title("Step by step", words);
+    for row in rows {
+        let mut cells = vec![Cell::text(name(row))];
+        if several {
+            cells.push(Cell::text(gpu_name(row.device)));
+        }
+        cells.push(Cell::time(row.wall_ns));
+        if on_device {
+            let idle = row.causes.idle();
+            cells.push(Cell::share(ratio(row.wall_ns - idle, row.wall_ns)).role(Role::Device));
+            cells.push(Cell::time(idle));
+        }
+        cells.extend(large.iter().map(|&cause| Cell::time(row.causes.get(cause))));
+        let shown: i64 = large.iter().map(|&cause| row.causes.get(cause)).sum();
+        cells.push(Cell::time(row.causes.total() - shown));
+        table.row(cells);
+    }
+    table
+}
+
+fn name(row: &AccountRow) -> String {
+    let name = if row.step >= 0 { row.step.to_string() } else { "all".to_owned() };
+    if row.partial { format!("{name} (partial)") } else { name }
+}
+
+/// A cause in a word, for the head of a column.
+fn header(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Kernel => "Kernels",
+        Cause::Communication => "Comm",
+        Cause::Copy => "Copies",
+        Cause::Fill => "Memsets",
+        Cause::Host(Activity::DataLoading) => "Loading",
+        Cause::Host(Activity::Operator) => "Operators",
+        Cause::Host(Activity::Python) => "Python",
+        Cause::Host(Activity::Launch) => "Launch calls",
+        Cause::Host(Activity::Synchronization) => "After waits",
+        Cause::Host(Activity::Allocation) => "Allocation",
+        Cause::Host(Activity::Runtime) => "Runtime",
+        Cause::Host(Activity::Communication) => "Host comm",
+        Cause::Host(Activity::Compilation) => "Compilation",
+        Cause::Host(Activity::GarbageCollection) => "Garbage",
+        Cause::Host(Activity::Profiler) => "Profiler",
+        Cause::Host(Activity::Unrecorded) => "Unrecorded",
+        Cause::LaunchLatency => "Latency",
+        Cause::QueuedGap => "Queued",
+        Cause::Dependency => "Streams",
+        Cause::Unlinked => "Unlinked",
+    }
+}

@@ -1,0 +1,162 @@
+//! The chain of work and waiting that decided how long the run took.
+
+use std::sync::Arc;
+
+use stepscope_analyse::replay::critical_path::{self, ClassRow, PathClass, PathRow, PieceRow};
+use stepscope_analyse::run::Run;
+
+use super::kernels::shown_name;
+use super::{TOP, host_name};
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask};
+use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "critical-path",
+    alias: None,
+    about: "The chain of work and waiting that decided how long the run took.",
+    examples: &[
+        "critical-path TRACE",
+        "critical-path TRACE --step 3 --filter aten --top 0",
+        "critical-path TRACE --by piece --top 0 --format csv",
+    ],
+    group: Group::Time,
+    by: &["name", "piece"],
+    options: &["sort", "top", "filter", "step", "full"],
+    in_report: true,
+    definitions: &[critical_path::DEFINITIONS],
+    answer,
+};
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let path = asked.run.critical_path();
+    let report = path.report(asked.trace());
+    let wall_ns = report.wall_ns;
+    let words = format!("{} from first step to last; the parts add up exactly", units::time(wall_ns));
+    let gap = asked.steps().steps.windows(2).any(|pair| pair[0].step.saturating_add(1) != pair[1].step);
+    let note = ask.steps.is_some() && gap;
+    let drawn: Vec<(&'static str, i64, Role)> =
+        report.classes.iter().map(|c| (c.class.label(), c.on_path_ns, role(c.class))).collect();
+    let mut classes = Part::new("classes", report.classes, move |rows| {
+        let mut table = classes_table(rows).title("Critical path", &words);
+        if note {
+            table.note("steps between the first and the last one selected count too");
+        }
+        table
+    });
+    classes.bar = Some(Box::new(move |out, screen| {
+        if wall_ns > 0 {
+            writeln!(out)?;
+            print::stacked_bar(out, screen, &drawn, screen.width.min(110))?;
+            writeln!(out)?;
+        }
+        Ok(())
+    }));
+    let full = ask.full;
+    let rows = match ask.grouped() {
+        "piece" => {
+            let rows = arrange(path.rows(asked.trace()), &ask.rows, None, TOP, |r| &r.name)?;
+            rows.into_part("pieces", "nothing recorded", move |rows| pieces_table(rows, full))
+        }
+        _ => {
+            let rows = arrange(report.rows, &ask.rows, None, TOP, |r| &r.name)?;
+            rows.into_part("path", "nothing recorded", move |rows| {
+                rows_table(rows, full).title(
+                    "On the critical path",
+                    "shorten these to shorten the run; everything else is hidden behind them",
+                )
+            })
+        }
+    };
+    let main = rows.key;
+    Ok(Answer::new(&QUESTION, vec![classes, rows]).fact("wall_ns", &wall_ns).main(main))
+}
+
+fn pieces_table(rows: &[PieceRow], full: bool) -> Table {
+    let mut table = Table::new(vec![
+        Column::number("At").priority(140),
+        Column::name("Name"),
+        Column::text("Class").priority(150),
+        Column::text("Where").flexible(12, print::end_ellipsis).priority(90),
+        Column::number("Length").keep(),
+    ])
+    .title("The critical path, piece by piece", "in order of time, since the start of the trace");
+    for r in rows {
+        table.row(vec![
+            Cell::text(units::time(r.start_ns)),
+            Cell::text(shown(&r.name, r.class, full)),
+            Cell::text(r.class.label()).role(role(r.class)),
+            Cell::maybe(r.lane.as_deref(), Cell::text),
+            Cell::time(r.dur_ns),
+        ]);
+    }
+    table
+}
+
+/// A name as tables show it.
+fn shown(name: &str, class: PathClass, full: bool) -> String {
+    match class {
+        // Work on its way, or behind a gap, has the name of its kernel.
+        PathClass::Kernel | PathClass::Communication | PathClass::Launch | PathClass::Idle
+            if !name.starts_with('(') =>
+        {
+            shown_name(name, full)
+        }
+        _ => host_name(name, full),
+    }
+}
+
+fn role(class: PathClass) -> Role {
+    match class {
+        PathClass::Host => Role::Host,
+        PathClass::Launch => Role::Runtime,
+        PathClass::Kernel => Role::Device,
+        PathClass::Copy => Role::Copy,
+        PathClass::Communication => Role::Comm,
+        PathClass::DataLoading => Role::DataLoad,
+        PathClass::Synchronization | PathClass::Allocation => Role::Bad,
+        PathClass::Idle => Role::Idle,
+    }
+}
+
+fn classes_table(classes: &[ClassRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Class").keep(),
+        Column::number("On the path").keep(),
+        Column::number("Share").priority(200),
+    ])
+    .when_empty("nothing recorded");
+    for c in classes {
+        table.row(vec![
+            Cell::text(c.class.label()),
+            Cell::time(c.on_path_ns),
+            Cell::share(c.share).role(role(c.class)),
+        ]);
+    }
+    table
+}
+
+fn rows_table(rows: &[PathRow], full: bool) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Name"),
+        Column::text("Class").priority(150),
+        Column::number("Pieces").priority(90),
+        Column::number("On the path").keep(),
+        Column::number("Share").priority(140),
+    ]);
+    let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
+    for r in rows {
+        table.row(vec![
+            Cell::text(shown(&r.name, r.class, full)),
+            Cell::text(r.class.label()),
+            Cell::count(r.pieces),
+            Cell::time(r.on_path_ns),
+            Cell::percent(r.share).bar(r.share / largest).role(role(r.class)),
+        ]);
+    }
+    table
+}

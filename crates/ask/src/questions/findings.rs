@@ -1,0 +1,122 @@
+//! What costs how much, why, and what to change.
+
+pub(super) mod blocks;
+mod list;
+mod markdown;
+mod sarif;
+pub(super) mod words;
+
+use std::sync::Arc;
+
+use stepscope_analyse::findings::{self, Finding, Severity};
+use stepscope_analyse::run::Run;
+
+use crate::answer::{Answer, Next, Part};
+use crate::ask::{Ask, RowsAsked};
+use crate::print::Table;
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::{Arranged, arrange};
+
+pub use list::rules;
+
+pub(super) const QUESTION: Question = Question {
+    name: "findings",
+    alias: None,
+    about: "What to change: each finding with what it would save, why, the code and how to check.",
+    examples: &[
+        "findings TRACE",
+        "findings TRACE --format md > findings.md",
+        "findings TRACE --fail-on high  exit code 1 if something big is wrong",
+        "findings TRACE --format sarif > findings.sarif",
+        "findings --list  all rules and their thresholds",
+    ],
+    group: Group::Change,
+    by: &[],
+    options: &["top", "filter", "step"],
+    in_report: true,
+    definitions: &[findings::DEFINITIONS],
+    answer,
+};
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let found = Arc::new(Found::look(&asked.run, ask)?);
+    let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
+    let mut answer = Answer::new(&QUESTION, vec![part])
+        .fact("step_ns", &found.step_ns)
+        .fact("steps", &found.steps)
+        .fact("worst", &found.worst);
+    if found.shown.all == 0 {
+        answer.next = nothing_next(found.on_device);
+    }
+    let (screen, document, sarif) = (found.clone(), found.clone(), found);
+    let thresholds = ask.thresholds.clone();
+    answer.above = Some(Box::new(move |out, on| blocks::write(out, on, &screen)));
+    answer.document = Some(Box::new(move || markdown::document(&document)));
+    answer.sarif = Some(Box::new(move || sarif::document(&sarif, &thresholds)));
+    Ok(answer)
+}
+
+/// Where to look if no rule found anything.
+pub(super) fn nothing_next(on_device: bool) -> Vec<Next> {
+    vec![
+        Next { question: "account", about: "every nanosecond by its cause" },
+        Next { question: "what-if", about: "what would help most, by replay" },
+        match on_device {
+            true => Next { question: "roofline", about: "how close to what the device can do" },
+            false => Next { question: "ops", about: "operators by time" },
+        },
+    ]
+}
+
+/// The findings of a run and what they are measured against.
+struct Found {
+    shown: Arranged<Finding>,
+    /// The worst that matches the filter, shown or not.
+    worst: Option<Severity>,
+    /// The mean step.
+    step_ns: i64,
+    /// How many steps that is the mean of.
+    steps: usize,
+    /// The trace.
+    path: String,
+    /// Whether a device worked.
+    on_device: bool,
+}
+
+impl Found {
+    fn look(run: &Run, ask: &Ask) -> Result<Found, Refusal> {
+        let all = findings::findings(run, &ask.thresholds);
+        let named: Vec<Named> = all.into_iter().map(Named::new).collect();
+        let rows = RowsAsked { top: Some(0), ..ask.rows.clone() };
+        let matching = arrange(named, &rows, None, 0, |f| &f.name)?;
+        let worst = matching.rows.iter().map(|f| f.finding.severity).max();
+        let mut rows: Vec<Finding> = matching.rows.into_iter().map(|f| f.finding).collect();
+        if let Some(top) = ask.rows.top.filter(|top| *top > 0) {
+            rows.truncate(top);
+        }
+        Ok(Found {
+            shown: Arranged { rows, matched: matching.matched, all: matching.all },
+            worst,
+            step_ns: run.step_ns(),
+            steps: run.steps().counted().count(),
+            path: run.trace().meta().source.path.clone(),
+            on_device: run.account().devices.iter().any(|row| row.device.is_some()),
+        })
+    }
+}
+
+/// A finding with what `--filter` looks at: its rule and its title.
+#[derive(serde::Serialize)]
+struct Named {
+    name: String,
+    #[serde(skip)]
+    finding: Finding,
+}
+
+impl Named {
+    fn new(finding: Finding) -> Named {
+        Named { name: format!("{}: {}", finding.rule, finding.title), finding }
+    }
+}

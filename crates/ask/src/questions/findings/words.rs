@@ -1,0 +1,77 @@
+//! The parts of a finding in words, the same on the screen, in Markdown and in SARIF.
+
+use stepscope_analyse::findings::{Confidence, Estimate, Figure, Finding, Severity};
+
+use crate::print::{Role, units};
+
+/// The color of a severity.
+pub(crate) fn role(severity: Severity) -> Role {
+    match severity {
+        Severity::High => Role::Bad,
+        Severity::Medium => Role::Warn,
+        Severity::Low => Role::Accent,
+        Severity::Info => Role::Dim,
+    }
+}
+
+/// What a fix would save; none if nothing is known.
+pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
+    let (ns, share) = (finding.saves_ns?, finding.saves_share?);
+    let (verb, how) = match finding.estimate {
+        Estimate::Replay => ("saves", ", from replay"),
+        Estimate::Model => ("saves", ", from a hardware model"),
+        Estimate::UpperBound => ("saves at most", ""),
+        Estimate::None => ("saves", ""),
+    };
+    Some(format!(
+        "{verb} {} per step ({} of {}){how}",
+        units::time(ns),
+        units::percent(share),
+        units::time(step_ns),
+    ))
+}
+
+/// How sure the rule is.
+pub(super) fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "the trace shows it",
+        Confidence::Medium => "likely",
+        Confidence::Low => "low confidence",
+    }
+}
+
+/// A number with its unit.
+pub(super) fn metric(figure: &Figure) -> String {
+    match figure {
+        Figure::Ns(ns) => units::time(*ns),
+        Figure::Share(share) => units::percent(*share),
+        Figure::Count(count) => units::count(*count),
+        Figure::Bytes(bytes) => units::bytes(*bytes),
+        Figure::BytesPerSecond(rate) => units::rate_bytes(*rate),
+        Figure::Number(number) => {
+            let text = format!("{number:.2}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        Figure::Text(text) => text.clone(),
+    }
+}
+
+/// The first sentence of a text.
+pub(crate) fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_have_units() {
+        assert_eq!(metric(&Figure::Ns(1_500)), "1.500 µs");
+        assert_eq!(metric(&Figure::Number(2.50)), "2.5");
+        assert_eq!(metric(&Figure::Number(100.0)), "100");
+        assert_eq!(metric(&Figure::Number(0.0)), "0");
+        assert_eq!(first_sentence("Do this. Then that."), "Do this.");
+        assert_eq!(first_sentence("Do 1.5 of it"), "Do 1.5 of it");
+    }
+}

@@ -1,0 +1,107 @@
+//! When devices were idle, why, and who is to blame.
+
+mod tables;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::causes::{account, gaps};
+use stepscope_analyse::run::Run;
+
+use super::TOP;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, RowsAsked};
+use crate::print::units;
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "gaps",
+    alias: None,
+    about: "The gaps of each device: how much time, why, and who is to blame.",
+    examples: &[
+        "gaps TRACE",
+        "gaps TRACE --by culprit --top 0",
+        "gaps TRACE --by gap --filter DataLoader --format csv",
+    ],
+    group: Group::Waiting,
+    by: &["kind", "culprit", "gap", "stream"],
+    options: &["sort", "top", "filter", "step", "device", "full"],
+    in_report: true,
+    definitions: &[gaps::DEFINITIONS, account::DEFINITIONS],
+    answer,
+};
+
+/// Culprits and gaps shown beside each other unless `--top` says otherwise.
+const FEW: usize = 10;
+const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
+
+/// All gaps together.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct GapsTotals {
+    gaps: u64,
+    idle_ns: i64,
+    wall_ns: i64,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let by = ask.by;
+    if by.is_none() {
+        ask.refuse(&["sort"], "four tables at once", "choose one with --by kind|culprit|gap|stream")?;
+    }
+    let asked = ask.part_of(&runs[0])?;
+    // The longest gaps are sorted and filtered here, so all of them are needed then.
+    let some = ask.rows.sort.is_none() && ask.rows.filter.is_none();
+    let top = match ask.rows.top.unwrap_or(TOP) {
+        top if some && top > 0 => top,
+        _ => usize::MAX,
+    };
+    let report = asked.run.gaps(ask.device, top);
+    let words = format!(
+        "{} of {} idle ({}) in {} gaps",
+        units::time(report.idle_ns),
+        units::time(report.wall_ns),
+        units::percent(super::ops::ratio(report.idle_ns, report.wall_ns)),
+        units::count(report.count),
+    );
+    let totals = GapsTotals { gaps: report.count, idle_ns: report.idle_ns, wall_ns: report.wall_ns };
+    let about = |table: &str| match by {
+        Some(by) if by == table => ask.rows.clone(),
+        // Beside each other, only what has names can be filtered, and only what is long is cut.
+        None if table == "culprit" || table == "gap" => ask.rows.clone(),
+        _ => RowsAsked::default(),
+    };
+    let few = if by.is_none() { FEW } else { TOP };
+    let kinds = arrange(report.kinds, &about("kind"), None, 0, |r| tables::kind_label(r.kind))?;
+    let culprits = arrange(report.culprits, &about("culprit"), None, few, |r| &r.culprit)?;
+    let mut longest = arrange(report.gaps, &about("gap"), None, few, |r| r.culprit.as_deref().unwrap_or(""))?;
+    if some {
+        longest.matched = report.count as usize;
+        longest.all = longest.matched;
+    }
+    let streams = arrange(report.streams, &about("stream"), None, 0, |_| "")?;
+    let shown = |key: &str| match by {
+        Some("kind") => key == "kinds",
+        Some("culprit") => key == "culprits",
+        Some("gap") => key == "gaps",
+        Some(_) => key == "streams",
+        None => streams.all > 0 || key == "kinds",
+    };
+    let main = match by {
+        Some("kind") => "kinds",
+        Some("culprit") => "culprits",
+        None | Some("gap") => "gaps",
+        Some(_) => "streams",
+    };
+    let visible = ["kinds", "culprits", "gaps", "streams"].map(shown);
+    let parts = [
+        tables::kinds(kinds, words),
+        tables::culprits(culprits, ask.full),
+        tables::longest(longest, ask.full),
+        tables::streams(streams, ask.steps.is_some()),
+    ];
+    let parts = parts.into_iter().zip(visible).map(|(part, shown)| part.shown(shown)).collect();
+    Ok(Answer::new(&QUESTION, parts).fact("totals", &totals).main(main))
+}

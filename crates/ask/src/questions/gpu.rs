@@ -1,0 +1,125 @@
+//! How well the devices were used.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::devices::utilization::{self, GpuRow, StreamRow as StreamUse};
+use stepscope_analyse::run::Run;
+
+use super::ops::unless_empty;
+use crate::answer::{Answer, Part};
+use crate::ask::Ask;
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "gpu",
+    alias: None,
+    about: "GPU utilization, SM efficiency, occupancy and tensor cores, per device and stream.",
+    examples: &["gpu TRACE --explain"],
+    group: Group::Device,
+    by: &[],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: true,
+    definitions: &[utilization::DEFINITIONS],
+    answer,
+};
+
+/// A stream with its device.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct StreamRow {
+    device: Option<i64>,
+    #[serde(flatten)]
+    stream: StreamUse,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let mut devices = asked.run.gpu().devices.clone();
+    devices.retain(|d| ask.device.is_none() || d.device == ask.device);
+    let rows = arrange(devices, &ask.rows, None, 0, |d| d.name.as_deref().unwrap_or_default())?;
+    let streams = rows.rows.iter().flat_map(|d| {
+        d.streams.iter().map(|stream| StreamRow { device: d.device, stream: stream.clone() })
+    });
+    let streams: Vec<StreamRow> = streams.collect();
+    let some_steps = ask.steps.is_some();
+    let gap = asked.steps().steps.windows(2).any(|pair| pair[0].step.saturating_add(1) != pair[1].step);
+    let left_out = rows.left_out();
+    let devices = Part::new("gpu", rows.rows, move |rows| {
+        let mut table = table(rows);
+        table.notes(&left_out);
+        if some_steps && gap {
+            table.note("steps between the first and the last one selected count too");
+        }
+        table
+    });
+    let streams = Part::new("streams", streams, move |rows| {
+        let mut table = streams_table(rows);
+        if some_steps {
+            table.note("kernels, copies and memsets are those of the whole trace, whatever steps are selected");
+        }
+        table
+    });
+    Ok(Answer::new(&QUESTION, vec![devices, unless_empty(streams)]))
+}
+
+fn share(value: Option<f64>) -> Cell {
+    Cell::maybe(value, |v| Cell::share(v).role(Role::Device))
+}
+
+pub(super) fn table(devices: &[GpuRow]) -> Table {
+    let window = devices.first().map_or(0, |d| d.window_ns);
+    let mut table = Table::new(vec![
+        Column::text("GPU").keep(),
+        Column::text("Name").priority(80),
+        Column::number("Utilization").keep(),
+        Column::number("SM efficiency").priority(130),
+        Column::number("Occupancy").priority(120),
+        Column::number("Tensor cores").priority(110),
+        Column::number("TC eligible").priority(70),
+        Column::number("Busy").priority(60),
+    ])
+    .title("GPU", format!("over {} from the first step to the last", units::time(window)))
+    .when_empty("no device work in this trace");
+    for d in devices {
+        table.row(vec![
+            Cell::text(d.device.map_or("?".to_owned(), |d| d.to_string())),
+            Cell::text(d.name.clone().unwrap_or_default()),
+            share(d.utilization),
+            share(d.sm_efficiency),
+            share(d.occupancy),
+            share(d.tensor_core_share),
+            share(d.eligible_share),
+            Cell::time(d.busy_ns),
+        ]);
+    }
+    table
+}
+
+fn streams_table(rows: &[StreamRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("GPU").keep(),
+        Column::text("Stream").keep(),
+        Column::number("Utilization").keep(),
+        Column::number("Busy"),
+        Column::number("Kernels"),
+        Column::number("Copies"),
+        Column::number("Memsets"),
+    ])
+    .title("Streams", "");
+    for StreamRow { device, stream: s } in rows {
+        table.row(vec![
+            Cell::text(device.map_or("?".to_owned(), |d| d.to_string())),
+            Cell::text(s.stream.map_or("?".to_owned(), |s| s.to_string())),
+            share(s.utilization),
+            Cell::time(s.busy_ns),
+            Cell::count(s.kernels),
+            Cell::count(s.memcpy),
+            Cell::count(s.memset),
+        ]);
+    }
+    table
+}

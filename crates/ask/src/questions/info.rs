@@ -1,0 +1,153 @@
+//! What is in the file, and what became of it.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::run_info::{self, Report};
+
+use super::notes;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+
+pub(super) const QUESTION: Question = Question {
+    name: "info",
+    alias: None,
+    about: "What is in the file: framework, devices, ranks, options, events, what was repaired or set aside.",
+    examples: &["info TRACE --format json"],
+    group: Group::Trace,
+    by: &[],
+    options: &[],
+    in_report: true,
+    definitions: &[run_info::DEFINITIONS],
+    answer,
+};
+
+fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let run = &runs[0];
+    let report = run.info().clone();
+    // People see three tables of the one report.
+    let hidden = |part: Part| Part { in_json: false, ..part };
+    let parts = vec![
+        Part::single("info", report.clone(), facts),
+        hidden(Part::single("categories", report.clone(), categories)),
+        hidden(Part::single("ledger", report, ledger)),
+    ];
+    Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(&QUESTION, parts) })
+}
+
+fn facts(r: &Report) -> Table {
+    let mut table =
+        Table::new(vec![Column::text("").keep(), Column::name("").flexible(24, crate::print::end_ellipsis)])
+            .title("Trace", &r.path);
+    let mut fact = |name: &str, text: String| {
+        if !text.is_empty() {
+            table.row(vec![Cell::text(name).role(Role::Dim), Cell::text(text)]);
+        }
+    };
+    fact(
+        "Format",
+        format!(
+            "{}, {} stored, {} of text",
+            r.format,
+            units::bytes(r.stored_bytes as i64),
+            units::bytes(r.text_bytes as i64)
+        ),
+    );
+    let version = r.framework_version.as_deref().unwrap_or_default();
+    fact(
+        "Framework",
+        format!("{} {version}", r.framework.as_deref().unwrap_or("unknown")).trim_end().to_owned(),
+    );
+    let versions: Vec<String> = r.versions.iter().map(|(k, v)| format!("{k} {v}")).collect();
+    fact("Versions", versions.join(", "));
+    for d in &r.devices {
+        let memory = d.total_memory_bytes.map(units::bytes).unwrap_or_default();
+        let sms = d.sms.map(|n| format!("{n} SMs")).unwrap_or_default();
+        let capability = d.compute_capability.as_deref().map(|c| format!("capability {c}")).unwrap_or_default();
+        let parts: Vec<&str> =
+            [d.name.as_str(), &memory, &sms, &capability].into_iter().filter(|p| !p.is_empty()).collect();
+        fact(&format!("Device {}", d.index), parts.join(", "));
+    }
+    if let Some(d) = &r.distributed {
+        let of = |v: Option<i64>| v.map_or("?".to_owned(), |v| v.to_string());
+        let backend = d.backend.as_deref().map(|b| format!(", {b}")).unwrap_or_default();
+        fact("Rank", format!("{} of {}{backend}", of(d.rank), of(d.world_size)));
+    }
+    fact("Worker", r.worker.clone().unwrap_or_default());
+    fact("Span", r.span.clone().unwrap_or_default());
+    let o = &r.options;
+    let options = [
+        ("record_shapes", o.record_shapes),
+        ("with_stack", o.with_stack),
+        ("profile_memory", o.profile_memory),
+        ("with_flops", o.with_flops),
+        ("with_modules", o.with_modules),
+    ];
+    let on: Vec<&str> = options.iter().filter(|(_, v)| *v == Some(true)).map(|(k, _)| *k).collect();
+    fact("Recorded with", on.join(", "));
+    fact("Length", units::time(r.extent_ns));
+    let steps = match (r.steps.first(), r.steps.last()) {
+        (Some(first), Some(last)) if r.steps.len() > 1 => format!("{} ({first} to {last})", r.steps.len()),
+        (Some(only), _) => only.clone(),
+        _ => "none marked".to_owned(),
+    };
+    fact("Steps", steps);
+    fact("Lanes", format!("{} processes, {} threads, {} streams", r.processes, r.threads, r.streams));
+    let per_event = r.bytes_per_event.map(|b| format!(", {b:.0} bytes per event")).unwrap_or_default();
+    fact("Held in memory", format!("{}{per_event}", units::bytes(r.heap_bytes as i64)));
+    table
+}
+
+fn categories(r: &Report) -> Table {
+    let l = &r.ledger;
+    let mut table = Table::new(vec![
+        Column::text("Category").keep(),
+        Column::text("Read as"),
+        Column::number("Events").keep(),
+    ])
+    .title("Events", "");
+    for c in &r.categories {
+        let name = if c.category.is_empty() { "(none)" } else { &c.category };
+        table.row(vec![Cell::text(name), Cell::text(c.kind), Cell::count(c.count)]);
+    }
+    // With the arrows this table adds up to what the ledger says was kept.
+    let kept = [l.slices, l.points, l.flows].into_iter().fold(0, u64::saturating_add);
+    let listed = r.categories.iter().map(|c| c.count).fold(0, u64::saturating_add);
+    if kept > listed {
+        table.row(vec![Cell::text("(arrows)"), Cell::text("arrow-end"), Cell::count(kept - listed)]);
+    }
+    table
+}
+
+fn ledger(r: &Report) -> Table {
+    let l = &r.ledger;
+    let words = if l.closes && l.skipped_bytes > 0 {
+        "every event found is accounted for"
+    } else if l.closes {
+        "every event of the file is accounted for"
+    } else {
+        "DOES NOT CLOSE: please report this"
+    };
+    let mut table =
+        Table::new(vec![Column::text("").keep(), Column::number("Events").keep()]).title("Ledger", words);
+    for (name, count) in [
+        ("slices", l.slices),
+        ("points", l.points),
+        ("arrow ends", l.flows),
+        ("ends joined to their begins", l.joined_pairs),
+        ("set aside", l.set_aside),
+    ] {
+        table.row(vec![Cell::text(name), Cell::count(count)]);
+    }
+    table.total(vec![Cell::text("in the file"), Cell::count(l.events_in_file)]);
+    if l.skipped_bytes > 0 {
+        table.note(format!(
+            "{} bytes belong to no event that could be found: some events may be missing",
+            units::count(l.skipped_bytes)
+        ));
+    }
+    table
+}

@@ -1,0 +1,160 @@
+//! What launches cost, how full the queue is, whether the host keeps up.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint};
+use stepscope_analyse::run::Run;
+
+use super::ops::ratio;
+use super::{TOP, gpu_name};
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Asked};
+use crate::print::{self, Cell, Column, Plot, Role, Table, end_ellipsis, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "launches",
+    alias: None,
+    about: "Launches: what they cost, how full the queue is, whether the host keeps up.",
+    examples: &["launches TRACE", "launches TRACE --by queue --format csv > queue.csv"],
+    group: Group::Waiting,
+    by: &["device", "queue"],
+    options: &["sort", "top", "step", "device"],
+    in_report: true,
+    definitions: &[launches::DEFINITIONS],
+    answer,
+};
+
+const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
+
+/// A point of a device's queue.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+struct DeviceQueuePoint {
+    device: Option<i64>,
+    #[serde(flatten)]
+    point: QueuePoint,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let hint = "a device has one set of numbers; `--by queue` has rows to sort and cut";
+    match ask.grouped() {
+        "queue" => ask.refuse(&["step"], "the queue, which is that of the whole trace", "leave it out")?,
+        _ => ask.refuse(&["sort", "top"], "the launches", hint)?,
+    }
+    let asked = ask.part_of(&runs[0])?;
+    let mut rows = asked.run.launches().to_vec();
+    rows.retain(|r| ask.device.is_none() || r.device == ask.device);
+    let part = match ask.grouped() {
+        "queue" => queue_part(&asked, &rows, ask)?,
+        _ => launches_part(&asked, rows, ask),
+    };
+    Ok(Answer::new(&QUESTION, vec![part]))
+}
+
+fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
+    let some_steps = ask.steps.is_some();
+    let window = asked.steps().window().filter(|_| some_steps).map(|(from, to)| (from.0, to.0));
+    let devices: Vec<Option<i64>> = rows.iter().map(|row| row.device).collect();
+    let run = asked.run.clone();
+    let mut part = Part::new("launches", rows, move |rows| table(rows, some_steps));
+    // The queue over time, drawn.
+    part.picture = Some(Box::new(move |out, screen| {
+        for &device in &devices {
+            let points: Vec<(i64, i64)> =
+                run.queue(device).iter().map(|p| (p.at_ns, p.queued)).collect();
+            if points.len() < 2 {
+                continue;
+            }
+            let title = format!("Queue of GPU {}", gpu_name(device));
+            let words = "work launched but not started; at zero the device waits for the host";
+            print::heading(out, screen, &title, words)?;
+            let plot = Plot {
+                range: window,
+                origin: Some(0),
+                unit: |n| units::count(n.unsigned_abs()),
+                ..Plot::new(screen.width.min(110), 8)
+            };
+            print::area_plot(out, screen, &points, &plot)?;
+            writeln!(out)?;
+        }
+        Ok(())
+    }));
+    part
+}
+
+/// A line per metric, a column per device: there are more metrics than devices.
+fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
+    let mut columns = vec![Column::text("").keep()];
+    columns.extend(rows.iter().map(|r| Column::number(format!("GPU {}", gpu_name(r.device))).keep()));
+    columns.push(Column::text("").flexible(24, end_ellipsis).priority(60));
+    let mut table = Table::new(columns).title("Launches", "").when_empty(NONE);
+    if rows.is_empty() {
+        return table;
+    }
+    let mut line = |name: &str, meaning: &str, cell: &dyn Fn(&LaunchRow) -> Cell| {
+        let mut cells = vec![Cell::text(name)];
+        cells.extend(rows.iter().map(cell));
+        cells.push(Cell::text(meaning).role(Role::Dim));
+        table.row(cells);
+    };
+    let share =
+        |share: f64, bad: f64| Cell::share(share).role(if share >= bad { Role::Bad } else { Role::Accent });
+    line("Launch-bound", "of the steps: host too slow to launch", &|r| share(r.launch_bound_share, 0.2));
+    line("Found its stream empty", "of the work: nothing queued before it", &|r| share(r.dry_share, 0.5));
+    line("Short kernels", "of kernels: shorter than their launch", &|r| {
+        share(ratio(r.short_kernels as i64, r.kernels as i64), 0.5)
+    });
+    line("Mean queue", "work launched but not started", &|r| Cell::text(format!("{:.1}", r.queue_mean)));
+    line("Longest queue", "", &|r| Cell::count(r.queue_max.unsigned_abs()));
+    line("Latency", "from call to start on an empty stream", &|r| Cell::time(r.latency_ns));
+    line("Delay, median", "from call to start with the queue", &|r| Cell::time(r.delay_p50_ns));
+    line("Delay, 95th percentile", "", &|r| Cell::time(r.delay_p95_ns));
+    line("Delay, longest", "", &|r| Cell::time(r.delay_max_ns));
+    line("Launching call, median", "time on the host", &|r| Cell::time(r.call_p50_ns));
+    line("Launching calls in all", "", &|r| Cell::time(r.calls_ns));
+    line("Kernel, median", "time on the device", &|r| Cell::time(r.kernel_p50_ns));
+    line("Short kernels in all", "time on the device", &|r| Cell::time(r.short_kernels_ns));
+    line("Kernels", "", &|r| Cell::count(r.kernels));
+    line("Launches", "work with a known launch", &|r| Cell::count(r.launches));
+    if of_some_steps {
+        table.note("only Launch-bound is for the selected steps; the rest is for the whole trace");
+    }
+    table
+}
+
+fn queue_part(asked: &Asked, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Refusal> {
+    let points = rows.iter().flat_map(|row| {
+        let of_device = asked.run.queue(row.device).into_iter();
+        of_device.map(|point| DeviceQueuePoint { device: row.device, point })
+    });
+    let points = arrange(points.collect(), &ask.rows, None, 0, |_| "")?;
+    let (left_out, all) = (points.left_out(), ask.rows.top.is_some());
+    Ok(Part::new("queue", points.rows, move |rows| {
+        let mut table = Table::new(vec![
+            Column::number("At").keep(),
+            Column::text("GPU").keep(),
+            Column::number("Queued").keep(),
+        ])
+        .title("Queue", "work launched but not started, from each moment on")
+        .when_empty(NONE);
+        // Programs get all of it, people the first rows.
+        let few = if all { rows.len() } else { TOP.min(rows.len()) };
+        for p in &rows[..few] {
+            table.row(vec![
+                Cell::text(units::time(p.point.at_ns)),
+                Cell::text(gpu_name(p.device)),
+                Cell::text(p.point.queued.to_string()),
+            ]);
+        }
+        if few < rows.len() {
+            let more = units::count((rows.len() - few) as u64);
+            table.note(format!("{more} more of {} rows; --top 0 shows all", units::count(rows.len() as u64)));
+        }
+        table.notes(&left_out);
+        table
+    }))
+}

@@ -1,0 +1,300 @@
+//! Memory over time, what lived at the peak, and which operators allocate.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::memory::{self, Event, DeviceMemory, OperatorMemory, Options, Report};
+use stepscope_analyse::run::Run;
+use stepscope_model::{Ns, Trace};
+
+use super::TOP;
+use crate::answer::{Answer, Draw, Part};
+use crate::ask::{Ask};
+use crate::print::{self, Cell, Column, Plot, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "memory",
+    alias: None,
+    about: "Memory over time, what lived at the peak, and which operators allocate.",
+    examples: &[
+        "memory TRACE",
+        "memory TRACE --by event --sort bytes",
+        "memory TRACE --from 12ms --to 1.5s --by peak",
+    ],
+    group: Group::Device,
+    by: &["op", "event", "peak", "stack"],
+    options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
+    in_report: true,
+    definitions: &[memory::DEFINITIONS],
+    answer,
+};
+
+const NONE: &str = "no allocations in this trace; record with profile_memory=True to see them";
+
+/// What lived at the peak, by the operator that allocated it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct PeakRow {
+    device: String,
+    operator: String,
+    bytes: i64,
+    count: Option<u64>,
+    share: f64,
+}
+
+/// What lived at the peak, by operator and Python stack.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct PeakStackRow {
+    device: String,
+    operator: String,
+    stack: Vec<String>,
+    bytes: i64,
+    count: Option<u64>,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let options = Options {
+        selection: asked.selection.clone(),
+        window: window(ask, asked.trace())?,
+        frames: ask.frames,
+        events: ask.grouped() == "event",
+        ..Options::default()
+    };
+    let report = memory::analyse(asked.trace(), &options);
+    let window = options.window;
+    let records = report.records;
+    let mut devices = Part::new("devices", report.devices.clone(), move |rows| {
+        let mut table = devices_table(rows, records);
+        if let Some((from, to)) = window {
+            let (from, to) = (units::time(from.0), units::time(to.0));
+            table.note(format!("only from {from} to {to} since the start of the trace"));
+        }
+        table
+    });
+    devices.picture = Some(curves(&report, true));
+    let part = match ask.grouped() {
+        "event" => {
+            let name = |r: &Event| -> &str { r.operator.as_deref().unwrap_or_default() };
+            arrange(report.events, &ask.rows, Some("bytes"), TOP, name)?.into_part("events", NONE, events_table)
+        }
+        "peak" => {
+            let rows = arrange(peak(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakRow| &r.operator)?;
+            rows.into_part("peak", NONE, peak_table)
+        }
+        "stack" => {
+            let rows = arrange(stacks(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakStackRow| &r.operator)?;
+            rows.into_part("peak", NONE, stacks_table)
+        }
+        _ => {
+            let sort = Some("self_allocated_bytes");
+            let rows = arrange(report.operators, &ask.rows, sort, TOP, |r| &r.name)?;
+            rows.into_part("operators", NONE, operators_table)
+        }
+    };
+    let main = part.key;
+    let mut answer = Answer::new(&QUESTION, vec![devices, part]).fact("records", &records).main(main);
+    if let Some((from, to)) = window {
+        answer = answer.fact("range_ns", &[from.0, to.0]);
+    }
+    Ok(answer)
+}
+
+/// The window asked for. What is left out is where the trace begins or ends.
+fn window(ask: &Ask, trace: &Trace) -> Result<Option<(Ns, Ns)>, Refusal> {
+    if ask.from.is_none() && ask.to.is_none() {
+        return Ok(None);
+    }
+    let (first, last) = trace.reach().unwrap_or_default();
+    let from = ask.from.map_or(first, Ns);
+    let to = ask.to.map_or(last + Ns(1), Ns);
+    if from >= to {
+        let length = units::time((last - first).0);
+        return Err(Refusal::new(
+            "--from is not before --to",
+            format!("times count from the start of the trace, which is {length} long"),
+        ));
+    }
+    Ok(Some((from, to)))
+}
+
+/// The memory curves: of all devices, or of accelerators only.
+pub(super) fn curves(report: &Report, host_too: bool) -> Draw {
+    let mut drawn = Vec::new();
+    for device in &report.devices {
+        let accelerator = device.device_id.is_some_and(|id| id >= 0);
+        let points: Vec<(i64, i64)> = device.curve.iter().map(|p| (p.at_ns, p.allocated_bytes)).collect();
+        if points.len() < 2 || device.peak_allocated_bytes <= 0 || !(accelerator || host_too) {
+            continue;
+        }
+        let words = format!("allocated over time, peak {}", units::bytes(device.peak_allocated_bytes));
+        let role = if accelerator { Role::Device } else { Role::Host };
+        drawn.push((format!("Memory on {}", device.device), words, role, points));
+    }
+    Box::new(move |out, screen| {
+        for (title, words, role, points) in &drawn {
+            print::heading(out, screen, title, words)?;
+            let plot = Plot { role: *role, ..Plot::new(screen.width.min(110), 8) };
+            print::area_plot(out, screen, points, &plot)?;
+            writeln!(out)?;
+        }
+        Ok(())
+    })
+}
+
+fn peak(report: &Report) -> Vec<PeakRow> {
+    let rows = report.devices.iter().flat_map(|d| {
+        d.peak_by_operator.iter().map(|live| PeakRow {
+            device: d.device.clone(),
+            operator: live.operator.clone(),
+            bytes: live.bytes,
+            count: live.count,
+            share: super::ops::ratio(live.bytes, d.peak_allocated_bytes),
+        })
+    });
+    rows.collect()
+}
+
+fn stacks(report: &Report) -> Vec<PeakStackRow> {
+    let rows = report.devices.iter().flat_map(|d| {
+        d.peak_by_stack.iter().map(|live| PeakStackRow {
+            device: d.device.clone(),
+            operator: live.operator.clone(),
+            stack: live.frames.clone(),
+            bytes: live.bytes,
+            count: live.count,
+        })
+    });
+    rows.collect()
+}
+
+pub(super) fn devices_table(devices: &[DeviceMemory], records: u64) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Device").keep(),
+        Column::number("Peak allocated").keep(),
+        Column::number("Peak reserved").priority(130),
+        Column::number("At start").priority(80),
+        Column::number("At end").priority(85),
+        Column::number("Allocations").priority(110),
+        Column::number("Allocated in all").priority(70),
+        Column::number("Still live").priority(60),
+        Column::number("Unmatched frees").priority(50),
+    ])
+    .title("Memory", format!("{} allocator records", units::count(records)))
+    .when_empty(NONE);
+    for d in devices {
+        table.row(vec![
+            Cell::text(&d.device),
+            Cell::bytes(d.peak_allocated_bytes),
+            Cell::maybe(d.peak_reserved_bytes, Cell::bytes),
+            Cell::bytes(d.opening_allocated_bytes),
+            Cell::bytes(d.closing_allocated_bytes),
+            Cell::count(d.allocation_count),
+            Cell::bytes(d.allocated_bytes),
+            Cell::bytes(d.still_live_bytes),
+            Cell::count(d.unmatched_frees),
+        ]);
+        if !d.totals_from_file {
+            table.note(format!(
+                "{}: the file has no totals, so the curve is the running sum of its records",
+                d.device
+            ));
+        }
+    }
+    table
+}
+
+fn operators_table(rows: &[OperatorMemory]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Operator"),
+        Column::text("Device").priority(140),
+        Column::number("Calls").priority(90),
+        Column::number("Self allocated").keep(),
+        Column::number("Self allocs").priority(110),
+        Column::number("Self increase").priority(120),
+        Column::number("Allocated").priority(60),
+        Column::number("Increase").priority(70),
+    ])
+    .title("Memory by operator", "self: by the operator itself, not its children");
+    for r in rows {
+        table.row(vec![
+            Cell::text(&r.name),
+            Cell::text(&r.device),
+            Cell::count(r.calls),
+            Cell::bytes(r.self_allocated_bytes),
+            Cell::count(r.self_allocation_count),
+            Cell::bytes(r.self_increase_bytes),
+            Cell::bytes(r.allocated_bytes),
+            Cell::bytes(r.increase_bytes),
+        ]);
+    }
+    table
+}
+
+fn events_table(rows: &[Event]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Operator"),
+        Column::text("Device").priority(140),
+        Column::number("Bytes").keep(),
+        Column::number("Allocated at").priority(100),
+        Column::number("Released at").priority(90),
+        Column::number("Lived").priority(110),
+    ])
+    .title("Allocations", "times since the start of the trace");
+    for r in rows {
+        table.row(vec![
+            Cell::maybe(r.operator.as_deref(), Cell::text),
+            Cell::text(&r.device),
+            Cell::bytes(r.bytes),
+            Cell::maybe(r.allocated_at_ns, |at| Cell::time(at)),
+            Cell::maybe(r.released_at_ns, |at| Cell::time(at)),
+            Cell::maybe(r.duration_ns, Cell::time),
+        ]);
+    }
+    table
+}
+
+fn peak_table(rows: &[PeakRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Operator"),
+        Column::text("Device").priority(140),
+        Column::number("Live bytes").keep(),
+        Column::number("% of peak").priority(120),
+        Column::number("Allocations").priority(100),
+    ])
+    .title("What lived at the peak", "by the operator that allocated it");
+    for r in rows {
+        table.row(vec![
+            Cell::text(&r.operator),
+            Cell::text(&r.device),
+            Cell::bytes(r.bytes),
+            Cell::share(r.share).role(Role::Device),
+            Cell::maybe(r.count, Cell::count),
+        ]);
+    }
+    table
+}
+
+fn stacks_table(rows: &[PeakStackRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::number("Live bytes").keep(),
+        Column::text("Device").priority(90),
+        Column::number("Allocations").priority(80),
+        Column::text("Operator").keep(),
+        Column::name("Stack").flexible(24, print::end_ellipsis),
+    ])
+    .title("What lived at the peak", "by operator and Python stack");
+    for r in rows {
+        table.row(vec![
+            Cell::bytes(r.bytes),
+            Cell::text(&r.device),
+            Cell::maybe(r.count, Cell::count),
+            Cell::text(&r.operator),
+            Cell::text(r.stack.join(" < ")),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,209 @@
+//! The nn.Module tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::modules::{self, Module};
+
+use crate::answer::Answer;
+use crate::ask::{Ask};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "modules",
+    alias: None,
+    about: "The nn.Module tree with host and device time.",
+    examples: &["modules TRACE  (record with with_stack=True or with_modules=True)"],
+    group: Group::Time,
+    by: &["tree", "class"],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: true,
+    definitions: &[modules::DEFINITIONS],
+    answer,
+};
+
+/// The modules of one class together.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+struct ClassRow {
+    name: String,
+    modules: u64,
+    occurrences: u64,
+    host_self_ns: i64,
+    device_self_ns: i64,
+    backward_device_self_ns: i64,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let report = modules::analyse(asked.trace(), &asked.selection);
+    let (ledger, origin) = (report.ledger.clone(), report.origin.clone());
+    let device = ledger.device_ns;
+    let mut words = format!(
+        "device {}: {} forward, {} backward under modules, {} outside",
+        units::time(device),
+        units::time(ledger.forward_device_ns),
+        units::time(ledger.backward_device_ns),
+        units::time(ledger.outside_device_ns),
+    );
+    if ledger.unlinked_device_ns > 0 {
+        words.push_str(&format!(", {} without a known launch", units::time(ledger.unlinked_device_ns)));
+    }
+    let empty = "no modules in this trace; record with with_stack=True (or with_modules=True) to see them";
+    let part = if ask.grouped() == "class" {
+        let rows = arrange(classes(&report.modules), &ask.rows, Some("device_self_ns"), 0, |r| &r.name)?;
+        rows.into_part("modules", empty, move |rows| class_table(rows).title("Modules by class", &words))
+    } else {
+        let rows = arrange(report.modules, &ask.rows, None, 0, |r| &r.path)?;
+        let tree = ask.rows.sort.is_none() && ask.rows.filter.is_none();
+        rows.into_part("modules", empty, move |rows| tree_table(rows, device, tree).title("Modules", &words))
+    };
+    Ok(Answer::new(&QUESTION, vec![part]).fact("ledger", &ledger).fact("origin", &origin))
+}
+
+fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Module"),
+        Column::number("Calls").priority(110),
+        Column::number("Ops").priority(60),
+        Column::number("Device total").priority(150),
+        Column::number("% device").priority(120),
+        Column::number("Device self").priority(130),
+        Column::number("Backward").priority(125),
+        Column::number("Host total").priority(140),
+        Column::number("Host self").priority(90),
+    ]);
+    let largest = rows.iter().map(|m| m.device_total_ns).max().unwrap_or(0);
+    let branches = if tree { branches(rows) } else { Vec::new() };
+    for (at, m) in rows.iter().enumerate() {
+        let first = match branches.get(at) {
+            Some(branch) => Cell::text(&m.name).prefix(branch),
+            None => Cell::text(&m.path),
+        };
+        table.row(vec![
+            first,
+            Cell::maybe(m.occurrences, Cell::count),
+            Cell::count(m.operators_total),
+            Cell::time(m.device_total_ns),
+            super::ops::share(m.device_total_ns, device, largest).role(Role::Device),
+            Cell::time(m.device_self_ns),
+            Cell::time(m.backward_device_ns),
+            Cell::time(m.host_total_ns),
+            Cell::time(m.host_self_ns),
+        ]);
+    }
+    table
+}
+
+/// The lines that connect each module to its parent; the modules come in depth-first order.
+fn branches(rows: &[Module]) -> Vec<String> {
+    // Of each level: whether a module of it follows below under the same parent. So the rows go backwards.
+    let mut more_below: Vec<bool> = Vec::new();
+    let mut branches: Vec<String> = rows
+        .iter()
+        .rev()
+        .map(|row| {
+            let depth = row.depth as usize;
+            // Deeper modules below belong to this one, not to those above it.
+            more_below.resize(depth + 1, false);
+            let mut text = String::new();
+            for &more in more_below.iter().take(depth).skip(1) {
+                text.push_str(if more { "│ " } else { "  " });
+            }
+            if depth > 0 {
+                text.push_str(if more_below[depth] { "├ " } else { "└ " });
+            }
+            more_below[depth] = true;
+            text
+        })
+        .collect();
+    branches.reverse();
+    branches
+}
+
+fn classes(rows: &[Module]) -> Vec<ClassRow> {
+    let mut classes: BTreeMap<&str, ClassRow> = BTreeMap::new();
+    for m in rows {
+        let row = classes.entry(&m.class).or_default();
+        row.name.clone_from(&m.class);
+        row.modules += 1;
+        // Saturating: durations come from the file and may be anything.
+        row.occurrences = row.occurrences.saturating_add(m.occurrences.unwrap_or(0));
+        row.host_self_ns = row.host_self_ns.saturating_add(m.host_self_ns);
+        row.device_self_ns = row.device_self_ns.saturating_add(m.device_self_ns);
+        row.backward_device_self_ns = row.backward_device_self_ns.saturating_add(m.backward_device_self_ns);
+    }
+    classes.into_values().collect()
+}
+
+fn class_table(rows: &[ClassRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Class"),
+        Column::number("Modules"),
+        Column::number("Calls"),
+        Column::number("Device self").priority(150),
+        Column::number("Backward self").priority(120),
+        Column::number("Host self").priority(130),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Cell::text(&row.name),
+            Cell::count(row.modules),
+            Cell::count(row.occurrences),
+            Cell::time(row.device_self_ns),
+            Cell::time(row.backward_device_self_ns),
+            Cell::time(row.host_self_ns),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(depth: u32) -> Module {
+        Module {
+            name: String::new(),
+            class: "Linear".to_owned(),
+            path: String::new(),
+            depth,
+            parent: None,
+            occurrences: Some(u64::MAX),
+            operators: 0,
+            operators_total: 0,
+            flops_total: 0,
+            flops_self: 0,
+            host_total_ns: 0,
+            host_self_ns: i64::MAX,
+            device_total_ns: 0,
+            device_self_ns: i64::MIN,
+            backward_host_ns: 0,
+            backward_host_self_ns: 0,
+            backward_device_ns: 0,
+            backward_device_self_ns: i64::MAX,
+        }
+    }
+
+    #[test]
+    fn branches_join_neighbours_of_one_parent() {
+        let rows: Vec<Module> = [0, 1, 2, 3, 2, 1, 2, 0, 1].into_iter().map(module).collect();
+        assert_eq!(branches(&rows), ["", "├ ", "│ ├ ", "│ │ └ ", "│ └ ", "└ ", "  └ ", "", "└ "]);
+    }
+
+    #[test]
+    fn sums_of_a_class_stop_at_the_ends() {
+        let rows = classes(&[module(0), module(1)]);
+        assert_eq!((rows.len(), rows[0].modules, rows[0].occurrences), (1, 2, u64::MAX));
+        let row = &rows[0];
+        assert_eq!(
+            (row.host_self_ns, row.device_self_ns, row.backward_device_self_ns),
+            (i64::MAX, i64::MIN, i64::MAX)
+        );
+    }
+}

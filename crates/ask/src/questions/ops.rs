@@ -1,0 +1,253 @@
+//! Operators as PyTorch's key_averages counts them, annotations apart.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::flops;
+use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
+
+use super::TOP;
+use crate::answer::{Answer, Part};
+use crate::ask::Ask;
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::{Arranged, arrange};
+
+pub(super) const QUESTION: Question = Question {
+    name: "ops",
+    alias: None,
+    about: "Operators: PyTorch's key_averages, with annotations kept apart.",
+    examples: &[
+        "ops TRACE --sort self_cuda_time_total --top 20",
+        "ops TRACE --by shape --filter '^aten::(mm|addmm)$'",
+        "ops TRACE --by stack --frames 5",
+    ],
+    group: Group::Time,
+    by: &["name", "shape", "shape-lists", "stack", "overload"],
+    options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
+    in_report: true,
+    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS],
+    answer,
+};
+
+/// Where the time of a table went, in and out of its rows.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct OpsTotals {
+    total_host_self_ns: i64,
+    total_device_self_ns: i64,
+    device_time_in_ops_ns: i64,
+    device_time_in_annotations_ns: i64,
+    device_time_unlinked_ns: i64,
+    device_time_elsewhere_ns: i64,
+    device_time_overlap_ns: i64,
+    device_time_by_launch_ns: i64,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let by = match ask.grouped() {
+        "shape" => OpGroup::Shapes,
+        "shape-lists" => OpGroup::ShapesWithLists,
+        "stack" => OpGroup::Stack(ask.frames),
+        "overload" => OpGroup::Overload,
+        _ => OpGroup::Name,
+    };
+    let asked = ask.part_of(&runs[0])?;
+    let stray_calls = if ask.own_threads { StrayCalls::OwnThread } else { StrayCalls::MainThread };
+    let attribution = if ask.by_launch { Attribution::Launch } else { Attribution::PyTorch };
+    let query = OpsQuery { by, selection: asked.selection.clone(), attribution, stray_calls };
+    let report = match query == OpsQuery { selection: asked.run.narrowed(), ..OpsQuery::default() } {
+        true => asked.run.ops().clone(),
+        false => ops::ops(asked.trace(), &query),
+    };
+    let (words, ledger) = (totals(&report), ledger(&report));
+    let (device, host) = (report.total_device_self_ns, report.total_host_self_ns);
+    let totals = OpsTotals {
+        total_host_self_ns: host,
+        total_device_self_ns: device,
+        device_time_in_ops_ns: report.device_time_in_ops_ns,
+        device_time_in_annotations_ns: report.device_time_in_annotations_ns,
+        device_time_unlinked_ns: report.device_time_unlinked_ns,
+        device_time_elsewhere_ns: report.device_time_elsewhere_ns,
+        device_time_overlap_ns: report.device_time_overlap_ns,
+        device_time_by_launch_ns: report.device_time_by_launch_ns,
+    };
+    let memory_outside = report.memory_outside;
+    let ops = arrange(report.ops, &ask.rows, Some(default_sort(device)), TOP, |r| &r.name)?;
+    let annotations = arrange(report.annotations, &ask.rows, Some("host_total_ns"), 10, |r| &r.name)?;
+    let calls = arrange(report.calls, &ask.rows, Some("host_self_ns"), 10, |r| &r.name)?;
+    let ranges = "ranges named by record_function and the profiler; not part of any share above".to_owned();
+    let inside = "host time inside the GPU's libraries".to_owned();
+    let parts = vec![
+        part("ops", ops, (device, host), "Operators", words, ledger),
+        unless_empty(part("annotations", annotations, (device, host), "Annotations", ranges, Vec::new())),
+        unless_empty(part("calls", calls, (device, host), "Runtime and driver calls", inside, Vec::new())),
+    ];
+    Ok(Answer::new(&QUESTION, parts).fact("memory_outside", &memory_outside).fact("totals", &totals))
+}
+
+fn part(
+    key: &'static str,
+    rows: Arranged<OpRow>,
+    (device, host): (i64, i64),
+    title: &'static str,
+    words: String,
+    ledger: Vec<String>,
+) -> Part {
+    let (empty, left_out) = (rows.when_empty("none recorded"), rows.left_out());
+    Part::new(key, rows.rows, move |rows| {
+        let mut table = table(rows, device, host).title(title, &words).when_empty(empty);
+        for text in left_out.iter().chain(&ledger) {
+            table.note(text);
+        }
+        table
+    })
+}
+
+/// People need not see a table without rows.
+pub(super) fn unless_empty(part: Part) -> Part {
+    let shown = !part.is_empty();
+    part.shown(shown)
+}
+
+/// Device time decides where there is any.
+pub(super) fn default_sort(device_ns: i64) -> &'static str {
+    if device_ns > 0 { "device_self_ns" } else { "host_self_ns" }
+}
+
+fn totals(report: &OpsReport) -> String {
+    let host = units::time(report.total_host_self_ns);
+    match report.total_device_self_ns {
+        0 => format!("host self {host} in all"),
+        device => format!("host self {host}, device {} in all", units::time(device)),
+    }
+}
+
+/// Where device time went that no operator row shows.
+fn ledger(report: &OpsReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut add = |ns: i64, text: &str| {
+        if ns > 0 {
+            lines.push(format!("{} of device time {text}", units::time(ns)));
+        }
+    };
+    add(report.device_time_in_annotations_ns, "was launched inside annotations but no operator");
+    match report.device_time_by_launch_ns {
+        0 => add(report.device_time_unlinked_ns, "belongs to no operator in this file"),
+        found => {
+            let text = format!("names no operator; --by-launch finds one for {} of it", units::time(found));
+            add(report.device_time_unlinked_ns, &text);
+        }
+    }
+    add(report.device_time_elsewhere_ns, "belongs to operators outside the selection");
+    if report.ops.iter().chain(&report.annotations).any(|row| row.host_self_ns < 0) {
+        lines.push(
+            "self times below zero: as in PyTorch's tables, calls of other threads are charged to the main \
+             thread; --own-threads leaves them where they ran"
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+
+/// The operator table; columns that would be empty throughout are left out.
+pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table {
+    let any = |has: fn(&OpRow) -> bool| rows.iter().any(has);
+    let shapes = any(|r| r.input_shapes.is_some());
+    let stacks = any(|r| r.stack.is_some());
+    let overloads = any(|r| r.overload.is_some());
+    let device = device_total > 0 && any(|r| r.device_total_ns != 0);
+    let memory = any(|r| r.device_memory_bytes != 0);
+    let host_memory = any(|r| r.host_memory_bytes != 0);
+    let flops = any(|r| r.flops != 0);
+    let mut columns = vec![Column::name("Name")];
+    if overloads {
+        columns.push(Column::text("Overload").priority(90));
+    }
+    if shapes {
+        columns.push(Column::text("Input shapes").flexible(16, crate::print::end_ellipsis).priority(110));
+    }
+    columns.push(Column::number("Calls").priority(150));
+    if device {
+        columns.push(Column::number("Device self").priority(200));
+        columns.push(Column::number("% device").priority(120));
+        columns.push(Column::number("Device total").priority(90));
+    }
+    columns.push(Column::number("Host self").priority(200));
+    if !device {
+        columns.push(Column::number("% host").priority(120));
+    }
+    columns.push(Column::number("Host total").priority(110));
+    columns.push(Column::number("Host mean").priority(50));
+    if device {
+        columns.push(Column::number("Device mean").priority(52));
+    }
+    if memory {
+        columns.push(Column::number("Device mem").priority(60));
+        columns.push(Column::number("Self mem").priority(55));
+    }
+    if host_memory {
+        columns.push(Column::number("Host mem").priority(30));
+    }
+    if flops {
+        columns.push(Column::number("FLOPs").priority(70));
+    }
+    if stacks {
+        columns.push(Column::text("Stack").flexible(24, crate::print::end_ellipsis).priority(130));
+    }
+    let mut table = Table::new(columns);
+    // Bars compare the rows shown: the largest fills its cell. The figure beside it is the share of the whole.
+    let largest = |value: fn(&OpRow) -> i64| rows.iter().map(value).max().unwrap_or(0);
+    let (most_device, most_host) = (largest(|r| r.device_self_ns), largest(|r| r.host_self_ns));
+    for row in rows {
+        let mut cells = vec![Cell::text(&row.name)];
+        if overloads {
+            cells.push(Cell::text(row.overload.clone().unwrap_or_default()));
+        }
+        if shapes {
+            cells.push(Cell::text(row.input_shapes.clone().unwrap_or_default()));
+        }
+        cells.push(Cell::count(row.calls));
+        if device {
+            cells.push(Cell::time(row.device_self_ns));
+            cells.push(share(row.device_self_ns, device_total, most_device).role(Role::Device));
+            cells.push(Cell::time(row.device_total_ns));
+        }
+        cells.push(Cell::time(row.host_self_ns));
+        if !device {
+            cells.push(share(row.host_self_ns, host_total, most_host).role(Role::Host));
+        }
+        cells.push(Cell::time(row.host_total_ns));
+        cells.push(Cell::time(row.host_mean_ns.round() as i64));
+        if device {
+            cells.push(Cell::time(row.device_mean_ns.round() as i64));
+        }
+        if memory {
+            cells.push(Cell::bytes(row.device_memory_bytes));
+            cells.push(Cell::bytes(row.device_self_memory_bytes));
+        }
+        if host_memory {
+            cells.push(Cell::bytes(row.host_memory_bytes));
+        }
+        if flops {
+            cells.push(Cell::flops(row.flops as f64));
+        }
+        if stacks {
+            cells.push(Cell::text(row.stack.as_ref().map(|s| s.join(" < ")).unwrap_or_default()));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// A share of the whole, with a bar relative to the largest.
+pub(super) fn share(part: i64, whole: i64, largest: i64) -> Cell {
+    Cell::percent(ratio(part, whole)).bar(ratio(part, largest))
+}
+
+pub(super) fn ratio(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

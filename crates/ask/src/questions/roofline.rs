@@ -1,0 +1,79 @@
+//! How close operators come to what the device can do.
+
+mod tables;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::roofline::{self, RooflineBy, RooflineQuery, roofline};
+use stepscope_analyse::run::Run;
+
+use super::TOP;
+use super::ops::unless_empty;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "roofline",
+    alias: None,
+    about: "How close operators come to what the device can do; model FLOPs utilization (MFU).",
+    examples: &[
+        "roofline TRACE  (record with record_shapes=True)",
+        "roofline TRACE --by name --sort device_ns",
+        "roofline TRACE --filter mm --step 3",
+    ],
+    group: Group::Device,
+    by: &["shape", "name"],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: true,
+    definitions: &[roofline::DEFINITIONS],
+    answer,
+};
+
+/// Operators without a model that people see.
+const FEW: usize = 5;
+
+/// All rows together.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct RooflineTotals {
+    device_ns: i64,
+    modelled_ns: i64,
+    modelled_share: Option<f64>,
+    flops: u64,
+    bytes: u64,
+    ideal_ns: Option<i64>,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let by = match ask.grouped() {
+        "name" => RooflineBy::Name,
+        _ => RooflineBy::NameAndShape,
+    };
+    let asked = ask.part_of(&runs[0])?;
+    let mut report = roofline(asked.trace(), &RooflineQuery { selection: asked.selection.clone(), by });
+    let rows = arrange(std::mem::take(&mut report.rows), &ask.rows, Some("device_ns"), TOP, |r| &r.name)?;
+    let totals = RooflineTotals {
+        device_ns: report.device_ns,
+        modelled_ns: report.modelled_ns,
+        modelled_share: report.modelled_share,
+        flops: report.flops,
+        bytes: report.bytes,
+        ideal_ns: report.ideal_ns,
+    };
+    let (words, mean_mfu) = (tables::words(&report), report.mean_mfu);
+    let arithmetic = report.steps.iter().any(|s| s.model_flops > 0);
+    let none = "no operator with a cost; record on a GPU with record_shapes=True";
+    let parts = vec![
+        rows.into_part("roofline", none, move |rows| tables::rows(rows, &words)),
+        unless_empty(Part::new("unmodelled", report.unmodelled, |rows| tables::unmodelled(rows, FEW))),
+        Part::new("steps", report.steps, move |steps| tables::steps(steps, mean_mfu)).shown(arithmetic),
+    ];
+    Ok(Answer::new(&QUESTION, parts)
+        .fact("devices", &report.devices)
+        .fact("mean_mfu", &mean_mfu)
+        .fact("totals", &totals))
+}

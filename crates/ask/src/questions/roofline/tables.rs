@@ -1,0 +1,204 @@
+//! The tables of the roofline.
+
+use stepscope_analyse::roofline::{Bound, NoCost, Roofline, RooflineRow, StepUse, UnmodelledRow};
+
+use super::super::kernels::shorter;
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+
+fn bound_label(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "compute",
+        Bound::Memory => "memory",
+        Bound::HostBus => "host bus",
+    }
+}
+
+fn bound_role(bound: Bound) -> Role {
+    match bound {
+        Bound::Compute => Role::Device,
+        Bound::Memory => Role::Copy,
+        Bound::HostBus => Role::Warn,
+    }
+}
+
+fn reason_label(reason: NoCost) -> &'static str {
+    match reason {
+        NoCost::NoModel => "no model",
+        NoCost::NotRecorded => "inputs unknown",
+        NoCost::Communication => "communication",
+        NoCost::NoOperator => "no operator",
+    }
+}
+
+/// What the table is about, in a line.
+pub(super) fn words(report: &Roofline) -> String {
+    let mut words = Vec::new();
+    for device in &report.devices {
+        match (&device.hardware, &device.name) {
+            (Some(hardware), _) => words.push(format!("peaks of {}", hardware.name)),
+            (None, Some(name)) => words.push(format!("no peaks known for {name}")),
+            (None, None) => words.push("the file does not name the device".to_owned()),
+        }
+    }
+    words.dedup();
+    if let Some(mfu) = report.mean_mfu {
+        words.push(format!("mean MFU {}", units::percent(mfu)));
+    }
+    if let Some(share) = report.modelled_share {
+        words.push(format!("{} of device time covered", units::percent(share)));
+    }
+    words.join(", ")
+}
+
+pub(super) fn rows(rows: &[RooflineRow], words: &str) -> Table {
+    let shapes = rows.iter().any(|r| r.input_shapes.is_some());
+    let mut columns = vec![Column::name("Operator").flexible(20, crate::print::middle_ellipsis)];
+    if shapes {
+        columns.push(Column::text("Input shapes").flexible(16, end_ellipsis).priority(125));
+    }
+    columns.extend([
+        Column::text("Dtype").priority(115),
+        Column::number("Calls").priority(80),
+        Column::number("Device").keep(),
+        Column::number("% device").priority(92),
+        Column::number("Ideal").priority(91),
+        Column::number("Of roofline").priority(150),
+        Column::text("Bound").priority(140),
+        Column::number("TFLOP/s").priority(90),
+        Column::number("GB/s").priority(90),
+        Column::number("FLOP/B").priority(60),
+    ]);
+    let mut table = Table::new(columns)
+        .title("Roofline", words);
+    for r in rows {
+        let mut cells = vec![Cell::text(&r.name)];
+        if shapes {
+            cells.push(Cell::text(r.input_shapes.as_deref().map(compact).unwrap_or_default()));
+        }
+        let number = |value: Option<f64>| Cell::maybe(value.filter(|v| *v > 0.0), |v| Cell::text(digits(v)));
+        cells.extend([
+            Cell::maybe(r.precision, |p| Cell::text(p.name())),
+            Cell::count(r.calls),
+            Cell::time(r.device_ns),
+            Cell::maybe(r.share, Cell::percent),
+            Cell::maybe(r.ideal_ns, Cell::time),
+            Cell::maybe(r.of_roofline, |share| {
+                Cell::share(share).role(if share < 0.4 { Role::Warn } else { Role::Good })
+            }),
+            Cell::maybe(r.bound, |b| Cell::text(bound_label(b)).role(bound_role(b))),
+            number(r.tflops),
+            number(r.gbs),
+            number(r.intensity),
+        ]);
+        table.row(cells);
+    }
+    let mut over: Vec<&str> = rows.iter().filter_map(|r| r.note).map(|note| note.sentence()).collect();
+    over.sort_unstable();
+    over.dedup();
+    for sentence in over {
+        table.note(format!("over 100%: {sentence}"));
+    }
+    table
+}
+
+/// `[[64, 3], [], [3, 8]]` as `64x3, 3x8`: what has a shape, as people write it.
+fn compact(shapes: &str) -> String {
+    let innermost = shapes.split('[').filter_map(|part| part.split_once(']')).map(|(shape, _)| shape);
+    let sized = innermost.filter(|shape| !shape.is_empty()).map(|shape| shape.replace(", ", "x"));
+    sized.collect::<Vec<_>>().join(", ")
+}
+
+fn digits(value: f64) -> String {
+    match value {
+        v if v >= 99.95 => units::count(v.round() as u64),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
+    let share: f64 = rows.iter().filter_map(|r| r.share).sum();
+    let ns: i64 = rows.iter().map(|r| r.device_ns).sum();
+    let words =
+        format!("{}, {} of device time; nothing is claimed about it", units::time(ns), units::percent(share));
+    let mut table = Table::new(vec![
+        Column::name("Operator or kernel"),
+        Column::text("Why").priority(110),
+        Column::number("Work").priority(100),
+        Column::number("Device").keep(),
+        Column::number("% device").priority(150),
+    ])
+    .title("Without a model", words);
+    for r in rows.iter().take(most) {
+        table.row(vec![
+            Cell::text(shorter(&r.name)),
+            Cell::text(reason_label(r.reason)).role(Role::Dim),
+            Cell::count(r.kernels),
+            Cell::time(r.device_ns),
+            Cell::maybe(r.share, |share| Cell::share(share).role(Role::Idle)),
+        ]);
+    }
+    let mut reasons: Vec<(&str, &str)> = rows
+        .iter()
+        .take(most)
+        .filter(|r| r.reason != NoCost::NoModel)
+        .map(|r| (reason_label(r.reason), r.reason.sentence()))
+        .collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    for (label, sentence) in reasons {
+        table.note(format!("{label}: {sentence}"));
+    }
+    if rows.len() > most {
+        table.note(format!("{} more; --format json has all", rows.len() - most));
+    }
+    table
+}
+
+pub(super) fn steps(steps: &[StepUse], mean_mfu: Option<f64>) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Step").keep(),
+        Column::number("Wall").keep(),
+        Column::number("Model FLOPs").priority(120),
+        Column::text("Dtype").priority(110),
+        Column::number("Peak").priority(80),
+        Column::number("MFU").keep(),
+        Column::number("HFU").priority(100),
+    ])
+    .title("Model FLOPs utilization", "of what the devices could compute in the step's wall time");
+    for s in steps {
+        let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
+        let mark = if s.partial { " (partial)" } else { "" };
+        table.row(vec![
+            Cell::text(format!("{name}{mark}")),
+            Cell::time(s.wall_ns),
+            Cell::flops(s.model_flops as f64),
+            Cell::maybe(s.precision, |p| Cell::text(p.name())),
+            Cell::maybe(s.peak_tflops, |peak| Cell::text(units::rate_flops(peak * 1e12))),
+            Cell::maybe(s.mfu, |share| Cell::share(share).role(Role::Device)),
+            Cell::maybe(s.hfu, Cell::percent),
+        ]);
+    }
+    if steps.len() > 1
+        && let Some(mean) = mean_mfu
+    {
+        let mut cells = vec![Cell::default(); 7];
+        cells[0] = Cell::text("mean");
+        cells[5] = Cell::percent(mean);
+        table.total(cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_short() {
+        assert_eq!(compact("[[64, 3], [], [3, 8]]"), "64x3, 3x8");
+        assert_eq!(compact("[[[8, 12], [8, 12]], []]"), "8x12, 8x12");
+        assert_eq!(compact("[]"), "");
+        assert_eq!(compact("64 by 3"), "");
+    }
+}

@@ -1,0 +1,66 @@
+//! Folded stacks by self time.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::stacks::{self, Options, Weight};
+
+use super::TOP;
+use crate::answer::{Answer, Part};
+use crate::ask::Ask;
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "stacks",
+    alias: None,
+    about: "Folded stacks by host or device self time.",
+    examples: &[
+        "stacks TRACE --by device --top 20",
+        "export --to folded TRACE | flamegraph.pl > flame.svg",
+    ],
+    group: Group::Time,
+    by: &["host", "device"],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: false,
+    definitions: &[stacks::DEFINITIONS],
+    answer,
+};
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let (weight, role, side) = match ask.grouped() {
+        "device" => (Weight::DeviceSelf, Role::Device, "device self time"),
+        _ => (Weight::HostSelf, Role::Host, "host self time"),
+    };
+    let options = Options { weight, selection: asked.selection.clone(), ..Options::default() };
+    let report = stacks::analyse(asked.trace(), &options);
+    let total = report.total_ns;
+    let rows = arrange(report.rows, &ask.rows, Some("value_ns"), TOP, |r| &r.stack)?;
+    let left_out = rows.left_out();
+    let part = Part::new("stacks", rows.rows, move |rows| {
+        let mut table = Table::new(vec![
+            Column::number("Self").keep(),
+            Column::number("Share").priority(120),
+            Column::number("Count").priority(60),
+            Column::name("Stack, leaf first").flexible(24, crate::print::end_ellipsis),
+        ])
+        .title(format!("Stacks by {side}"), format!("{} of {side}", units::time(total)));
+        table.notes(&left_out);
+        table.note("`stepscope export --to folded|speedscope` writes them for flame graph tools");
+        let largest = rows.iter().map(|r| r.value_ns).max().unwrap_or(0);
+        for row in rows {
+            let leaf_first: Vec<&str> = row.stack.rsplit(';').collect();
+            table.row(vec![
+                Cell::time(row.value_ns),
+                super::ops::share(row.value_ns, total, largest).role(role),
+                Cell::count(row.count),
+                Cell::text(leaf_first.join(" < ")),
+            ]);
+        }
+        table
+    });
+    Ok(Answer::new(&QUESTION, vec![part]).fact("weight", &report.weight).fact("total_ns", &total))
+}

@@ -1,0 +1,186 @@
+//! Where each step's wall time went.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::steps;
+use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
+
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Asked};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "steps",
+    alias: None,
+    about: "Time per step, split so that the parts add up to the wall time exactly.",
+    examples: &["steps TRACE", "steps TRACE --by device"],
+    group: Group::Time,
+    by: &["breakdown", "device"],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: true,
+    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS],
+    answer,
+};
+
+/// How much the columns of the parts matter on a narrow screen: what is usually large stays longest.
+const PRIORITIES: [u8; 8] = [180, 130, 110, 160, 140, 170, 175, 120];
+
+/// The exclusive parts in priority order: label, colour, value.
+pub(super) fn parts(p: &Parts) -> [(&'static str, i64, Role); 8] {
+    [
+        ("Kernel", p.kernel_ns, Role::Device),
+        ("Memcpy", p.memcpy_ns, Role::Copy),
+        ("Memset", p.memset_ns, Role::Copy),
+        ("Communication", p.communication_ns, Role::Comm),
+        ("Runtime", p.runtime_ns, Role::Runtime),
+        ("Data loading", p.data_loading_ns, Role::DataLoad),
+        ("Host", p.host_ns, Role::Host),
+        ("Other", p.other_ns, Role::Idle),
+    ]
+}
+
+/// A step on one device.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct DeviceStep {
+    step: i64,
+    name: String,
+    #[serde(flatten)]
+    timeline: TimelineRow,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if ask.grouped() == "breakdown" {
+        let hint = "`stepscope steps --by device` shows the steps of each device";
+        ask.refuse(&["device"], "the parts of a step, which count all devices", hint)?;
+    }
+    let asked = ask.part_of(&runs[0])?;
+    let part = match ask.grouped() {
+        "device" => device_part(&asked, ask)?,
+        _ => host_part(&asked, ask)?,
+    };
+    Ok(Answer::new(&QUESTION, vec![part])
+        .fact("average", &asked.run.breakdown().average)
+        .fact("synthetic", &asked.steps().synthetic)
+        .fact("device_slices_outside", &asked.steps().device_slices_outside))
+}
+
+fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
+    let report = asked.run.breakdown();
+    let (average, words, synthetic) = (report.average, words(report), report.synthetic);
+    let outside = asked.steps().device_slices_outside;
+    let rows = arrange(report.rows.clone(), &ask.rows, None, 0, |r| &r.name)?;
+    let left_out = rows.left_out();
+    Ok(Part::new("steps", rows.rows, move |rows| {
+        let mut table = table(rows, average.as_ref()).title("Steps", &words);
+        if synthetic {
+            table.note(
+                "no ProfilerStep marks, so the whole trace is one step; call prof.step() after each iteration",
+            );
+        }
+        table.notes(&left_out);
+        if outside > 0 {
+            table.note(format!("{} device slices lie outside every step", units::count(outside)));
+        }
+        table
+    }))
+}
+
+pub(super) fn words(report: &Breakdown) -> String {
+    match &report.average {
+        Some(average) if report.averaged_steps > 1 => {
+            format!(
+                "{} steps, {} on average; the parts add up exactly",
+                report.averaged_steps,
+                units::time(average.wall_ns)
+            )
+        }
+        Some(average) => format!("{}; the parts add up exactly", units::time(average.wall_ns)),
+        None => String::new(),
+    }
+}
+
+pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
+    let used: Vec<usize> = (0..8).filter(|&i| rows.iter().any(|r| r.parts.exclusive()[i] != 0)).collect();
+    let labels = parts(&Parts::default());
+    let mut columns = vec![Column::text("Step").keep(), Column::number("Wall").keep()];
+    for &i in &used {
+        columns.push(Column::number(labels[i].0).priority(PRIORITIES[i]));
+    }
+    columns.push(Column::number("GPU busy").priority(165));
+    let mut table = Table::new(columns);
+    let cells = |p: &Parts, name: String| {
+        let mut cells = vec![Cell::text(name), Cell::time(p.wall_ns)];
+        let values = parts(p);
+        cells.extend(used.iter().map(|&i| Cell::time(values[i].1)));
+        cells.push(Cell::share(super::ops::ratio(p.gpu_busy_ns, p.wall_ns)).role(Role::Device));
+        cells
+    };
+    for row in rows {
+        let mark = if row.partial { " (partial)" } else { "" };
+        let name = if row.step >= 0 { row.step.to_string() } else { row.name.clone() };
+        table.row(cells(&row.parts, format!("{name}{mark}")));
+    }
+    if let Some(average) = average
+        && rows.len() > 1
+    {
+        table.total(cells(average, "average".to_owned()));
+    }
+    table
+}
+
+fn device_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
+    let options = TimelineOptions { linked_only: false, selection: asked.selection.clone() };
+    let rows: Vec<DeviceStep> = timeline_of_steps(asked.trace(), asked.steps(), &options)
+        .into_iter()
+        .flat_map(|s| {
+            s.rows.into_iter().map(move |timeline| DeviceStep { step: s.step, name: s.name.clone(), timeline })
+        })
+        .collect();
+    let rows = arrange(rows, &ask.rows, None, 0, |r| &r.name)?;
+    let left_out = rows.left_out();
+    Ok(Part::new("steps", rows.rows, move |rows| {
+        let mut table = device_table(rows);
+        table.notes(&left_out);
+        table
+    }))
+}
+
+fn device_table(rows: &[DeviceStep]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Step").keep(),
+        Column::number("Device").priority(110),
+        Column::number("Total").keep(),
+        Column::number("Computation").priority(120),
+        Column::number("Exposed comm").priority(115),
+        Column::number("Exposed memcpy").priority(115),
+        Column::number("Idle").priority(120),
+        Column::number("Busy").priority(100),
+    ])
+    .title(
+        "Steps on the device",
+        "computation, exposed communication, exposed copies and idle add up to the total",
+    )
+    .when_empty("no device work in this trace");
+    for row in rows {
+        let t = &row.timeline;
+        let name = if row.step >= 0 { row.step.to_string() } else { row.name.clone() };
+        table.row(vec![
+            Cell::text(name),
+            Cell::maybe(t.device, |d| Cell::text(d.to_string())),
+            Cell::time(t.total_ns),
+            Cell::time(t.computation_ns),
+            Cell::time(t.exposed_comm_ns),
+            Cell::time(t.exposed_memcpy_ns),
+            Cell::time(t.idle_ns),
+            Cell::share(super::ops::ratio(t.busy_ns, t.total_ns)).role(Role::Device),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,67 @@
+//! The traces of a folder, a line each.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::run::Run;
+
+use crate::answer::Part;
+use crate::print::{Cell, Column, Role, Table};
+
+/// One trace of several.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunRow {
+    path: String,
+    worker: Option<String>,
+    rank: Option<i64>,
+    span: Option<String>,
+    events: u64,
+    steps: usize,
+    mean_step_ns: Option<i64>,
+    gpu_utilization: Option<f64>,
+}
+
+/// What a line says about a run.
+pub fn run_row(run: &Run) -> RunRow {
+    let meta = run.trace().meta();
+    let steps = run.steps();
+    RunRow {
+        path: meta.source.path.clone(),
+        worker: meta.source.worker.clone(),
+        rank: meta.distributed.as_ref().and_then(|d| d.rank),
+        span: meta.source.span.clone(),
+        events: meta.events_in_file,
+        steps: if steps.synthetic { 0 } else { steps.steps.len() },
+        mean_step_ns: run.breakdown().average.map(|a| a.wall_ns),
+        gpu_utilization: run.gpu().devices.iter().filter_map(|d| d.utilization).reduce(f64::max),
+    }
+}
+
+/// The lines as a part of an answer.
+pub fn runs_part(rows: Vec<RunRow>) -> Part {
+    Part::new("runs", rows, table)
+}
+
+fn table(runs: &[RunRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Worker"),
+        Column::number("Rank").keep(),
+        Column::text("Span").priority(60),
+        Column::number("Events").priority(80),
+        Column::number("Steps").priority(100),
+        Column::number("Mean step").keep(),
+        Column::number("GPU utilization").priority(120),
+    ])
+    .title("Traces", "");
+    for r in runs {
+        table.row(vec![
+            Cell::text(r.worker.as_deref().unwrap_or(&r.path)),
+            Cell::maybe(r.rank, |v| Cell::text(v.to_string())),
+            Cell::maybe(r.span.as_deref(), Cell::text),
+            Cell::count(r.events),
+            Cell::count(r.steps as u64),
+            Cell::maybe(r.mean_step_ns, Cell::time),
+            Cell::maybe(r.gpu_utilization, |v| Cell::share(v).role(Role::Device)),
+        ]);
+    }
+    table
+}

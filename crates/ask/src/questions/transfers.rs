@@ -1,0 +1,123 @@
+//! Copies between host and devices.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::causes::transfers::{self, TransferRow, transfers};
+use stepscope_analyse::names::copies::{Direction, HostMemory};
+use stepscope_analyse::roofline::{Hardware, device_name};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_model::Trace;
+
+use super::gpu_name;
+use super::ops::ratio;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask};
+use crate::print::{Cell, Column, Role, Table};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "transfers",
+    alias: None,
+    about: "Copies between host and devices: how much, how fast, and whether anything hid them.",
+    examples: &["transfers TRACE", "transfers TRACE --step 3 --sort exposed"],
+    group: Group::Waiting,
+    by: &[],
+    options: &["sort", "top", "filter", "step", "device"],
+    in_report: true,
+    definitions: &[transfers::DEFINITIONS, OWN],
+    answer,
+};
+
+/// What the column of our own means.
+const OWN: &[Definition] = &[Definition {
+    field: "of_bus",
+    label: "Of bus",
+    text: "Rate of large copies / what the bus between host and device can do in one direction, by the vendor's numbers; \
+           none for devices that are not in the hardware table.",
+}];
+
+/// A row beside what the bus of its device could do.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct BusRow {
+    #[serde(flatten)]
+    transfer: TransferRow,
+    /// Large copies' share of the bus's bandwidth; none for an unknown device or copies that do not cross the bus.
+    of_bus: Option<f64>,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let report = transfers(asked.trace(), &asked.selection);
+    let rows = report.rows.into_iter().map(|t| BusRow { of_bus: of_bus(asked.trace(), &t), transfer: t });
+    let rows = arrange(rows.collect(), &ask.rows, None, 0, |r: &BusRow| r.transfer.direction.label())?;
+    let (empty, left_out) = (rows.when_empty("no copies in this trace"), rows.left_out());
+    let part = Part::new("transfers", rows.rows, move |rows| {
+        let mut table = table(rows)
+            .title("Transfers", "copies by direction and memory; exposed: nothing computed meanwhile")
+            .when_empty(empty);
+        if rows.iter().any(|r| r.transfer.memory == HostMemory::Pageable) {
+            table.note(
+                "pageable memory is slow to copy and makes the host wait; use pin_memory=True, non_blocking=True",
+            );
+        }
+        table.notes(&left_out);
+        table
+    });
+    Ok(Answer::new(&QUESTION, vec![part]))
+}
+
+fn of_bus(trace: &Trace, row: &TransferRow) -> Option<f64> {
+    if !matches!(row.direction, Direction::HostToDevice | Direction::DeviceToHost) {
+        return None;
+    }
+    let hardware = device_name(trace, row.device).and_then(Hardware::find)?;
+    Some(row.large_bytes_per_second? / (hardware.host_bus_gbs * 1e9))
+}
+
+fn memory_label(memory: HostMemory) -> Cell {
+    match memory {
+        HostMemory::Pageable => Cell::text("pageable").role(Role::Warn),
+        HostMemory::Pinned => Cell::text("pinned").role(Role::Good),
+        HostMemory::Unknown => Cell::nothing(),
+    }
+}
+
+fn table(rows: &[BusRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Direction").keep(),
+        Column::text("Memory").keep(),
+        Column::text("GPU").priority(120),
+        Column::number("Copies").priority(140),
+        Column::number("Bytes").priority(150),
+        Column::number("Time").keep(),
+        Column::number("Exposed").keep(),
+        Column::number("% exposed").priority(105),
+        Column::number("Rate").priority(130),
+        Column::number("Large rate").priority(80),
+        Column::number("Of bus").priority(90),
+        Column::number("Host calls").priority(70),
+    ]);
+    for row in rows {
+        let r = &row.transfer;
+        table.row(vec![
+            Cell::text(r.direction.label()),
+            memory_label(r.memory),
+            Cell::text(gpu_name(r.device)),
+            Cell::count(r.calls),
+            Cell::maybe(r.bytes, Cell::bytes),
+            Cell::time(r.total_ns),
+            Cell::time(r.exposed_ns),
+            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Copy),
+            Cell::maybe(r.bytes_per_second, Cell::rate_bytes),
+            Cell::maybe(r.large_bytes_per_second, Cell::rate_bytes),
+            Cell::maybe(row.of_bus, |share| Cell::share(share).role(Role::Copy)),
+            Cell::time(r.host_ns),
+        ]);
+    }
+    table
+}

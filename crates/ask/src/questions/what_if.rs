@@ -1,0 +1,223 @@
+//! The run replayed with something changed; without a change, what would help most.
+
+mod changes;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::replay::ReplayedStep;
+use stepscope_analyse::replay::what_if::{self, Change, WhatIf, what_if};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+
+use super::TOP;
+use super::ops::ratio;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::question::{Group, Question};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "what-if",
+    alias: None,
+    about: "What would a change save? The run replayed with something faster or gone.",
+    examples: &[
+        "what-if TRACE  what would help most?",
+        "what-if TRACE --op aten::mm --speedup 2",
+        "what-if TRACE --kernel gemm --speedup 1.5 --no-data-loading",
+        "what-if TRACE --free-launches --format json",
+    ],
+    group: Group::Change,
+    by: &[],
+    options: &[
+        "op",
+        "kernel",
+        "speedup",
+        "no-data-loading",
+        "no-sync",
+        "overlap-transfers",
+        "free-launches",
+        "tensor-cores",
+        "sort",
+        "top",
+        "filter",
+        "step",
+    ],
+    in_report: true,
+    definitions: &[what_if::DEFINITIONS, OWN],
+    answer,
+};
+
+/// What the columns of our own mean.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "saves_ns",
+        label: "Saves",
+        text: "Measured less predicted time; below zero if it costs.",
+    },
+    Definition { field: "saves_share", label: "Of the step", text: "The same as a share of the measured time." },
+    Definition {
+        field: "device_slices_changed",
+        label: "Work touched",
+        text: "Kernels, copies and memsets whose length the change sets.",
+    },
+];
+/// A replay whose own error is larger than this says little.
+const POOR: f64 = 0.05;
+
+/// One replay.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct ReplayRow {
+    change: String,
+    measured_ns: i64,
+    predicted_ns: i64,
+    saves_ns: i64,
+    saves_share: f64,
+    speedup: f64,
+    replay_error: f64,
+    device_slices_changed: u64,
+}
+
+impl ReplayRow {
+    fn of(answer: &WhatIf) -> ReplayRow {
+        let saves_ns = answer.measured_ns - answer.predicted_ns;
+        ReplayRow {
+            change: answer.changes.join(", "),
+            measured_ns: answer.measured_ns,
+            predicted_ns: answer.predicted_ns,
+            saves_ns,
+            saves_share: ratio(saves_ns, answer.measured_ns),
+            speedup: answer.speedup,
+            replay_error: answer.replay_error,
+            device_slices_changed: answer.device_slices_changed,
+        }
+    }
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let mut changes = changes::asked(ask)?;
+    if !changes.is_empty() || ask.tensor_cores {
+        let hint = "leave the changes out to get a table of many";
+        ask.refuse(&["sort", "top", "filter"], "one replay", hint)?;
+    }
+    let asked = ask.part_of(&runs[0])?;
+    let trace = asked.trace();
+    if ask.tensor_cores {
+        changes.push(changes::on_tensor_cores(trace)?);
+    }
+    let replay = |changes: &[Change]| {
+        let answer = what_if(trace, asked.run.replay(), changes);
+        answer.map_err(|what| changes::unknown(trace, what, changes))
+    };
+    let standard = changes.is_empty();
+    let (rows, steps) = match standard {
+        false => {
+            let answer = replay(&changes)?;
+            (vec![ReplayRow::of(&answer)], answer.steps)
+        }
+        true => {
+            let mut rows = Vec::new();
+            for change in changes::standard(&asked) {
+                rows.push(ReplayRow::of(&replay(&[change])?));
+            }
+            (rows, Vec::new())
+        }
+    };
+    let rows = arrange(rows, &ask.rows, Some("saves_ns"), TOP, |r| &r.change)?;
+    let none = match rows.rows.is_empty() {
+        true => "nothing to replay: no steps in this trace",
+        false => "none of the changes below would save anything",
+    };
+    let several = steps.len() > 1;
+    let parts = vec![
+        rows.into_part("what_if", none, move |rows| table(rows, standard)),
+        Part::new("steps", steps, steps_table).shown(several),
+    ];
+    Ok(Answer::new(&QUESTION, parts))
+}
+
+fn table(rows: &[ReplayRow], standard: bool) -> Table {
+    let (measured, error) = rows.first().map_or((0, 0.0), |r| (r.measured_ns, r.replay_error));
+    let error_words = match error {
+        0.0 => "exact".to_owned(),
+        error => format!("{} off", units::percent(error)),
+    };
+    let title = if standard { "What would help most" } else { "What if" };
+    let words = format!("{} per step; the replay without a change is {error_words}", units::time(measured));
+    let mut table = Table::new(vec![
+        Column::name("Change").flexible(36, crate::print::middle_ellipsis),
+        Column::number("Predicted").keep(),
+        Column::number("Saves").keep(),
+        Column::number("Of the step").priority(150),
+        Column::number("Speedup").priority(130),
+        Column::number("Work touched").priority(60),
+    ])
+    .title(title, if rows.is_empty() { String::new() } else { words });
+    // What would not help is named below: many lines of nothing hide the others.
+    let (idle, rest): (Vec<&ReplayRow>, Vec<&ReplayRow>) = rows.iter().partition(|r| standard && r.saves_ns == 0);
+    for r in rest {
+        let role = if r.saves_ns < 0 { Role::Bad } else { Role::Good };
+        table.row(vec![
+            Cell::text(&r.change),
+            Cell::time(r.predicted_ns),
+            Cell::time(r.saves_ns),
+            Cell::share(r.saves_share).role(role),
+            Cell::text(format!("{:.2}x", r.speedup)),
+            Cell::count(r.device_slices_changed),
+        ]);
+    }
+    if !idle.is_empty() {
+        const FASTER: &str = " 2x faster";
+        let names = |faster: bool| -> String {
+            let some = idle.iter().filter(|r| r.change.ends_with(FASTER) == faster);
+            some.map(|r| r.change.trim_end_matches(FASTER)).collect::<Vec<_>>().join(", ")
+        };
+        for (what, names) in [("saves nothing", names(false)), ("saves nothing even 2x faster", names(true))] {
+            if !names.is_empty() {
+                table.note(format!("{what}: {names}"));
+            }
+        }
+    }
+    if !standard && rows.iter().any(|r| r.saves_ns == 0) {
+        table.note(
+            "it saves nothing: other work takes at least as long meanwhile; `stepscope critical-path` shows which",
+        );
+    }
+    if error > POOR {
+        table.note("the replay does not reproduce this run well: take the predictions with care");
+    }
+    if standard && !rows.is_empty() {
+        table.note(
+            "each change is replayed alone: savings do not add up. Estimates: the host makes the same calls in the same \
+             order, and overlapping work does not slow down",
+        );
+    }
+    table
+}
+
+fn steps_table(steps: &[ReplayedStep]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Step").keep(),
+        Column::number("Measured").keep(),
+        Column::number("Predicted").keep(),
+        Column::number("Saves").keep(),
+        Column::number("Of the step").priority(150),
+    ])
+    .title("Step by step", "");
+    for s in steps {
+        let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
+        let mark = if s.partial { " (partial)" } else { "" };
+        let saves = s.measured_ns - s.replayed_ns;
+        table.row(vec![
+            Cell::text(format!("{name}{mark}")),
+            Cell::time(s.measured_ns),
+            Cell::time(s.replayed_ns),
+            Cell::time(saves),
+            Cell::share(ratio(saves, s.measured_ns)),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,119 @@
+//! An answer in the forms in which it leaves: JSON, CSV, Markdown, and tables on a screen.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+use stepscope_analyse::scope::definition::Definition;
+
+use crate::answer::{Answer, Part};
+use crate::print::{self, Cell, Column, Role, Screen, Table};
+
+/// Which rows of one part are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The part's key.
+    pub part: String,
+    /// Rows to skip.
+    pub offset: usize,
+    /// Rows at most.
+    pub limit: usize,
+}
+
+/// The answer as one JSON object: each part under its key, facts beside them.
+pub fn object(answer: &Answer, explain: bool) -> Map<String, Value> {
+    let mut object = Map::new();
+    for part in answer.parts.iter().filter(|part| part.in_json) {
+        object.insert(part.key.to_owned(), part.value());
+    }
+    finish(object, answer, explain)
+}
+
+/// The same with only some rows of one part; `<part>_total` says how many there are. Other tables would only be weight.
+pub fn page(answer: &Answer, page: &Page) -> Map<String, Value> {
+    let mut object = Map::new();
+    for part in answer.parts.iter().filter(|part| part.in_json) {
+        if part.key == page.part && !part.is_single() {
+            let rows = part.values(page.offset..page.offset.saturating_add(page.limit));
+            object.insert(format!("{}_total", part.key), part.len().into());
+            object.insert(part.key.to_owned(), rows.into());
+        } else if part.is_single() {
+            object.insert(part.key.to_owned(), part.value());
+        }
+    }
+    finish(object, answer, true)
+}
+
+fn finish(mut object: Map<String, Value>, answer: &Answer, explain: bool) -> Map<String, Value> {
+    for fact in &answer.facts {
+        object.insert(fact.key.to_owned(), fact.value.clone());
+    }
+    object.insert("origin_ns".to_owned(), answer.origin_ns.into());
+    object.insert("remarks".to_owned(), json!(answer.remarks));
+    if explain {
+        object.insert("definitions".to_owned(), json!(answer.definitions()));
+    }
+    object
+}
+
+/// The main part as comma-separated values.
+pub fn csv(answer: &Answer) -> String {
+    answer.part(answer.main).map(|part| print::csv(&part.values(0..usize::MAX))).unwrap_or_default()
+}
+
+/// The answer as Markdown.
+pub fn markdown(answer: &Answer, explain: bool) -> String {
+    let mut text = match &answer.document {
+        Some(document) => document(),
+        None => {
+            let shown: Vec<&Part> = answer.parts.iter().filter(|part| part.in_document).collect();
+            shown.iter().map(|part| print::markdown(&part.table())).collect::<Vec<_>>().join("\n")
+        }
+    };
+    if explain {
+        text.push('\n');
+        text.push_str(&print::markdown(&definitions_table(&answer.definitions())));
+    }
+    text
+}
+
+/// The answer as tables on a screen. What to ask next is left to whoever knows how.
+pub fn screen(out: &mut dyn Write, answer: &Answer, screen: &Screen) -> io::Result<()> {
+    if let Some(above) = &answer.above {
+        above(out, screen)?;
+    }
+    for (at, part) in answer.parts.iter().filter(|part| part.on_screen).enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        if let Some(picture) = &part.picture {
+            picture(out, screen)?;
+        }
+        part.table().write_with(out, screen, part.bar.as_deref())?;
+    }
+    if let Some(below) = &answer.below {
+        below(out, screen)?;
+    }
+    Ok(())
+}
+
+/// What numbers mean, for people.
+pub fn explanation(out: &mut dyn Write, screen: &Screen, definitions: &[Definition]) -> io::Result<()> {
+    print::heading(out, screen, "What the numbers mean", "")?;
+    for definition in definitions {
+        let field = screen.paint(Role::Dim, &format!("({})", definition.field));
+        writeln!(out, "\n{} {field}", screen.paint(Role::Heading, definition.label))?;
+        for line in print::wrap(definition.text, screen.width.saturating_sub(2).clamp(20, 98)) {
+            writeln!(out, "  {}", screen.text(&line))?;
+        }
+    }
+    Ok(())
+}
+
+/// The definitions as a table.
+pub fn definitions_table(definitions: &[Definition]) -> Table {
+    let mut table = Table::new(vec![Column::text("Metric"), Column::text("Field"), Column::name("Definition")]);
+    for d in definitions {
+        table.row(vec![Cell::text(d.label), Cell::text(d.field), Cell::text(d.text)]);
+    }
+    table
+}
