@@ -83,7 +83,8 @@ fn place(trace: &Trace, out: &mut impl Write, lane: LaneKey, at: Ns) -> io::Resu
         }
     }
     out.write_all(b", \"ts\": ")?;
-    write_micros(out, at)
+    // As the producer wrote it.
+    write_micros(out, at + trace.origin())
 }
 
 /// Nanoseconds as decimal microseconds.

@@ -10,6 +10,7 @@ use crate::link;
 use crate::links::Links;
 use crate::meta::Meta;
 use crate::notes::{NoteKind, Notes};
+use crate::origin;
 use crate::points::{Flows, Points};
 use crate::slices::{SliceId, Slices};
 use crate::strings::{StrId, Strings};
@@ -19,7 +20,7 @@ use crate::trace::Trace;
 /// A slice to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewSlice {
-    /// When it began, since the trace's base.
+    /// When it began, on the producer's clock; the finished trace counts from its first event.
     pub start: Ns,
     /// How long it took.
     pub dur: Ns,
@@ -42,7 +43,7 @@ pub struct NewSlice {
 /// A point to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewPoint {
-    /// Its time since the trace's base.
+    /// Its time on the producer's clock; the finished trace counts from its first event.
     pub at: Ns,
     /// Its name.
     pub name: StrId,
@@ -59,7 +60,7 @@ pub struct NewPoint {
 /// One end of an arrow to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewFlow {
-    /// Its time since the trace's base.
+    /// Its time on the producer's clock; the finished trace counts from its first event.
     pub at: Ns,
     /// Ends with the same category and id belong together.
     pub id: i64,
@@ -285,6 +286,7 @@ impl TraceBuilder {
     /// Sorts, links and checks.
     pub fn finish(mut self) -> Trace {
         self.notes.add_count(NoteKind::LimitReached, self.strings.refused());
+        let origin = origin::count_from_first(&mut self.slices, &mut self.points, &mut self.flows);
         let new_of_old = self.slices.sort(self.lanes.len());
         let mut trace = Trace {
             links: Links {
@@ -301,6 +303,7 @@ impl TraceBuilder {
             args: self.args.finish(),
             notes: self.notes,
             meta: self.meta,
+            origin,
         };
         let place = |pairs: Vec<(u32, i64)>| {
             pairs.into_iter().map(|(old, id)| (new_of_old[old as usize] as usize, id)).collect::<Vec<_>>()

@@ -13,7 +13,8 @@
 //! let trace = b.finish();
 //! let slice = trace.slices().ids().next().expect("one slice");
 //! assert_eq!(trace.name(slice), "aten::mm");
-//! assert_eq!(trace.slices().end(slice), Ns(15));
+//! assert_eq!(trace.slices().end(slice), Ns(10));
+//! assert_eq!(trace.origin(), Ns(5));
 //! ```
 
 mod args;
@@ -24,6 +25,7 @@ mod link;
 mod links;
 mod meta;
 mod notes;
+mod origin;
 mod points;
 mod slices;
 mod strings;

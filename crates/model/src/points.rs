@@ -50,7 +50,7 @@ impl Points {
         (0..self.len() as u32).map(PointId)
     }
 
-    /// Its time since the trace's base.
+    /// Its time since the trace's first event.
     pub fn at(&self, id: PointId) -> Ns {
         self.at[id.index()]
     }
@@ -80,6 +80,11 @@ impl Points {
         self.phase[id.index()]
     }
 
+    /// Whether it happened at its time: metadata does not, whatever time it carries.
+    pub fn is_timed(&self, id: PointId) -> bool {
+        self.phase(id) != b'M'
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.len() * (8 + 4 + 4 + 4 + 2 + 1)
     }
@@ -99,7 +104,7 @@ pub struct Flows {
 /// One end of an arrow.
 #[derive(Copy, Clone, Debug)]
 pub struct FlowEnd {
-    /// When, since the trace's base.
+    /// When, since the trace's first event.
     pub at: Ns,
     /// Ends with the same category and id belong together.
     pub id: i64,

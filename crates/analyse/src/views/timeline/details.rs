@@ -7,7 +7,7 @@ use super::args_text::args_text;
 use super::category::Category;
 use super::labels::lane_label;
 use super::python_stack::python;
-use super::spans::since;
+use super::spans::drawn;
 use super::{INSTANT, NO_SLICE, Timeline};
 use crate::names::shapes;
 use crate::tables::flops::{Flops, formula};
@@ -133,7 +133,7 @@ impl Timeline {
                 return None;
             }
             let name = trace.text(points.name(point)).to_owned();
-            let (row, start_ns) = (self.instants_row(trace, point), since(self.origin, points.at(point)));
+            let (row, start_ns) = (self.instants_row(trace, point), drawn(points.at(point)));
             return Some(Ref { id, name, category, row, start_ns, dur_ns: 0 });
         }
         let slice = SliceId::from_index(id as usize);

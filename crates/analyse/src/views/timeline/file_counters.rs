@@ -2,17 +2,17 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Ns, StrId, Tag, Trace};
+use stepscope_model::{StrId, Tag, Trace};
 
 use super::curves::Levels;
 use super::curves::{Curve, Unit};
-use super::spans::since;
+use super::spans::drawn;
 
 /// Process, name and argument.
 type Key<'a> = (Tag, StrId, &'a str);
 
 /// At most so many counters of a file, in the order they are first seen, and how many there are beyond.
-pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curve>, usize) {
+pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
     let points = trace.points();
     // None: past the limit.
     let mut numbers: HashMap<Key<'_>, Option<usize>, RandomState> = HashMap::default();
@@ -29,7 +29,7 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
                 })
             });
             if let Some(number) = number {
-                found[number].1.push((since(origin, points.at(id)), value));
+                found[number].1.push((drawn(points.at(id)), value));
             }
         }
     }
@@ -84,7 +84,7 @@ fn process_text(trace: &Trace, process: Tag) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stepscope_model::{ArgValue, NewPoint, TraceBuilder};
+    use stepscope_model::{ArgValue, NewPoint, Ns, TraceBuilder};
 
     use super::*;
 
@@ -100,10 +100,10 @@ mod tests {
         b.lane(Default::default());
         let trace = b.finish();
         for (most, beyond) in [(0, 3), (1, 2), (2, 1), (3, 0), (9, 0)] {
-            let (curves, more) = file_counters(&trace, Ns::ZERO, most);
+            let (curves, more) = file_counters(&trace, most);
             assert_eq!((curves.len(), more), (3 - beyond, beyond));
         }
-        let (curves, _) = file_counters(&trace, Ns::ZERO, 1);
+        let (curves, _) = file_counters(&trace, 1);
         assert_eq!((curves[0].label.as_str(), curves[0].levels.max()), ("a", 3.0));
     }
 

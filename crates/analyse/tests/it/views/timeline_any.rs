@@ -58,11 +58,10 @@ impl Told {
 
 /// Every slice, with its place.
 pub fn told(timeline: &Timeline, trace: &Trace) -> Vec<Told> {
-    let origin = timeline.origin();
     let one = |id: SliceId| {
         let slices = trace.slices();
         let details = timeline.details(trace, id.index() as u32).unwrap().reference;
-        let (start, end) = ((slices.start(id) - origin).0, (slices.end(id) - origin).0);
+        let (start, end) = (slices.start(id).0, slices.end(id).0);
         assert_eq!((details.start_ns, details.dur_ns), (start, end - start));
         Told { id: details.id, lane: slices.lane(id).index(), row: details.row, start, end, name: details.name }
     };

@@ -71,7 +71,7 @@ fn one_instant_and_nothing_else() {
     make.point(b'M', "process_name", 1, 0);
     let trace = make.0.finish();
     let timeline = ask_all(&trace);
-    assert_eq!(timeline.origin().0, 77);
+    assert_eq!(trace.origin().0, 77);
     let layout = timeline.layout(&trace);
     assert_eq!((layout.groups.len(), layout.rows[0].label.as_str()), (1, "instants"));
     let found = tile(&timeline, &trace, 0, 3, 0);

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 const WRITTEN: &str = "write a time since the start of the trace, as in 12ms, 1.5s, 300us or a number of nanoseconds, \
                        or @ and a time of the JSON output";
 
-/// The window asked for, since the trace's base. What is left out is where the trace begins or ends.
+/// The window asked for, since the trace's first event. What is left out is where the trace begins or ends.
 pub(super) fn window(args: &Memory, trace: &Trace) -> Result<Option<(Ns, Ns)>, Failure> {
     if args.from.is_none() && args.to.is_none() {
         return Ok(None);
