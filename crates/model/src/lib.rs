@@ -18,6 +18,7 @@
 //! ```
 
 mod args;
+mod attr;
 mod builder;
 mod kind;
 mod lanes;
@@ -27,20 +28,23 @@ mod meta;
 mod notes;
 mod origin;
 mod points;
+mod shapes;
 mod slices;
 mod strings;
 mod time;
 mod trace;
 mod tree;
 
-pub use args::{ArgValue, Args, ArgsId, Decimal, OVERLOAD_KEY, Value};
+pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
+pub use attr::Attr;
 pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;
 pub use meta::{Device, Distributed, Meta, ProfilerOptions, Source};
 pub use notes::{Note, NoteKind, Notes, Severity};
-pub use points::{FlowEnd, Flows, PointId, Points};
+pub use points::{FlowEnd, FlowKind, FlowSide, Flows, PointId, PointKind, Points};
+pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};
 pub use strings::{StrId, Strings};
 pub use time::Ns;

@@ -28,23 +28,24 @@ pub(crate) fn count_from_first(slices: &mut Slices, points: &mut Points, flows: 
 
 #[cfg(test)]
 mod tests {
+    use crate::PointKind::{self, Counter, Metadata};
     use crate::{NewFlow, NewPoint, NewSlice, Ns, TraceBuilder};
 
-    fn builder(slices: &[(i64, i64)], points: &[(u8, i64)]) -> TraceBuilder {
+    fn builder(slices: &[(i64, i64)], points: &[(PointKind, i64)]) -> TraceBuilder {
         let mut b = TraceBuilder::new();
         let lane = b.lane(Default::default());
         for &(start, dur) in slices {
             b.slice(NewSlice { start: Ns(start), dur: Ns(dur), lane, ..NewSlice::default() });
         }
-        for &(phase, at) in points {
-            b.point(NewPoint { at: Ns(at), phase, lane, ..NewPoint::default() });
+        for &(kind, at) in points {
+            b.point(NewPoint { at: Ns(at), kind, lane, ..NewPoint::default() });
         }
         b
     }
 
     #[test]
     fn the_first_event_that_is_no_metadata_is_at_zero() {
-        let mut b = builder(&[(70, 5), (60, 1)], &[(b'M', 0), (b'C', 55)]);
+        let mut b = builder(&[(70, 5), (60, 1)], &[(Metadata, 0), (Counter, 55)]);
         let lane = b.lane(Default::default());
         b.flow(NewFlow { at: Ns(50), lane, ..NewFlow::default() });
         let trace = b.finish();
@@ -59,7 +60,7 @@ mod tests {
         for (slices, points) in [
             (vec![(i64::MIN, 1), (5, 1)], vec![]),
             (vec![(-2, i64::MAX)], vec![]),
-            (vec![(-2, 1)], vec![(b'M', i64::MAX)]),
+            (vec![(-2, 1)], vec![(Metadata, i64::MAX)]),
             (vec![(i64::MAX - 5, 10)], vec![]),
         ] {
             let trace = builder(&slices, &points).finish();
@@ -67,6 +68,6 @@ mod tests {
             assert!(slices.iter().all(|slice| trace.slices().starts().contains(&Ns(slice.0))));
         }
         assert_eq!(TraceBuilder::new().finish().origin(), Ns::ZERO);
-        assert_eq!(builder(&[], &[(b'M', 7)]).finish().origin(), Ns::ZERO);
+        assert_eq!(builder(&[], &[(Metadata, 7)]).finish().origin(), Ns::ZERO);
     }
 }

@@ -45,7 +45,6 @@ use crate::steps::Steps;
 use build::{Built, Row, Source};
 use category::{Categories, Category};
 use counters::Curves;
-use instants::is_instant;
 use related::Related;
 use spans::{Content, RowSpans, StepSpan, drawn, times};
 

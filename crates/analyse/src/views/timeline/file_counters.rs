@@ -1,8 +1,8 @@
-//! The counters that a file itself has: points of phase `C`, one curve for each name and argument.
+//! The counters that a file itself has: counter points, one curve for each name and argument.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{StrId, Tag, Trace};
+use stepscope_model::{PointKind, StrId, Tag, Trace};
 
 use super::curves::Levels;
 use super::curves::{Curve, Unit};
@@ -17,7 +17,7 @@ pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
     // None: past the limit.
     let mut numbers: HashMap<Key<'_>, Option<usize>, RandomState> = HashMap::default();
     let mut found: Vec<(Key<'_>, Vec<(i64, f64)>)> = Vec::new();
-    for id in points.ids().filter(|&id| points.phase(id) == b'C') {
+    for id in points.ids().filter(|&id| points.kind(id) == PointKind::Counter) {
         let process = trace.lanes().get(points.lane(id)).key.process;
         for (argument, value) in trace.point_args(id).iter() {
             let Some(value) = value.as_f64().filter(|value| value.is_finite()) else { continue };
@@ -95,7 +95,7 @@ mod tests {
             let key = b.intern("value");
             b.push_arg(key, ArgValue::Int(value));
             let (name, args) = (b.intern(name), b.commit_args());
-            b.point(NewPoint { at: Ns(value), name, args, phase: b'C', ..NewPoint::default() });
+            b.point(NewPoint { at: Ns(value), name, args, kind: PointKind::Counter, ..NewPoint::default() });
         }
         b.lane(Default::default());
         let trace = b.finish();

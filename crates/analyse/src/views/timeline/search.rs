@@ -199,7 +199,7 @@ impl Search<'_> {
         let points = self.trace.points();
         let name = points.name(id);
         let wanted = self.query.category.is_none_or(|category| category == Category::Other.number());
-        if self.looked_for[name.index()] && wanted && is_instant(points.phase(id)) {
+        if self.looked_for[name.index()] && wanted && points.kind(id).is_moment() {
             let at = drawn(points.at(id));
             self.add(found, name, INSTANT | id.index() as u32, at, 0);
         }

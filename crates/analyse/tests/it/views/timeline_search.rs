@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{INSTANT, Order, SearchQuery};
-use stepscope_model::Kind;
+use stepscope_model::{Kind, PointKind};
 
 use crate::data::{all_fixtures, read};
 use crate::views::timeline_any::{build, rows};
@@ -35,7 +35,7 @@ proptest! {
         let slice = |id| (trace.slices().start(id), trace.slices().dur(id).0, trace.name(id), id.index() as u32);
         let mut want: Vec<_> = trace.slices().ids().map(slice).collect();
         let points = trace.points();
-        for id in points.ids().filter(|&id| points.phase(id) == b'i') {
+        for id in points.ids().filter(|&id| points.kind(id) == PointKind::Instant) {
             want.push((points.at(id), 0, trace.text(points.name(id)), INSTANT | id.index() as u32));
         }
         want.retain(|hit| matches(hit.2));
@@ -89,7 +89,7 @@ fn every_name_of_a_fixture_is_found_as_often_as_it_stands_there() {
         let mut counts = std::collections::BTreeMap::<&str, u64>::new();
         trace.slices().ids().for_each(|id| *counts.entry(trace.name(id)).or_default() += 1);
         let points = trace.points();
-        for id in points.ids().filter(|&id| !matches!(points.phase(id), b'M' | b'C')) {
+        for id in points.ids().filter(|&id| points.kind(id).is_moment()) {
             *counts.entry(trace.text(points.name(id))).or_default() += 1;
         }
         for (name, count) in counts.into_iter().step_by(9) {
