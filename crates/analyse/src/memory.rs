@@ -39,7 +39,7 @@ pub const UNKNOWN_ORIGIN: &str = "(allocated before recording or unknown)";
 pub struct Options {
     /// Which marks are shown and counted.
     pub selection: Selection,
-    /// Only marks of `[from, to)`, since the trace's base. Levels start from the one at `from`, which can be the peak.
+    /// Only marks of `[from, to)`, since the trace's first event. Levels start from the one at `from`, which can be the peak.
     pub window: Option<(Ns, Ns)>,
     /// How many Python frames to give with each allocation alive at the peak.
     pub frames: usize,

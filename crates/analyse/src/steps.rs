@@ -29,7 +29,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "start_ns",
         label: "Start",
-        text: "When the step begins, since the trace's base: where its host range begins, or where the step before \
+        text: "When the step begins, since the trace's first event: where its host range begins, or where the step before \
                it ended if that is later. For the first step, device work that no step launched and that ended \
                before the step's own device work began counts as the step before.",
     },

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use stepscope_model::{Args, Domain, LaneKey, Ns, OVERLOAD_KEY, Tag, Trace, Value};
+use stepscope_model::{Args, Attr, Domain, FlowSide, LaneKey, Ns, PointKind, Tag, Trace, Value};
 
-use crate::kineto::EVENT_MEMBER_PREFIX;
+use crate::kineto::{EVENT_MEMBER_PREFIX, OVERLOAD};
 
 /// Writes the trace; slices lane by lane, then points, then arrows.
 pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
@@ -33,7 +33,7 @@ pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
 pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
     let slices = trace.slices();
     for id in slices.ids() {
-        let name = match trace.args(id).get(OVERLOAD_KEY) {
+        let name = match trace.args(id).value(Attr::Overload) {
             Some(Value::Str(overload)) => Cow::Owned(format!("{}.{overload}", trace.name(id))),
             _ => Cow::Borrowed(trace.name(id)),
         };
@@ -46,17 +46,37 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
     }
     let points = trace.points();
     for id in points.ids() {
-        open(out, first, points.phase(id), trace.category(points.cat(id)), trace.text(points.name(id)))?;
+        open(
+            out,
+            first,
+            point_phase(points.kind(id)),
+            trace.category(points.cat(id)),
+            trace.text(points.name(id)),
+        )?;
         place(trace, out, trace.lanes().get(points.lane(id)).key, points.at(id))?;
         write_args(out, trace.point_args(id))?;
     }
     for flow in trace.flows().iter() {
-        open(out, first, flow.phase, trace.category(flow.cat), trace.text(flow.name))?;
+        let phase = match flow.side {
+            FlowSide::Start => b's',
+            FlowSide::Step => b't',
+            FlowSide::Finish => b'f',
+        };
+        open(out, first, phase, trace.category(flow.cat), trace.text(flow.name))?;
         place(trace, out, trace.lanes().get(flow.lane).key, flow.at)?;
         write!(out, ", \"id\": {}", flow.id)?;
-        out.write_all(if flow.phase == b'f' { b", \"bp\": \"e\"}" } else { b"}" })?;
+        out.write_all(if flow.side == FlowSide::Finish { b", \"bp\": \"e\"}" } else { b"}" })?;
     }
     Ok(())
+}
+
+fn point_phase(kind: PointKind) -> u8 {
+    match kind {
+        PointKind::Instant => b'i',
+        PointKind::Counter => b'C',
+        PointKind::Metadata => b'M',
+        PointKind::Other(phase) => phase,
+    }
 }
 
 fn open(out: &mut impl Write, first: &mut bool, phase: u8, cat: &str, name: &str) -> io::Result<()> {
@@ -83,7 +103,8 @@ fn place(trace: &Trace, out: &mut impl Write, lane: LaneKey, at: Ns) -> io::Resu
         }
     }
     out.write_all(b", \"ts\": ")?;
-    write_micros(out, at)
+    // As the producer wrote it.
+    write_micros(out, at + trace.origin())
 }
 
 /// Nanoseconds as decimal microseconds.
@@ -95,7 +116,7 @@ fn write_micros(out: &mut impl Write, at: Ns) -> io::Result<()> {
 
 fn write_args(out: &mut impl Write, args: Args<'_>) -> io::Result<()> {
     // The overload went back into the name.
-    let args = || args.iter().filter(|&(key, value)| !(key == OVERLOAD_KEY && matches!(value, Value::Str(_))));
+    let args = || args.iter().filter(|&(key, value)| !(key == OVERLOAD && matches!(value, Value::Str(_))));
     for (key, value) in args() {
         if let Some(member) = member_name(key, value) {
             out.write_all(b", ")?;

@@ -29,6 +29,7 @@ use stepscope_model::Trace;
 pub use chrome::{write_chrome, write_events};
 pub use discover::{TraceFile, discover};
 pub use error::ReadError;
+pub use kineto::declare_keys;
 pub use speedscope::{Profile, write_speedscope};
 pub use splice::splice;
 

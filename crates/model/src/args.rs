@@ -3,17 +3,17 @@
 //! Most events of one category carry the same keys in the same order with values of the same type. So the list
 //! of (key, type) pairs is stored once as a *shape*; an event keeps its shape number and its values as
 //! variable-length integers. A `cpu_op` with seven arguments takes about twenty bytes, and the text of the file
-//! can be given back exactly.
+//! can be given back exactly. What the keys mean ([`Attr`]) is written down once for each shape too, so asking for
+//! an attribute compares no text.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 
+use crate::attr::Attr;
+use crate::shapes::{Input, parse_shapes};
 use crate::strings::{StrId, Strings};
-
-/// The key under which readers keep an operator's overload (`Tensor` of `aten::add.Tensor`) apart from its name.
-pub const OVERLOAD_KEY: &str = "event.overload";
 
 /// Names the arguments of one event.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
@@ -111,7 +111,12 @@ enum Type {
     Null,
 }
 
-type Shape = Box<[(StrId, Type)]>;
+/// The keys, types and meanings of an event's arguments, in file order.
+#[derive(Debug, Clone)]
+struct Shape {
+    keys: Box<[(StrId, Type)]>,
+    attrs: Box<[Option<Attr>]>,
+}
 
 /// All arguments of a trace.
 #[derive(Debug, Clone)]
@@ -128,6 +133,7 @@ pub(crate) struct ArgWriter {
     hasher: RandomState,
     shape: Vec<(StrId, Type)>,
     payload: Vec<u8>,
+    meanings: HashMap<StrId, Attr, RandomState>,
     /// Shape of the event before: neighbours are often alike, which saves the look-up.
     last: u32,
 }
@@ -135,19 +141,26 @@ pub(crate) struct ArgWriter {
 impl Default for ArgWriter {
     fn default() -> Self {
         // Shape 0 and offset 0 are "no arguments".
-        let store = ArgStore { shapes: vec![Box::new([])], bytes: vec![0] };
+        let store =
+            ArgStore { shapes: vec![Shape { keys: Box::new([]), attrs: Box::new([]) }], bytes: vec![0] };
         ArgWriter {
             store,
             shape_ids: HashTable::new(),
             hasher: RandomState::default(),
             shape: Vec::new(),
             payload: Vec::new(),
+            meanings: HashMap::default(),
             last: 0,
         }
     }
 }
 
 impl ArgWriter {
+    /// From the next new shape on, arguments of this key are this attribute.
+    pub(crate) fn mean(&mut self, key: StrId, attr: Attr) {
+        self.meanings.insert(key, attr);
+    }
+
     pub(crate) fn push(&mut self, key: StrId, value: ArgValue) {
         let kind = match value {
             ArgValue::Int(v) => {
@@ -204,18 +217,19 @@ impl ArgWriter {
     }
 
     fn shape_id(&mut self) -> Option<u32> {
-        let ArgWriter { store, shape_ids, hasher, shape, last, .. } = self;
-        if *store.shapes[*last as usize] == shape[..] {
+        let ArgWriter { store, shape_ids, hasher, shape, meanings, last, .. } = self;
+        if *store.shapes[*last as usize].keys == shape[..] {
             return Some(*last);
         }
         let hash = hasher.hash_one(&shape[..]);
-        let found = shape_ids.find(hash, |&id| *store.shapes[id as usize] == shape[..]).copied();
+        let found = shape_ids.find(hash, |&id| *store.shapes[id as usize].keys == shape[..]).copied();
         let id = match found {
             Some(id) => id,
             None => {
                 let id = u32::try_from(store.shapes.len()).ok()?;
-                store.shapes.push(shape.clone().into_boxed_slice());
-                shape_ids.insert_unique(hash, id, |&id| hasher.hash_one(&*store.shapes[id as usize]));
+                let attrs = shape.iter().map(|(key, _)| meanings.get(key).copied()).collect();
+                store.shapes.push(Shape { keys: shape.clone().into_boxed_slice(), attrs });
+                shape_ids.insert_unique(hash, id, |&id| hasher.hash_one(&*store.shapes[id as usize].keys));
                 id
             }
         };
@@ -232,14 +246,15 @@ impl ArgStore {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.bytes.len() + self.shapes.iter().map(|s| size_of_val(&**s)).sum::<usize>()
+        self.bytes.len()
+            + self.shapes.iter().map(|s| size_of_val(&*s.keys) + size_of_val(&*s.attrs)).sum::<usize>()
     }
 }
 
 /// The arguments of one event, in file order.
 #[derive(Copy, Clone, Debug)]
 pub struct Args<'a> {
-    shape: &'a [(StrId, Type)],
+    shape: &'a Shape,
     payload: &'a [u8],
     strings: &'a Strings,
 }
@@ -247,12 +262,12 @@ pub struct Args<'a> {
 impl<'a> Args<'a> {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.shape.len()
+        self.shape.keys.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.shape.is_empty()
+        self.shape.keys.is_empty()
     }
 
     /// Every key and value.
@@ -261,43 +276,62 @@ impl<'a> Args<'a> {
         self.entries().map(move |(key, value)| (strings.get(key), value.resolve(strings)))
     }
 
-    /// The value of a key; of several, the last, as JSON readers do.
-    pub fn get(self, key: &str) -> Option<Value<'a>> {
-        self.get_id(self.strings.find(key)?)
+    /// Every value with a known meaning, in file order: the form for whoever wants several.
+    pub fn attrs(self) -> impl Iterator<Item = (Attr, Value<'a>)> {
+        let strings = self.strings;
+        let known = self.shape.attrs.iter().zip(self.entries());
+        known.filter_map(move |(attr, (_, value))| Some(((*attr)?, value.resolve(strings))))
     }
 
-    /// As [`Args::get`] with the key already looked up: the form for loops.
-    pub fn get_id(self, key: StrId) -> Option<Value<'a>> {
-        self.last_of(key).map(|value| value.resolve(self.strings))
+    /// The value of an attribute; of several, the last, as JSON readers do.
+    pub fn value(self, attr: Attr) -> Option<Value<'a>> {
+        self.last_of(attr).map(|value| value.resolve(self.strings))
     }
 
-    /// The interned text of a key's value: compares and groups without touching the text.
-    pub fn text_id(self, key: StrId) -> Option<StrId> {
-        match self.last_of(key)? {
+    /// The integer of an attribute.
+    pub fn int(self, attr: Attr) -> Option<i64> {
+        self.value(attr).and_then(Value::as_int)
+    }
+
+    /// The number of an attribute.
+    pub fn float(self, attr: Attr) -> Option<f64> {
+        self.value(attr).and_then(Value::as_f64)
+    }
+
+    /// The text of an attribute.
+    pub fn text(self, attr: Attr) -> Option<&'a str> {
+        self.text_id(attr).map(|id| self.strings.get(id))
+    }
+
+    /// The interned text of an attribute: compares and groups without touching the text.
+    pub fn text_id(self, attr: Attr) -> Option<StrId> {
+        match self.last_of(attr)? {
             ArgValue::Str(id) | ArgValue::Json(id) => Some(id),
             _ => None,
         }
     }
 
-    /// Values are decoded only up to the key, and not at all where the shape lacks it.
-    fn last_of(self, key: StrId) -> Option<ArgValue> {
-        let at = self.shape.iter().rposition(|&(k, _)| k == key)?;
+    /// The sizes of an operator's inputs; `None` where they are not recorded or no such list.
+    pub fn input_shapes(self) -> Option<Vec<Input>> {
+        parse_shapes(self.text(Attr::InputShapes)?)
+    }
+
+    /// The value of a key as the producer spelled it, for keys that have no [`Attr`]; of several, the last.
+    pub fn get(self, key: &str) -> Option<Value<'a>> {
+        let key = self.strings.find(key)?;
+        let at = self.shape.keys.iter().rposition(|&(k, _)| k == key)?;
+        self.entries().nth(at).map(|(_, value)| value.resolve(self.strings))
+    }
+
+    /// Values are decoded only up to the attribute, and not at all where the shape lacks it.
+    fn last_of(self, attr: Attr) -> Option<ArgValue> {
+        let at = self.shape.attrs.iter().rposition(|&a| a == Some(attr))?;
         self.entries().nth(at).map(|(_, value)| value)
-    }
-
-    /// The integer of a key already looked up.
-    pub fn int(self, key: Option<StrId>) -> Option<i64> {
-        self.get_id(key?).and_then(Value::as_int)
-    }
-
-    /// The number of a key already looked up.
-    pub fn float(self, key: Option<StrId>) -> Option<f64> {
-        self.get_id(key?).and_then(Value::as_f64)
     }
 
     fn entries(self) -> impl Iterator<Item = (StrId, ArgValue)> + 'a {
         let mut payload = self.payload;
-        self.shape.iter().map(move |&(key, kind)| {
+        self.shape.keys.iter().map(move |&(key, kind)| {
             let value = match kind {
                 Type::Int => ArgValue::Int(unzigzag(take_varint(&mut payload))),
                 Type::Decimal => {
@@ -393,5 +427,32 @@ mod tests {
         assert_eq!(store.get(twice, &strings).get("a"), Some(Value::Int(8)));
         assert_eq!(store.get(twice, &strings).get("z"), None);
         assert!(store.get(none, &strings).is_empty());
+    }
+
+    #[test]
+    fn attributes_are_found_under_any_key() {
+        let mut strings = Strings::default();
+        let mut w = ArgWriter::default();
+        let [old, new, other] = ["Input dims", "Input Dims", "mine"].map(|key| strings.intern(key));
+        w.mean(old, Attr::InputShapes);
+        w.mean(new, Attr::InputShapes);
+        let text = strings.intern("[[2, 3], []]");
+        let mut event = |args: &[(StrId, ArgValue)]| {
+            args.iter().for_each(|&(key, value)| w.push(key, value));
+            w.commit().unwrap()
+        };
+        let first = event(&[(other, ArgValue::Int(1)), (old, ArgValue::Str(text))]);
+        let second = event(&[(new, ArgValue::Json(text)), (other, ArgValue::Int(1))]);
+        let third = event(&[(other, ArgValue::Int(1))]);
+        let store = w.finish();
+        let shapes = Some(vec![Input::Tensor(vec![2, 3]), Input::Tensor(Vec::new())]);
+        for id in [first, second] {
+            let args = store.get(id, &strings);
+            assert_eq!((args.text_id(Attr::InputShapes), args.input_shapes()), (Some(text), shapes.clone()));
+            assert_eq!(args.attrs().count(), 1);
+            assert_eq!(args.get("mine"), Some(Value::Int(1)));
+        }
+        assert_eq!(store.get(third, &strings).value(Attr::InputShapes), None);
+        assert_eq!(store.get(first, &strings).int(Attr::InputShapes), None);
     }
 }

@@ -4,13 +4,15 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::args::{ArgValue, ArgWriter, ArgsId};
+use crate::attr::Attr;
 use crate::kind::{CatId, Kind};
 use crate::lanes::{Domain, Lane, LaneId, LaneKey, Lanes};
 use crate::link;
 use crate::links::Links;
 use crate::meta::Meta;
 use crate::notes::{NoteKind, Notes};
-use crate::points::{Flows, Points};
+use crate::origin;
+use crate::points::{FlowKind, FlowSide, Flows, PointKind, Points};
 use crate::slices::{SliceId, Slices};
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
@@ -19,7 +21,7 @@ use crate::trace::Trace;
 /// A slice to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewSlice {
-    /// When it began, since the trace's base.
+    /// When it began, on the producer's clock; the finished trace counts from its first event.
     pub start: Ns,
     /// How long it took.
     pub dur: Ns,
@@ -42,7 +44,7 @@ pub struct NewSlice {
 /// A point to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewPoint {
-    /// Its time since the trace's base.
+    /// Its time on the producer's clock; the finished trace counts from its first event.
     pub at: Ns,
     /// Its name.
     pub name: StrId,
@@ -52,14 +54,14 @@ pub struct NewPoint {
     pub lane: LaneId,
     /// Its arguments.
     pub args: ArgsId,
-    /// Its Chrome phase letter.
-    pub phase: u8,
+    /// What it is.
+    pub kind: PointKind,
 }
 
 /// One end of an arrow to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewFlow {
-    /// Its time since the trace's base.
+    /// Its time on the producer's clock; the finished trace counts from its first event.
     pub at: Ns,
     /// Ends with the same category and id belong together.
     pub id: i64,
@@ -69,8 +71,10 @@ pub struct NewFlow {
     pub cat: CatId,
     /// Where it lives.
     pub lane: LaneId,
-    /// `s`, `t` or `f`.
-    pub phase: u8,
+    /// What the arrow says.
+    pub kind: FlowKind,
+    /// Which end this is.
+    pub side: FlowSide,
 }
 
 /// Handles are 32-bit numbers, and the largest stands for "none".
@@ -188,6 +192,14 @@ impl TraceBuilder {
         self.lanes.iter_mut()
     }
 
+    /// The id of a key under which arguments mean this attribute. To be called before the first event: arguments
+    /// that came before mean nothing.
+    pub fn key(&mut self, text: &str, attr: Attr) -> StrId {
+        let key = self.strings.intern(text);
+        self.args.mean(key, attr);
+        key
+    }
+
     /// Adds an argument to the event being built.
     pub fn push_arg(&mut self, key: StrId, value: ArgValue) {
         self.args.push(key, value);
@@ -239,7 +251,7 @@ impl TraceBuilder {
         p.lane.push(new.lane);
         p.args.push(new.args);
         p.cat.push(new.cat);
-        p.phase.push(new.phase);
+        p.kind.push(new.kind);
     }
 
     /// Adds one end of an arrow.
@@ -253,7 +265,7 @@ impl TraceBuilder {
         f.name.push(new.name);
         f.lane.push(new.lane);
         f.cat.push(new.cat);
-        f.phase.push(new.phase);
+        f.push_role(new.kind, new.side);
     }
 
     /// An event for which there is no handle left.
@@ -285,6 +297,7 @@ impl TraceBuilder {
     /// Sorts, links and checks.
     pub fn finish(mut self) -> Trace {
         self.notes.add_count(NoteKind::LimitReached, self.strings.refused());
+        let origin = origin::count_from_first(&mut self.slices, &mut self.points, &mut self.flows);
         let new_of_old = self.slices.sort(self.lanes.len());
         let mut trace = Trace {
             links: Links {
@@ -301,6 +314,7 @@ impl TraceBuilder {
             args: self.args.finish(),
             notes: self.notes,
             meta: self.meta,
+            origin,
         };
         let place = |pairs: Vec<(u32, i64)>| {
             pairs.into_iter().map(|(old, id)| (new_of_old[old as usize] as usize, id)).collect::<Vec<_>>()
@@ -315,20 +329,17 @@ impl TraceBuilder {
     }
 }
 
-/// Joins the two ends of `fwdbwd` arrows and finds the operators that start where the ends stand.
+/// Joins the two ends of arrows from forward to backward and finds the operators that start where the ends are.
 fn link_backward(trace: &mut Trace) {
-    let Some(cat) = trace.categories().find(|(_, text)| *text == "fwdbwd").map(|(id, _)| id) else {
-        return;
-    };
     let mut starts: HashMap<i64, SliceId, RandomState> = HashMap::default();
     let mut ends: Vec<(i64, SliceId)> = Vec::new();
     // Looked up once a place: a file may put all its arrows where a million slices begin together.
     let mut ops: HashMap<(LaneId, Ns), Option<SliceId>, RandomState> = HashMap::default();
-    for flow in trace.flows.iter().filter(|f| f.cat == cat) {
+    for flow in trace.flows.iter().filter(|f| f.kind == FlowKind::ForwardBackward) {
         let op = ops.entry((flow.lane, flow.at)).or_insert_with(|| op_starting_at(trace, flow.lane, flow.at));
         if let Some(op) = *op {
-            match flow.phase {
-                b's' => drop(starts.insert(flow.id, op)),
+            match flow.side {
+                FlowSide::Start => drop(starts.insert(flow.id, op)),
                 _ => ends.push((flow.id, op)),
             }
         }

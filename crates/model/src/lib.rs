@@ -13,10 +13,12 @@
 //! let trace = b.finish();
 //! let slice = trace.slices().ids().next().expect("one slice");
 //! assert_eq!(trace.name(slice), "aten::mm");
-//! assert_eq!(trace.slices().end(slice), Ns(15));
+//! assert_eq!(trace.slices().end(slice), Ns(10));
+//! assert_eq!(trace.origin(), Ns(5));
 //! ```
 
 mod args;
+mod attr;
 mod builder;
 mod kind;
 mod lanes;
@@ -24,21 +26,25 @@ mod link;
 mod links;
 mod meta;
 mod notes;
+mod origin;
 mod points;
+mod shapes;
 mod slices;
 mod strings;
 mod time;
 mod trace;
 mod tree;
 
-pub use args::{ArgValue, Args, ArgsId, Decimal, OVERLOAD_KEY, Value};
+pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
+pub use attr::Attr;
 pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;
 pub use meta::{Device, Distributed, Meta, ProfilerOptions, Source};
 pub use notes::{Note, NoteKind, Notes, Severity};
-pub use points::{FlowEnd, Flows, PointId, Points};
+pub use points::{FlowEnd, FlowKind, FlowSide, Flows, PointId, PointKind, Points};
+pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};
 pub use strings::{StrId, Strings};
 pub use time::Ns;

@@ -1,4 +1,4 @@
-//! Points: everything with a time but no length (instants, counters, metadata, phases we do not interpret), and
+//! Points: everything with a time but no length (instants, counters, metadata, and what nobody interprets), and
 //! flows, the ends of arrows between slices.
 
 use crate::args::ArgsId;
@@ -23,6 +23,27 @@ impl PointId {
     }
 }
 
+/// What a point is.
+#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
+pub enum PointKind {
+    /// Something happened.
+    #[default]
+    Instant,
+    /// Values of a counter.
+    Counter,
+    /// Something about the trace, such as the name of a thread; its time means nothing.
+    Metadata,
+    /// Another moment, by its producer's code.
+    Other(u8),
+}
+
+impl PointKind {
+    /// Whether something happened at its time, and not just a value changed.
+    pub fn is_moment(self) -> bool {
+        !matches!(self, PointKind::Counter | PointKind::Metadata)
+    }
+}
+
 /// The point columns, in file order.
 #[derive(Debug, Clone, Default)]
 pub struct Points {
@@ -31,7 +52,7 @@ pub struct Points {
     pub(crate) lane: Vec<LaneId>,
     pub(crate) args: Vec<ArgsId>,
     pub(crate) cat: Vec<CatId>,
-    pub(crate) phase: Vec<u8>,
+    pub(crate) kind: Vec<PointKind>,
 }
 
 impl Points {
@@ -50,7 +71,7 @@ impl Points {
         (0..self.len() as u32).map(PointId)
     }
 
-    /// Its time since the trace's base.
+    /// Its time since the trace's first event.
     pub fn at(&self, id: PointId) -> Ns {
         self.at[id.index()]
     }
@@ -75,14 +96,45 @@ impl Points {
         self.cat[id.index()]
     }
 
-    /// Its Chrome phase letter: `i` instant, `C` counter, `M` metadata, or another.
-    pub fn phase(&self, id: PointId) -> u8 {
-        self.phase[id.index()]
+    /// What it is.
+    pub fn kind(&self, id: PointId) -> PointKind {
+        self.kind[id.index()]
+    }
+
+    /// Whether it happened at its time: metadata does not, whatever time it carries.
+    pub fn is_timed(&self, id: PointId) -> bool {
+        self.kind(id) != PointKind::Metadata
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.len() * (8 + 4 + 4 + 4 + 2 + 1)
+        self.len() * (8 + 4 + 4 + 4 + 2 + 2)
     }
+}
+
+/// What an arrow says.
+#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum FlowKind {
+    /// From a forward operator to its backward one.
+    ForwardBackward,
+    /// From a call to the device work it launched.
+    Launch,
+    /// Something else; its category text says what.
+    #[default]
+    Other,
+}
+
+/// Which end of an arrow.
+#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum FlowSide {
+    /// Where it starts.
+    #[default]
+    Start,
+    /// Where it passes.
+    Step,
+    /// Where it ends.
+    Finish,
 }
 
 /// The flow columns, in file order: each row is one end of an arrow.
@@ -93,13 +145,14 @@ pub struct Flows {
     pub(crate) name: Vec<StrId>,
     pub(crate) lane: Vec<LaneId>,
     pub(crate) cat: Vec<CatId>,
-    pub(crate) phase: Vec<u8>,
+    /// Kind and side: there is one for every kernel, so they share a byte.
+    role: Vec<u8>,
 }
 
 /// One end of an arrow.
 #[derive(Copy, Clone, Debug)]
 pub struct FlowEnd {
-    /// When, since the trace's base.
+    /// When, since the trace's first event.
     pub at: Ns,
     /// Ends with the same category and id belong together.
     pub id: i64,
@@ -109,8 +162,10 @@ pub struct FlowEnd {
     pub lane: LaneId,
     /// Its category as the file spelled it.
     pub cat: CatId,
-    /// `s` start, `t` step, `f` finish.
-    pub phase: u8,
+    /// What the arrow says.
+    pub kind: FlowKind,
+    /// Which end this is.
+    pub side: FlowSide,
 }
 
 impl Flows {
@@ -132,11 +187,48 @@ impl Flows {
             name: self.name[i],
             lane: self.lane[i],
             cat: self.cat[i],
-            phase: self.phase[i],
+            kind: kind_of(self.role[i]),
+            side: side_of(self.role[i]),
         })
+    }
+
+    pub(crate) fn push_role(&mut self, kind: FlowKind, side: FlowSide) {
+        self.role.push((kind as u8) << 2 | side as u8);
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.len() * (8 + 8 + 4 + 4 + 2 + 1)
+    }
+}
+
+fn kind_of(role: u8) -> FlowKind {
+    match role >> 2 {
+        0 => FlowKind::ForwardBackward,
+        1 => FlowKind::Launch,
+        _ => FlowKind::Other,
+    }
+}
+
+fn side_of(role: u8) -> FlowSide {
+    match role & 3 {
+        0 => FlowSide::Start,
+        1 => FlowSide::Step,
+        _ => FlowSide::Finish,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_and_side_share_a_byte() {
+        for kind in [FlowKind::ForwardBackward, FlowKind::Launch, FlowKind::Other] {
+            for side in [FlowSide::Start, FlowSide::Step, FlowSide::Finish] {
+                let mut flows = Flows::default();
+                flows.push_role(kind, side);
+                assert_eq!((kind_of(flows.role[0]), side_of(flows.role[0])), (kind, side));
+            }
+        }
     }
 }

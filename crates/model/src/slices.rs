@@ -75,7 +75,7 @@ impl Slices {
         (range.start as u32..range.end as u32).map(SliceId)
     }
 
-    /// When it began, since the trace's base.
+    /// When it began, since the trace's first event.
     pub fn start(&self, id: SliceId) -> Ns {
         self.start[id.index()]
     }

@@ -24,6 +24,7 @@ pub struct Trace {
     pub(crate) links: Links,
     pub(crate) notes: Notes,
     pub(crate) meta: Meta,
+    pub(crate) origin: Ns,
 }
 
 impl Trace {
@@ -65,6 +66,12 @@ impl Trace {
     /// What the file says about its run.
     pub fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    /// What to add to a time to have it on the producer's clock, which counts from [`Meta::base_ns`]. Times count from
+    /// the first event: the first slice, or point that is no metadata. Zero where they reach too far for that.
+    pub fn origin(&self) -> Ns {
+        self.origin
     }
 
     /// A text.

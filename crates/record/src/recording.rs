@@ -5,7 +5,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{
-    ArgValue, Decimal, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, StrId, Tag, Trace, TraceBuilder,
+    ArgValue, Attr, Decimal, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, StrId, Tag,
+    Trace, TraceBuilder,
 };
 
 use crate::clock::now_ns;
@@ -222,12 +223,15 @@ struct Writer {
     process: i64,
     lanes: HashMap<(u32, &'static str), LaneId, RandomState>,
     named: Vec<(u32, &'static str)>,
+    call_stack: StrId,
 }
 
 impl Writer {
     fn new(base_ns: i64) -> Writer {
         let process = i64::from(std::process::id());
-        Writer { builder: TraceBuilder::new(), base_ns, process, lanes: HashMap::default(), named: Vec::new() }
+        let mut builder = TraceBuilder::new();
+        let call_stack = builder.key(CALL_STACK, Attr::CallStack);
+        Writer { builder, base_ns, process, lanes: HashMap::default(), named: Vec::new(), call_stack }
     }
 
     fn at(&self, unix_ns: i64) -> Ns {
@@ -267,8 +271,7 @@ impl Writer {
                 let builder = &mut self.builder;
                 let stack =
                     *texts.entry(region.stack).or_insert_with(|| builder.intern(&name_of(region.stack)));
-                let key = builder.intern(CALL_STACK);
-                builder.push_arg(key, ArgValue::Str(stack));
+                builder.push_arg(self.call_stack, ArgValue::Str(stack));
             }
             let lane = self.lane(region.thread, if region.interleaved { TASKS } else { "" });
             let end = region.start_ns + region.dur_ns;
@@ -328,7 +331,7 @@ impl Writer {
         let key = LaneKey { process: Tag::Int(self.process), thread: Tag::None, domain: Domain::Host };
         let lane = self.builder.lane(key);
         let at = self.at(at_ns);
-        self.builder.point(NewPoint { at, name, cat, lane, args, phase: b'C' });
+        self.builder.point(NewPoint { at, name, cat, lane, args, kind: PointKind::Counter });
     }
 
     /// What threads and the process are called, as metadata of the trace.
@@ -352,6 +355,13 @@ impl Writer {
         let (key, text) = (self.builder.intern("name"), self.builder.intern(text));
         self.builder.push_arg(key, ArgValue::Str(text));
         let (name, args) = (self.builder.intern(what), self.builder.commit_args());
-        self.builder.point(NewPoint { at: Ns::ZERO, name, lane, args, phase: b'M', ..NewPoint::default() });
+        self.builder.point(NewPoint {
+            at: Ns::ZERO,
+            name,
+            lane,
+            args,
+            kind: PointKind::Metadata,
+            ..NewPoint::default()
+        });
     }
 }

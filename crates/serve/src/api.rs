@@ -5,6 +5,7 @@ use serde_json::json;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
 use stepscope_analyse::views::timeline::{self, Order, SearchQuery, TileKey};
+use stepscope_model::Ns;
 
 use crate::backend::{Backend, Problem};
 use crate::path;
@@ -195,8 +196,7 @@ fn counters(run: &Run, query: &str) -> Result<Reply, Problem> {
 
 fn critical(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = Window::of(query)?;
-    let origin = run.timeline.origin();
-    let pieces = path::within(run.path(), &run.trace, origin, (asked.from, asked.to), asked.buckets);
+    let pieces = path::within(run.path(), &run.trace, Ns::ZERO, (asked.from, asked.to), asked.buckets);
     Reply::json(&json!({ "pieces": pieces }))
 }
 

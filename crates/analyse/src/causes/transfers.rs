@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, Ns, SliceId, Trace};
 
 use crate::devices::copies::bytes_of;
 use crate::devices::streams::{Stream, streams};
@@ -148,8 +148,7 @@ pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> Tr
 
 /// How many bytes a copy moved, if the file says.
 pub fn bytes(trace: &Trace, copy: SliceId) -> Option<i64> {
-    let find = |key| -> Option<StrId> { trace.strings().find(key) };
-    bytes_of(trace, copy, [find("bytes"), find("size")])
+    bytes_of(trace, copy)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
-use stepscope_model::{Kind, SliceId, StrId, Trace};
+use stepscope_model::{Attr, Kind, SliceId, StrId, Trace};
 
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
@@ -90,8 +90,6 @@ pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
 pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> CopiesReport {
     let slices = trace.slices();
     let wanted = op.map(|name| trace.strings().find(name));
-    let find = |key| trace.strings().find(key);
-    let keys = [find("bytes"), find("size")];
     let mut rows: HashMap<(CopyKind, StrId), Sums, RandomState> = HashMap::default();
     for id in slices.ids() {
         let kind = match slices.kind(id) {
@@ -110,7 +108,7 @@ pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> Copi
         row.total = row.total.saturating_add(ns);
         row.min = row.min.min(ns);
         row.max = row.max.max(ns);
-        if let Some(bytes) = bytes_of(trace, id, keys) {
+        if let Some(bytes) = bytes_of(trace, id) {
             row.bytes = row.bytes.saturating_add(bytes);
             row.with_bytes += 1;
             row.bytes_ns = row.bytes_ns.saturating_add(ns);
@@ -143,10 +141,10 @@ pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> Copi
 }
 
 /// The copy's own figure, else that of the call that asked for it: AMD's older files have it only there.
-pub(crate) fn bytes_of(trace: &Trace, id: SliceId, keys: [Option<StrId>; 2]) -> Option<i64> {
+pub(crate) fn bytes_of(trace: &Trace, id: SliceId) -> Option<i64> {
     let of = |id| {
         let args = trace.args(id);
-        keys.into_iter().find_map(|key| args.int(key)).filter(|&bytes| bytes >= 0)
+        args.int(Attr::Bytes).or_else(|| args.int(Attr::CallBytes)).filter(|&bytes| bytes >= 0)
     };
     of(id).or_else(|| of(trace.links().launch(id)?))
 }

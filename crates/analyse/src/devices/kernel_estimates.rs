@@ -1,7 +1,7 @@
 //! The profiler's estimates beside each kernel, gathered into figures of a device.
 
 use rayon::prelude::*;
-use stepscope_model::{Ns, SliceId, Trace, Value};
+use stepscope_model::{Attr, Ns, SliceId, Trace, Value};
 
 /// One whole: a multiprocessor filled with blocks, or full occupancy.
 pub(crate) const ONE: i64 = 1_000_000_000;
@@ -52,10 +52,10 @@ impl Estimates {
 /// A kernel's blocks per SM and occupancy, in parts of [`ONE`].
 pub(crate) fn levels(trace: &Trace, kernel: SliceId) -> (Option<i64>, Option<i64>) {
     let (mut blocks, mut percent) = (None, None);
-    for (key, value) in trace.args(kernel).iter() {
-        match key {
-            "blocks per SM" => blocks = Some(value),
-            "est. achieved occupancy %" => percent = Some(value),
+    for (attr, value) in trace.args(kernel).attrs() {
+        match attr {
+            Attr::BlocksPerSm => blocks = Some(value),
+            Attr::OccupancyPercent => percent = Some(value),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, SliceId, Tag, Trace};
+use stepscope_model::{Attr, Kind, SliceId, Tag, Trace};
 
 use crate::devices::streams::Stream;
 use crate::names::by_name::ByName;
@@ -39,21 +39,21 @@ impl SyncEvents {
             let Some(call) = trace.links().launch(sync) else { continue };
             let device = trace.lanes().get(slices.lane(sync)).key.process;
             let on = |number: i64| numbered.get(&(device, number)).copied();
-            let int = |key: &str| trace.args(sync).get(key).and_then(|v| v.as_int());
-            let recorded = int("wait_on_cuda_event_record_corr_id").and_then(|id| records.get(&id));
+            let int = |attr| trace.args(sync).int(attr);
+            let recorded = int(Attr::WaitOnRecord).and_then(|id| records.get(&id));
             // An event stands for what its stream had been given when it was recorded.
-            let event = recorded.zip(int("wait_on_stream").and_then(on));
+            let event = recorded.zip(int(Attr::WaitOnStream).and_then(on));
             let event = event.and_then(|(&record, stream)| stream.last_launched_before(slices.start(record)));
             match (trace.name(sync), event) {
                 ("Stream Wait Event", Some(awaited)) => {
                     let held =
-                        int("stream").and_then(on).and_then(|s| s.first_launched_after(slices.start(call)));
+                        int(Attr::Stream).and_then(on).and_then(|s| s.first_launched_after(slices.start(call)));
                     found.dependency.extend(held.map(|held| (held.slice, awaited.slice)));
                 }
                 (_, Some(awaited)) => drop(found.awaited.insert(call, awaited.slice)),
                 ("Stream Sync", None) => {
                     let last =
-                        int("stream").and_then(on).and_then(|s| s.last_launched_before(slices.start(call)));
+                        int(Attr::Stream).and_then(on).and_then(|s| s.last_launched_before(slices.start(call)));
                     found.awaited.extend(last.map(|work| (call, work.slice)));
                 }
                 _ => {}
@@ -68,5 +68,5 @@ fn record_calls(trace: &Trace) -> Map<i64, SliceId> {
     let slices = trace.slices();
     let mut records = ByName::new(trace, |name| name.contains("EventRecord"));
     let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime() && records.get(slices.name(id)));
-    calls.filter_map(|id| Some((trace.args(id).get("correlation")?.as_int()?, id))).collect()
+    calls.filter_map(|id| Some((trace.args(id).int(Attr::Correlation)?, id))).collect()
 }

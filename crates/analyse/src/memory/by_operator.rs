@@ -4,7 +4,7 @@
 //! operator's share is the sum over its time, whichever thread allocated: PyTorch counts so, and on the backward
 //! pass it is the only way to see what a waiting `backward()` caused.
 
-use stepscope_model::{Ns, SliceId, Trace};
+use stepscope_model::{Attr, Ns, SliceId, Trace};
 
 use crate::memory::device::{device_counts, is_host};
 use crate::scope::selection::Selection;
@@ -33,11 +33,11 @@ impl MemoryRecords {
             for id in points.ids().filter(|&id| points.name(id) == memory) {
                 let (mut bytes, mut kind, mut device) = (0, None, None);
                 // One pass over the arguments: a search for each would decode them three times.
-                for (key, value) in trace.point_args(id).iter() {
-                    match key {
-                        "Bytes" => bytes = value.as_int().unwrap_or(0),
-                        "Device Type" => kind = value.as_int(),
-                        "Device Id" => device = value.as_int(),
+                for (attr, value) in trace.point_args(id).attrs() {
+                    match attr {
+                        Attr::AllocatedBytes => bytes = value.as_int().unwrap_or(0),
+                        Attr::MemoryDeviceKind => kind = value.as_int(),
+                        Attr::MemoryDevice => device = value.as_int(),
                         _ => {}
                     }
                 }

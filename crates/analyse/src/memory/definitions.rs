@@ -15,7 +15,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "peak_at_ns",
         label: "Peak at",
-        text: "When the peak was first reached, in nanoseconds since the trace's base.",
+        text: "When the peak was first reached, in nanoseconds since the trace's first event.",
     },
     Definition {
         field: "peak_reserved_bytes",

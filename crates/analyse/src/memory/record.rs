@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use rayon::prelude::*;
-use stepscope_model::{LaneId, Ns, PointId, Trace, Value};
+use stepscope_model::{Attr, LaneId, Ns, PointId, Trace, Value};
 
 use super::device::DeviceKey;
 use crate::scope::selection::Selection;
@@ -117,14 +117,14 @@ fn parse(trace: &Trace, id: PointId) -> Option<(DeviceKey, Record)> {
     let mut key = DeviceKey { kind: None, id: None, rest: false };
     let (mut address, mut allocated, mut reserved) = (None, None, None);
     // One walk over the arguments: looking each key up alone would decode them six times.
-    for (arg, value) in trace.point_args(id).iter() {
-        match arg {
-            "Bytes" => bytes = Value::as_int(value),
-            "Addr" => address = Value::as_int(value),
-            "Total Allocated" => allocated = Value::as_int(value),
-            "Total Reserved" => reserved = Value::as_int(value),
-            "Device Id" => key.id = Value::as_int(value),
-            "Device Type" => key.kind = Value::as_int(value),
+    for (attr, value) in trace.point_args(id).attrs() {
+        match attr {
+            Attr::AllocatedBytes => bytes = Value::as_int(value),
+            Attr::Address => address = Value::as_int(value),
+            Attr::TotalAllocated => allocated = Value::as_int(value),
+            Attr::TotalReserved => reserved = Value::as_int(value),
+            Attr::MemoryDevice => key.id = Value::as_int(value),
+            Attr::MemoryDeviceKind => key.kind = Value::as_int(value),
             _ => {}
         }
     }

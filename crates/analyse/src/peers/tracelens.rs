@@ -88,7 +88,7 @@ pub const DEFINITIONS: &[Definition] = &[
 pub struct TimelineRow {
     /// The device; `None` for all together.
     pub device: Option<i64>,
-    /// Where the total begins, since the trace's base.
+    /// Where the total begins, since the trace's first event.
     pub start_ns: i64,
     /// Kernels that compute, and fills.
     pub computation_ns: i64,

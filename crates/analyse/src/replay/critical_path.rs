@@ -45,7 +45,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "start_ns",
         label: "Start",
-        text: "When a piece of the path begins, since the trace's base. It begins where the one before it ends.",
+        text: "When a piece of the path begins, since the trace's first event. It begins where the one before it ends.",
     },
     Definition {
         field: "dur_ns",

@@ -4,7 +4,8 @@
 //! are whatever a file says.
 
 use super::number::{self, Element};
-use crate::names::shapes::{self, Input};
+use crate::names::shapes::texts as list;
+use stepscope_model::{Input, parse_shapes};
 
 /// The recorded inputs of one call.
 pub(super) struct Call {
@@ -29,10 +30,10 @@ impl Call {
     /// Reads the texts; `None` without sizes.
     pub(super) fn read(texts: Texts<'_>, list_element: Option<Element>) -> Option<Call> {
         Some(Call {
-            inputs: shapes::parse(texts.dims)?,
-            strides: shapes::parse(texts.strides).unwrap_or_default(),
-            types: shapes::texts(texts.types),
-            concrete: shapes::texts(texts.concrete),
+            inputs: parse_shapes(texts.dims)?,
+            strides: parse_shapes(texts.strides).unwrap_or_default(),
+            types: list(texts.types),
+            concrete: list(texts.concrete),
             list_element,
         })
     }

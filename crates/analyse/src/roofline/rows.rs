@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{StrId, Trace};
+use stepscope_model::{Attr, StrId, Trace};
 
 use super::RooflineBy;
 use super::cost::{Bound, Ideal};
@@ -54,8 +54,7 @@ type Key = (StrId, u32, Option<StrId>, Option<Precision>);
 pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<RooflineRow> {
     let slices = trace.slices();
     let mut shapes = Shapes::new(trace, true);
-    let types_key = trace.strings().find("Input type");
-    let types_of = |op: &OpCost| types_key.and_then(|key| trace.args(op.slice).text_id(key));
+    let types_of = |op: &OpCost| trace.args(op.slice).text_id(Attr::InputTypes);
     let mut numbers: HashMap<Key, usize, RandomState> = HashMap::default();
     let mut sums: Vec<Sums> = Vec::new();
     for (first, op) in costs.ops.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Traces filled by hand: who takes which kernel, what it is compared with, and what is left over.
 
 use proptest::prelude::*;
-use stepscope_model::{ArgValue, Device, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{ArgValue, Attr, Device, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 use super::*;
 
@@ -15,12 +15,12 @@ impl Bench {
         Bench(builder)
     }
 
-    fn add(&mut self, kind: Kind, name: &str, span: (i64, i64), external: Option<i64>, args: &[(&str, &str)]) {
+    fn add(&mut self, kind: Kind, name: &str, span: (i64, i64), external: Option<i64>, args: &[(Attr, &str)]) {
         let domain = if kind.is_device() { Domain::Device } else { Domain::Host };
         let process = Tag::Int(if domain == Domain::Host { 1 } else { 0 });
         let lane = self.0.lane(LaneKey { domain, process, thread: Tag::Int(1) });
-        for (key, value) in args {
-            let (key, value) = (self.0.intern(key), self.0.intern(value));
+        for &(attr, value) in args {
+            let (key, value) = (self.0.key(&format!("{attr:?}"), attr), self.0.intern(value));
             self.0.push_arg(key, ArgValue::Json(value));
         }
         let args = self.0.commit_args();
@@ -30,7 +30,7 @@ impl Bench {
     }
 
     fn op(&mut self, name: &str, span: (i64, i64), id: i64, dims: &str, types: &str) {
-        self.add(Kind::HostOp, name, span, Some(id), &[("Input Dims", dims), ("Input type", types)]);
+        self.add(Kind::HostOp, name, span, Some(id), &[(Attr::InputShapes, dims), (Attr::InputTypes, types)]);
     }
 
     fn kernel(&mut self, name: &str, span: (i64, i64), op: i64) {
@@ -87,9 +87,9 @@ fn every_kernel_has_one_taker() {
     b.op("aten::unheard_of", (70, 80), 4, "[[4, 8], [16, 8]]", FP32);
     b.kernel("k", (110, 120), 4);
     // The fill inside is part of the loss.
-    let concrete = ("Concrete Inputs", r#"["", "", "", "", "1", "-100", ""]"#);
-    let dims = ("Input Dims", "[[], [64, 1000], [64], [], [], [], []]");
-    let types = ("Input type", r#"["float", "float", "long int", "", "", "", "float"]"#);
+    let concrete = (Attr::ConcreteInputs, r#"["", "", "", "", "1", "-100", ""]"#);
+    let dims = (Attr::InputShapes, "[[], [64, 1000], [64], [], [], [], []]");
+    let types = (Attr::InputTypes, r#"["float", "float", "long int", "", "", "", "float"]"#);
     b.add(Kind::HostOp, "aten::nll_loss_backward", (200, 300), Some(5), &[dims, types, concrete]);
     b.op("aten::zero_", (210, 220), 6, "[[64, 1000]]", r#"["float"]"#);
     b.kernel("fill", (400, 430), 6);
@@ -220,7 +220,7 @@ fn build(rows: &[(u8, usize, i64, i64, i64)]) -> Trace {
     let mut b = Bench::new("NVIDIA H200");
     for &(kind, call, start, dur, id) in rows {
         let (name, dims) = CALLS[call];
-        let args = [("Input Dims", dims), ("Input type", FP32)];
+        let args = [(Attr::InputShapes, dims), (Attr::InputTypes, FP32)];
         let kind =
             [Kind::HostOp, Kind::Runtime, Kind::Kernel, Kind::Memcpy, Kind::HostAnnotation][usize::from(kind)];
         b.add(kind, name, (start, start.saturating_add(dur)), Some(id), &args);

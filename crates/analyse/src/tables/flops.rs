@@ -6,9 +6,9 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{SliceId, StrId, Trace};
+use stepscope_model::{Attr, Input, SliceId, StrId, Trace, parse_shapes};
 
-use crate::names::shapes::{self, Input};
+use crate::names::shapes::texts;
 use crate::scope::definition::Definition;
 
 /// What the figures here mean.
@@ -53,7 +53,7 @@ const NOT_TENSORS: &[&str] =
 /// The operations of one call. `types` and `concrete` are the texts of `Input type` and `Concrete Inputs`.
 /// `None` where the shapes do not fit the formula, a parameter is missing, or the count passes 64 bits.
 pub fn count(formula: Formula, inputs: &[Input], types: Option<&str>, concrete: Option<&str>) -> Option<u64> {
-    let types = types.map(shapes::texts).unwrap_or_default();
+    let types = types.map(texts).unwrap_or_default();
     let tensor = |i: usize| {
         // A number's `[]` looks like a tensor without dimensions; only its type tells them apart.
         let sizes = inputs.get(i)?.tensor()?;
@@ -71,7 +71,7 @@ pub fn count(formula: Formula, inputs: &[Input], types: Option<&str>, concrete: 
             let rows = product(a)?.checked_div(size(*a.last()?)?)?.checked_div(size(*a.first()?)?)?;
             2u64.checked_mul(rows)?.checked_mul(non_empty(b)?)
         }
-        Formula::Conv2d => conv2d(tensor(0)?, tensor(1)?, &shapes::texts(concrete?)),
+        Formula::Conv2d => conv2d(tensor(0)?, tensor(1)?, &texts(concrete?)),
     }
 }
 
@@ -118,37 +118,25 @@ fn integers(text: &str) -> Option<Vec<i64>> {
 /// The counts of a trace: calls with the same name, shapes and parameters are counted once.
 pub(crate) struct Flops<'a> {
     trace: &'a Trace,
-    dims: [Option<StrId>; 2],
-    types: Option<StrId>,
-    concrete: Option<StrId>,
     known: HashMap<(Formula, StrId, StrId, StrId), u64, RandomState>,
 }
 
 impl<'a> Flops<'a> {
     pub(crate) fn new(trace: &'a Trace) -> Self {
-        let find = |key| trace.strings().find(key);
-        Flops {
-            trace,
-            dims: shapes::dims_keys(trace),
-            types: find("Input type"),
-            concrete: find("Concrete Inputs"),
-            known: HashMap::default(),
-        }
+        Flops { trace, known: HashMap::default() }
     }
 
     /// The operations of one call; 0 where they cannot be told.
     pub(crate) fn of(&mut self, id: SliceId, formula: Formula) -> u64 {
-        let Some(dims) = shapes::dims_text(self.trace, id, self.dims) else {
-            return 0;
-        };
         let args = self.trace.args(id);
-        let text = |key: Option<StrId>| key.and_then(|key| args.text_id(key)).unwrap_or_default();
-        let types = text(self.types);
-        let concrete = if formula == Formula::Conv2d { text(self.concrete) } else { StrId::EMPTY };
+        let Some(dims) = args.text_id(Attr::InputShapes) else { return 0 };
+        let text = |attr| args.text_id(attr).unwrap_or_default();
+        let types = text(Attr::InputTypes);
+        let concrete = if formula == Formula::Conv2d { text(Attr::ConcreteInputs) } else { StrId::EMPTY };
         let trace = self.trace;
         *self.known.entry((formula, dims, types, concrete)).or_insert_with(|| {
             let given = |id: StrId| Some(trace.text(id)).filter(|text| !text.is_empty());
-            shapes::parse(trace.text(dims))
+            parse_shapes(trace.text(dims))
                 .and_then(|inputs| count(formula, &inputs, given(types), given(concrete)))
                 .unwrap_or(0)
         })
@@ -160,7 +148,7 @@ mod tests {
     use super::*;
 
     fn flops(op: &str, dims: &str, concrete: &str) -> Option<u64> {
-        count(formula(op)?, &shapes::parse(dims)?, None, Some(concrete))
+        count(formula(op)?, &parse_shapes(dims)?, None, Some(concrete))
     }
 
     #[test]
@@ -185,7 +173,7 @@ mod tests {
         assert_eq!(flops("aten::conv2d", "[[1, 1, 4, 4], [1, 1, 2, 2]]", zero_stride), None);
         assert_eq!(formula("aten::mul_"), None);
         let scalar =
-            count(Formula::Elementwise, &shapes::parse("[[], []]").unwrap(), Some(r#"["Scalar"]"#), None);
+            count(Formula::Elementwise, &parse_shapes("[[], []]").unwrap(), Some(r#"["Scalar"]"#), None);
         assert_eq!(scalar, None);
     }
 }

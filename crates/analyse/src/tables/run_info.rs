@@ -59,6 +59,7 @@ pub fn analyse(trace: &Trace) -> Report {
             with_modules: meta.options.with_modules,
         },
         base_ns: meta.base_ns,
+        origin_ns: trace.origin().0,
         first_ns: extent.map(|e| e.0.0),
         last_ns: extent.map(|e| e.1.0),
         extent_ns: extent.map_or(0, |(first, last)| (last - first).0),

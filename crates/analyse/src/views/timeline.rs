@@ -5,7 +5,7 @@
 //! buckets of 2^level nanoseconds, a tile 512 of them. A bucket tells how many slices start in it, which is longest and
 //! how much is covered, so a picture shows true counts and occupancy at every zoom and nothing is dropped.
 //!
-//! All times handed out are nanoseconds since the trace's first event, [`Timeline::origin`].
+//! All times handed out are nanoseconds since the trace's first event.
 
 mod area;
 mod args_text;
@@ -37,7 +37,7 @@ mod wire;
 
 use std::sync::OnceLock;
 
-use stepscope_model::{Kind, LaneId, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, LaneId, SliceId, StrId, Trace};
 
 use crate::names::by_name::ByName;
 use crate::names::ranges::MODULE_CALL;
@@ -45,9 +45,8 @@ use crate::steps::Steps;
 use build::{Built, Row, Source};
 use category::{Categories, Category};
 use counters::Curves;
-use instants::is_instant;
 use related::Related;
-use spans::{Content, RowSpans, StepSpan, times};
+use spans::{Content, RowSpans, StepSpan, drawn, times};
 
 pub use area::{Area, AreaName, RowBusy};
 pub use build::GroupKind;
@@ -69,8 +68,7 @@ pub use wire::{UNITS, wire_header};
 /// was made of.
 #[derive(Debug)]
 pub struct Timeline {
-    origin: Ns,
-    /// The last end, since the origin.
+    /// The last end.
     extent: i64,
     built: Built,
     categories: Categories,
@@ -84,19 +82,13 @@ pub struct Timeline {
 impl Timeline {
     /// The index of a trace.
     pub fn new(trace: &Trace, steps: &Steps) -> Timeline {
-        let (origin, last) = reach(trace);
         let categories = Categories::new(trace);
-        let (steps, own_names) = step_spans::find(trace, steps, origin);
-        let source = Source { trace, origin, steps: &steps, modules: module_calls(trace) };
+        let (steps, own_names) = step_spans::find(trace, steps);
+        let source = Source { trace, steps: &steps, modules: module_calls(trace) };
         let built = Built::new(&source);
-        let extent = spans::since(origin, last).max(steps.last().map_or(0, |step| step.end));
+        let extent = last_moment(trace).max(steps.last().map_or(0, |step| step.end));
         let (related, curves) = (OnceLock::new(), OnceLock::new());
-        Timeline { origin, extent, built, categories, steps, own_names, related, curves }
-    }
-
-    /// The moment from which all times handed out are counted: the first slice or point that is no metadata.
-    pub fn origin(&self) -> Ns {
-        self.origin
+        Timeline { extent, built, categories, steps, own_names, related, curves }
     }
 
     /// Bytes held, what is made on demand left out.
@@ -118,11 +110,11 @@ impl Timeline {
     }
 
     fn spans<'a>(&'a self, trace: &'a Trace, content: &'a Content) -> RowSpans<'a> {
-        RowSpans { trace, origin: self.origin, content, steps: &self.steps }
+        RowSpans { trace, content, steps: &self.steps }
     }
 
     fn times(&self, trace: &Trace, id: SliceId) -> (i64, i64) {
-        times(trace, self.origin, id)
+        times(trace, id)
     }
 
     /// The category of what a tile or a hit shows: a slice, a moment or a step.
@@ -146,17 +138,12 @@ impl Timeline {
     }
 }
 
-/// First and last moment of all slices and of all points that are no metadata.
-fn reach(trace: &Trace) -> (Ns, Ns) {
-    let slices = trace.slices();
-    let mut reach: Option<(Ns, Ns)> = None;
-    let mut add =
-        |start: Ns, end: Ns| reach = Some(reach.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
-    slices.ids().for_each(|id| add(slices.start(id), slices.end(id)));
-    let points = trace.points();
-    let timed = points.ids().filter(|&id| is_instant(points.phase(id)) || points.phase(id) == b'C');
-    timed.for_each(|id| add(points.at(id), points.at(id)));
-    reach.unwrap_or((Ns::ZERO, Ns::ZERO))
+/// The last moment of all slices and of all points that are no metadata.
+fn last_moment(trace: &Trace) -> i64 {
+    let (slices, points) = (trace.slices(), trace.points());
+    let ends = slices.ids().map(|id| slices.end(id));
+    let timed = points.ids().filter(|&id| points.is_timed(id)).map(|id| points.at(id));
+    ends.chain(timed).max().map_or(0, drawn)
 }
 
 fn module_calls(trace: &Trace) -> Vec<u32> {

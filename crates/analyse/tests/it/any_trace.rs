@@ -9,7 +9,7 @@ use stepscope_analyse::peers::tracelens::{
 use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::steps::{StepRule, Steps};
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
-use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace};
 
 const KINDS: [Kind; 14] = [
     Kind::HostOp,
@@ -48,7 +48,7 @@ fn rows(times: impl Strategy<Value = (i64, i64)>) -> impl Strategy<Value = Vec<R
 }
 
 fn build(rows: &[Row]) -> Trace {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     for &(kind, name, start, dur, thread, id) in rows {
         let kind = KINDS[kind];
         let domain = if kind.is_device() { Domain::Device } else { Domain::Host };

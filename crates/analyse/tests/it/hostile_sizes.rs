@@ -28,8 +28,13 @@ use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace,
 /// Far more than any takes in a build for tests, far less than what is quadratic takes.
 const LIMIT: Duration = Duration::from_secs(4);
 
-#[derive(Default)]
 struct Make(TraceBuilder);
+
+impl Default for Make {
+    fn default() -> Make {
+        Make(crate::data::builder())
+    }
+}
 
 impl Make {
     /// A slice on a thread of a process or a stream of a device, with the id that ties work to its call.

@@ -10,6 +10,7 @@ mod data;
 mod findings;
 mod hostile_sizes;
 mod memory;
+mod no_producer;
 mod peers;
 mod replay;
 mod roofline;

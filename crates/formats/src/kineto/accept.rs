@@ -3,14 +3,24 @@
 use std::collections::HashMap;
 
 use stepscope_model::{
-    ArgValue, ArgsId, CatId, Domain, Kind, LaneId, LaneKey, NewFlow, NewPoint, NewSlice, NoteKind, Notes, Ns,
-    OVERLOAD_KEY, StrId, Tag, TraceBuilder,
+    ArgValue, ArgsId, CatId, Domain, FlowKind, FlowSide, Kind, LaneId, LaneKey, NewFlow, NewPoint, NewSlice,
+    NoteKind, Notes, Ns, StrId, Tag, TraceBuilder,
 };
 
-use super::category::{is_step, kind_of, split_overload, stream_number};
+use super::category::{flow_kind_of, is_step, kind_of, point_kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
+use super::keys::OVERLOAD;
 use super::scan::{Cursor, Scan, Stop};
 use super::time::Time;
+
+/// What a category turned out to be.
+#[derive(Copy, Clone, Default)]
+struct Category {
+    text: StrId,
+    cat: CatId,
+    kind: Kind,
+    flow: FlowKind,
+}
 
 /// What an operator's name turned out to be.
 #[derive(Copy, Clone)]
@@ -25,9 +35,9 @@ enum OpName {
 /// Takes events in.
 pub(super) struct Accept {
     parser: EventParser,
-    kinds: HashMap<StrId, (CatId, Kind)>,
+    categories: HashMap<StrId, Category>,
     op_names: Vec<Option<OpName>>,
-    last_cat: (StrId, CatId, Kind),
+    last_category: Category,
     last_lane: [(LaneKey, Option<LaneId>); 2],
     /// Begin events that wait for their end.
     open: HashMap<LaneId, Vec<NewSlice>>,
@@ -37,7 +47,6 @@ pub(super) struct Accept {
     thread_names: HashMap<(Tag, Tag), StrId>,
     process_name: StrId,
     thread_name: StrId,
-    device_arrow: StrId,
     overload: StrId,
 }
 
@@ -47,12 +56,11 @@ impl Accept {
         Accept {
             process_name: parser.builder.intern("process_name"),
             thread_name: parser.builder.intern("thread_name"),
-            device_arrow: parser.builder.intern("ac2g"),
-            overload: parser.builder.intern(OVERLOAD_KEY),
+            overload: parser.builder.intern(OVERLOAD),
             parser,
-            kinds: HashMap::new(),
+            categories: HashMap::new(),
             op_names: Vec::new(),
-            last_cat: (StrId::EMPTY, CatId::default(), Kind::Other),
+            last_category: Category::default(),
             last_lane: [(LaneKey::default(), None); 2],
             open: HashMap::new(),
             latest: Vec::new(),
@@ -115,7 +123,7 @@ impl Accept {
         if event.phase == 0 {
             return self.set_aside(NoteKind::BrokenEvent, at);
         }
-        let (cat, mut kind) = self.category(event.cat);
+        let Category { cat, mut kind, flow, .. } = self.category(event.cat);
         if kind == Kind::HostOp && matches!(event.phase, b'X' | b'B') {
             match self.op_name(event.name) {
                 OpName::Plain => {}
@@ -137,9 +145,14 @@ impl Accept {
                 if self.parser.builder.discard_args() {
                     self.notes().add(NoteKind::ArgsDropped, at);
                 }
-                let lane = self.arrow_lane(&event);
-                let (id, name, phase) = (event.id, event.name, event.phase);
-                self.parser.builder.flow(NewFlow { at: start, id, name, cat, lane, phase });
+                let side = match event.phase {
+                    b's' => FlowSide::Start,
+                    b't' => FlowSide::Step,
+                    _ => FlowSide::Finish,
+                };
+                let lane = self.arrow_lane(&event, flow, side);
+                let (id, name) = (event.id, event.name);
+                self.parser.builder.flow(NewFlow { at: start, id, name, cat, lane, kind: flow, side });
             }
             phase => {
                 if phase == b'M' {
@@ -148,7 +161,8 @@ impl Accept {
                 let lane = self.lane(&event, kind);
                 let args = self.parser.builder.commit_args();
                 let name = event.name;
-                self.parser.builder.point(NewPoint { at: start, name, cat, lane, args, phase });
+                let kind = point_kind_of(phase);
+                self.parser.builder.point(NewPoint { at: start, name, cat, lane, args, kind });
             }
         }
         self.parser.builder.meta().events_in_file += 1;
@@ -218,8 +232,8 @@ impl Accept {
             self.parser.builder.meta().joined_pairs += 1;
         } else {
             self.notes().add(NoteKind::UnmatchedEnd, at);
-            let (name, phase) = (event.name, event.phase);
-            self.parser.builder.point(NewPoint { at: end, name, cat, lane, args, phase });
+            let (name, kind) = (event.name, point_kind_of(event.phase));
+            self.parser.builder.point(NewPoint { at: end, name, cat, lane, args, kind });
         }
     }
 
@@ -232,17 +246,15 @@ impl Accept {
         }
     }
 
-    fn category(&mut self, text: StrId) -> (CatId, Kind) {
-        if self.last_cat.0 == text {
-            return (self.last_cat.1, self.last_cat.2);
+    fn category(&mut self, text: StrId) -> Category {
+        if self.last_category.text != text {
+            let builder = &mut self.parser.builder;
+            self.last_category = *self.categories.entry(text).or_insert_with(|| {
+                let name = builder.text(text).to_owned();
+                Category { text, cat: builder.category(&name), kind: kind_of(&name), flow: flow_kind_of(&name) }
+            });
         }
-        let builder = &mut self.parser.builder;
-        let &mut (cat, kind) = self.kinds.entry(text).or_insert_with(|| {
-            let name = builder.text(text).to_owned();
-            (builder.category(&name), kind_of(&name))
-        });
-        self.last_cat = (text, cat, kind);
-        (cat, kind)
+        self.last_category
     }
 
     fn op_name(&mut self, name: StrId) -> OpName {
@@ -286,8 +298,8 @@ impl Accept {
     }
 
     /// The finish of a launch arrow lies on a stream, everything else on a thread.
-    fn arrow_lane(&mut self, event: &Event) -> LaneId {
-        if event.phase == b'f' && event.cat == self.device_arrow {
+    fn arrow_lane(&mut self, event: &Event, kind: FlowKind, side: FlowSide) -> LaneId {
+        if side == FlowSide::Finish && kind == FlowKind::Launch {
             let key = LaneKey { domain: Domain::Device, process: event.process, thread: event.thread };
             if let Some(lane) = self.parser.builder.find_lane(key) {
                 return lane;

@@ -1,6 +1,6 @@
 //! What the categories of Kineto traces mean, from 2021 to today.
 
-use stepscope_model::Kind;
+use stepscope_model::{FlowKind, Kind, PointKind};
 
 /// The meaning of a slice by its category and name.
 pub(super) fn kind_of(category: &str) -> Kind {
@@ -26,6 +26,25 @@ pub(super) fn kind_of(category: &str) -> Kind {
         "collective_comm" => Kind::Collective,
         "Trace" => Kind::Span,
         _ => Kind::Other,
+    }
+}
+
+/// The meaning of an arrow by its category.
+pub(super) fn flow_kind_of(category: &str) -> FlowKind {
+    match category {
+        "fwdbwd" => FlowKind::ForwardBackward,
+        "ac2g" => FlowKind::Launch,
+        _ => FlowKind::Other,
+    }
+}
+
+/// The meaning of an event without a length by its phase.
+pub(super) fn point_kind_of(phase: u8) -> PointKind {
+    match phase {
+        b'i' => PointKind::Instant,
+        b'C' => PointKind::Counter,
+        b'M' => PointKind::Metadata,
+        other => PointKind::Other(other),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 
-use super::keys::Keys;
+use super::keys::{Keys, declare_keys};
 use super::salvage;
 use super::scan::{Cursor, Number, Raw, Scan, Stop};
 use super::text::unescape;
@@ -67,6 +67,7 @@ pub(super) struct EventParser {
 impl EventParser {
     pub(super) fn new() -> EventParser {
         let mut builder = TraceBuilder::new();
+        declare_keys(&mut builder);
         EventParser {
             correlation: builder.intern("correlation"),
             external: builder.intern("External id"),

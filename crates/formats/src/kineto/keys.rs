@@ -1,8 +1,60 @@
-//! Keys and categories seen before: a few dozen short texts make up a third of a file.
-//!
-//! A direct-mapped table in front of the interner. It only saves time: what it does not hold is looked up.
+//! The keys of arguments: what PyTorch's mean, and a table of those seen before.
 
-use stepscope_model::StrId;
+use stepscope_model::{Attr, StrId, TraceBuilder};
+
+/// The key under which an operator's overload (`Tensor` of `aten::add.Tensor`) is kept apart from its name.
+pub(crate) const OVERLOAD: &str = "event.overload";
+
+/// What the keys of Kineto's arguments mean, from 2021 to today.
+const ATTRIBUTES: &[(&str, Attr)] = &[
+    ("Input Dims", Attr::InputShapes),
+    ("Input dims", Attr::InputShapes),
+    ("Input type", Attr::InputTypes),
+    ("Input Strides", Attr::InputStrides),
+    ("Concrete Inputs", Attr::ConcreteInputs),
+    (OVERLOAD, Attr::Overload),
+    ("Call stack", Attr::CallStack),
+    ("Module Hierarchy", Attr::ModuleHierarchy),
+    ("Sequence number", Attr::SequenceNumber),
+    ("Fwd thread id", Attr::ForwardThread),
+    ("correlation", Attr::Correlation),
+    ("External id", Attr::ExternalId),
+    ("external id", Attr::ExternalId),
+    ("device", Attr::Device),
+    ("stream", Attr::Stream),
+    ("grid", Attr::Grid),
+    ("block", Attr::Block),
+    ("registers per thread", Attr::RegistersPerThread),
+    ("shared memory", Attr::SharedMemory),
+    ("blocks per SM", Attr::BlocksPerSm),
+    ("warps per SM", Attr::WarpsPerSm),
+    ("est. achieved occupancy %", Attr::OccupancyPercent),
+    ("bytes", Attr::Bytes),
+    ("size", Attr::CallBytes),
+    ("memory bandwidth (GB/s)", Attr::BandwidthGbps),
+    ("wait_on_stream", Attr::WaitOnStream),
+    ("wait_on_cuda_event_record_corr_id", Attr::WaitOnRecord),
+    ("Bytes", Attr::AllocatedBytes),
+    ("Addr", Attr::Address),
+    ("Total Allocated", Attr::TotalAllocated),
+    ("Total Reserved", Attr::TotalReserved),
+    ("Device Id", Attr::MemoryDevice),
+    ("Device Type", Attr::MemoryDeviceKind),
+    ("Collective name", Attr::Collective),
+    ("dtype", Attr::CollectiveType),
+    ("In msg nelems", Attr::CollectiveInElements),
+    ("Out msg nelems", Attr::CollectiveOutElements),
+    ("Group size", Attr::GroupSize),
+    ("Process Group Name", Attr::GroupName),
+    ("Process Group Ranks", Attr::GroupRanks),
+];
+
+/// Tells a builder what the keys of PyTorch's traces mean; for whoever makes such events without a file.
+pub fn declare_keys(builder: &mut TraceBuilder) {
+    for &(key, attr) in ATTRIBUTES {
+        builder.key(key, attr);
+    }
+}
 
 const SLOTS: usize = 128;
 const LONGEST: usize = 30;
@@ -14,6 +66,8 @@ struct Slot {
     id: StrId,
 }
 
+/// Keys and categories seen before: a few dozen short texts make up a third of a file. A direct-mapped table in front of
+/// the interner; it only saves time: what it does not hold is looked up.
 pub(super) struct Keys {
     slots: Box<[Slot; SLOTS]>,
 }

@@ -22,6 +22,8 @@ use crate::error::ReadError;
 use crate::{OpenOptions, discover};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
+pub(crate) use keys::OVERLOAD;
+pub use keys::declare_keys;
 
 /// Reads a trace from its text.
 pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {

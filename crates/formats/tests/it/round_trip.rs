@@ -1,7 +1,7 @@
 //! What is written is what was read.
 
 use stepscope_formats::write_chrome;
-use stepscope_model::{Trace, Value};
+use stepscope_model::{Attr, Ns, Trace, Value};
 
 use crate::{fixture, read};
 
@@ -25,9 +25,9 @@ fn rows(trace: &Trace) -> Vec<String> {
     let points = trace.points();
     rows.extend(points.ids().map(|id| {
         let args: Vec<String> = trace.point_args(id).iter().map(|(k, v)| format!("{k}={}", value(v))).collect();
-        format!("{} {} {} {args:?}", points.phase(id), trace.text(points.name(id)), points.at(id).0)
+        format!("{:?} {} {} {args:?}", points.kind(id), trace.text(points.name(id)), points.at(id).0)
     }));
-    rows.extend(trace.flows().iter().map(|f| format!("{} {} {}", f.phase, f.id, f.at.0)));
+    rows.extend(trace.flows().iter().map(|f| format!("{:?} {:?} {} {}", f.kind, f.side, f.id, f.at.0)));
     rows.sort();
     rows
 }
@@ -43,7 +43,8 @@ fn an_export_reads_back_the_same() {
         assert_eq!(rows(&trace), rows(&again), "{case}");
         assert_eq!(trace.meta().devices, again.meta().devices);
         assert_eq!(trace.meta().distributed, again.meta().distributed);
-        assert_eq!(trace.meta().base_ns, again.meta().base_ns);
+        assert_eq!((trace.origin(), trace.meta().base_ns), (again.origin(), again.meta().base_ns));
+        assert!(trace.origin() > Ns::ZERO, "{case}");
     }
 }
 
@@ -79,7 +80,7 @@ fn overloads_leave_the_name_and_come_back() {
     let trace = read(text);
     let id = trace.slices().ids().next().unwrap();
     assert_eq!(trace.name(id), "aten::add_");
-    assert_eq!(trace.args(id).get(stepscope_model::OVERLOAD_KEY), Some(Value::Str("Tensor")));
+    assert_eq!(trace.args(id).value(Attr::Overload), Some(Value::Str("Tensor")));
     let json: serde_json::Value = serde_json::from_slice(&written(&trace)).unwrap();
     assert_eq!(json["traceEvents"][0]["name"], "aten::add_.Tensor");
     assert_eq!(json["traceEvents"][0].as_object().unwrap().len(), 8);

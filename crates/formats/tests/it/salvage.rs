@@ -131,7 +131,7 @@ fn times_that_cannot_be() {
         r#"{"ph":"X","name":"nodur","pid":1,"tid":1,"ts":3}"#
     )));
     assert_eq!(names(&trace), ["t-7.25", "t1", "nodur"]);
-    assert_eq!(trace.slices().start(trace.slices().ids().next().unwrap()), Ns(-7250));
+    assert_eq!(trace.origin(), Ns(-7250));
     assert_eq!(note(&trace, NoteKind::NegativeDuration).unwrap().count, 1);
     assert_eq!(note(&trace, NoteKind::TimeOutOfRange).unwrap().count, 2);
     assert_eq!(note(&trace, NoteKind::NoTime).unwrap().count, 1);

@@ -2,8 +2,8 @@
 
 use super::matrix::{good_ns, kernels, scale, total};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::names::shapes;
 use crate::roofline::{Family, OpCost, Precision};
+use stepscope_model::Input;
 
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",
@@ -25,11 +25,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// The sizes of a product's operands that are no multiple of what tensor cores load at once.
 fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
-    let keys = shapes::dims_keys(context.trace());
-    let inputs =
-        shapes::dims_text(context.trace(), op.slice, keys).and_then(|t| shapes::parse(context.trace().text(t)));
+    let inputs = context.trace().args(op.slice).input_shapes();
     let mut odd = Vec::new();
-    for sizes in inputs.iter().flatten().filter_map(shapes::Input::tensor).filter(|s| s.len() >= 2) {
+    for sizes in inputs.iter().flatten().filter_map(Input::tensor).filter(|s| s.len() >= 2) {
         // The batch is not part of the product.
         odd.extend(sizes[sizes.len() - 2..].iter().copied().filter(|n| n % multiple != 0));
     }

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 
 use super::matrix::{kernels, total};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::names::shapes;
 use crate::roofline::{Family, OpCost, Pipe};
+use stepscope_model::Input;
 
 pub(super) const RULE: Rule = Rule {
     name: "unfused_attention",
@@ -27,14 +27,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The number of elements of a call's largest input, and its last two sizes.
-fn largest(
-    context: &Context<'_>,
-    op: &OpCost,
-    keys: [Option<stepscope_model::StrId>; 2],
-) -> Option<(i64, i64, i64)> {
-    let text = shapes::dims_text(context.trace(), op.slice, keys)?;
-    let inputs = shapes::parse(context.trace().text(text))?;
-    let tensors = inputs.iter().filter_map(shapes::Input::tensor).filter(|s| s.len() >= 2);
+fn largest(context: &Context<'_>, op: &OpCost) -> Option<(i64, i64, i64)> {
+    let inputs = context.trace().args(op.slice).input_shapes()?;
+    let tensors = inputs.iter().filter_map(Input::tensor).filter(|s| s.len() >= 2);
     let sized = tensors.filter_map(|s| {
         let all = s.iter().try_fold(1i64, |a, &n| a.checked_mul(n))?;
         Some((all, s[s.len() - 2], s[s.len() - 1]))
@@ -43,12 +38,11 @@ fn largest(
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let keys = shapes::dims_keys(context.trace());
     let costs = context.costs();
     let mut scores: HashMap<i64, (i64, i64), RandomState> = HashMap::default();
     for op in costs.ops.iter().filter(|op| op.cost.family == Family::Softmax) {
         let least = context.limit("unfused_attention.min_sequence") as i64;
-        if let Some((all, rows, columns)) = largest(context, op, keys)
+        if let Some((all, rows, columns)) = largest(context, op)
             && rows.min(columns) >= least
             && context.trace().name(op.slice).contains("_softmax")
             && !context.trace().name(op.slice).contains("log_softmax")
@@ -64,11 +58,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     for op in &costs.ops {
         match op.cost.family {
             Family::Softmax | Family::Elementwise | Family::Copy
-                if largest(context, op, keys).is_some_and(|l| scores.contains_key(&l.0)) =>
+                if largest(context, op).is_some_and(|l| scores.contains_key(&l.0)) =>
             {
                 around.push(op);
             }
-            Family::Gemm if makes_scores(context, op, keys, &scores) => products.push(op),
+            Family::Gemm if makes_scores(context, op, &scores) => products.push(op),
             _ => {}
         }
     }
@@ -125,16 +119,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 }
 
 /// Whether a product reads the scores, or makes them: both operands are then as large as what comes out.
-fn makes_scores(
-    context: &Context<'_>,
-    op: &OpCost,
-    keys: [Option<stepscope_model::StrId>; 2],
-    scores: &HashMap<i64, (i64, i64), RandomState>,
-) -> bool {
-    let Some(text) = shapes::dims_text(context.trace(), op.slice, keys) else { return false };
-    let Some(inputs) = shapes::parse(context.trace().text(text)) else { return false };
-    let batched: Vec<&[i64]> =
-        inputs.iter().filter_map(shapes::Input::tensor).filter(|s| s.len() == 3).collect();
+fn makes_scores(context: &Context<'_>, op: &OpCost, scores: &HashMap<i64, (i64, i64), RandomState>) -> bool {
+    let Some(inputs) = context.trace().args(op.slice).input_shapes() else { return false };
+    let batched: Vec<&[i64]> = inputs.iter().filter_map(Input::tensor).filter(|s| s.len() == 3).collect();
     let [.., a, b] = batched[..] else { return false };
     let size = |s: &[i64]| s.iter().try_fold(1i64, |all, &n| all.checked_mul(n));
     let out = a[0].checked_mul(a[1]).and_then(|n| n.checked_mul(b[2]));

@@ -1,11 +1,10 @@
 //! Chains of elementwise kernels that read and write the same large tensor again and again.
 
-use stepscope_model::{SliceId, StrId};
+use stepscope_model::{Attr, Input, SliceId};
 
 use super::matrix::total;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
-use crate::names::shapes;
 use crate::roofline::{Family, OpCost};
 use crate::threads::callers::at_or_under;
 
@@ -131,10 +130,9 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     let (trace, slices, costs) = (context.trace(), context.trace().slices(), context.costs());
     let least = context.limit("unfused_pointwise.min_chain") as usize;
     let elements = context.limit("unfused_pointwise.min_elements") as i64;
-    let keys = shapes::dims_keys(trace);
     let mut is_step = ByName::new(trace, |name| name.starts_with("Optimizer.step"));
     let in_optimizer = at_or_under(trace, context.tree(), |id| is_step.get(slices.name(id)));
-    let mut sizes = Sizes { context, keys, known: Vec::new() };
+    let mut sizes = Sizes { context, known: Vec::new() };
     // Device work in stream order, with the elementwise call it belongs to.
     let mut owner = hashbrown::HashMap::<SliceId, usize, foldhash::fast::RandomState>::default();
     for (at, op) in costs.ops.iter().enumerate() {
@@ -172,20 +170,19 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
 /// Elements of the largest input, remembered by the text of the shapes.
 struct Sizes<'a, 'b> {
     context: &'a Context<'b>,
-    keys: [Option<StrId>; 2],
     known: Vec<Option<Option<i64>>>,
 }
 
 impl Sizes<'_, '_> {
     fn of(&mut self, op: SliceId) -> Option<i64> {
         let trace = self.context.trace();
-        let text = shapes::dims_text(trace, op, self.keys)?;
+        let text = trace.args(op).text_id(Attr::InputShapes)?;
         if self.known.is_empty() {
             self.known = vec![None; trace.strings().len()];
         }
         *self.known[text.index()].get_or_insert_with(|| {
-            let inputs = shapes::parse(trace.text(text))?;
-            let sizes = inputs.iter().filter_map(shapes::Input::tensor);
+            let inputs = trace.args(op).input_shapes()?;
+            let sizes = inputs.iter().filter_map(Input::tensor);
             sizes.filter_map(|s| s.iter().try_fold(1i64, |all, &n| all.checked_mul(n))).max()
         })
     }

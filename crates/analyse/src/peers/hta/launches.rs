@@ -3,7 +3,7 @@
 //! HTA looks at five calls by name; what others launched (graphs, drivers, HIP) is counted as left out.
 
 use serde::Serialize;
-use stepscope_model::{Ns, SliceId, Trace};
+use stepscope_model::{Attr, Ns, SliceId, Trace};
 
 use super::launch_calls::in_statistics;
 use super::loading::{Loaded, Loading};
@@ -107,7 +107,6 @@ pub fn launch_stats(trace: &Trace, options: &LaunchOptions) -> LaunchStats {
     let loaded = Loaded::new(trace, options.loading);
     let slices = trace.slices();
     let mut counted = ByName::new(trace, |name: &str| in_statistics(name, options.with_memory));
-    let correlation = trace.strings().find("correlation");
     let mut stats = LaunchStats::default();
     for work in slices.ids().filter(|&id| slices.kind(id).is_device_work() && loaded.keeps(id)) {
         let Some(call) = loaded.launch(work).filter(|&call| counted.get(slices.name(call))) else {
@@ -117,7 +116,7 @@ pub fn launch_stats(trace: &Trace, options: &LaunchOptions) -> LaunchStats {
         let launch = Launch {
             call,
             work,
-            correlation: trace.args(work).int(correlation),
+            correlation: trace.args(work).int(Attr::Correlation),
             cpu_ns: loaded.dur(call).0,
             gpu_ns: loaded.dur(work).0,
             delay_ns: (loaded.start(work) - loaded.end(call)).0.max(0),

@@ -78,17 +78,26 @@ impl<'a> Loaded<'a> {
 
     pub(super) fn start(&self, id: SliceId) -> Ns {
         let start = self.trace.slices().start(id);
-        if self.loading.whole_us { whole(micros(start).ceil()) } else { start }
+        if self.loading.whole_us { self.whole(self.micros(start).ceil()) } else { start }
     }
 
     /// May lie before the start where times are rounded.
     pub(super) fn end(&self, id: SliceId) -> Ns {
         let slices = self.trace.slices();
         if self.loading.whole_us {
-            whole((micros(slices.start(id)) + micros(slices.dur(id))).floor())
+            self.whole((self.micros(slices.start(id)) + micros(slices.dur(id))).floor())
         } else {
             slices.end(id)
         }
+    }
+
+    /// What HTA reads: floats lose more the farther the producer's clock has run.
+    fn micros(&self, at: Ns) -> f64 {
+        micros(at + self.trace.origin())
+    }
+
+    fn whole(&self, micros: f64) -> Ns {
+        whole(micros) - self.trace.origin()
     }
 
     pub(super) fn dur(&self, id: SliceId) -> Ns {

@@ -64,7 +64,7 @@ impl Default for QueueOptions {
 /// The length from one time on, until the next point.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueuePoint {
-    /// When it changed, since the trace's base.
+    /// When it changed, since the trace's first event.
     pub at_ns: i64,
     /// What it was from then on.
     pub length: i64,

@@ -2,10 +2,9 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{SliceId, StrId, Trace};
+use stepscope_model::{Attr, SliceId, StrId, Trace};
 
 use crate::names::by_name::ByName;
-use crate::names::shapes;
 use crate::roofline::call::{Call, Texts};
 use crate::roofline::cost::Cost;
 use crate::roofline::models::{Model, model, short_name};
@@ -15,10 +14,6 @@ use crate::roofline::number::Element;
 pub(super) struct Table<'a> {
     trace: &'a Trace,
     models: ByName<'a, Option<Model>, FindModel>,
-    dims: [Option<StrId>; 2],
-    types: Option<StrId>,
-    strides: Option<StrId>,
-    concrete: Option<StrId>,
     known: HashMap<Key, Option<Cost>, RandomState>,
 }
 
@@ -30,16 +25,7 @@ type Key = ([StrId; 5], u64);
 
 impl<'a> Table<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        let find = |key| trace.strings().find(key);
-        Table {
-            trace,
-            models: ByName::new(trace, model),
-            dims: shapes::dims_keys(trace),
-            types: find("Input type"),
-            strides: find("Input Strides"),
-            concrete: find("Concrete Inputs"),
-            known: HashMap::default(),
-        }
+        Table { trace, models: ByName::new(trace, model), known: HashMap::default() }
     }
 
     pub(super) fn model(&mut self, name: StrId) -> Option<Model> {
@@ -48,11 +34,11 @@ impl<'a> Table<'a> {
 
     pub(super) fn cost(&mut self, id: SliceId, model: Model, list_element: Option<Element>) -> Option<Cost> {
         let trace = self.trace;
-        let dims = shapes::dims_text(trace, id, self.dims)?;
         let args = trace.args(id);
-        let text = |key: Option<StrId>| key.and_then(|key| args.text_id(key)).unwrap_or_default();
+        let dims = args.text_id(Attr::InputShapes)?;
+        let text = |attr| args.text_id(attr).unwrap_or_default();
         let name = trace.slices().name(id);
-        let texts = [dims, text(self.types), text(self.strides), text(self.concrete)];
+        let texts = [dims, text(Attr::InputTypes), text(Attr::InputStrides), text(Attr::ConcreteInputs)];
         let key = ([name, texts[0], texts[1], texts[2], texts[3]], list_element.map_or(0, |e| e.bytes));
         *self.known.entry(key).or_insert_with(|| {
             let [dims, types, strides, concrete] = texts.map(|id| trace.text(id));

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, LaneId, SliceId, StrId, Tag, Trace};
+use stepscope_model::{Attr, Kind, LaneId, SliceId, StrId, Tag, Trace};
 
 use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use crate::names::by_name::ByName;
@@ -73,14 +73,14 @@ impl<'a> Form<'a> {
     /// One pass over the arguments: a search for each would decode them six times.
     fn of(trace: &'a Trace, id: SliceId) -> Form<'a> {
         let mut form = Form::default();
-        for (key, value) in trace.args(id).iter() {
-            match key {
-                "grid" => form.grid = value.as_text(),
-                "block" => form.block = value.as_text(),
-                "registers per thread" => form.registers = value.as_int(),
-                "shared memory" => form.shared_memory = value.as_int(),
-                "blocks per SM" => form.blocks = value.as_f64(),
-                "est. achieved occupancy %" => form.occupancy = value.as_f64(),
+        for (attr, value) in trace.args(id).attrs() {
+            match attr {
+                Attr::Grid => form.grid = value.as_text(),
+                Attr::Block => form.block = value.as_text(),
+                Attr::RegistersPerThread => form.registers = value.as_int(),
+                Attr::SharedMemory => form.shared_memory = value.as_int(),
+                Attr::BlocksPerSm => form.blocks = value.as_f64(),
+                Attr::OccupancyPercent => form.occupancy = value.as_f64(),
                 _ => {}
             }
         }

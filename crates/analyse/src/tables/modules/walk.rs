@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{CallTree, Kind, SliceId, StrId, Trace};
+use stepscope_model::{Attr, CallTree, Kind, SliceId, StrId, Trace};
 
 use super::tree::{NodeId, Tree};
 use super::{Ledger, Origin, Report};
@@ -28,16 +28,14 @@ struct Namer {
     origin: Origin,
     /// Whether a name is a module's, by text; filled as names are met.
     is_call: Vec<Option<bool>>,
-    hierarchy_key: Option<StrId>,
     by_text: HashMap<StrId, Option<NodeId>, RandomState>,
 }
 
 impl Namer {
     fn new(trace: &Trace) -> Namer {
         let is_call = vec![None; trace.strings().len()];
-        let hierarchy_key = trace.strings().find("Module Hierarchy");
         let by_text = HashMap::default();
-        let mut namer = Namer { origin: Origin::None, is_call, hierarchy_key, by_text };
+        let mut namer = Namer { origin: Origin::None, is_call, by_text };
         let slices = trace.slices();
         if slices.ids().any(|id| namer.is_module_call(trace, id)) {
             namer.origin = Origin::PythonCalls;
@@ -59,7 +57,7 @@ impl Namer {
         if trace.slices().kind(id) != Kind::HostOp {
             return None;
         }
-        trace.args(id).text_id(self.hierarchy_key?).filter(|&text| text != StrId::EMPTY)
+        trace.args(id).text_id(Attr::ModuleHierarchy).filter(|&text| text != StrId::EMPTY)
     }
 
     /// The module that a slice begins, if it begins one.

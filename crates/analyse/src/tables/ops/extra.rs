@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{OVERLOAD_KEY, SliceId, StrId, Trace};
+use stepscope_model::{Attr, SliceId, StrId, Trace};
 
 use super::stacks::Stacks;
 use super::{OpGroup, OpRow};
@@ -19,7 +19,6 @@ pub(super) enum Extra<'a> {
 /// Overload names, where the file has them.
 pub(super) struct Overloads<'a> {
     trace: &'a Trace,
-    key: Option<StrId>,
     numbers: HashMap<StrId, u32, RandomState>,
     texts: Vec<StrId>,
 }
@@ -32,8 +31,7 @@ impl<'a> Extra<'a> {
             OpGroup::ShapesWithLists => Extra::Shapes(Shapes::new(trace, true)),
             OpGroup::Stack(depth) => Extra::Stacks(Stacks::new(trace, depth)),
             OpGroup::Overload => {
-                let key = trace.strings().find(OVERLOAD_KEY);
-                Extra::Overloads(Overloads { trace, key, numbers: HashMap::default(), texts: Vec::new() })
+                Extra::Overloads(Overloads { trace, numbers: HashMap::default(), texts: Vec::new() })
             }
         }
     }
@@ -44,7 +42,7 @@ impl<'a> Extra<'a> {
             Extra::Shapes(shapes) => shapes.number(id),
             Extra::Stacks(stacks) => stacks.number(id),
             Extra::Overloads(known) => {
-                let text = known.key.and_then(|key| known.trace.args(id).text_id(key)).unwrap_or_default();
+                let text = known.trace.args(id).text_id(Attr::Overload).unwrap_or_default();
                 *known.numbers.entry(text).or_insert_with(|| {
                     known.texts.push(text);
                     known.texts.len() as u32 - 1

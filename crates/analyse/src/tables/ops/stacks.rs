@@ -5,7 +5,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{CallTree, Kind, SliceId, StrId, Trace};
+use stepscope_model::{Attr, CallTree, Kind, SliceId, StrId, Trace};
 
 const NONE: u32 = u32::MAX;
 
@@ -22,7 +22,6 @@ enum Stack<'a> {
 pub(crate) struct Stacks<'a> {
     trace: &'a Trace,
     depth: usize,
-    call_stack: Option<StrId>,
     /// The nearest Python call above each slice.
     python: Vec<u32>,
     /// The forward operator of each slice or of what is above it.
@@ -56,7 +55,6 @@ impl<'a> Stacks<'a> {
         let mut stacks = Stacks {
             trace,
             depth,
-            call_stack: trace.strings().find("Call stack"),
             python,
             forward,
             of_call: vec![NONE; slices.len()],
@@ -73,8 +71,8 @@ impl<'a> Stacks<'a> {
         let forward = self.forward[id.index()];
         // A backward operator's own text only says that somebody called backward().
         let told = if forward == NONE { id } else { SliceId::from_index(forward as usize) };
-        if let Some(text) = self.call_stack.and_then(|key| self.trace.args(told).text_id(key)) {
-            return self.add(Stack::Text(first_frames(self.trace.text(text), self.depth)));
+        if let Some(text) = self.trace.args(told).text(Attr::CallStack) {
+            return self.add(Stack::Text(first_frames(text, self.depth)));
         }
         let here = self.python[id.index()];
         let call = if here == NONE && forward != NONE { self.python[forward as usize] } else { here };

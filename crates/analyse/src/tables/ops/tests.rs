@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stepscope_model::{
-    ArgValue, ArgsId, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, ArgsId, Attr, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
 
 use super::*;
@@ -54,13 +54,18 @@ impl Bench {
 
     fn memory_on(&mut self, at: i64, bytes: i64, device_type: i64, device: i64) {
         let name = self.0.intern("[memory]");
-        for (key, value) in [("Bytes", bytes), ("Device Type", device_type), ("Device Id", device)] {
-            let key = self.0.intern(key);
+        let args = [
+            (Attr::AllocatedBytes, bytes),
+            (Attr::MemoryDeviceKind, device_type),
+            (Attr::MemoryDevice, device),
+        ];
+        for (attr, value) in args {
+            let key = self.0.key(&format!("{attr:?}"), attr);
             self.0.push_arg(key, ArgValue::Int(value));
         }
         let args: ArgsId = self.0.commit_args();
         let lane = self.lane(Domain::Host, 9);
-        self.0.point(NewPoint { at: Ns(at), name, args, lane, phase: b'i', ..NewPoint::default() });
+        self.0.point(NewPoint { at: Ns(at), name, args, lane, ..NewPoint::default() });
     }
 
     fn ops(self) -> OpsReport {

@@ -11,6 +11,12 @@ pub const DEFINITIONS: &[Definition] = &[
                also cover the profiler's own start and stop.",
     },
     Definition {
+        field: "origin_ns",
+        label: "Origin",
+        text: "The first event's time on the file's own clock: the first slice, or point that is no metadata. All times \
+               count from it; add this and `base_ns` to have nanoseconds since 1970.",
+    },
+    Definition {
         field: "closes",
         label: "Ledger closes",
         text: "Whether events in the file = slices + joined pairs + points + flow ends + set aside. A slice made \

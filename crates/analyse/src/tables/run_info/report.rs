@@ -31,8 +31,10 @@ pub struct Report {
     pub distributed: Option<DistributedInfo>,
     /// What the profiler was asked to record.
     pub options: OptionsInfo,
-    /// Nanoseconds since the Unix epoch at which the trace's times start, if the file says.
+    /// Nanoseconds since the Unix epoch at which the file's clock starts, if the file says.
     pub base_ns: Option<i64>,
+    /// The trace's first event on the file's clock; all times count from it.
+    pub origin_ns: i64,
     /// Earliest start of any slice but recording windows.
     pub first_ns: Option<i64>,
     /// Latest end of any slice but recording windows.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use stepscope_model::{LaneId, Ns, PointId, SliceId, Trace};
+use stepscope_model::{LaneId, PointId, SliceId, Trace};
 
 use super::blocks::Blocks;
 use super::instants::Instants;
@@ -77,7 +77,6 @@ struct LaneRows {
 /// The parts of a trace that building needs.
 pub(super) struct Source<'a> {
     pub(super) trace: &'a Trace,
-    pub(super) origin: Ns,
     pub(super) steps: &'a [StepSpan],
     /// Calls of modules, by number of slice.
     pub(super) modules: Vec<u32>,
@@ -179,7 +178,7 @@ impl Content {
 
 impl Source<'_> {
     fn times(&self, id: u32) -> (i64, i64) {
-        times(self.trace, self.origin, SliceId::from_index(id as usize))
+        times(self.trace, SliceId::from_index(id as usize))
     }
 
     /// Slices of several lanes in the order that each lane has: by start, the longer first.
@@ -192,7 +191,7 @@ impl Source<'_> {
     }
 
     fn row(&self, content: Content, overlaps: bool) -> (Content, Blocks) {
-        let spans = RowSpans { trace: self.trace, origin: self.origin, content: &content, steps: self.steps };
+        let spans = RowSpans { trace: self.trace, content: &content, steps: self.steps };
         let blocks = Blocks::new(&spans, overlaps);
         (content, blocks)
     }
@@ -210,11 +209,7 @@ fn rows_of_lanes(source: &Source<'_>, lanes: &Lanes, mut depth: &mut [u16]) -> V
         }
     }
     let one = |(lane, depth): (LaneId, &mut [u16])| {
-        let nested = nest(
-            slices.of_lane(lane).map(|id| times(source.trace, source.origin, id)),
-            lanes.rows_a_lane,
-            depth,
-        );
+        let nested = nest(slices.of_lane(lane).map(|id| times(source.trace, id)), lanes.rows_a_lane, depth);
         let rows = rows_of(source, slices.of_lane(lane).map(|id| id.index() as u32), depth, &nested);
         (lane, LaneRows { rows, displaced: nested.displaced })
     };

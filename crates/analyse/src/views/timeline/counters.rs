@@ -9,7 +9,7 @@ use stepscope_model::{Kind, Ns, SliceId, Trace};
 use super::Timeline;
 use super::curves::{Buckets, Curve, Drawn, Levels, Unit};
 use super::file_counters::file_counters;
-use super::spans::since;
+use super::spans::drawn;
 use crate::causes::launches::queue_of;
 use crate::devices::busy::device_lanes;
 use crate::devices::kernel_estimates::{ONE, levels};
@@ -56,7 +56,7 @@ pub(super) struct Curves {
 impl Timeline {
     /// The counters between two times, each in about so many parts.
     pub fn counters(&self, trace: &Trace, from: i64, to: i64, buckets: usize) -> Vec<Counter> {
-        let curves = self.curves.get_or_init(|| Curves::new(trace, self.origin));
+        let curves = self.curves.get_or_init(|| Curves::new(trace));
         let (from, to) = (from.max(0), to.min(self.extent).max(from.max(0)));
         let buckets = Buckets::new(from, to, buckets);
         let mut counters: Vec<Counter> = curves.list.iter().map(|curve| curve.counter(buckets)).collect();
@@ -97,10 +97,10 @@ impl Curve {
 }
 
 impl Curves {
-    fn new(trace: &Trace, origin: Ns) -> Curves {
-        let mut list = utilization(trace, origin);
-        list.extend(memory_levels(trace, origin));
-        list.extend(queues(trace, origin));
+    fn new(trace: &Trace) -> Curves {
+        let mut list = utilization(trace);
+        list.extend(memory_levels(trace));
+        list.extend(queues(trace));
         list.sort_by(|a, b| match (a.device, b.device) {
             (Some(a), Some(b)) => a.cmp(&b),
             (Some(_), None) => Ordering::Less,
@@ -108,7 +108,7 @@ impl Curves {
             (None, None) => Ordering::Equal,
         });
         let room = MOST_COUNTERS.saturating_sub(list.len());
-        let (of_file, beyond) = file_counters(trace, origin, room);
+        let (of_file, beyond) = file_counters(trace, room);
         let more = list.len().saturating_sub(MOST_COUNTERS) + beyond;
         list.truncate(MOST_COUNTERS);
         list.extend(of_file);
@@ -121,7 +121,7 @@ fn gpu(device: Option<i64>) -> String {
     device.map_or("GPU".to_owned(), |number| format!("GPU {number}"))
 }
 
-fn utilization(trace: &Trace, origin: Ns) -> Vec<Curve> {
+fn utilization(trace: &Trace) -> Vec<Curve> {
     let slices = trace.slices();
     let mut curves = Vec::new();
     for (tag, lanes) in device_lanes(trace).into_iter().take(MOST_COUNTERS) {
@@ -133,15 +133,12 @@ fn utilization(trace: &Trace, origin: Ns) -> Vec<Curve> {
         kernels.iter().for_each(|&id| busy.add(slices.start(id), slices.end(id)));
         let edges_of = |&id: &SliceId| {
             let blocks = levels(trace, id).0?;
-            Some([(since(origin, slices.start(id)), blocks), (since(origin, slices.end(id)), -blocks)])
+            Some([(drawn(slices.start(id)), blocks), (drawn(slices.end(id)), -blocks)])
         };
         let mut changes: Vec<(i64, i64)> =
             kernels.par_iter().with_min_len(4096).filter_map(edges_of).flatten_iter().collect();
         let edges = busy.finish();
-        let edges = edges
-            .as_slice()
-            .iter()
-            .flat_map(|&(start, end)| [(since(origin, start), 1.0), (since(origin, end), 0.0)]);
+        let edges = edges.as_slice().iter().flat_map(|&(start, end)| [(drawn(start), 1.0), (drawn(end), 0.0)]);
         curves.push(Curve {
             id: format!("utilization:{}", device.unwrap_or(-1)),
             label: format!("{} utilization", gpu(device)),
@@ -172,10 +169,10 @@ fn utilization(trace: &Trace, origin: Ns) -> Vec<Curve> {
     curves
 }
 
-fn memory_levels(trace: &Trace, origin: Ns) -> Vec<Curve> {
+fn memory_levels(trace: &Trace) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (number, of_device) in memory::curves(trace).into_iter().enumerate() {
-        let at = |point: &memory::CurvePoint| since(origin, Ns(point.at_ns));
+        let at = |point: &memory::CurvePoint| drawn(Ns(point.at_ns));
         let points = &of_device.points;
         let allocated = Levels::new(points.iter().map(|p| (at(p), p.allocated_bytes as f64)));
         let reserved = Levels::new(points.iter().filter_map(|p| Some((at(p), p.reserved_bytes? as f64))));
@@ -199,7 +196,7 @@ fn memory_levels(trace: &Trace, origin: Ns) -> Vec<Curve> {
     curves
 }
 
-fn queues(trace: &Trace, origin: Ns) -> Vec<Curve> {
+fn queues(trace: &Trace) -> Vec<Curve> {
     let streams = streams(trace);
     let mut curves = Vec::new();
     for of_device in streams.chunk_by(|a, b| a.device == b.device).take(MOST_COUNTERS) {
@@ -214,7 +211,7 @@ fn queues(trace: &Trace, origin: Ns) -> Vec<Curve> {
                 device,
                 definition: "Kernels, copies and fills launched but not started, on all streams of the device. Near \
                              zero, the device waits for the host.",
-                levels: Levels::new(points.iter().map(|p| (since(origin, Ns(p.at_ns)), p.queued as f64))),
+                levels: Levels::new(points.iter().map(|p| (drawn(Ns(p.at_ns)), p.queued as f64))),
             });
         }
     }

@@ -1,15 +1,14 @@
 //! All about one slice or instant.
 
 use serde::Serialize;
-use stepscope_model::{Kind, PointId, SliceId, Trace};
+use stepscope_model::{Attr, Kind, PointId, SliceId, Trace, shapes_text};
 
 use super::args_text::args_text;
 use super::category::Category;
 use super::labels::lane_label;
 use super::python_stack::python;
-use super::spans::since;
+use super::spans::drawn;
 use super::{INSTANT, NO_SLICE, Timeline};
-use crate::names::shapes;
 use crate::tables::flops::{Flops, formula};
 use crate::tables::run_info::kind_code;
 
@@ -129,11 +128,11 @@ impl Timeline {
         if id & INSTANT != 0 {
             let point = PointId::from_index((id & !INSTANT) as usize);
             let points = trace.points();
-            if point.index() >= points.len() || !super::is_instant(points.phase(point)) {
+            if point.index() >= points.len() || !points.kind(point).is_moment() {
                 return None;
             }
             let name = trace.text(points.name(point)).to_owned();
-            let (row, start_ns) = (self.instants_row(trace, point), since(self.origin, points.at(point)));
+            let (row, start_ns) = (self.instants_row(trace, point), drawn(points.at(point)));
             return Some(Ref { id, name, category, row, start_ns, dur_ns: 0 });
         }
         let slice = SliceId::from_index(id as usize);
@@ -186,8 +185,6 @@ impl Timeline {
         });
         children.truncate(MOST_CHILDREN);
         let (links, links_more) = self.links(trace, id);
-        let text = |key: &str| args.get(key).and_then(|value| value.as_text()).map(str::to_owned);
-        let dims = shapes::dims_text(trace, id, shapes::dims_keys(trace)).map(|text| trace.text(text));
         let counted = formula(trace.name(id)).filter(|_| kind == Kind::HostOp);
         Details {
             kind: kind_code(kind),
@@ -196,9 +193,10 @@ impl Timeline {
             self_ns: reference.dur_ns - inside.covered,
             step: self.step_at(reference.start_ns),
             args: args_text(args),
-            shapes: dims
-                .map(|text| shapes::parse(text).map_or(text.to_owned(), |inputs| shapes::canonical(&inputs))),
-            types: text("Input type"),
+            shapes: args
+                .text(Attr::InputShapes)
+                .map(|text| args.input_shapes().map_or(text.to_owned(), |inputs| shapes_text(&inputs))),
+            types: args.text(Attr::InputTypes).map(str::to_owned),
             flops: counted.map(|formula| Flops::new(trace).of(id, formula)).filter(|&flops| flops > 0),
             stack: self.python_stack(trace, id),
             parents: self.references(trace, &around),

@@ -1,23 +1,23 @@
-//! The counters that a file itself has: points of phase `C`, one curve for each name and argument.
+//! The counters that a file itself has: counter points, one curve for each name and argument.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Ns, StrId, Tag, Trace};
+use stepscope_model::{PointKind, StrId, Tag, Trace};
 
 use super::curves::Levels;
 use super::curves::{Curve, Unit};
-use super::spans::since;
+use super::spans::drawn;
 
 /// Process, name and argument.
 type Key<'a> = (Tag, StrId, &'a str);
 
 /// At most so many counters of a file, in the order they are first seen, and how many there are beyond.
-pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curve>, usize) {
+pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
     let points = trace.points();
     // None: past the limit.
     let mut numbers: HashMap<Key<'_>, Option<usize>, RandomState> = HashMap::default();
     let mut found: Vec<(Key<'_>, Vec<(i64, f64)>)> = Vec::new();
-    for id in points.ids().filter(|&id| points.phase(id) == b'C') {
+    for id in points.ids().filter(|&id| points.kind(id) == PointKind::Counter) {
         let process = trace.lanes().get(points.lane(id)).key.process;
         for (argument, value) in trace.point_args(id).iter() {
             let Some(value) = value.as_f64().filter(|value| value.is_finite()) else { continue };
@@ -29,7 +29,7 @@ pub(super) fn file_counters(trace: &Trace, origin: Ns, most: usize) -> (Vec<Curv
                 })
             });
             if let Some(number) = number {
-                found[number].1.push((since(origin, points.at(id)), value));
+                found[number].1.push((drawn(points.at(id)), value));
             }
         }
     }
@@ -84,7 +84,7 @@ fn process_text(trace: &Trace, process: Tag) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stepscope_model::{ArgValue, NewPoint, TraceBuilder};
+    use stepscope_model::{ArgValue, NewPoint, Ns, TraceBuilder};
 
     use super::*;
 
@@ -95,15 +95,15 @@ mod tests {
             let key = b.intern("value");
             b.push_arg(key, ArgValue::Int(value));
             let (name, args) = (b.intern(name), b.commit_args());
-            b.point(NewPoint { at: Ns(value), name, args, phase: b'C', ..NewPoint::default() });
+            b.point(NewPoint { at: Ns(value), name, args, kind: PointKind::Counter, ..NewPoint::default() });
         }
         b.lane(Default::default());
         let trace = b.finish();
         for (most, beyond) in [(0, 3), (1, 2), (2, 1), (3, 0), (9, 0)] {
-            let (curves, more) = file_counters(&trace, Ns::ZERO, most);
+            let (curves, more) = file_counters(&trace, most);
             assert_eq!((curves.len(), more), (3 - beyond, beyond));
         }
-        let (curves, _) = file_counters(&trace, Ns::ZERO, 1);
+        let (curves, _) = file_counters(&trace, 1);
         assert_eq!((curves[0].label.as_str(), curves[0].levels.max()), ("a", 3.0));
     }
 

@@ -2,11 +2,6 @@
 
 use stepscope_model::{LaneId, PointId, Trace};
 
-/// Whether a point of this Chrome phase is drawn as a moment.
-pub(super) fn is_instant(phase: u8) -> bool {
-    !matches!(phase, b'C' | b'M')
-}
-
 /// The moments of each lane, by time.
 pub(super) struct Instants {
     by_lane: Vec<Vec<PointId>>,
@@ -16,7 +11,7 @@ impl Instants {
     pub(super) fn new(trace: &Trace) -> Instants {
         let points = trace.points();
         let mut by_lane = vec![Vec::new(); trace.lanes().len()];
-        for id in points.ids().filter(|&id| is_instant(points.phase(id))) {
+        for id in points.ids().filter(|&id| points.kind(id).is_moment()) {
             by_lane[points.lane(id).index()].push(id);
         }
         for of_lane in by_lane.iter_mut().filter(|l| !l.is_sorted_by_key(|&id| points.at(id))) {

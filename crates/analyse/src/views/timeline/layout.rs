@@ -1,7 +1,7 @@
 //! The table of groups and rows, and whether everything in the file is on it.
 
 use serde::Serialize;
-use stepscope_model::Trace;
+use stepscope_model::{PointKind, Trace};
 
 use super::Timeline;
 use super::build::{Group, GroupKind, Row};
@@ -161,7 +161,7 @@ impl Timeline {
 
     fn ledger(&self, trace: &Trace, groups: &[GroupInfo]) -> Ledger {
         let points = trace.points();
-        let of_phase = |wanted: u8| points.ids().filter(|&id| points.phase(id) == wanted).count() as u64;
+        let of_kind = |wanted| points.ids().filter(|&id| points.kind(id) == wanted).count() as u64;
         let instants = self.built.rows.iter().map(|row| match &row.content {
             Content::Points(ids) => ids.len() as u64,
             _ => 0,
@@ -172,8 +172,8 @@ impl Timeline {
             flows: trace.flows().len() as u64,
             drawn_slices: groups.iter().filter(|g| !g.derived).map(|g| g.slices).sum(),
             drawn_points: instants.sum(),
-            metadata_points: of_phase(b'M'),
-            counter_points: of_phase(b'C'),
+            metadata_points: of_kind(PointKind::Metadata),
+            counter_points: of_kind(PointKind::Counter),
             events_in_file: trace.meta().events_in_file,
         }
     }

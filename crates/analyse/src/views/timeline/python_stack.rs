@@ -1,7 +1,7 @@
-//! The Python frames around a slice, as [`crate::tables::ops`] finds them: from the `Call stack` text of older files and of our own,
+//! The Python frames around a slice, as [`crate::tables::ops`] finds them: from the recorded stack of older files and of our own,
 //! else from the Python calls recorded around it; a backward operator takes those of its forward operator.
 
-use stepscope_model::{Kind, SliceId, Trace};
+use stepscope_model::{Attr, Kind, SliceId, Trace};
 
 use super::Timeline;
 
@@ -40,7 +40,7 @@ impl Timeline {
 }
 
 fn recorded(trace: &Trace, op: SliceId) -> Option<Vec<String>> {
-    let text = trace.args(op).get("Call stack")?.as_text()?;
+    let text = trace.args(op).text(Attr::CallStack)?;
     let frames = text.split(';').filter(|frame| !frame.is_empty());
     Some(frames.take(MOST_FRAMES).map(str::to_owned).collect())
 }

@@ -11,7 +11,7 @@ use super::category::Category;
 use super::details::Ref;
 use super::instants::is_instant;
 use super::name_sums::{NameSum, NameSums};
-use super::{INSTANT, Timeline, spans::since};
+use super::{INSTANT, Timeline, spans::drawn};
 
 /// Bins of the density.
 const BINS: usize = 256;
@@ -199,8 +199,8 @@ impl Search<'_> {
         let points = self.trace.points();
         let name = points.name(id);
         let wanted = self.query.category.is_none_or(|category| category == Category::Other.number());
-        if self.looked_for[name.index()] && wanted && is_instant(points.phase(id)) {
-            let at = since(self.timeline.origin, points.at(id));
+        if self.looked_for[name.index()] && wanted && points.kind(id).is_moment() {
+            let at = drawn(points.at(id));
             self.add(found, name, INSTANT | id.index() as u32, at, 0);
         }
     }

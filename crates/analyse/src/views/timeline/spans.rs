@@ -13,15 +13,15 @@ pub(super) trait Spans {
     }
 }
 
-/// A time since the first event.
-pub(super) fn since(origin: Ns, at: Ns) -> i64 {
-    (at - origin).0.max(0)
+/// A time as it is drawn: nothing lies before the first event.
+pub(super) fn drawn(at: Ns) -> i64 {
+    at.0.max(0)
 }
 
 /// When a slice starts and ends, since the first event.
-pub(super) fn times(trace: &Trace, origin: Ns, id: SliceId) -> (i64, i64) {
+pub(super) fn times(trace: &Trace, id: SliceId) -> (i64, i64) {
     let slices = trace.slices();
-    (since(origin, slices.start(id)), since(origin, slices.end(id)))
+    (drawn(slices.start(id)), drawn(slices.end(id)))
 }
 
 /// What a row holds.
@@ -56,7 +56,6 @@ pub const NO_SLICE: u32 = u32::MAX;
 /// A row's content with the times that belong to it.
 pub(super) struct RowSpans<'a> {
     pub(super) trace: &'a Trace,
-    pub(super) origin: Ns,
     pub(super) content: &'a Content,
     pub(super) steps: &'a [StepSpan],
 }
@@ -94,19 +93,15 @@ impl Spans for RowSpans<'_> {
 
     fn start(&self, at: usize) -> i64 {
         match self.content {
-            Content::Slices(ids) => {
-                since(self.origin, self.trace.slices().start(SliceId::from_index(ids[at] as usize)))
-            }
-            Content::Points(ids) => since(self.origin, self.trace.points().at(ids[at])),
+            Content::Slices(ids) => drawn(self.trace.slices().start(SliceId::from_index(ids[at] as usize))),
+            Content::Points(ids) => drawn(self.trace.points().at(ids[at])),
             Content::Steps => self.steps[at].start,
         }
     }
 
     fn end(&self, at: usize) -> i64 {
         match self.content {
-            Content::Slices(ids) => {
-                since(self.origin, self.trace.slices().end(SliceId::from_index(ids[at] as usize)))
-            }
+            Content::Slices(ids) => drawn(self.trace.slices().end(SliceId::from_index(ids[at] as usize))),
             Content::Points(_) => self.start(at),
             Content::Steps => self.steps[at].end,
         }

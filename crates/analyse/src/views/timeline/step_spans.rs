@@ -2,11 +2,11 @@
 
 use stepscope_model::{Kind, Ns, Trace};
 
-use super::spans::{StepSpan, since};
+use super::spans::{StepSpan, drawn};
 use crate::steps::Steps;
 
 /// The steps, and the names of those whose name is no text of the trace.
-pub(super) fn find(trace: &Trace, steps: &Steps, origin: Ns) -> (Vec<StepSpan>, Vec<String>) {
+pub(super) fn find(trace: &Trace, steps: &Steps) -> (Vec<StepSpan>, Vec<String>) {
     let ranges = ranges(trace, steps);
     let mut own_names: Vec<String> = Vec::new();
     let spans = steps.steps.iter().map(|step| {
@@ -25,8 +25,8 @@ pub(super) fn find(trace: &Trace, steps: &Steps, origin: Ns) -> (Vec<StepSpan>, 
             }
         };
         StepSpan {
-            start: since(origin, Ns(step.start_ns)),
-            end: since(origin, Ns(step.end_ns)),
+            start: drawn(Ns(step.start_ns)),
+            end: drawn(Ns(step.end_ns)),
             number: (!steps.synthetic).then_some(step.step),
             name: u32::try_from(name).unwrap_or(u32::MAX),
             slice: range.map(|r| r.2),

@@ -42,7 +42,7 @@ impl<'a> Sequence<'a> {
     }
 
     pub(super) fn start(&self, at: usize) -> i64 {
-        times(self.trace, self.timeline.origin, self.id(at)).0
+        times(self.trace, self.id(at)).0
     }
 
     /// The first position that starts at this time or later.
@@ -108,7 +108,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn visit(&mut self, id: SliceId, row: usize, counts: bool) {
         let trace = self.sequence.trace;
-        let (start, end) = times(trace, self.sequence.timeline.origin, id);
+        let (start, end) = times(trace, id);
         let area = self.part.area;
         if start >= area.1 && end > start {
             return;
@@ -156,7 +156,7 @@ fn carried(sequence: &Sequence<'_>, group: &Group, at: i64) -> Vec<(SliceId, usi
             .extend(open.into_iter().map(|position| (SliceId::from_index(spans.id(position) as usize), depth)));
     }
     found.sort_unstable_by_key(|&(id, _)| {
-        let (start, end) = times(trace, timeline.origin, id);
+        let (start, end) = times(trace, id);
         (start, std::cmp::Reverse(end), id)
     });
     found

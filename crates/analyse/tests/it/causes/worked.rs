@@ -21,7 +21,7 @@ pub(crate) const BACKWARD: i64 = 2;
 
 impl Run {
     pub(crate) fn new() -> Run {
-        Run(TraceBuilder::new(), 0)
+        Run(crate::data::builder(), 0)
     }
 
     fn slice(

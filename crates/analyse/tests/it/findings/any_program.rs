@@ -112,7 +112,7 @@ fn rows(times: impl Strategy<Value = (i64, i64)>) -> impl Strategy<Value = Vec<R
 }
 
 fn build(rows: &[Row]) -> Trace {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     b.meta().devices = vec![
         Device { index: 0, name: "NVIDIA A100-SXM4-80GB".into(), compute_major: Some(8), ..Device::default() },
         Device {
@@ -176,7 +176,7 @@ fn memory_mark(b: &mut TraceBuilder, at: Ns, lane: stepscope_model::LaneId, byte
         b.push_arg(key, ArgValue::Int(value));
     }
     let (name, args) = (b.intern("[memory]"), b.commit_args());
-    b.point(NewPoint { at, name, lane, args, phase: b'i', ..NewPoint::default() });
+    b.point(NewPoint { at, name, lane, args, ..NewPoint::default() });
 }
 
 /// Every limit at zero, so that all that a rule can say is said.

@@ -55,10 +55,15 @@ const MIB: i64 = 1 << 20;
 const GIB: i64 = 1 << 30;
 
 /// A made-up run. Times are microseconds.
-#[derive(Default)]
 struct Script {
     b: TraceBuilder,
     next: i64,
+}
+
+impl Default for Script {
+    fn default() -> Script {
+        Script { b: crate::data::builder(), next: 0 }
+    }
 }
 
 impl Script {
@@ -110,7 +115,7 @@ impl Script {
             self.b.push_arg(key, ArgValue::Int(value));
         }
         let (name, args) = (self.b.intern("[memory]"), self.b.commit_args());
-        self.b.point(NewPoint { at: Ns(at * 1000), name, lane, args, phase: b'i', ..NewPoint::default() });
+        self.b.point(NewPoint { at: Ns(at * 1000), name, lane, args, ..NewPoint::default() });
     }
 
     /// Steps of these lengths one after the other, with a kernel that fills most of the first millisecond of each.

@@ -30,7 +30,7 @@ fn mark(b: &mut TraceBuilder, lane: LaneId, at: i64, args: &[(&str, i64)]) {
         b.push_arg(key, ArgValue::Int(value));
     }
     let (name, args) = (b.intern("[memory]"), b.commit_args());
-    b.point(NewPoint { at: Ns(at), name, lane, args, phase: b'i', ..NewPoint::default() });
+    b.point(NewPoint { at: Ns(at), name, lane, args, ..NewPoint::default() });
 }
 
 fn gpu(b: &mut TraceBuilder, lane: LaneId, at: i64, addr: i64, bytes: i64, total: i64) {
@@ -47,7 +47,7 @@ fn gpu(b: &mut TraceBuilder, lane: LaneId, at: i64, addr: i64, bytes: i64, total
 
 /// aten::linear [10, 50) holds aten::empty [20, 30); Python around both.
 pub fn worked() -> Trace {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     let t = thread(&mut b, 7);
     slice(&mut b, t, Kind::PythonFunction, "train.py(3): step", 0, 100);
     slice(&mut b, t, Kind::PythonFunction, "nn.Module: Linear_0", 5, 60);
@@ -162,7 +162,7 @@ fn a_selection_narrows_the_marks_but_not_the_lifetimes() {
 
 #[test]
 fn a_level_that_only_falls_peaked_before_the_recording() {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     let t = thread(&mut b, 1);
     gpu(&mut b, t, 5, 1, -300, 700);
     gpu(&mut b, t, 6, 2, 100, 800);
@@ -173,7 +173,7 @@ fn a_level_that_only_falls_peaked_before_the_recording() {
 
 #[test]
 fn marks_without_totals_or_addresses_give_running_sums() {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     let t = thread(&mut b, 1);
     for (at, bytes) in [(1, 100), (2, 50), (3, -100)] {
         mark(&mut b, t, at, &[("Bytes", bytes), ("Device Id", -1), ("Device Type", 0)]);
@@ -190,7 +190,7 @@ fn marks_without_totals_or_addresses_give_running_sums() {
 
 #[test]
 fn hostile_marks_do_no_harm() {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     let t = thread(&mut b, 1);
     for i in 0..300 {
         let big = if i % 2 == 0 { i64::MAX } else { i64::MIN };
@@ -201,7 +201,7 @@ fn hostile_marks_do_no_harm() {
     let report = memory::analyse(&b.finish(), &Options { curve_points: 3, events: true, ..Options::default() });
     assert_eq!(report.devices.len(), 65);
     assert_eq!(report.merged_device_records, 300 - 64);
-    assert!(memory::analyse(&TraceBuilder::new().finish(), &Options::default()).devices.is_empty());
+    assert!(memory::analyse(&crate::data::builder().finish(), &Options::default()).devices.is_empty());
 }
 
 #[test]

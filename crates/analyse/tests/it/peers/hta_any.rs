@@ -7,7 +7,7 @@ use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
 use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
-use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace};
 
 const SLICES: [(Kind, &str); 16] = [
     (Kind::HostAnnotation, "ProfilerStep#1"),
@@ -29,7 +29,7 @@ const SLICES: [(Kind, &str); 16] = [
 ];
 
 fn build(rows: &[(usize, (i64, i64), i64, i64)]) -> Trace {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     for &(of, (start, dur), thread, id) in rows {
         let (kind, name) = SLICES[of];
         let domain = if kind.is_device() { Domain::Device } else { Domain::Host };

@@ -19,7 +19,7 @@ struct Make {
 
 impl Make {
     fn new() -> Make {
-        Make { builder: TraceBuilder::new(), unit: 1000 }
+        Make { builder: crate::data::builder(), unit: 1000 }
     }
 
     fn arg(&mut self, key: &str, value: i64) -> &mut Make {
@@ -96,7 +96,7 @@ fn gaps_by_who_was_late() {
     let loading = Loading { drop_unlinked: true, ..Loading::default() };
     let linked = idle_breakdown(&trace, &IdleOptions { loading, ..IdleOptions::default() });
     assert_eq!((linked[0].slices, linked[0].kernel_wait.gaps.count), (5, 2));
-    assert_eq!(idle_breakdown(&TraceBuilder::new().finish(), &IdleOptions::default()), []);
+    assert_eq!(idle_breakdown(&crate::data::builder().finish(), &IdleOptions::default()), []);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn data_loading_and_nothing_at_all() {
     let options = PathOptions { data_loading: vec!["DataLoader".to_owned()], ..PathOptions::default() };
     let path = critical_path(&trace, &options).unwrap();
     assert_eq!(sums(&path), [(Bound::Cpu, 1, 10), (Bound::DataLoading, 1, 60), (Bound::Dependency, 1, 0)]);
-    let empty = TraceBuilder::new().finish();
+    let empty = crate::data::builder().finish();
     assert_eq!(critical_path(&empty, &PathOptions::default()).err(), Some(NoPath::NothingInWindow));
     let window = PathOptions { annotation: "aten".to_owned(), instances: (1, 1), ..PathOptions::default() };
     assert_eq!(critical_path(&trace, &window).err(), Some(NoPath::NoInstance { instances: 1 }));

@@ -18,7 +18,7 @@ struct Make(TraceBuilder);
 
 impl Make {
     fn new() -> Make {
-        Make(TraceBuilder::new())
+        Make(crate::data::builder())
     }
 
     fn host(

@@ -2,7 +2,9 @@
 
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::modules::{self, Module, Origin, Report};
-use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewFlow, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{
+    ArgValue, Domain, FlowKind, FlowSide, Kind, LaneKey, NewFlow, NewSlice, Ns, Tag, Trace, TraceBuilder,
+};
 
 use crate::data::{fixtures, peer, read};
 use crate::memory::curves::fixture;
@@ -23,10 +25,10 @@ fn slice(b: &mut TraceBuilder, thread: i64, kind: Kind, name: &str, at: (i64, i6
     });
 }
 
-fn arrow(b: &mut TraceBuilder, thread: i64, at: i64, id: i64, phase: u8) {
+fn arrow(b: &mut TraceBuilder, thread: i64, at: i64, id: i64, side: FlowSide) {
     let lane = b.lane(LaneKey { domain: Domain::Host, process: Tag::Int(0), thread: Tag::Int(thread) });
-    let cat = b.category("fwdbwd");
-    b.flow(NewFlow { at: Ns(at), id, cat, lane, phase, ..NewFlow::default() });
+    let kind = FlowKind::ForwardBackward;
+    b.flow(NewFlow { at: Ns(at), id, lane, kind, side, ..NewFlow::default() });
 }
 
 fn find<'a>(report: &'a Report, path: &str) -> &'a Module {
@@ -57,7 +59,7 @@ fn assert_closes(report: &Report) {
 
 /// Net [10, 60) holds Linear [20, 40); a backward operator on thread 2; an optimizer kernel; a lone kernel.
 fn worked() -> Trace {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     let (py, op, rt) = (Kind::PythonFunction, Kind::HostOp, Kind::Runtime);
     slice(&mut b, 1, py, "train.py(1): main", (0, 200), None);
     slice(&mut b, 1, py, "nn.Module: Net_0", (10, 60), None);
@@ -71,8 +73,8 @@ fn worked() -> Trace {
     slice(&mut b, 2, op, "aten::mm", (105, 120), None);
     slice(&mut b, 2, rt, "cudaLaunchKernel", (106, 108), Some(3));
     slice(&mut b, 1, rt, "cudaLaunchKernel", (150, 152), Some(4));
-    arrow(&mut b, 1, 24, 77, b's');
-    arrow(&mut b, 2, 100, 77, b'f');
+    arrow(&mut b, 1, 24, 77, FlowSide::Start);
+    arrow(&mut b, 2, 100, 77, FlowSide::Finish);
     for (kernel, (launch, dur)) in
         [(Some(1), 100), (Some(2), 10), (Some(3), 200), (Some(4), 7), (None, 1)].into_iter().enumerate()
     {
@@ -101,7 +103,7 @@ fn a_worked_example() {
 
 #[test]
 fn hierarchy_texts_stand_in_for_python_calls() {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     let mut op = |name: &str, at: (i64, i64), text: &str, join: Option<i64>| {
         let (key, text) = (b.intern("Module Hierarchy"), b.intern(text));
         b.push_arg(key, ArgValue::Str(text));
@@ -125,7 +127,7 @@ fn hierarchy_texts_stand_in_for_python_calls() {
 
 #[test]
 fn a_file_without_modules_still_closes() {
-    let report = modules::analyse(&TraceBuilder::new().finish(), &Selection::all());
+    let report = modules::analyse(&crate::data::builder().finish(), &Selection::all());
     assert_eq!((report.origin, report.modules.len()), (Origin::None, 0));
     // All texts of this file are empty.
     let Some(path) = peer("hta/rank_non_gpu/rank_non_gpu.json.gz") else { return };
@@ -136,7 +138,7 @@ fn a_file_without_modules_still_closes() {
 
 #[test]
 fn nesting_without_end_is_cut() {
-    let mut b = TraceBuilder::new();
+    let mut b = crate::data::builder();
     for i in 0..3_000 {
         slice(&mut b, 1, Kind::PythonFunction, &format!("nn.Module: M_{i}"), (i, 10_000 - i), None);
     }

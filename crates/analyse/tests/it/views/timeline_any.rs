@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::Timeline;
-use stepscope_model::{Kind, SliceId, Trace};
+use stepscope_model::{Kind, PointKind, SliceId, Trace};
 
 use crate::views::timeline_tools::{Make, Tile, tile, timeline, top_level};
 
@@ -27,8 +27,8 @@ pub fn build(rows: &[Row]) -> Trace {
     for (i, &(kind, name, thread, start, length)) in rows.iter().enumerate() {
         make.slice(KINDS[kind], NAMES[name], thread, (start, start + length), (i as i64 % 7, 0));
         if i % 5 == 0 {
-            make.point(b'i', NAMES[name], thread, start + 3);
-            make.point(b'M', "process_name", thread, -50);
+            make.point(PointKind::Instant, NAMES[name], thread, start + 3);
+            make.point(PointKind::Metadata, "process_name", thread, -50);
         }
     }
     make.0.finish()
@@ -58,11 +58,10 @@ impl Told {
 
 /// Every slice, with its place.
 pub fn told(timeline: &Timeline, trace: &Trace) -> Vec<Told> {
-    let origin = timeline.origin();
     let one = |id: SliceId| {
         let slices = trace.slices();
         let details = timeline.details(trace, id.index() as u32).unwrap().reference;
-        let (start, end) = ((slices.start(id) - origin).0, (slices.end(id) - origin).0);
+        let (start, end) = (slices.start(id).0, slices.end(id).0);
         assert_eq!((details.start_ns, details.dur_ns), (start, end - start));
         Told { id: details.id, lane: slices.lane(id).index(), row: details.row, start, end, name: details.name }
     };

@@ -2,7 +2,7 @@
 
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::views::timeline::{Counter, Details, INSTANT, NO_SLICE, Relation, Timeline, Unit};
-use stepscope_model::{ArgValue, Decimal, Kind, SliceId, Trace};
+use stepscope_model::{ArgValue, Decimal, Kind, PointKind, SliceId, Trace};
 
 use crate::data::{all_fixtures, peer, read};
 use crate::memory::curves::fixture;
@@ -37,7 +37,7 @@ fn small() -> Trace {
     make.slice(Kind::HostOp, "aten::mm", 1, (140, 300), (0, 7));
     make.slice(Kind::Runtime, "cudaLaunchKernel", 1, (150, 170), (31, 7));
     make.slice(Kind::Runtime, "cudaLaunchKernelExC", 1, (180, 190), (32, 0));
-    make.point(b'i', "[memory]", 1, 155);
+    make.point(PointKind::Instant, "[memory]", 1, 155);
     make.slice(Kind::Kernel, "gemm", 7, (400, 500), (31, 7));
     make.slice(Kind::Kernel, "relu", 7, (500, 540), (32, 0));
     make.0.finish()
@@ -218,7 +218,7 @@ fn counters_of_the_file_are_shown_one_an_argument() {
             let key = make.0.intern(key);
             make.0.push_arg(key, ArgValue::Int(value));
         }
-        make.point(b'C', "cache", 1, at);
+        make.point(PointKind::Counter, "cache", 1, at);
     }
     let trace = make.0.finish();
     let counters = timeline(&trace).counters(&trace, 0, 100, 2);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use stepscope_analyse::views::timeline::{TileKey, wire_header};
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, PointKind, Trace};
 
 use crate::views::timeline_tools::{Make, Tile, decode, timeline};
 
@@ -18,8 +18,8 @@ fn trace() -> Trace {
         make.slice(Kind::Kernel, "nvjet_sm90_tst_64x24", 7, (at + 90, at + 90 + 7 * i), (i + 1, i + 1));
     }
     make.slice(Kind::Kernel, "relu", 7, (1_200, 1_400), (0, 0));
-    make.point(b'i', "[memory]", 1, 2_000);
-    make.point(b'i', "[memory]", 1, 2_001);
+    make.point(PointKind::Instant, "[memory]", 1, 2_000);
+    make.point(PointKind::Instant, "[memory]", 1, 2_001);
     make.0.finish()
 }
 

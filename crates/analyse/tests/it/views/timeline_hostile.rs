@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{
     INSTANT, MOST_LANES, MOST_ROWS_A_LANE, NO_SLICE, SearchQuery, Timeline,
 };
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, PointKind, Trace};
 
 use crate::views::timeline_tools::{Make, tile, timeline, top_level};
 
@@ -67,11 +67,11 @@ fn nothing_at_all() {
 #[test]
 fn one_instant_and_nothing_else() {
     let mut make = Make::default();
-    make.point(b'i', "here", 1, 77);
-    make.point(b'M', "process_name", 1, 0);
+    make.point(PointKind::Instant, "here", 1, 77);
+    make.point(PointKind::Metadata, "process_name", 1, 0);
     let trace = make.0.finish();
     let timeline = ask_all(&trace);
-    assert_eq!(timeline.origin().0, 77);
+    assert_eq!(trace.origin().0, 77);
     let layout = timeline.layout(&trace);
     assert_eq!((layout.groups.len(), layout.rows[0].label.as_str()), (1, "instants"));
     let found = tile(&timeline, &trace, 0, 3, 0);
@@ -118,7 +118,7 @@ fn a_lane_for_each_of_many_slices() {
     for i in 0..LANES {
         make.slice(Kind::HostOp, "op", i, (i, i + 50), (0, 0));
         make.slice(Kind::HostOp, "inner", i, (i + 1, i + 20), (0, 0));
-        make.point(b'i', "mark", i, i + 2);
+        make.point(PointKind::Instant, "mark", i, i + 2);
     }
     (0..10).for_each(|i| make.slice(Kind::Kernel, "k", 7, (i, i + 1), (0, 0)));
     let trace = make.0.finish();
@@ -140,7 +140,7 @@ fn a_name_and_a_counter_for_each_event() {
         if i % 10 == 0 {
             let key = make.0.intern(&format!("key {i}"));
             make.0.push_arg(key, stepscope_model::ArgValue::Int(i));
-            make.point(b'C', &format!("counter {i}"), 1, 10 * i);
+            make.point(PointKind::Counter, &format!("counter {i}"), 1, 10 * i);
         }
     }
     let trace = make.0.finish();
@@ -157,8 +157,8 @@ proptest! {
         for (i, &(start, end, thread)) in slices.iter().enumerate() {
             let kind = if i % 2 == 0 { Kind::HostOp } else { Kind::Kernel };
             make.slice(kind, "op", thread, (start, end), (0, 0));
-            make.point(b'i', "mark", thread, end);
-            make.point(b'C', "value", thread, start);
+            make.point(PointKind::Instant, "mark", thread, end);
+            make.point(PointKind::Counter, "value", thread, start);
         }
         ask_all(&make.0.finish());
     }

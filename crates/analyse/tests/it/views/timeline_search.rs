@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{INSTANT, Order, SearchQuery};
-use stepscope_model::Kind;
+use stepscope_model::{Kind, PointKind};
 
 use crate::data::{all_fixtures, read};
 use crate::views::timeline_any::{build, rows};
@@ -32,11 +32,10 @@ proptest! {
             text => name.to_lowercase().contains(&text.to_lowercase()),
         };
         // Start, length and number of everything that has a name like this.
-        let origin = timeline.origin();
         let slice = |id| (trace.slices().start(id), trace.slices().dur(id).0, trace.name(id), id.index() as u32);
         let mut want: Vec<_> = trace.slices().ids().map(slice).collect();
         let points = trace.points();
-        for id in points.ids().filter(|&id| points.phase(id) == b'i') {
+        for id in points.ids().filter(|&id| points.kind(id) == PointKind::Instant) {
             want.push((points.at(id), 0, trace.text(points.name(id)), INSTANT | id.index() as u32));
         }
         want.retain(|hit| matches(hit.2));
@@ -45,12 +44,12 @@ proptest! {
         prop_assert_eq!(hits.density.iter().sum::<u64>(), want.len() as u64);
         prop_assert_eq!(hits.density.len(), 256);
         prop_assert_eq!(hits.names.iter().map(|n| n.count).sum::<u64>(), want.len() as u64);
-        want.retain(|hit| (hit.0 - origin).0 >= after);
+        want.retain(|hit| hit.0.0 >= after);
         want.sort_by_key(|hit| if by_duration { (-hit.1, hit.0.0, hit.3) } else { (hit.0.0, 0, hit.3) });
         want.truncate(limit);
         prop_assert_eq!(hits.hits.iter().map(|h| h.id).collect::<Vec<_>>(), want.iter().map(|h| h.3).collect::<Vec<_>>());
         for (hit, want) in hits.hits.iter().zip(&want) {
-            prop_assert_eq!((hit.name.as_str(), hit.start_ns, hit.dur_ns), (want.2, (want.0 - origin).0, want.1));
+            prop_assert_eq!((hit.name.as_str(), hit.start_ns, hit.dur_ns), (want.2, want.0.0, want.1));
         }
     }
 }
@@ -90,7 +89,7 @@ fn every_name_of_a_fixture_is_found_as_often_as_it_stands_there() {
         let mut counts = std::collections::BTreeMap::<&str, u64>::new();
         trace.slices().ids().for_each(|id| *counts.entry(trace.name(id)).or_default() += 1);
         let points = trace.points();
-        for id in points.ids().filter(|&id| !matches!(points.phase(id), b'M' | b'C')) {
+        for id in points.ids().filter(|&id| points.kind(id).is_moment()) {
             *counts.entry(trace.text(points.name(id))).or_default() += 1;
         }
         for (name, count) in counts.into_iter().step_by(9) {

@@ -2,7 +2,9 @@
 
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::views::timeline::{TileKey, Timeline, wire_header};
-use stepscope_model::{Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{
+    Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Tag, Trace, TraceBuilder,
+};
 
 /// One tile, column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,8 +92,13 @@ pub fn timeline(trace: &Trace) -> Timeline {
 }
 
 /// Makes traces a slice at a time.
-#[derive(Default)]
 pub struct Make(pub TraceBuilder);
+
+impl Default for Make {
+    fn default() -> Make {
+        Make(crate::data::builder())
+    }
+}
 
 impl Make {
     pub fn lane(&mut self, domain: Domain, process: i64, thread: i64) -> LaneId {
@@ -122,9 +129,9 @@ impl Make {
         self.0.slice(new);
     }
 
-    pub fn point(&mut self, phase: u8, name: &str, thread: i64, at: i64) {
+    pub fn point(&mut self, kind: PointKind, name: &str, thread: i64, at: i64) {
         let lane = self.lane(Domain::Host, 1, thread);
         let (name, args) = (self.0.intern(name), self.0.commit_args());
-        self.0.point(NewPoint { at: Ns(at), name, lane, args, phase, ..NewPoint::default() });
+        self.0.point(NewPoint { at: Ns(at), name, lane, args, kind, ..NewPoint::default() });
     }
 }

@@ -5,7 +5,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, LaneId, Ns, SliceId, Trace};
+use stepscope_model::{Attr, Kind, LaneId, Ns, SliceId, Trace};
 
 use super::super::launch_calls::fills_queue;
 use super::super::loading::Loaded;
@@ -67,7 +67,7 @@ impl<'a> CudaEvents<'a> {
                 self.launches.entry((slices.lane(id), slices.lane(call))).or_default().push(launch);
             } else if slices.kind(id) == Kind::DeviceSync
                 && let Some(record) = waits_on(trace, id)
-                && let Some(stream) = trace.args(id).get("wait_on_stream").and_then(|v| v.as_int())
+                && let Some(stream) = trace.args(id).int(Attr::WaitOnStream)
                 && stream > -1
                 && let Some(lane) = stream_lane(trace, id, stream)
             {
@@ -79,7 +79,7 @@ impl<'a> CudaEvents<'a> {
         }
         let Some(record_name) = trace.strings().find("cudaEventRecord") else { return };
         for id in slices.ids().filter(|&id| slices.name(id) == record_name && loaded.keeps(id)) {
-            if let Some(correlation) = trace.args(id).get("correlation").and_then(|v| v.as_int())
+            if let Some(correlation) = trace.args(id).int(Attr::Correlation)
                 && let Some(lane) = stream_of_record.get(&correlation)
                 && let Some(launches) = of_stream.get(lane)
                 && let Some(before) = launches.partition_point(|l| l.0 <= loaded.start(id)).checked_sub(1)
@@ -92,5 +92,5 @@ impl<'a> CudaEvents<'a> {
 
 /// The correlation of the call that recorded the event waited for.
 fn waits_on(trace: &Trace, sync: SliceId) -> Option<i64> {
-    trace.args(sync).get("wait_on_cuda_event_record_corr_id")?.as_int().filter(|&id| id >= 0)
+    trace.args(sync).int(Attr::WaitOnRecord).filter(|&id| id >= 0)
 }

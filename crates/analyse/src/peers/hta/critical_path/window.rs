@@ -4,7 +4,7 @@
 //! numbers instances in the order of the file, here they are in order of time, the host's before their shadows on a
 //! device.
 
-use stepscope_model::{Domain, Kind, LaneId, LaneKey, Ns, SliceId, Tag, Trace};
+use stepscope_model::{Attr, Domain, Kind, LaneId, LaneKey, Ns, SliceId, Tag, Trace};
 
 use super::super::loading::Loaded;
 use super::no_path::NoPath;
@@ -38,7 +38,7 @@ impl Sync {
 /// The lane of the stream a synchronization event names, or that of its own.
 pub(super) fn sync_lane(trace: &Trace, id: SliceId) -> LaneId {
     let own = trace.slices().lane(id);
-    match trace.args(id).get("stream").and_then(|v| v.as_int()) {
+    match trace.args(id).int(Attr::Stream) {
         None => own,
         Some(stream) => stream_lane(trace, id, stream).unwrap_or(own),
     }
@@ -116,5 +116,5 @@ impl Clip {
 }
 
 fn has_stream(trace: &Trace, id: SliceId) -> bool {
-    trace.args(id).get("stream").and_then(|v| v.as_int()).is_some_and(|stream| stream != -1)
+    trace.args(id).int(Attr::Stream).is_some_and(|stream| stream != -1)
 }

@@ -1,0 +1,50 @@
+//! No analysis knows how one producer spells things: arguments are asked for by what they mean.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every key in the table by which the reader of PyTorch's traces says what its arguments mean.
+fn keys() -> Vec<String> {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/src/kineto/keys.rs");
+    let text = fs::read_to_string(table).unwrap();
+    let rows = text.split_once("ATTRIBUTES: ").unwrap().1.split_once("];").unwrap().0;
+    let keys: Vec<String> = rows
+        .lines()
+        .filter_map(|row| Some(row.trim().strip_prefix("(\"")?.split_once('"')?.0.to_owned()))
+        .collect();
+    assert!(keys.len() > 30 && keys.iter().any(|key| key == "Input Dims"), "{keys:?}");
+    keys
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_analysis_reads_an_argument_by_its_key() {
+    let keys = keys();
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    assert!(files.len() > 100);
+    let mut found = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            // What a definition calls a metric is our own word.
+            let line = line.trim_start();
+            if line.starts_with("//") || line.starts_with("field: ") || line.starts_with("label: ") {
+                continue;
+            }
+            let key = keys.iter().find(|key| line.contains(&format!("\"{key}\"")));
+            found.extend(key.map(|key| format!("{}:{}: \"{key}\"", file.display(), number + 1)));
+        }
+    }
+    assert!(found.is_empty(), "ask for an `Attr` instead:\n{}", found.join("\n"));
+}

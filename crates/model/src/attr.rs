@@ -1,0 +1,84 @@
+//! What an argument means, whatever its producer called it.
+
+/// A well-known attribute of an event. Readers say once which of their keys mean which; analyses ask for these and never
+/// for a key. Arguments without one are kept all the same, under the producer's key.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Attr {
+    /// Sizes of an operator's inputs: a text that [`parse_shapes`](crate::parse_shapes) reads.
+    InputShapes,
+    /// Types of an operator's inputs: a JSON list of texts.
+    InputTypes,
+    /// Strides of an operator's inputs: a text as of their sizes.
+    InputStrides,
+    /// Plain values among an operator's inputs: a JSON list of texts.
+    ConcreteInputs,
+    /// An operator's overload (`Tensor` of `aten::add.Tensor`).
+    Overload,
+    /// The frames a slice was called from, the innermost first, joined by `;`.
+    CallStack,
+    /// The modules a slice is in, the outermost first, joined by `.`.
+    ModuleHierarchy,
+    /// Ties a forward operator to its backward one.
+    SequenceNumber,
+    /// The thread of a backward operator's forward one.
+    ForwardThread,
+    /// Ties device work to the call that launched it.
+    Correlation,
+    /// Ties calls and device work to their operator.
+    ExternalId,
+    /// The device's number.
+    Device,
+    /// The stream's number.
+    Stream,
+    /// Blocks of a kernel, as a JSON list of three numbers.
+    Grid,
+    /// Threads of a block, as a JSON list of three numbers.
+    Block,
+    /// Registers of a thread.
+    RegistersPerThread,
+    /// Shared memory of a block, in bytes.
+    SharedMemory,
+    /// Blocks for each multiprocessor.
+    BlocksPerSm,
+    /// Warps for each multiprocessor.
+    WarpsPerSm,
+    /// The achieved occupancy that the producer estimates, in percent.
+    OccupancyPercent,
+    /// Bytes that a copy or a memset moved.
+    Bytes,
+    /// Bytes that a runtime call asked for.
+    CallBytes,
+    /// Bandwidth of a copy, in gigabytes per second.
+    BandwidthGbps,
+    /// The stream whose work is waited for.
+    WaitOnStream,
+    /// The correlation of the call that recorded the event waited for.
+    WaitOnRecord,
+    /// Bytes allocated; under zero, released.
+    AllocatedBytes,
+    /// The address of an allocation.
+    Address,
+    /// Bytes in use after an allocation.
+    TotalAllocated,
+    /// Bytes the allocator holds after an allocation.
+    TotalReserved,
+    /// The number of an allocation's device.
+    MemoryDevice,
+    /// The kind of an allocation's device, as PyTorch numbers them: 0 is the host.
+    MemoryDeviceKind,
+    /// A collective's name.
+    Collective,
+    /// The type of a collective's elements.
+    CollectiveType,
+    /// Elements that go into a collective.
+    CollectiveInElements,
+    /// Elements that come out of a collective.
+    CollectiveOutElements,
+    /// How many ranks take part in a collective.
+    GroupSize,
+    /// The name of a collective's group.
+    GroupName,
+    /// The ranks of a collective's group.
+    GroupRanks,
+}
