@@ -12,7 +12,7 @@ mod thresholds;
 mod warm_up;
 
 use serde::Serialize;
-use stepscope_model::{SliceId, Trace};
+use stepscope_model::SliceId;
 
 pub use context::{Context, is_users};
 pub use definitions::DEFINITIONS;
@@ -20,7 +20,7 @@ pub(crate) use edit::Edit;
 pub use rules::RULES;
 pub use thresholds::{Threshold, Thresholds};
 
-use crate::steps::Steps;
+use crate::run::Run;
 
 /// How much a finding matters, by the part of a step it could save.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -34,7 +34,6 @@ use crate::threads::host_time::HostTime;
 use crate::views::timeline::Timeline;
 
 /// A trace and everything known about it.
-#[derive(Debug)]
 pub struct Run {
     whole: Arc<Whole>,
     /// The steps it is about.
@@ -57,7 +56,6 @@ pub struct Run {
 }
 
 /// What does not depend on the steps asked about.
-#[derive(Debug)]
 struct Whole {
     trace: Arc<Trace>,
     steps: OnceLock<Steps>,
@@ -335,6 +333,12 @@ impl Run {
     /// Python frames around a slice, innermost first; the first few.
     pub fn python_stack(&self, id: SliceId) -> Vec<String> {
         self.callers().python_stack(self.trace(), id)
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("trace", &self.trace().meta().source.path).finish_non_exhaustive()
     }
 }
 

@@ -9,7 +9,6 @@ use stepscope_model::{PointId, SliceId, StrId, Trace};
 
 use super::category::Category;
 use super::details::Ref;
-use super::instants::is_instant;
 use super::name_sums::{NameSum, NameSums};
 use super::{INSTANT, Timeline, spans::drawn};
 
