@@ -1,4 +1,4 @@
-//! What a trace is: immutable columns of slices, points and flows; interned strings; lanes; links; notes.
+//! What a trace is: immutable columns of slices, points, counters, allocations and flows; interned strings; lanes; links; notes.
 //!
 //! Readers and recorders fill a [`TraceBuilder`]; everything after sees only the finished [`Trace`].
 //! This crate refuses to parse, to do I/O, to spawn threads and to know any file format.
@@ -17,9 +17,11 @@
 //! assert_eq!(trace.origin(), Ns(5));
 //! ```
 
+mod allocations;
 mod args;
 mod attr;
 mod builder;
+mod counters;
 mod kind;
 mod lanes;
 mod link;
@@ -34,10 +36,13 @@ mod strings;
 mod time;
 mod trace;
 mod tree;
+mod unit;
 
+pub use allocations::{Allocation, AllocationId, Allocations};
 pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
 pub use attr::Attr;
-pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use builder::{NewAllocation, NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use counters::{CounterRow, Counters, Series, SeriesId};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;
@@ -50,3 +55,4 @@ pub use strings::{StrId, Strings};
 pub use time::Ns;
 pub use trace::Trace;
 pub use tree::CallTree;
+pub use unit::Unit;

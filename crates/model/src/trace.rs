@@ -1,6 +1,8 @@
 //! The finished trace: columns that no one changes any more.
 
+use crate::allocations::Allocations;
 use crate::args::{ArgStore, Args, ArgsId};
+use crate::counters::Counters;
 use crate::kind::CatId;
 use crate::lanes::Lanes;
 use crate::links::Links;
@@ -16,6 +18,8 @@ use crate::time::Ns;
 pub struct Trace {
     pub(crate) slices: Slices,
     pub(crate) points: Points,
+    pub(crate) counters: Counters,
+    pub(crate) allocations: Allocations,
     pub(crate) flows: Flows,
     pub(crate) lanes: Lanes,
     pub(crate) strings: Strings,
@@ -33,9 +37,24 @@ impl Trace {
         &self.slices
     }
 
-    /// Everything without one.
+    /// Everything without one that is neither a counter nor an allocation.
     pub fn points(&self) -> &Points {
         &self.points
+    }
+
+    /// Values over time.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many events without a length are held: points, counters' and allocations.
+    pub fn events_without_length(&self) -> usize {
+        self.points.len() + self.counters.events() + self.allocations.len()
+    }
+
+    /// How many events are held, a begin and its end as one.
+    pub fn events(&self) -> usize {
+        self.slices.len() + self.events_without_length() + self.flows.len()
     }
 
     /// The ends of arrows.
@@ -126,6 +145,8 @@ impl Trace {
     pub fn heap_bytes(&self) -> usize {
         self.slices.heap_bytes()
             + self.points.heap_bytes()
+            + self.counters.heap_bytes()
+            + self.allocations.heap_bytes()
             + self.flows.heap_bytes()
             + self.lanes.heap_bytes()
             + self.strings.heap_bytes()

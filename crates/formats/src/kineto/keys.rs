@@ -5,6 +5,9 @@ use stepscope_model::{Attr, StrId, TraceBuilder};
 /// The key under which an operator's overload (`Tensor` of `aten::add.Tensor`) is kept apart from its name.
 pub(crate) const OVERLOAD: &str = "event.overload";
 
+/// What PyTorch calls an event that is an allocation or a release.
+pub(super) const ALLOCATION: &str = "[memory]";
+
 /// What the keys of Kineto's arguments mean, from 2021 to today.
 const ATTRIBUTES: &[(&str, Attr)] = &[
     ("Input Dims", Attr::InputShapes),

@@ -13,8 +13,8 @@ pub(super) fn window(args: &Memory, trace: &Trace) -> Result<Option<(Ns, Ns)>, F
     if args.from.is_none() && args.to.is_none() {
         return Ok(None);
     }
-    let points = trace.points();
-    let marks = points.ids().map(|id| points.at(id));
+    let (points, allocations) = (trace.points(), trace.allocations());
+    let marks = points.ids().map(|id| points.at(id)).chain(allocations.ids().map(|id| allocations.at(id)));
     let (start, end) = trace.extent().unwrap_or_default();
     let (first, last) = marks.fold((start, end), |(first, last), at| (first.min(at), last.max(at)));
     let at = |option: &str, text: &str| -> Result<Ns, Failure> {
