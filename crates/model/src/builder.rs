@@ -16,6 +16,7 @@ use crate::notes::{NoteKind, Notes};
 use crate::origin;
 use crate::points::{FlowKind, FlowSide, Flows, PointKind, Points};
 use crate::slices::{SliceId, Slices};
+use crate::stacks::{StackId, Stacks};
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
 use crate::trace::Trace;
@@ -109,6 +110,7 @@ pub struct TraceBuilder {
     categories: Vec<StrId>,
     category_ids: HashMap<StrId, CatId, RandomState>,
     args: ArgWriter,
+    stacks: Stacks,
     correlations: Vec<(u32, i64)>,
     externals: Vec<(u32, i64)>,
     notes: Notes,
@@ -141,6 +143,7 @@ impl TraceBuilder {
             categories: Vec::new(),
             category_ids: HashMap::default(),
             args: ArgWriter::default(),
+            stacks: Stacks::default(),
             correlations: Vec::new(),
             externals: Vec::new(),
             notes: Notes::default(),
@@ -235,6 +238,32 @@ impl TraceBuilder {
             self.notes.add_count(NoteKind::ArgsDropped, 1);
             ArgsId::default()
         })
+    }
+
+    /// The stack of these frames, the outermost first. Past four billion stacks the rest lack their inner frames, which
+    /// is noted.
+    pub fn stack(&mut self, frames: impl IntoIterator<Item = StrId>) -> StackId {
+        let mut stack = StackId::EMPTY;
+        for frame in frames {
+            match self.stacks.called_from(stack, frame) {
+                Some(next) => stack = next,
+                None => {
+                    self.notes.add_count(NoteKind::LimitReached, 1);
+                    break;
+                }
+            }
+        }
+        stack
+    }
+
+    /// Events whose [`Attr::CallStack`] is this text were called from this stack.
+    pub fn name_stack(&mut self, text: StrId, stack: StackId) {
+        self.stacks.name(text, stack);
+    }
+
+    /// Whether a text is known to be a stack.
+    pub fn is_stack(&self, text: StrId) -> bool {
+        self.stacks.of_text(text).is_some()
     }
 
     /// Adds a slice. A duration under zero is read as zero.
@@ -377,6 +406,7 @@ impl TraceBuilder {
             strings: self.strings,
             categories: self.categories,
             args: self.args.finish(),
+            stacks: self.stacks.finish(),
             notes: self.notes,
             meta: self.meta,
             origin,

@@ -1,4 +1,4 @@
-//! What a trace is: immutable columns of slices, points, counters, allocations and flows; interned strings; lanes; links; notes.
+//! What a trace is: immutable columns of slices, points, counters, allocations and flows; stacks; interned strings; lanes; links; notes.
 //!
 //! Readers and recorders fill a [`TraceBuilder`]; everything after sees only the finished [`Trace`].
 //! This crate refuses to parse, to do I/O, to spawn threads and to know any file format.
@@ -32,6 +32,7 @@ mod origin;
 mod points;
 mod shapes;
 mod slices;
+mod stacks;
 mod strings;
 mod time;
 mod trace;
@@ -51,6 +52,7 @@ pub use notes::{Note, NoteKind, Notes, Severity};
 pub use points::{FlowEnd, FlowKind, FlowSide, Flows, PointId, PointKind, Points};
 pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};
+pub use stacks::{StackId, Stacks};
 pub use strings::{StrId, Strings};
 pub use time::Ns;
 pub use trace::Trace;

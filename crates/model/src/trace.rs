@@ -10,6 +10,7 @@ use crate::meta::Meta;
 use crate::notes::Notes;
 use crate::points::{Flows, PointId, Points};
 use crate::slices::{SliceId, Slices};
+use crate::stacks::Stacks;
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
 
@@ -25,6 +26,7 @@ pub struct Trace {
     pub(crate) strings: Strings,
     pub(crate) categories: Vec<StrId>,
     pub(crate) args: ArgStore,
+    pub(crate) stacks: Stacks,
     pub(crate) links: Links,
     pub(crate) notes: Notes,
     pub(crate) meta: Meta,
@@ -151,6 +153,7 @@ impl Trace {
             + self.lanes.heap_bytes()
             + self.strings.heap_bytes()
             + self.args.heap_bytes()
+            + self.stacks.heap_bytes()
             + self.links.heap_bytes()
     }
 }

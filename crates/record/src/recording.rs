@@ -269,8 +269,15 @@ impl Writer {
             let name = *texts.entry(region.name).or_insert_with(|| builder.intern(&name_of(region.name)));
             if region.stack != NO_STACK {
                 let builder = &mut self.builder;
-                let stack =
-                    *texts.entry(region.stack).or_insert_with(|| builder.intern(&name_of(region.stack)));
+                let stack = *texts.entry(region.stack).or_insert_with(|| {
+                    let text = name_of(region.stack);
+                    let id = builder.intern(&text);
+                    let frames = text.split(';').filter(|frame| !frame.is_empty());
+                    let frames: Vec<StrId> = frames.map(|frame| builder.intern(frame)).collect();
+                    let stack = builder.stack(frames.into_iter().rev());
+                    builder.name_stack(id, stack);
+                    id
+                });
                 builder.push_arg(self.call_stack, ArgValue::Str(stack));
             }
             let lane = self.lane(region.thread, if region.interleaved { TASKS } else { "" });
