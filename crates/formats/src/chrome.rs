@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use stepscope_model::{Args, Attr, Domain, FlowSide, LaneKey, Ns, PointKind, Tag, Trace, Value};
+use stepscope_model::{Attr, CounterRow, Decimal, Domain, FlowSide, LaneKey, Ns, PointKind, Tag, Trace, Value};
 
 use crate::kineto::{EVENT_MEMBER_PREFIX, OVERLOAD};
 
-/// Writes the trace; slices lane by lane, then points, then arrows.
+/// Writes the trace; slices lane by lane, then points, counters and allocations, then arrows.
 pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"{\n")?;
     for (key, text) in &trace.meta().entries {
@@ -42,7 +42,7 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
         place(trace, out, lane, slices.start(id))?;
         out.write_all(b", \"dur\": ")?;
         write_micros(out, slices.dur(id))?;
-        write_args(out, trace.args(id))?;
+        write_args(out, trace.args(id).iter())?;
     }
     let points = trace.points();
     for id in points.ids() {
@@ -54,7 +54,14 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
             trace.text(points.name(id)),
         )?;
         place(trace, out, trace.lanes().get(points.lane(id)).key, points.at(id))?;
-        write_args(out, trace.point_args(id))?;
+        write_args(out, trace.point_args(id).iter())?;
+    }
+    write_counters(trace, first, out)?;
+    let allocations = trace.allocations();
+    for id in allocations.ids() {
+        open(out, first, b'i', trace.category(allocations.cat(id)), trace.text(allocations.name()))?;
+        place(trace, out, trace.lanes().get(allocations.lane(id)).key, allocations.at(id))?;
+        write_args(out, trace.allocation_args(id).iter())?;
     }
     for flow in trace.flows().iter() {
         let phase = match flow.side {
@@ -66,6 +73,29 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
         place(trace, out, trace.lanes().get(flow.lane).key, flow.at)?;
         write!(out, ", \"id\": {}", flow.id)?;
         out.write_all(if flow.side == FlowSide::Finish { b", \"bp\": \"e\"}" } else { b"}" })?;
+    }
+    Ok(())
+}
+
+/// Counters, the values of one event together again.
+fn write_counters(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
+    let counters = trace.counters();
+    let mut rows = counters.rows().peekable();
+    let mut values: Vec<(&str, Value<'_>)> = Vec::new();
+    while let Some(row) = rows.next() {
+        let series = counters.series()[row.series.index()];
+        let value = |row: CounterRow| match row.value {
+            Decimal { mantissa, scale: 0 } => Value::Int(mantissa),
+            decimal => Value::Decimal(decimal),
+        };
+        values.clear();
+        values.push((trace.text(series.part), value(row)));
+        while let Some(next) = rows.next_if(|next| next.joined) {
+            values.push((trace.text(counters.series()[next.series.index()].part), value(next)));
+        }
+        open(out, first, b'C', trace.category(series.cat), trace.text(series.name))?;
+        place(trace, out, trace.lanes().get(series.lane).key, row.at)?;
+        write_args(out, values.iter().copied())?;
     }
     Ok(())
 }
@@ -114,9 +144,12 @@ fn write_micros(out: &mut impl Write, at: Ns) -> io::Result<()> {
     write!(out, "{sign}{}.{:03}", ns / 1000, ns % 1000)
 }
 
-fn write_args(out: &mut impl Write, args: Args<'_>) -> io::Result<()> {
+fn write_args<'a>(
+    out: &mut impl Write,
+    args: impl Iterator<Item = (&'a str, Value<'a>)> + Clone,
+) -> io::Result<()> {
     // The overload went back into the name.
-    let args = || args.iter().filter(|&(key, value)| !(key == OVERLOAD && matches!(value, Value::Str(_))));
+    let args = || args.clone().filter(|&(key, value)| !(key == OVERLOAD && matches!(value, Value::Str(_))));
     for (key, value) in args() {
         if let Some(member) = member_name(key, value) {
             out.write_all(b", ")?;

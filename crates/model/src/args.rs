@@ -195,6 +195,17 @@ impl ArgWriter {
         any
     }
 
+    /// What was pushed since the last [`ArgWriter::commit`], if all of it is numbers.
+    pub(crate) fn numbers(&self) -> Option<Vec<(StrId, Decimal)>> {
+        let mut payload = &self.payload[..];
+        let number = |&(key, kind): &(StrId, Type)| match take_value(kind, &mut payload) {
+            ArgValue::Int(mantissa) => Some((key, Decimal { mantissa, scale: 0 })),
+            ArgValue::Decimal(decimal) if decimal.scale > 0 => Some((key, decimal)),
+            _ => None,
+        };
+        self.shape.iter().map(number).collect()
+    }
+
     /// Stores what was pushed. `None` once four gigabytes of arguments or four billion shapes are held; the caller
     /// notes it.
     pub(crate) fn commit(&mut self) -> Option<ArgsId> {
@@ -271,7 +282,7 @@ impl<'a> Args<'a> {
     }
 
     /// Every key and value.
-    pub fn iter(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Value<'a>)> + Clone {
         let strings = self.strings;
         self.entries().map(move |(key, value)| (strings.get(key), value.resolve(strings)))
     }
@@ -329,25 +340,26 @@ impl<'a> Args<'a> {
         self.entries().nth(at).map(|(_, value)| value)
     }
 
-    fn entries(self) -> impl Iterator<Item = (StrId, ArgValue)> + 'a {
+    fn entries(self) -> impl Iterator<Item = (StrId, ArgValue)> + Clone + 'a {
         let mut payload = self.payload;
-        self.shape.keys.iter().map(move |&(key, kind)| {
-            let value = match kind {
-                Type::Int => ArgValue::Int(unzigzag(take_varint(&mut payload))),
-                Type::Decimal => {
-                    let mantissa = unzigzag(take_varint(&mut payload));
-                    let (&scale, rest) = payload.split_first().unwrap_or((&0, &[]));
-                    payload = rest;
-                    ArgValue::Decimal(Decimal { mantissa, scale })
-                }
-                Type::Str => ArgValue::Str(StrId::from_raw(take_varint(&mut payload) as u32)),
-                Type::Json => ArgValue::Json(StrId::from_raw(take_varint(&mut payload) as u32)),
-                Type::True => ArgValue::Bool(true),
-                Type::False => ArgValue::Bool(false),
-                Type::Null => ArgValue::Null,
-            };
-            (key, value)
-        })
+        self.shape.keys.iter().map(move |&(key, kind)| (key, take_value(kind, &mut payload)))
+    }
+}
+
+fn take_value(kind: Type, payload: &mut &[u8]) -> ArgValue {
+    match kind {
+        Type::Int => ArgValue::Int(unzigzag(take_varint(payload))),
+        Type::Decimal => {
+            let mantissa = unzigzag(take_varint(payload));
+            let (&scale, rest) = payload.split_first().unwrap_or((&0, &[]));
+            *payload = rest;
+            ArgValue::Decimal(Decimal { mantissa, scale })
+        }
+        Type::Str => ArgValue::Str(StrId::from_raw(take_varint(payload) as u32)),
+        Type::Json => ArgValue::Json(StrId::from_raw(take_varint(payload) as u32)),
+        Type::True => ArgValue::Bool(true),
+        Type::False => ArgValue::Bool(false),
+        Type::Null => ArgValue::Null,
     }
 }
 

@@ -3,8 +3,10 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::args::{ArgValue, ArgWriter, ArgsId};
+use crate::allocations::Allocations;
+use crate::args::{ArgValue, ArgWriter, ArgsId, Decimal};
 use crate::attr::Attr;
+use crate::counters::{Counters, Series, SeriesId};
 use crate::kind::{CatId, Kind};
 use crate::lanes::{Domain, Lane, LaneId, LaneKey, Lanes};
 use crate::link;
@@ -14,6 +16,7 @@ use crate::notes::{NoteKind, Notes};
 use crate::origin;
 use crate::points::{FlowKind, FlowSide, Flows, PointKind, Points};
 use crate::slices::{SliceId, Slices};
+use crate::stacks::{StackId, Stacks};
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
 use crate::trace::Trace;
@@ -58,6 +61,19 @@ pub struct NewPoint {
     pub kind: PointKind,
 }
 
+/// An allocation or a release to add. Its numbers are attributes of its arguments.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NewAllocation {
+    /// Its time on the producer's clock; the finished trace counts from its first event.
+    pub at: Ns,
+    /// The thread that asked.
+    pub lane: LaneId,
+    /// Its category text.
+    pub cat: CatId,
+    /// Its arguments.
+    pub args: ArgsId,
+}
+
 /// One end of an arrow to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewFlow {
@@ -80,18 +96,21 @@ pub struct NewFlow {
 /// Handles are 32-bit numbers, and the largest stands for "none".
 const MOST: usize = u32::MAX as usize - 1;
 
-/// Collects events and turns them into a [`Trace`]. It holds 4,294,967,294 slices, as many points and as many flow
-/// ends; what comes after is set aside, counted and noted.
+/// Collects events and turns them into a [`Trace`]. It holds 4,294,967,294 slices, as many points, counter values,
+/// allocations and flow ends; what comes after is set aside, counted and noted.
 #[derive(Debug)]
 pub struct TraceBuilder {
     slices: Slices,
     points: Points,
+    counters: Counters,
+    allocations: Allocations,
     flows: Flows,
     lanes: Lanes,
     strings: Strings,
     categories: Vec<StrId>,
     category_ids: HashMap<StrId, CatId, RandomState>,
     args: ArgWriter,
+    stacks: Stacks,
     correlations: Vec<(u32, i64)>,
     externals: Vec<(u32, i64)>,
     notes: Notes,
@@ -116,12 +135,15 @@ impl TraceBuilder {
         let mut builder = TraceBuilder {
             slices: Slices::default(),
             points: Points::default(),
+            counters: Counters::default(),
+            allocations: Allocations::default(),
             flows: Flows::default(),
             lanes: Lanes::default(),
             strings: Strings::default(),
             categories: Vec::new(),
             category_ids: HashMap::default(),
             args: ArgWriter::default(),
+            stacks: Stacks::default(),
             correlations: Vec::new(),
             externals: Vec::new(),
             notes: Notes::default(),
@@ -218,6 +240,32 @@ impl TraceBuilder {
         })
     }
 
+    /// The stack of these frames, the outermost first. Past four billion stacks the rest lack their inner frames, which
+    /// is noted.
+    pub fn stack(&mut self, frames: impl IntoIterator<Item = StrId>) -> StackId {
+        let mut stack = StackId::EMPTY;
+        for frame in frames {
+            match self.stacks.called_from(stack, frame) {
+                Some(next) => stack = next,
+                None => {
+                    self.notes.add_count(NoteKind::LimitReached, 1);
+                    break;
+                }
+            }
+        }
+        stack
+    }
+
+    /// Events whose [`Attr::CallStack`] is this text were called from this stack.
+    pub fn name_stack(&mut self, text: StrId, stack: StackId) {
+        self.stacks.name(text, stack);
+    }
+
+    /// Whether a text is known to be a stack.
+    pub fn is_stack(&self, text: StrId) -> bool {
+        self.stacks.of_text(text).is_some()
+    }
+
     /// Adds a slice. A duration under zero is read as zero.
     pub fn slice(&mut self, new: NewSlice) {
         if self.slices.len() >= self.most {
@@ -254,6 +302,44 @@ impl TraceBuilder {
         p.kind.push(new.kind);
     }
 
+    /// The values of the arguments pushed since the last commit, if all are numbers that a counter can hold and there
+    /// is at least one.
+    pub fn pushed_numbers(&self) -> Option<Vec<(StrId, Decimal)>> {
+        self.args.numbers().filter(|all| !all.is_empty() && all.iter().all(|number| Counters::holds(number.1)))
+    }
+
+    /// The series that is this; `None`, and noted, past four billion of them.
+    pub fn series(&mut self, series: Series) -> Option<SeriesId> {
+        let found = self.counters.find_or_add(series);
+        if found.is_none() {
+            self.notes.add_count(NoteKind::LimitReached, 1);
+        }
+        found
+    }
+
+    /// Adds the values that one event gives its series, as [`TraceBuilder::pushed_numbers`] tells them.
+    pub fn count(&mut self, at: Ns, values: &[(SeriesId, Decimal)]) {
+        if values.is_empty() || self.counters.len().saturating_add(values.len()) > self.most {
+            return self.refuse();
+        }
+        for (number, &(series, value)) in values.iter().enumerate() {
+            self.counters.push(at, series, value, number > 0);
+        }
+    }
+
+    /// Adds an allocation or a release. All of a trace's have one name.
+    pub fn allocation(&mut self, name: StrId, new: NewAllocation) {
+        if self.allocations.len() >= self.most {
+            return self.refuse();
+        }
+        let a = &mut self.allocations;
+        a.name = name;
+        a.at.push(new.at);
+        a.lane.push(new.lane);
+        a.cat.push(new.cat);
+        a.args.push(new.args);
+    }
+
     /// Adds one end of an arrow.
     pub fn flow(&mut self, new: NewFlow) {
         if self.flows.len() >= self.most {
@@ -274,9 +360,10 @@ impl TraceBuilder {
         self.notes.add_count(NoteKind::LimitReached, 1);
     }
 
-    /// How many slices, points and flow ends were added.
+    /// How many events were added.
     pub fn len(&self) -> usize {
-        self.slices.len() + self.points.len() + self.flows.len()
+        let points = self.points.len() + self.counters.events() + self.allocations.len();
+        self.slices.len() + points + self.flows.len()
     }
 
     /// Whether nothing was added.
@@ -297,7 +384,12 @@ impl TraceBuilder {
     /// Sorts, links and checks.
     pub fn finish(mut self) -> Trace {
         self.notes.add_count(NoteKind::LimitReached, self.strings.refused());
-        let origin = origin::count_from_first(&mut self.slices, &mut self.points, &mut self.flows);
+        let origin = origin::count_from_first(
+            &mut self.slices,
+            &mut self.points,
+            [&mut self.counters.at, &mut self.allocations.at],
+            &mut self.flows,
+        );
         let new_of_old = self.slices.sort(self.lanes.len());
         let mut trace = Trace {
             links: Links {
@@ -307,11 +399,14 @@ impl TraceBuilder {
             },
             slices: self.slices,
             points: self.points,
+            counters: self.counters,
+            allocations: self.allocations,
             flows: self.flows,
             lanes: self.lanes,
             strings: self.strings,
             categories: self.categories,
             args: self.args.finish(),
+            stacks: self.stacks.finish(),
             notes: self.notes,
             meta: self.meta,
             origin,

@@ -1,4 +1,4 @@
-//! What a trace is: immutable columns of slices, points and flows; interned strings; lanes; links; notes.
+//! What a trace is: immutable columns of slices, points, counters, allocations and flows; stacks; interned strings; lanes; links; notes.
 //!
 //! Readers and recorders fill a [`TraceBuilder`]; everything after sees only the finished [`Trace`].
 //! This crate refuses to parse, to do I/O, to spawn threads and to know any file format.
@@ -17,9 +17,11 @@
 //! assert_eq!(trace.origin(), Ns(5));
 //! ```
 
+mod allocations;
 mod args;
 mod attr;
 mod builder;
+mod counters;
 mod kind;
 mod lanes;
 mod link;
@@ -30,14 +32,18 @@ mod origin;
 mod points;
 mod shapes;
 mod slices;
+mod stacks;
 mod strings;
 mod time;
 mod trace;
 mod tree;
+mod unit;
 
+pub use allocations::{Allocation, AllocationId, Allocations};
 pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
 pub use attr::Attr;
-pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use builder::{NewAllocation, NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use counters::{CounterRow, Counters, Series, SeriesId};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;
@@ -46,7 +52,9 @@ pub use notes::{Note, NoteKind, Notes, Severity};
 pub use points::{FlowEnd, FlowKind, FlowSide, Flows, PointId, PointKind, Points};
 pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};
+pub use stacks::{StackId, Stacks};
 pub use strings::{StrId, Strings};
 pub use time::Ns;
 pub use trace::Trace;
 pub use tree::CallTree;
+pub use unit::Unit;

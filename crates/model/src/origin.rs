@@ -4,25 +4,30 @@ use crate::points::{Flows, Points};
 use crate::slices::Slices;
 use crate::time::Ns;
 
-/// Moves everything so that the first slice, or point that is no metadata, is at zero. Gives what was taken off: nothing
-/// where times lie so far apart that one would not fit any more.
-pub(crate) fn count_from_first(slices: &mut Slices, points: &mut Points, flows: &mut Flows) -> Ns {
-    let timed = points.ids().filter(|&id| points.is_timed(id)).map(|id| points.at(id));
-    let Some(first) = slices.start.iter().copied().chain(timed).min() else { return Ns::ZERO };
-    let starts = slices.start.iter().chain(&points.at).chain(&flows.at);
-    let ends = slices.start.iter().zip(&slices.dur);
+/// Moves everything so that the first slice, counter, allocation or point that is no metadata is at zero. Gives what was
+/// taken off: nothing where times lie so far apart that one would not fit any more.
+pub(crate) fn count_from_first(
+    slices: &mut Slices,
+    points: &mut Points,
+    timed: [&mut Vec<Ns>; 2],
+    flows: &mut Flows,
+) -> Ns {
+    let points_timed = points.ids().filter(|&id| points.is_timed(id)).map(|id| points.at(id));
+    let firsts = slices.start.iter().chain(timed.iter().flat_map(|column| column.iter()));
+    let Some(first) = firsts.copied().chain(points_timed).min() else { return Ns::ZERO };
+    let moved = |at: i64| at.checked_sub(first.0);
     // An end past the last number is held there, and would be held elsewhere once moved.
+    let mut ends = slices.start.iter().zip(&slices.dur).map(|(start, dur)| start.0.checked_add(dur.0));
+    let columns =
+        || [&slices.start, &points.at, &flows.at].into_iter().chain(timed.iter().map(|column| &**column));
     let fits = first.0.checked_neg().is_some()
-        && starts.clone().all(|at| at.0.checked_sub(first.0).is_some())
-        && ends.clone().all(|(start, dur)| {
-            start.0.checked_add(dur.0).is_some_and(|end| end.checked_sub(first.0).is_some())
-        });
+        && columns().flatten().all(|at| moved(at.0).is_some())
+        && ends.all(|end| end.and_then(moved).is_some());
     if !fits || first == Ns::ZERO {
         return Ns::ZERO;
     }
-    for at in slices.start.iter_mut().chain(&mut points.at).chain(&mut flows.at) {
-        *at -= first;
-    }
+    let columns = [&mut slices.start, &mut points.at, &mut flows.at].into_iter().chain(timed);
+    columns.flatten().for_each(|at| *at -= first);
     first
 }
 

@@ -1,6 +1,8 @@
 //! The finished trace: columns that no one changes any more.
 
+use crate::allocations::Allocations;
 use crate::args::{ArgStore, Args, ArgsId};
+use crate::counters::Counters;
 use crate::kind::CatId;
 use crate::lanes::Lanes;
 use crate::links::Links;
@@ -8,6 +10,7 @@ use crate::meta::Meta;
 use crate::notes::Notes;
 use crate::points::{Flows, PointId, Points};
 use crate::slices::{SliceId, Slices};
+use crate::stacks::Stacks;
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
 
@@ -16,11 +19,14 @@ use crate::time::Ns;
 pub struct Trace {
     pub(crate) slices: Slices,
     pub(crate) points: Points,
+    pub(crate) counters: Counters,
+    pub(crate) allocations: Allocations,
     pub(crate) flows: Flows,
     pub(crate) lanes: Lanes,
     pub(crate) strings: Strings,
     pub(crate) categories: Vec<StrId>,
     pub(crate) args: ArgStore,
+    pub(crate) stacks: Stacks,
     pub(crate) links: Links,
     pub(crate) notes: Notes,
     pub(crate) meta: Meta,
@@ -33,9 +39,24 @@ impl Trace {
         &self.slices
     }
 
-    /// Everything without one.
+    /// Everything without one that is neither a counter nor an allocation.
     pub fn points(&self) -> &Points {
         &self.points
+    }
+
+    /// Values over time.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How many events without a length are held: points, counters' and allocations.
+    pub fn events_without_length(&self) -> usize {
+        self.points.len() + self.counters.events() + self.allocations.len()
+    }
+
+    /// How many events are held, a begin and its end as one.
+    pub fn events(&self) -> usize {
+        self.slices.len() + self.events_without_length() + self.flows.len()
     }
 
     /// The ends of arrows.
@@ -126,10 +147,13 @@ impl Trace {
     pub fn heap_bytes(&self) -> usize {
         self.slices.heap_bytes()
             + self.points.heap_bytes()
+            + self.counters.heap_bytes()
+            + self.allocations.heap_bytes()
             + self.flows.heap_bytes()
             + self.lanes.heap_bytes()
             + self.strings.heap_bytes()
             + self.args.heap_bytes()
+            + self.stacks.heap_bytes()
             + self.links.heap_bytes()
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{
-    ArgValue, Attr, Decimal, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, StrId, Tag,
-    Trace, TraceBuilder,
+    ArgValue, Attr, Decimal, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Series, StrId,
+    Tag, Trace, TraceBuilder, Unit,
 };
 
 use crate::clock::now_ns;
@@ -269,8 +269,15 @@ impl Writer {
             let name = *texts.entry(region.name).or_insert_with(|| builder.intern(&name_of(region.name)));
             if region.stack != NO_STACK {
                 let builder = &mut self.builder;
-                let stack =
-                    *texts.entry(region.stack).or_insert_with(|| builder.intern(&name_of(region.stack)));
+                let stack = *texts.entry(region.stack).or_insert_with(|| {
+                    let text = name_of(region.stack);
+                    let id = builder.intern(&text);
+                    let frames = text.split(';').filter(|frame| !frame.is_empty());
+                    let frames: Vec<StrId> = frames.map(|frame| builder.intern(frame)).collect();
+                    let stack = builder.stack(frames.into_iter().rev());
+                    builder.name_stack(id, stack);
+                    id
+                });
                 builder.push_arg(self.call_stack, ArgValue::Str(stack));
             }
             let lane = self.lane(region.thread, if region.interleaved { TASKS } else { "" });
@@ -316,22 +323,23 @@ impl Writer {
     }
 
     fn counter(&mut self, name: &str, unit: &str, at_ns: i64, value: f64) {
-        let key = self.builder.intern(unit);
         // Three decimals are more than any sensor gives.
         let number = (value * 1e3).round();
         let mantissa = number as i64;
         let exact = mantissa % 1000 == 0;
         let value = match exact {
-            true => ArgValue::Int(mantissa / 1000),
-            false => ArgValue::Decimal(Decimal { mantissa, scale: 3 }),
+            true => Decimal { mantissa: mantissa / 1000, scale: 0 },
+            false => Decimal { mantissa, scale: 3 },
         };
-        self.builder.push_arg(key, value);
-        let (name, cat, args) =
-            (self.builder.intern(name), self.builder.category("monitor"), self.builder.commit_args());
+        let (name, part, cat) =
+            (self.builder.intern(name), self.builder.intern(unit), self.builder.category("monitor"));
         let key = LaneKey { process: Tag::Int(self.process), thread: Tag::None, domain: Domain::Host };
         let lane = self.builder.lane(key);
         let at = self.at(at_ns);
-        self.builder.point(NewPoint { at, name, cat, lane, args, kind: PointKind::Counter });
+        let series = Series { name, part, unit: Unit::of_symbol(unit), lane, cat };
+        if let Some(series) = self.builder.series(series) {
+            self.builder.count(at, &[(series, value)]);
+        }
     }
 
     /// What threads and the process are called, as metadata of the trace.

@@ -1,10 +1,10 @@
 //! Memory of operators: what was allocated and freed while they ran.
 //!
-//! The profiler writes one `[memory]` point for each allocation (bytes above zero) and each release (below). An
+//! The profiler records each allocation (bytes above zero) and each release (below). An
 //! operator's share is the sum over its time, whichever thread allocated: PyTorch counts so, and on the backward
 //! pass it is the only way to see what a waiting `backward()` caused.
 
-use stepscope_model::{Attr, Ns, SliceId, Trace};
+use stepscope_model::{Allocation, Ns, SliceId, Trace};
 
 use crate::memory::device::{device_counts, is_host};
 use crate::scope::selection::Selection;
@@ -27,23 +27,11 @@ pub(crate) struct MemoryRecords {
 impl MemoryRecords {
     pub(crate) fn new(trace: &Trace, selection: &Selection) -> MemoryRecords {
         let mut records: Vec<(Ns, Bytes)> = Vec::new();
-        let points = trace.points();
-        let find = |key| trace.strings().find(key);
-        if let Some(memory) = find("[memory]") {
-            for id in points.ids().filter(|&id| points.name(id) == memory) {
-                let (mut bytes, mut kind, mut device) = (0, None, None);
-                // One pass over the arguments: a search for each would decode them three times.
-                for (attr, value) in trace.point_args(id).attrs() {
-                    match attr {
-                        Attr::AllocatedBytes => bytes = value.as_int().unwrap_or(0),
-                        Attr::MemoryDeviceKind => kind = value.as_int(),
-                        Attr::MemoryDevice => device = value.as_int(),
-                        _ => {}
-                    }
-                }
-                if device_counts(kind, device, selection) {
-                    records.push((points.at(id), if is_host(kind) { [bytes, 0] } else { [0, bytes] }));
-                }
+        for id in trace.allocations().ids() {
+            let Allocation { at, bytes, device_kind, device, .. } = trace.allocation(id);
+            let bytes = bytes.unwrap_or(0);
+            if device_counts(device_kind, device, selection) {
+                records.push((at, if is_host(device_kind) { [bytes, 0] } else { [0, bytes] }));
             }
         }
         records.sort_by_key(|r| r.0);

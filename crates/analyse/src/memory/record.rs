@@ -1,9 +1,9 @@
-//! Reading the `[memory]` marks: one record each, in order of time.
+//! Reading the allocations: one record each, in order of time.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use rayon::prelude::*;
-use stepscope_model::{Attr, LaneId, Ns, PointId, Trace, Value};
+use stepscope_model::{AllocationId, LaneId, Ns, Trace};
 
 use super::device::DeviceKey;
 use crate::scope::selection::Selection;
@@ -61,14 +61,10 @@ impl Records {
 
 pub(super) fn read(trace: &Trace) -> Records {
     let mut records = Records::default();
-    let Some(name) = trace.strings().find("[memory]") else {
-        return records;
-    };
-    let points = trace.points();
     let mut ids: HashMap<DeviceKey, u8, RandomState> = HashMap::default();
-    let marks: Vec<PointId> = points.ids().filter(|&id| points.name(id) == name).collect();
     // Decoding the arguments is a third of the whole analysis, and each mark's stand alone.
-    let parsed: Vec<_> = marks.par_iter().with_min_len(4_096).map(|&id| parse(trace, id)).collect();
+    let marks = (0..trace.allocations().len()).into_par_iter().with_min_len(4_096);
+    let parsed: Vec<_> = marks.map(|at| parse(trace, AllocationId::from_index(at))).collect();
     records.all.reserve_exact(parsed.len());
     let mut last: Option<(DeviceKey, u8)> = None;
     for mark in parsed {
@@ -112,35 +108,20 @@ fn fill_levels(records: &mut Records) {
 }
 
 /// One mark; `None` without a byte count.
-fn parse(trace: &Trace, id: PointId) -> Option<(DeviceKey, Record)> {
-    let mut bytes = None;
-    let mut key = DeviceKey { kind: None, id: None, rest: false };
-    let (mut address, mut allocated, mut reserved) = (None, None, None);
-    // One walk over the arguments: looking each key up alone would decode them six times.
-    for (attr, value) in trace.point_args(id).attrs() {
-        match attr {
-            Attr::AllocatedBytes => bytes = Value::as_int(value),
-            Attr::Address => address = Value::as_int(value),
-            Attr::TotalAllocated => allocated = Value::as_int(value),
-            Attr::TotalReserved => reserved = Value::as_int(value),
-            Attr::MemoryDevice => key.id = Value::as_int(value),
-            Attr::MemoryDeviceKind => key.kind = Value::as_int(value),
-            _ => {}
-        }
-    }
-    let (at, lane) = (trace.points().at(id), trace.points().lane(id));
+fn parse(trace: &Trace, id: AllocationId) -> Option<(DeviceKey, Record)> {
+    let found = trace.allocation(id);
     let record = Record {
-        at,
-        lane,
+        at: found.at,
+        lane: found.lane,
         device: 0,
-        bytes: bytes?,
-        address,
-        level: allocated.unwrap_or(0),
-        level_given: allocated.is_some(),
+        bytes: found.bytes?,
+        address: found.address,
+        level: found.allocated.unwrap_or(0),
+        level_given: found.allocated.is_some(),
         gap: false,
-        reserved,
+        reserved: found.reserved,
     };
-    Some((key, record))
+    Some((DeviceKey { kind: found.device_kind, id: found.device, rest: false }, record))
 }
 
 /// The order in the file depends on which thread was written first; the report must not.

@@ -32,7 +32,7 @@ pub fn analyse(trace: &Trace) -> Report {
     recordings.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
     let extent = trace.extent();
     let lanes = lanes::list(trace);
-    let held = slices.len() + trace.points().len() + trace.flows().len();
+    let held = trace.events();
     let heap_bytes = trace.heap_bytes() as u64;
     Report {
         path: meta.source.path.clone(),
@@ -152,8 +152,12 @@ fn categories(trace: &Trace) -> Vec<CategoryInfo> {
     for id in slices.ids() {
         *counts.entry((slices.cat(id), kind_code(slices.kind(id)))).or_insert(0u64) += 1;
     }
-    for id in points.ids() {
-        *counts.entry((points.cat(id), "point")).or_insert(0u64) += 1;
+    let counters = trace.counters();
+    let counted =
+        counters.rows().filter(|row| !row.joined).map(|row| counters.series()[row.series.index()].cat);
+    let allocated = trace.allocations().ids().map(|id| trace.allocations().cat(id));
+    for cat in points.ids().map(|id| points.cat(id)).chain(counted).chain(allocated) {
+        *counts.entry((cat, "point")).or_insert(0u64) += 1;
     }
     let mut rows: Vec<CategoryInfo> = counts
         .into_iter()
@@ -181,8 +185,8 @@ fn notes(trace: &Trace) -> Vec<NoteInfo> {
 
 fn ledger(trace: &Trace) -> Ledger {
     let meta = trace.meta();
-    let (slices, points, flows) = (trace.slices().len(), trace.points().len(), trace.flows().len());
-    let kept = (slices + points + flows) as u64;
+    let (slices, points, flows) = (trace.slices().len(), trace.events_without_length(), trace.flows().len());
+    let kept = trace.events() as u64;
     let parts = kept.saturating_add(meta.joined_pairs).saturating_add(meta.events_set_aside);
     Ledger {
         events_in_file: meta.events_in_file,

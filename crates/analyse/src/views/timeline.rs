@@ -143,7 +143,9 @@ fn last_moment(trace: &Trace) -> i64 {
     let (slices, points) = (trace.slices(), trace.points());
     let ends = slices.ids().map(|id| slices.end(id));
     let timed = points.ids().filter(|&id| points.is_timed(id)).map(|id| points.at(id));
-    ends.chain(timed).max().map_or(0, drawn)
+    let counted = trace.counters().rows().map(|row| row.at);
+    let allocated = trace.allocations().ids().map(|id| trace.allocations().at(id));
+    ends.chain(timed).chain(counted).chain(allocated).max().map_or(0, drawn)
 }
 
 fn module_calls(trace: &Trace) -> Vec<u32> {

@@ -8,11 +8,17 @@ fn keys() -> Vec<String> {
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/src/kineto/keys.rs");
     let text = fs::read_to_string(table).unwrap();
     let rows = text.split_once("ATTRIBUTES: ").unwrap().1.split_once("];").unwrap().0;
-    let keys: Vec<String> = rows
-        .lines()
-        .filter_map(|row| Some(row.trim().strip_prefix("(\"")?.split_once('"')?.0.to_owned()))
-        .collect();
-    assert!(keys.len() > 30 && keys.iter().any(|key| key == "Input Dims"), "{keys:?}");
+    let quoted = |text: &str| text.split('"').nth(1).map(str::to_owned);
+    let key = |row: &str| match row.trim().strip_prefix('(')?.split_once(", ")?.0 {
+        literal if literal.starts_with('"') => quoted(literal),
+        name => quoted(text.lines().find(|line| line.contains(&format!("const {name}: &str")))?),
+    };
+    let keys: Vec<String> = rows.lines().filter_map(key).collect();
+    assert!(
+        keys.len() > 30
+            && ["Input Dims", "Call stack"].iter().all(|&known| keys.iter().any(|key| key == known)),
+        "{keys:?}"
+    );
     keys
 }
 

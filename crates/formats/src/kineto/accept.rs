@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use stepscope_model::{
-    ArgValue, ArgsId, CatId, Domain, FlowKind, FlowSide, Kind, LaneId, LaneKey, NewFlow, NewPoint, NewSlice,
-    NoteKind, Notes, Ns, StrId, Tag, TraceBuilder,
+    ArgValue, ArgsId, CatId, Domain, FlowKind, FlowSide, Kind, LaneId, LaneKey, NewAllocation, NewFlow,
+    NewPoint, NewSlice, NoteKind, Notes, Ns, PointKind, Series, StrId, Tag, TraceBuilder, Unit,
 };
 
 use super::category::{flow_kind_of, is_step, kind_of, point_kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
-use super::keys::OVERLOAD;
+use super::keys::{ALLOCATION, OVERLOAD};
 use super::scan::{Cursor, Scan, Stop};
 use super::time::Time;
 
@@ -48,6 +48,7 @@ pub(super) struct Accept {
     process_name: StrId,
     thread_name: StrId,
     overload: StrId,
+    memory: StrId,
 }
 
 impl Accept {
@@ -57,6 +58,7 @@ impl Accept {
             process_name: parser.builder.intern("process_name"),
             thread_name: parser.builder.intern("thread_name"),
             overload: parser.builder.intern(OVERLOAD),
+            memory: parser.builder.intern(ALLOCATION),
             parser,
             categories: HashMap::new(),
             op_names: Vec::new(),
@@ -159,13 +161,40 @@ impl Accept {
                     self.metadata(&event);
                 }
                 let lane = self.lane(&event, kind);
-                let args = self.parser.builder.commit_args();
-                let name = event.name;
-                let kind = point_kind_of(phase);
-                self.parser.builder.point(NewPoint { at: start, name, cat, lane, args, kind });
+                if phase != b'C' || !self.counter(event.name, start, cat, lane) {
+                    self.point(event.name, phase, start, cat, lane);
+                }
             }
         }
         self.parser.builder.meta().events_in_file += 1;
+    }
+
+    /// Takes in the values of a counter; false, and nothing done, if one of them is no number.
+    fn counter(&mut self, name: StrId, at: Ns, cat: CatId, lane: LaneId) -> bool {
+        let builder = &mut self.parser.builder;
+        let Some(values) = builder.pushed_numbers() else { return false };
+        let mut counted = Vec::with_capacity(values.len());
+        for (part, value) in values {
+            // Recorders that know the unit name the value by it.
+            let unit = Unit::of_symbol(builder.text(part));
+            let Some(series) = builder.series(Series { name, part, unit, lane, cat }) else { return false };
+            counted.push((series, value));
+        }
+        builder.discard_args();
+        builder.count(at, &counted);
+        true
+    }
+
+    /// An event without a length that is no counter.
+    fn point(&mut self, name: StrId, phase: u8, at: Ns, cat: CatId, lane: LaneId) {
+        let builder = &mut self.parser.builder;
+        let args = builder.commit_args();
+        match point_kind_of(phase) {
+            PointKind::Instant if name == self.memory => {
+                builder.allocation(name, NewAllocation { at, lane, cat, args });
+            }
+            kind => builder.point(NewPoint { at, name, cat, lane, args, kind }),
+        }
     }
 
     /// How long a complete event took; `None` where its end is out of range.

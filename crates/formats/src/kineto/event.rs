@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 
-use super::keys::{Keys, declare_keys};
+use super::keys::{CALL_STACK, Keys, declare_keys, declare_stack};
 use super::salvage;
 use super::scan::{Cursor, Number, Raw, Scan, Stop};
 use super::text::unescape;
@@ -62,6 +62,7 @@ pub(super) struct EventParser {
     external: StrId,
     external_2021: StrId,
     name: StrId,
+    call_stack: StrId,
 }
 
 impl EventParser {
@@ -73,6 +74,7 @@ impl EventParser {
             external: builder.intern("External id"),
             external_2021: builder.intern("external id"),
             name: builder.intern("name"),
+            call_stack: builder.intern(CALL_STACK),
             builder,
             pending: Vec::new(),
             scratch: Vec::new(),
@@ -243,6 +245,11 @@ impl EventParser {
                 && let ArgValue::Str(text) = value
             {
                 event.arg_name = Some(text);
+            }
+            if key == self.call_stack
+                && let ArgValue::Str(text) = value
+            {
+                declare_stack(&mut self.builder, text);
             }
             self.builder.push_arg(key, value);
         }

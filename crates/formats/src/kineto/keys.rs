@@ -5,6 +5,12 @@ use stepscope_model::{Attr, StrId, TraceBuilder};
 /// The key under which an operator's overload (`Tensor` of `aten::add.Tensor`) is kept apart from its name.
 pub(crate) const OVERLOAD: &str = "event.overload";
 
+/// Frames joined by `;`, the innermost first.
+pub(super) const CALL_STACK: &str = "Call stack";
+
+/// What PyTorch calls an event that is an allocation or a release.
+pub(super) const ALLOCATION: &str = "[memory]";
+
 /// What the keys of Kineto's arguments mean, from 2021 to today.
 const ATTRIBUTES: &[(&str, Attr)] = &[
     ("Input Dims", Attr::InputShapes),
@@ -13,7 +19,7 @@ const ATTRIBUTES: &[(&str, Attr)] = &[
     ("Input Strides", Attr::InputStrides),
     ("Concrete Inputs", Attr::ConcreteInputs),
     (OVERLOAD, Attr::Overload),
-    ("Call stack", Attr::CallStack),
+    (CALL_STACK, Attr::CallStack),
     ("Module Hierarchy", Attr::ModuleHierarchy),
     ("Sequence number", Attr::SequenceNumber),
     ("Fwd thread id", Attr::ForwardThread),
@@ -64,6 +70,18 @@ struct Slot {
     len: u8,
     bytes: [u8; LONGEST],
     id: StrId,
+}
+
+/// Takes the frames of a call stack apart, once for each text.
+pub(super) fn declare_stack(builder: &mut TraceBuilder, text: StrId) {
+    if builder.is_stack(text) {
+        return;
+    }
+    let frames = builder.text(text).to_owned();
+    let frames: Vec<StrId> =
+        frames.split(';').filter(|frame| !frame.is_empty()).map(|frame| builder.intern(frame)).collect();
+    let stack = builder.stack(frames.into_iter().rev());
+    builder.name_stack(text, stack);
 }
 
 /// Keys and categories seen before: a few dozen short texts make up a third of a file. A direct-mapped table in front of

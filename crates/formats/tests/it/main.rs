@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed; helpers are tests too"
 )]
 
+mod columns;
 mod eras;
 mod hostile;
 mod round_trip;
@@ -48,6 +49,5 @@ fn names(trace: &Trace) -> Vec<&str> {
 /// Every event of the file is somewhere: kept, joined or set aside.
 fn assert_ledger_closes(trace: &Trace) {
     let meta = trace.meta();
-    let kept = trace.slices().len() + trace.points().len() + trace.flows().len();
-    assert_eq!(meta.events_in_file, kept as u64 + meta.joined_pairs + meta.events_set_aside);
+    assert_eq!(meta.events_in_file, trace.events() as u64 + meta.joined_pairs + meta.events_set_aside);
 }

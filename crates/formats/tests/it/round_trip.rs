@@ -27,6 +27,16 @@ fn rows(trace: &Trace) -> Vec<String> {
         let args: Vec<String> = trace.point_args(id).iter().map(|(k, v)| format!("{k}={}", value(v))).collect();
         format!("{:?} {} {} {args:?}", points.kind(id), trace.text(points.name(id)), points.at(id).0)
     }));
+    rows.extend(trace.counters().rows().map(|row| {
+        let series = trace.counters().series()[row.series.index()];
+        let (name, part) = (trace.text(series.name), trace.text(series.part));
+        format!("{name} {part} {:?} {} {:?} {}", series.unit, row.at.0, row.value, row.joined)
+    }));
+    rows.extend(trace.allocations().ids().map(|id| {
+        let args: Vec<String> =
+            trace.allocation_args(id).iter().map(|(k, v)| format!("{k}={}", value(v))).collect();
+        format!("{:?} {} {args:?}", trace.allocation(id), trace.text(trace.allocations().name()))
+    }));
     rows.extend(trace.flows().iter().map(|f| format!("{:?} {:?} {} {}", f.kind, f.side, f.id, f.at.0)));
     rows.sort();
     rows

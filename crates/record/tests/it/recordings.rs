@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stepscope_model::Kind;
+use stepscope_model::{Attr, Kind};
 use stepscope_record::{CounterValue, Monitor, MonitorOptions, NO_STACK, Recording, begin, clock, end, intern};
 
 #[test]
@@ -34,11 +34,12 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     assert!(slices.start(outer) <= slices.start(inner) && slices.end(inner) <= slices.end(outer));
     assert!(slices.dur(inner).0 >= 50_000_000);
     assert_eq!(slices.kind(inner), Kind::HostAnnotation);
-    let stack = |slice| trace.args(slice).get("Call stack").and_then(|value| value.as_text());
+    let stack = |slice| trace.args(slice).text(Attr::CallStack);
     assert_eq!((stack(inner), stack(outer)), (Some("train.py(9): step;train.py(1): <module>"), None));
     assert_eq!(slices.kind(named("a.py(2): work")), Kind::PythonFunction);
     assert_eq!(slices.dur(named("a.py(2): work")).0, 3_000_000);
-    let names: Vec<&str> = trace.points().ids().map(|id| trace.text(trace.points().name(id))).collect();
+    let points = trace.points().ids().map(|id| trace.text(trace.points().name(id)));
+    let names: Vec<&str> = points.chain(trace.counters().series().iter().map(|s| trace.text(s.name))).collect();
     assert!(
         names.contains(&"loss") && names.contains(&"process memory (RSS)") && names.contains(&"thread_name")
     );

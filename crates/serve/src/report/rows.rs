@@ -64,10 +64,11 @@ fn write_row(row: u32, items: &[RowItem], out: &mut Vec<u8>) {
 pub(super) fn details(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Packed>, usize), Problem> {
     let slices = run.trace.slices();
     let mut ids: Vec<SliceId> = slices.ids().collect();
-    let all = ids.len() + run.trace.points().len();
+    let moments = run.trace.points().len() + run.trace.allocations().len();
+    let all = ids.len() + moments;
     ids.sort_by_key(|&id| (Reverse(slices.dur(id)), id));
     ids.truncate(MOST_DETAILS);
-    let instants = run.trace.points().len().min(MOST_DETAILS - ids.len());
+    let instants = moments.min(MOST_DETAILS - ids.len());
     let moments = (0..instants as u32).map(|at| INSTANT | at);
     let mut wanted: Vec<u32> = ids.iter().map(|id| id.index() as u32).chain(moments).collect();
     loop {

@@ -160,12 +160,9 @@ fn events(context: &Context<'_>) -> Events {
             _ => {}
         }
     }
-    if let Some(memory) = trace.strings().find("[memory]") {
-        let points = trace.points();
-        let marks =
-            points.ids().filter(|&id| points.name(id) == memory && host.runs_the_program(points.lane(id)));
-        events.memory = marks.filter(|&id| in_step(points.at(id).0)).count() as u64;
-    }
+    let allocations = trace.allocations();
+    let marks = allocations.ids().filter(|&id| host.runs_the_program(allocations.lane(id)));
+    events.memory = marks.filter(|&id| in_step(allocations.at(id).0)).count() as u64;
     events
 }
 

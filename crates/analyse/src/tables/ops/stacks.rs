@@ -5,18 +5,12 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, CallTree, Kind, SliceId, StrId, Trace};
+use stepscope_model::{CallTree, Kind, SliceId, StrId, Trace};
 
 const NONE: u32 = u32::MAX;
 
-/// One stack, innermost frame first.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Stack<'a> {
-    /// Frames as the file joined them with `;`.
-    Text(&'a str),
-    /// The names of Python calls.
-    Calls(Vec<StrId>),
-}
+/// The frames of one stack, the innermost first.
+type Frames = Vec<StrId>;
 
 /// The stacks of a trace, each distinct one numbered.
 pub(crate) struct Stacks<'a> {
@@ -28,10 +22,12 @@ pub(crate) struct Stacks<'a> {
     forward: Vec<u32>,
     /// By the innermost Python call: the stack's number.
     of_call: Vec<u32>,
+    /// By recorded stack: its number.
+    of_stack: Vec<u32>,
     /// The number of the stack without frames.
     empty: u32,
-    numbers: HashMap<Stack<'a>, u32, RandomState>,
-    stacks: Vec<Stack<'a>>,
+    numbers: HashMap<Frames, u32, RandomState>,
+    stacks: Vec<Frames>,
 }
 
 impl<'a> Stacks<'a> {
@@ -58,11 +54,12 @@ impl<'a> Stacks<'a> {
             python,
             forward,
             of_call: vec![NONE; slices.len()],
+            of_stack: vec![NONE; trace.stacks().len()],
             empty: 0,
             numbers: HashMap::default(),
             stacks: Vec::new(),
         };
-        stacks.empty = stacks.add(Stack::Text(""));
+        stacks.empty = stacks.add(Frames::new());
         stacks
     }
 
@@ -71,8 +68,12 @@ impl<'a> Stacks<'a> {
         let forward = self.forward[id.index()];
         // A backward operator's own text only says that somebody called backward().
         let told = if forward == NONE { id } else { SliceId::from_index(forward as usize) };
-        if let Some(text) = self.trace.args(told).text(Attr::CallStack) {
-            return self.add(Stack::Text(first_frames(text, self.depth)));
+        if let Some(stack) = self.trace.stack(told) {
+            if self.of_stack[stack.index()] == NONE {
+                let frames = self.trace.stacks().frames(stack).take(self.depth).collect();
+                self.of_stack[stack.index()] = self.add(frames);
+            }
+            return self.of_stack[stack.index()];
         }
         let here = self.python[id.index()];
         let call = if here == NONE && forward != NONE { self.python[forward as usize] } else { here };
@@ -86,51 +87,24 @@ impl<'a> Stacks<'a> {
                 frames.push(self.trace.slices().name(SliceId::from_index(at as usize)));
                 at = self.python[at as usize];
             }
-            self.of_call[call as usize] = self.add(Stack::Calls(frames));
+            self.of_call[call as usize] = self.add(frames);
         }
         self.of_call[call as usize]
     }
 
     /// The frames of a number.
     pub(crate) fn frames(&self, number: u32) -> Vec<String> {
-        match self.stacks.get(number as usize) {
-            Some(Stack::Text(text)) => text.split(';').filter(|f| !f.is_empty()).map(str::to_owned).collect(),
-            Some(Stack::Calls(names)) => names.iter().map(|&name| self.trace.text(name).to_owned()).collect(),
-            None => Vec::new(),
-        }
+        let frames = self.stacks.get(number as usize).into_iter().flatten();
+        frames.map(|&frame| self.trace.text(frame).to_owned()).collect()
     }
 
-    fn add(&mut self, stack: Stack<'a>) -> u32 {
-        if let Some(&number) = self.numbers.get(&stack) {
+    fn add(&mut self, frames: Frames) -> u32 {
+        if let Some(&number) = self.numbers.get(&frames) {
             return number;
         }
         let number = self.stacks.len() as u32;
-        self.stacks.push(stack.clone());
-        self.numbers.insert(stack, number);
+        self.stacks.push(frames.clone());
+        self.numbers.insert(frames, number);
         number
-    }
-}
-
-/// The text up to the `;` after this many frames.
-fn first_frames(text: &str, frames: usize) -> &str {
-    match text.match_indices(';').nth(frames.saturating_sub(1)) {
-        _ if frames == 0 => "",
-        Some((end, _)) => &text[..end],
-        None => text.trim_end_matches(';'),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::first_frames;
-
-    #[test]
-    fn frames_from_the_innermost() {
-        assert_eq!(first_frames("a;b;c", 2), "a;b");
-        assert_eq!(first_frames("a;b;c", 3), "a;b;c");
-        assert_eq!(first_frames("a;b;c;", 9), "a;b;c");
-        assert_eq!(first_frames("a", 1), "a");
-        assert_eq!(first_frames("a;b", 0), "");
-        assert_eq!(first_frames("", 4), "");
     }
 }

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use stepscope_model::{
-    ArgValue, ArgsId, Attr, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, ArgsId, Attr, Domain, Kind, LaneId, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace,
+    TraceBuilder,
 };
 
 use super::*;
@@ -65,7 +66,7 @@ impl Bench {
         }
         let args: ArgsId = self.0.commit_args();
         let lane = self.lane(Domain::Host, 9);
-        self.0.point(NewPoint { at: Ns(at), name, args, lane, ..NewPoint::default() });
+        self.0.allocation(name, NewAllocation { at: Ns(at), args, lane, ..NewAllocation::default() });
     }
 
     fn ops(self) -> OpsReport {

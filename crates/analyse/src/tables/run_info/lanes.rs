@@ -32,8 +32,12 @@ pub struct LaneInfo {
 pub(super) fn list(trace: &Trace) -> Vec<LaneInfo> {
     let slices = trace.slices();
     let mut points = vec![0u64; trace.lanes().len()];
-    for id in trace.points().ids() {
-        if let Some(count) = points.get_mut(trace.points().lane(id).index()) {
+    let counters = trace.counters();
+    let counted =
+        counters.rows().filter(|row| !row.joined).map(|row| counters.series()[row.series.index()].lane);
+    let allocated = trace.allocations().ids().map(|id| trace.allocations().lane(id));
+    for lane in trace.points().ids().map(|id| trace.points().lane(id)).chain(counted).chain(allocated) {
+        if let Some(count) = points.get_mut(lane.index()) {
             *count += 1;
         }
     }

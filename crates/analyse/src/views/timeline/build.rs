@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use stepscope_model::{LaneId, PointId, SliceId, Trace};
+use stepscope_model::{LaneId, SliceId, Trace};
 
 use super::blocks::Blocks;
-use super::instants::Instants;
+use super::instants::{Instants, Moment};
 use super::lanes::Lanes;
 use super::nesting::{Nested, nest};
 use super::spans::{Content, RowSpans, StepSpan, times};
@@ -143,8 +143,8 @@ impl Built {
         let trace = source.trace;
         let of_lane = |&lane: &LaneId| trace.slices().of_lane(lane).map(|id| id.index() as u32);
         let ids = source.by_start(lanes.rest.iter().flat_map(of_lane).collect());
-        let mut points: Vec<PointId> = lanes.rest.iter().flat_map(|&lane| instants.take(lane)).collect();
-        points.sort_by_key(|&id| (trace.points().at(id), id));
+        let mut points: Vec<Moment> = lanes.rest.iter().flat_map(|&lane| instants.take(lane)).collect();
+        points.sort_by_key(|&moment| (moment.at(trace), moment));
         let mut rows = Vec::new();
         if !ids.is_empty() {
             rows.push(source.row(Content::Slices(ids.clone().into()), true));

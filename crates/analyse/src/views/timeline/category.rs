@@ -100,8 +100,10 @@ impl Categories {
             table[slices.name(id).index() * CLASSES + class(kind) as usize] = 0;
         }
         let points = trace.points();
-        for id in points.ids() {
-            table[points.name(id).index() * CLASSES + Class::Rest as usize] = 0;
+        let counters = trace.counters().series().iter().map(|series| series.name);
+        let allocations = Some(trace.allocations().name()).filter(|_| !trace.allocations().is_empty());
+        for name in points.ids().map(|id| points.name(id)).chain(counters).chain(allocations) {
+            table[name.index() * CLASSES + Class::Rest as usize] = 0;
         }
         table.par_chunks_mut(CLASSES).enumerate().with_min_len(1024).for_each(|(name, numbers)| {
             let text = trace.text(StrId::from_index(name));

@@ -1,10 +1,11 @@
 //! All about one slice or instant.
 
 use serde::Serialize;
-use stepscope_model::{Attr, Kind, PointId, SliceId, Trace, shapes_text};
+use stepscope_model::{Attr, Kind, LaneId, SliceId, Trace, shapes_text};
 
 use super::args_text::args_text;
 use super::category::Category;
+use super::instants::Moment;
 use super::labels::lane_label;
 use super::python_stack::python;
 use super::spans::drawn;
@@ -118,7 +119,7 @@ impl Timeline {
         let reference = self.reference(trace, id)?;
         Some(match id & INSTANT {
             0 => self.of_slice(trace, SliceId::from_index(id as usize), reference),
-            _ => self.of_instant(trace, PointId::from_index((id & !INSTANT) as usize), reference),
+            _ => self.of_instant(trace, Moment::drawn(trace, (id & !INSTANT) as usize)?, reference),
         })
     }
 
@@ -126,13 +127,9 @@ impl Timeline {
     pub(super) fn reference(&self, trace: &Trace, id: u32) -> Option<Ref> {
         let category = self.category_of_id(trace, id);
         if id & INSTANT != 0 {
-            let point = PointId::from_index((id & !INSTANT) as usize);
-            let points = trace.points();
-            if point.index() >= points.len() || !points.kind(point).is_moment() {
-                return None;
-            }
-            let name = trace.text(points.name(point)).to_owned();
-            let (row, start_ns) = (self.instants_row(trace, point), drawn(points.at(point)));
+            let moment = Moment::drawn(trace, (id & !INSTANT) as usize)?;
+            let name = trace.text(moment.name(trace)).to_owned();
+            let (row, start_ns) = (self.instants_row(moment.lane(trace)), drawn(moment.at(trace)));
             return Some(Ref { id, name, category, row, start_ns, dur_ns: 0 });
         }
         let slice = SliceId::from_index(id as usize);
@@ -154,8 +151,8 @@ impl Timeline {
     }
 
     /// The row of a lane's instants is its group's last.
-    fn instants_row(&self, trace: &Trace, point: PointId) -> u32 {
-        let group = self.built.group_of_lane.get(trace.points().lane(point).index());
+    fn instants_row(&self, lane: LaneId) -> u32 {
+        let group = self.built.group_of_lane.get(lane.index());
         let group = group.and_then(|&group| self.built.groups.get(group as usize));
         group.map_or(0, |group| group.rows.end.saturating_sub(1))
     }
@@ -219,18 +216,17 @@ impl Timeline {
         })
     }
 
-    fn of_instant(&self, trace: &Trace, id: PointId, reference: Ref) -> Details {
-        let points = trace.points();
-        let lane = points.lane(id);
+    fn of_instant(&self, trace: &Trace, moment: Moment, reference: Ref) -> Details {
+        let lane = moment.lane(trace);
         let around = self.open_at(trace, lane, reference.start_ns);
         let is_op = |id: &SliceId| trace.slices().kind(*id) == Kind::HostOp;
         Details {
             kind: "instant",
-            cat: trace.category(points.cat(id)).to_owned(),
+            cat: trace.category(moment.cat(trace)).to_owned(),
             group: lane_label(trace, lane).0,
             self_ns: 0,
             step: self.step_at(reference.start_ns),
-            args: args_text(trace.point_args(id)),
+            args: args_text(moment.args(trace)),
             shapes: None,
             types: None,
             flops: None,

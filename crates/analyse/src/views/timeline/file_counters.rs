@@ -1,8 +1,8 @@
-//! The counters that a file itself has: counter points, one curve for each name and argument.
+//! The counters that a file itself has, one curve for each process, name and part.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{PointKind, StrId, Tag, Trace};
+use stepscope_model::{LaneId, Ns, PointKind, StrId, Tag, Trace};
 
 use super::curves::Levels;
 use super::curves::{Curve, Unit};
@@ -11,28 +11,52 @@ use super::spans::drawn;
 /// Process, name and argument.
 type Key<'a> = (Tag, StrId, &'a str);
 
-/// At most so many counters of a file, in the order they are first seen, and how many there are beyond.
-pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
-    let points = trace.points();
-    // None: past the limit.
-    let mut numbers: HashMap<Key<'_>, Option<usize>, RandomState> = HashMap::default();
-    let mut found: Vec<(Key<'_>, Vec<(i64, f64)>)> = Vec::new();
-    for id in points.ids().filter(|&id| points.kind(id) == PointKind::Counter) {
-        let process = trace.lanes().get(points.lane(id)).key.process;
-        for (argument, value) in trace.point_args(id).iter() {
-            let Some(value) = value.as_f64().filter(|value| value.is_finite()) else { continue };
-            let key = (process, points.name(id), argument);
-            let number = *numbers.entry(key).or_insert_with(|| {
-                (found.len() < most).then(|| {
-                    found.push((key, Vec::new()));
-                    found.len() - 1
-                })
-            });
-            if let Some(number) = number {
-                found[number].1.push((drawn(points.at(id)), value));
-            }
+/// Curves on the way.
+struct Found<'a> {
+    most: usize,
+    /// None: past the limit.
+    numbers: HashMap<Key<'a>, Option<usize>, RandomState>,
+    curves: Vec<(Key<'a>, Vec<(i64, f64)>)>,
+}
+
+impl<'a> Found<'a> {
+    fn number(&mut self, key: Key<'a>) -> Option<usize> {
+        let Found { most, numbers, curves } = self;
+        *numbers.entry(key).or_insert_with(|| {
+            (curves.len() < *most).then(|| {
+                curves.push((key, Vec::new()));
+                curves.len() - 1
+            })
+        })
+    }
+
+    fn add(&mut self, number: Option<usize>, at: Ns, value: f64) {
+        if let Some(number) = number {
+            self.curves[number].1.push((drawn(at), value));
         }
     }
+}
+
+/// At most so many counters of a file, in the order they are first seen, and how many there are beyond.
+pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
+    let mut found = Found { most, numbers: HashMap::default(), curves: Vec::new() };
+    let process = |lane: LaneId| trace.lanes().get(lane).key.process;
+    let counters = trace.counters();
+    let series = counters.series().iter().map(|s| found.number((process(s.lane), s.name, trace.text(s.part))));
+    let series: Vec<Option<usize>> = series.collect();
+    for row in counters.rows() {
+        found.add(series[row.series.index()], row.at, row.value.to_f64());
+    }
+    // What the columns do not hold: numbers in a form that would not be written back, or as texts.
+    let points = trace.points();
+    for id in points.ids().filter(|&id| points.kind(id) == PointKind::Counter) {
+        for (argument, value) in trace.point_args(id).iter() {
+            let Some(value) = value.as_f64().filter(|value| value.is_finite()) else { continue };
+            let number = found.number((process(points.lane(id)), points.name(id), argument));
+            found.add(number, points.at(id), value);
+        }
+    }
+    let Found { numbers, curves: found, .. } = found;
     let beyond = numbers.len() - found.len();
     let several = |(process, name, argument): Key<'_>| {
         found.iter().any(|(other, _)| other.0 != process && (other.1, other.2) == (name, argument))
@@ -47,12 +71,15 @@ pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
     let numbered = found.into_iter().zip(labels).enumerate();
     let curves = numbered.map(|(number, (((_, _, argument), mut values), label))| {
         values.sort_by_key(|value| value.0);
-        let suffix = suffix(argument).unwrap_or("");
+        let (unit, suffix) = match stepscope_model::Unit::of_symbol(argument) {
+            Some(stepscope_model::Unit::Bytes) => (Unit::Bytes, ""),
+            unit => (Unit::Other, unit.map_or("", stepscope_model::Unit::symbol)),
+        };
         Curve {
             id: format!("file:{number}"),
             label,
-            unit: if suffix == "bytes" { Unit::Bytes } else { Unit::Other },
-            suffix: if suffix == "bytes" { "" } else { suffix },
+            unit,
+            suffix,
             device: None,
             definition: "A counter of the file, as it stands there.",
             levels: Levels::new(values),
@@ -61,15 +88,9 @@ pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
     (curves.collect(), beyond)
 }
 
-/// What our own recordings, and others that do so, call an argument: the unit of its values.
-fn suffix(argument: &str) -> Option<&'static str> {
-    const UNITS: &[&str] = &["bytes", "bytes/s", "%", "W", "J", "°C", "MHz", "tasks", "threads", "0 or 1"];
-    UNITS.iter().copied().find(|&unit| unit == argument)
-}
-
 /// A counter is called by its name alone where its argument says no more, or only the unit.
 fn label(name: &str, argument: &str, process: &str) -> String {
-    let alone = argument == name || argument == "value" || suffix(argument).is_some();
+    let alone = argument == name || argument == "value" || stepscope_model::Unit::of_symbol(argument).is_some();
     let named = if alone { name.to_owned() } else { format!("{name}: {argument}") };
     if process.is_empty() { named } else { format!("{named} ({process})") }
 }
@@ -84,7 +105,7 @@ fn process_text(trace: &Trace, process: Tag) -> String {
 
 #[cfg(test)]
 mod tests {
-    use stepscope_model::{ArgValue, NewPoint, Ns, TraceBuilder};
+    use stepscope_model::{ArgValue, NewPoint, TraceBuilder};
 
     use super::*;
 
@@ -112,6 +133,5 @@ mod tests {
         assert_eq!(label("GPU 0 power", "W", ""), "GPU 0 power");
         assert_eq!(label("memory", "bytes", "pid 7"), "memory (pid 7)");
         assert_eq!(label("queue", "length", ""), "queue: length");
-        assert_eq!((suffix("°C"), suffix("length")), (Some("°C"), None));
     }
 }

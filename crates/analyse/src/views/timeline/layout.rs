@@ -168,12 +168,12 @@ impl Timeline {
         });
         Ledger {
             slices: trace.slices().len() as u64,
-            points: points.len() as u64,
+            points: trace.events_without_length() as u64,
             flows: trace.flows().len() as u64,
             drawn_slices: groups.iter().filter(|g| !g.derived).map(|g| g.slices).sum(),
             drawn_points: instants.sum(),
             metadata_points: of_kind(PointKind::Metadata),
-            counter_points: of_kind(PointKind::Counter),
+            counter_points: of_kind(PointKind::Counter) + trace.counters().events() as u64,
             events_in_file: trace.meta().events_in_file,
         }
     }

@@ -1,11 +1,11 @@
 //! The Python frames around a slice, as [`crate::tables::ops`] finds them: from the recorded stack of older files and of our own,
 //! else from the Python calls recorded around it; a backward operator takes those of its forward operator.
 
-use stepscope_model::{Attr, Kind, SliceId, Trace};
+use stepscope_model::{Kind, SliceId, Trace};
 
 use super::Timeline;
 
-/// Frames given; a text may hold any number.
+/// Frames given; a stack may hold any number.
 const MOST_FRAMES: usize = 512;
 
 impl Timeline {
@@ -40,9 +40,8 @@ impl Timeline {
 }
 
 fn recorded(trace: &Trace, op: SliceId) -> Option<Vec<String>> {
-    let text = trace.args(op).text(Attr::CallStack)?;
-    let frames = text.split(';').filter(|frame| !frame.is_empty());
-    Some(frames.take(MOST_FRAMES).map(str::to_owned).collect())
+    let frames = trace.stacks().frames(trace.stack(op)?);
+    Some(frames.take(MOST_FRAMES).map(|frame| trace.text(frame).to_owned()).collect())
 }
 
 pub(super) fn python(trace: &Trace, slices: &[SliceId]) -> Vec<String> {

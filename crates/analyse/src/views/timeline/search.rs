@@ -5,10 +5,11 @@ use std::collections::BinaryHeap;
 use rayon::prelude::*;
 use regex::{Regex, RegexBuilder};
 use serde::Serialize;
-use stepscope_model::{PointId, SliceId, StrId, Trace};
+use stepscope_model::{SliceId, StrId, Trace};
 
 use super::category::Category;
 use super::details::Ref;
+use super::instants::Moment;
 use super::name_sums::{NameSum, NameSums};
 use super::{INSTANT, Timeline, spans::drawn};
 
@@ -105,9 +106,11 @@ impl Timeline {
             search.slice(&mut found, SliceId::from_index(at));
             found
         });
-        let points = (0..trace.points().len()).into_par_iter().with_min_len(PART);
-        let of_points = points.fold(Found::default, |mut found, at| {
-            search.point(&mut found, PointId::from_index(at));
+        let points = (0..Moment::count(trace)).into_par_iter().with_min_len(PART);
+        let of_points = points.fold(Found::default, |mut found, number| {
+            if let Some(moment) = Moment::drawn(trace, number) {
+                search.moment(&mut found, moment);
+            }
             found
         });
         let found = of_slices.chain(of_points).reduce(Found::default, |a, b| a.merge(b, search.limit));
@@ -194,13 +197,12 @@ impl Search<'_> {
         self.add(found, name, id.index() as u32, start, end - start);
     }
 
-    fn point(&self, found: &mut Found, id: PointId) {
-        let points = self.trace.points();
-        let name = points.name(id);
+    fn moment(&self, found: &mut Found, moment: Moment) {
+        let name = moment.name(self.trace);
         let wanted = self.query.category.is_none_or(|category| category == Category::Other.number());
-        if self.looked_for[name.index()] && wanted && points.kind(id).is_moment() {
-            let at = drawn(points.at(id));
-            self.add(found, name, INSTANT | id.index() as u32, at, 0);
+        if self.looked_for[name.index()] && wanted {
+            let at = drawn(moment.at(self.trace));
+            self.add(found, name, INSTANT | moment.number(), at, 0);
         }
     }
 

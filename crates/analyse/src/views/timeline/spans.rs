@@ -1,6 +1,8 @@
 //! What stands on a row, whatever it is: slices, moments or steps, by start.
 
-use stepscope_model::{Ns, PointId, SliceId, Trace};
+use stepscope_model::{Ns, SliceId, Trace};
+
+use super::instants::Moment;
 
 /// Things with a start and an end, ordered by start. Times are since the trace's first event and never under zero.
 pub(super) trait Spans {
@@ -30,7 +32,7 @@ pub(super) enum Content {
     /// Slices by number.
     Slices(Box<[u32]>),
     /// Moments.
-    Points(Box<[PointId]>),
+    Points(Box<[Moment]>),
     /// The steps.
     Steps,
 }
@@ -65,7 +67,7 @@ impl RowSpans<'_> {
     pub(super) fn id(&self, at: usize) -> u32 {
         match self.content {
             Content::Slices(ids) => ids[at],
-            Content::Points(ids) => INSTANT | ids[at].index() as u32,
+            Content::Points(ids) => INSTANT | ids[at].number(),
             Content::Steps => self.steps[at].slice.unwrap_or(NO_SLICE),
         }
     }
@@ -76,7 +78,7 @@ impl RowSpans<'_> {
             Content::Slices(ids) => {
                 self.trace.slices().name(SliceId::from_index(ids[at] as usize)).index() as u32
             }
-            Content::Points(ids) => self.trace.points().name(ids[at]).index() as u32,
+            Content::Points(ids) => ids[at].name(self.trace).index() as u32,
             Content::Steps => self.steps[at].name,
         }
     }
@@ -94,7 +96,7 @@ impl Spans for RowSpans<'_> {
     fn start(&self, at: usize) -> i64 {
         match self.content {
             Content::Slices(ids) => drawn(self.trace.slices().start(SliceId::from_index(ids[at] as usize))),
-            Content::Points(ids) => drawn(self.trace.points().at(ids[at])),
+            Content::Points(ids) => drawn(ids[at].at(self.trace)),
             Content::Steps => self.steps[at].start,
         }
     }

@@ -23,7 +23,7 @@ use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, roofline};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_model::{
-    ArgValue, Device, Domain, Kind, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, Device, Domain, Kind, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
 
 /// What the analyses look for by name, with the kind it usually has.
@@ -176,7 +176,7 @@ fn memory_mark(b: &mut TraceBuilder, at: Ns, lane: stepscope_model::LaneId, byte
         b.push_arg(key, ArgValue::Int(value));
     }
     let (name, args) = (b.intern("[memory]"), b.commit_args());
-    b.point(NewPoint { at, name, lane, args, ..NewPoint::default() });
+    b.allocation(name, NewAllocation { at, lane, args, ..NewAllocation::default() });
 }
 
 /// Every limit at zero, so that all that a rule can say is said.

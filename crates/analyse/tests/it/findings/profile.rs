@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use stepscope_analyse::findings::{Estimate, Finding, Severity, Thresholds, findings};
 use stepscope_analyse::steps::Steps;
 use stepscope_model::{
-    ArgValue, Device, Distributed, Domain, Kind, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, Device, Distributed, Domain, Kind, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
 
 use crate::data::{all_fixtures, read};
@@ -115,7 +115,7 @@ impl Script {
             self.b.push_arg(key, ArgValue::Int(value));
         }
         let (name, args) = (self.b.intern("[memory]"), self.b.commit_args());
-        self.b.point(NewPoint { at: Ns(at * 1000), name, lane, args, ..NewPoint::default() });
+        self.b.allocation(name, NewAllocation { at: Ns(at * 1000), lane, args, ..NewAllocation::default() });
     }
 
     /// Steps of these lengths one after the other, with a kernel that fills most of the first millisecond of each.

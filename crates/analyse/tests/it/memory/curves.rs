@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use stepscope_analyse::memory::{self, DeviceMemory, NO_OPERATOR, Options, Report, UNKNOWN_ORIGIN};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_model::{
-    ArgValue, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, Domain, Kind, LaneId, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
 
 use crate::data::{fixtures, peer, read};
@@ -30,7 +30,7 @@ fn mark(b: &mut TraceBuilder, lane: LaneId, at: i64, args: &[(&str, i64)]) {
         b.push_arg(key, ArgValue::Int(value));
     }
     let (name, args) = (b.intern("[memory]"), b.commit_args());
-    b.point(NewPoint { at: Ns(at), name, lane, args, ..NewPoint::default() });
+    b.allocation(name, NewAllocation { at: Ns(at), lane, args, ..NewAllocation::default() });
 }
 
 fn gpu(b: &mut TraceBuilder, lane: LaneId, at: i64, addr: i64, bytes: i64, total: i64) {

@@ -1,0 +1,144 @@
+//! Allocations: what memory was taken and given back, when, where and by whom.
+//!
+//! The numbers stay in the event's arguments, which take fewer bytes than a column each and can be written back as they
+//! were; a row is decoded in one pass.
+
+use crate::args::{Args, ArgsId};
+use crate::attr::Attr;
+use crate::kind::CatId;
+use crate::lanes::LaneId;
+use crate::strings::StrId;
+use crate::time::Ns;
+use crate::trace::Trace;
+
+/// Names one allocation or release.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocationId(u32);
+
+impl AllocationId {
+    /// The position of this allocation in the columns.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The allocation at a position of the columns.
+    pub fn from_index(index: usize) -> AllocationId {
+        AllocationId(index as u32)
+    }
+}
+
+/// The allocation columns, in file order.
+#[derive(Debug, Clone, Default)]
+pub struct Allocations {
+    pub(crate) at: Vec<Ns>,
+    pub(crate) lane: Vec<LaneId>,
+    pub(crate) cat: Vec<CatId>,
+    pub(crate) args: Vec<ArgsId>,
+    pub(crate) name: StrId,
+}
+
+/// One change of an allocator's level. What the producer did not say is `None`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// When, since the trace's first event.
+    pub at: Ns,
+    /// The thread that asked.
+    pub lane: LaneId,
+    /// The kind of its device, as PyTorch numbers them: 0 is the host.
+    pub device_kind: Option<i64>,
+    /// The number of its device.
+    pub device: Option<i64>,
+    /// The address.
+    pub address: Option<i64>,
+    /// How many bytes; under zero is a release.
+    pub bytes: Option<i64>,
+    /// Bytes in use after it.
+    pub allocated: Option<i64>,
+    /// Bytes the allocator holds after it.
+    pub reserved: Option<i64>,
+}
+
+impl Allocations {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
+    /// Every one, in file order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = AllocationId> + use<> {
+        (0..self.len() as u32).map(AllocationId)
+    }
+
+    /// Its time since the trace's first event.
+    pub fn at(&self, id: AllocationId) -> Ns {
+        self.at[id.index()]
+    }
+
+    /// The thread that asked.
+    pub fn lane(&self, id: AllocationId) -> LaneId {
+        self.lane[id.index()]
+    }
+
+    /// Its category as the producer spelled it.
+    pub fn cat(&self, id: AllocationId) -> CatId {
+        self.cat[id.index()]
+    }
+
+    /// Its arguments.
+    pub fn args(&self, id: AllocationId) -> ArgsId {
+        self.args[id.index()]
+    }
+
+    /// What the producer calls them all.
+    pub fn name(&self) -> StrId {
+        self.name
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.len() * (8 + 4 + 2 + 4)
+    }
+}
+
+impl Trace {
+    /// What memory was taken and given back.
+    pub fn allocations(&self) -> &Allocations {
+        &self.allocations
+    }
+
+    /// The arguments of an allocation.
+    pub fn allocation_args(&self, id: AllocationId) -> Args<'_> {
+        self.args_of(self.allocations.args(id))
+    }
+
+    /// One allocation, decoded.
+    pub fn allocation(&self, id: AllocationId) -> Allocation {
+        let mut found = Allocation {
+            at: self.allocations.at(id),
+            lane: self.allocations.lane(id),
+            device_kind: None,
+            device: None,
+            address: None,
+            bytes: None,
+            allocated: None,
+            reserved: None,
+        };
+        for (attr, value) in self.allocation_args(id).attrs() {
+            let value = value.as_int();
+            match attr {
+                Attr::AllocatedBytes => found.bytes = value,
+                Attr::Address => found.address = value,
+                Attr::TotalAllocated => found.allocated = value,
+                Attr::TotalReserved => found.reserved = value,
+                Attr::MemoryDevice => found.device = value,
+                Attr::MemoryDeviceKind => found.device_kind = value,
+                _ => {}
+            }
+        }
+        found
+    }
+}
