@@ -11,6 +11,7 @@ mod rules;
 mod thresholds;
 mod warm_up;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::SliceId;
 
@@ -23,7 +24,7 @@ pub use thresholds::{Threshold, Thresholds};
 use crate::run::Run;
 
 /// How much a finding matters, by the part of a step it could save.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Something to know about the profile itself, or without a known cost.
@@ -49,7 +50,7 @@ impl Severity {
 }
 
 /// How sure a rule is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// A guess worth a look.
@@ -61,7 +62,7 @@ pub enum Confidence {
 }
 
 /// Where the saving comes from.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimate {
     /// The run was replayed with the change.
@@ -75,7 +76,7 @@ pub enum Estimate {
 }
 
 /// One figure that a finding rests on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// What it is.
     pub label: String,
@@ -86,7 +87,7 @@ pub struct Evidence {
 }
 
 /// A figure with its unit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "unit", content = "value")]
 pub enum Figure {
     /// Nanoseconds.
@@ -106,7 +107,7 @@ pub enum Figure {
 }
 
 /// A slice of the trace that shows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shown {
     /// Its name.
     pub name: String,
@@ -116,6 +117,7 @@ pub struct Shown {
     pub dur_ns: i64,
     /// The slice; in machine output its number in this file.
     #[serde(serialize_with = "crate::scope::slice_number::serialize")]
+    #[schemars(with = "u64")]
     pub slice: SliceId,
 }
 
@@ -127,7 +129,7 @@ impl Shown {
 }
 
 /// What one rule found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static str,

@@ -15,6 +15,7 @@ mod live;
 mod operators;
 mod record;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, Trace};
 
@@ -56,7 +57,7 @@ impl Default for Options {
 }
 
 /// The answer.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Report {
     /// Memory marks in the trace.
     pub records: u64,
@@ -74,7 +75,7 @@ pub struct Report {
 }
 
 /// One device's memory.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct DeviceMemory {
     /// `CPU`, `CUDA 0`, …
     pub device: String,
@@ -135,7 +136,7 @@ pub struct DeviceMemory {
 }
 
 /// One stretch of memory in use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
     /// The device.
     pub device: String,

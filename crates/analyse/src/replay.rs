@@ -18,6 +18,7 @@ pub mod what_if;
 
 use std::sync::OnceLock;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId, Trace};
 
@@ -90,7 +91,7 @@ struct StepNodes {
 }
 
 /// One step, replayed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReplayedStep {
     /// The step's number.
     pub step: i64,
@@ -103,7 +104,7 @@ pub struct ReplayedStep {
 }
 
 /// A replay of all steps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Replayed {
     /// The steps.
     pub steps: Vec<ReplayedStep>,

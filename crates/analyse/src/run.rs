@@ -246,9 +246,8 @@ impl Run {
 
     /// Operators as PyTorch counts them, by name.
     pub fn ops(&self) -> &OpsReport {
-        self.ops.get_or_init(|| {
-            ops(self.trace(), &OpsQuery { selection: self.narrowed(), ..OpsQuery::default() })
-        })
+        self.ops
+            .get_or_init(|| ops(self.trace(), &OpsQuery { selection: self.narrowed(), ..OpsQuery::default() }))
     }
 
     /// Memory of the steps, with curves as a screen draws them.

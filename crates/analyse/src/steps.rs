@@ -8,6 +8,7 @@ pub mod breakdown;
 mod ranges;
 mod step;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Domain, Ns, Trace};
 
@@ -49,7 +50,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// The steps of a trace, in order of time. Their windows do not overlap.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Steps {
     /// The steps.
     pub steps: Vec<Step>,

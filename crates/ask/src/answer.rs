@@ -35,6 +35,8 @@ pub struct Answer {
     pub document: Option<Box<dyn Fn() -> String + Send + Sync>>,
     /// The answer as SARIF, which code scanning reads; only findings have it.
     pub sarif: Option<Box<dyn Fn() -> Value + Send + Sync>>,
+    /// Whether names are whole, however wide the tables get.
+    pub whole_names: bool,
     /// What to ask next.
     pub next: Vec<Next>,
 }
@@ -71,6 +73,7 @@ impl Answer {
             below: None,
             document: None,
             sarif: None,
+            whole_names: false,
             next: Vec::new(),
         }
     }
@@ -111,7 +114,7 @@ impl Fact {
 pub struct Part {
     /// Its key in machine output.
     pub key: &'static str,
-    rows: Box<dyn Rows>,
+    pub(crate) rows: Box<dyn Rows>,
     /// Whether programs get it.
     pub in_json: bool,
     /// Whether a screen shows it.
@@ -150,7 +153,15 @@ impl Part {
     }
 
     fn of<R: Serialize + JsonSchema + Send + Sync + 'static>(key: &'static str, rows: Typed<R>) -> Part {
-        Part { key, rows: Box::new(rows), in_json: true, on_screen: true, in_document: true, picture: None, bar: None }
+        Part {
+            key,
+            rows: Box::new(rows),
+            in_json: true,
+            on_screen: true,
+            in_document: true,
+            picture: None,
+            bar: None,
+        }
     }
 
     /// Whether people see it; programs always do.
@@ -197,7 +208,7 @@ impl Part {
 }
 
 /// Rows of some type.
-trait Rows: Send + Sync {
+pub(crate) trait Rows: Send + Sync {
     fn len(&self) -> usize;
     fn single(&self) -> bool;
     fn values(&self, range: std::ops::Range<usize>) -> Vec<Value>;

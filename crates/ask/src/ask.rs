@@ -101,9 +101,9 @@ impl Ask {
     }
 
     /// The question with options: `with("ops", [("by", "shape"), ("top", "5")])`.
-    pub fn with<'a>(
+    pub fn with<'a, 'b>(
         question: &str,
-        options: impl IntoIterator<Item = (&'a str, &'a str)>,
+        options: impl IntoIterator<Item = (&'a str, &'b str)>,
     ) -> Result<Ask, Refusal> {
         let mut ask = Ask::new(question)?;
         for (option, value) in options {
@@ -132,6 +132,20 @@ impl Ask {
     pub fn all_rows(mut self) -> Ask {
         self.rows.top = self.rows.top.or(Some(0));
         self
+    }
+
+    /// The part of a run's trace that is asked about.
+    pub fn selection(&self, run: &Arc<Run>) -> Result<Selection, Refusal> {
+        Ok(self.part_of(run)?.selection)
+    }
+
+    /// Those of the steps that are asked about.
+    pub(crate) fn kept(&self, steps: &Steps) -> Steps {
+        let mut steps = steps.clone();
+        if let Some(numbers) = &self.steps {
+            steps.steps.retain(|s| numbers.contains(&s.step));
+        }
+        steps
     }
 
     fn unknown(&self, option: &str) -> Refusal {
@@ -180,9 +194,7 @@ impl Ask {
                 if let Some(unknown) = all.unknown(numbers).first() {
                     return Err(no_such_step(*unknown, all));
                 }
-                let mut steps = all.clone();
-                steps.steps.retain(|s| numbers.contains(&s.step));
-                Asked { run: Arc::new(run.of_steps(steps)), selection: all.selection(numbers) }
+                Asked { run: Arc::new(run.of_steps(self.kept(all))), selection: all.selection(numbers) }
             }
         };
         if let Some(device) = self.device {

@@ -36,5 +36,6 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     };
     let mut answer = (ask.question().answer)(ask, runs)?;
     answer.origin_ns = first.trace().origin().0;
+    answer.whole_names = ask.full;
     Ok(answer)
 }

@@ -129,8 +129,7 @@ fn sorted<R: Serialize>(rows: Vec<R>, key: &str, asked: bool) -> Result<Vec<R>, 
     let Some(name) = find_field(first, key) else {
         return if asked { Err(unknown_key(key, first)) } else { Ok(rows) };
     };
-    let mut keyed: Vec<_> =
-        rows.into_iter().map(|row| (field(&row, &name).unwrap_or_default(), row)).collect();
+    let mut keyed: Vec<_> = rows.into_iter().map(|row| (field(&row, &name).unwrap_or_default(), row)).collect();
     keyed.sort_by(|(a, _), (b, _)| compare(a, b));
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
 }

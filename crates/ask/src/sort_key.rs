@@ -76,7 +76,11 @@ impl<'a> Serializer for Finder<'a> {
     fn serialize_map(self, _: Option<usize>) -> Result<MapFinder<'a>, NoObject> {
         Ok(MapFinder { finder: self, key: String::new() })
     }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), NoObject> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), NoObject> {
         value.serialize(self)
     }
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), NoObject> {

@@ -33,7 +33,7 @@ pub(crate) fn thresholds(asked: Option<&Path>) -> Result<Thresholds, Failure> {
     let path = match asked {
         Some(path) => path,
         None if usual.is_file() => {
-            remark("the limits of findings are those of stepscope.toml in this folder");
+            remark("using thresholds from ./stepscope.toml");
             usual
         }
         None => return Ok(Thresholds::default()),
@@ -124,7 +124,7 @@ fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(
 }
 
 fn listed(what: String) -> Mistake {
-    Mistake::new(what, "`stepscope findings --list` shows all rules and limits")
+    Mistake::new(what, "`stepscope findings --list` shows all rules and thresholds")
 }
 
 fn as_table<'a>(value: &'a Value, name: &str) -> Result<&'a Table, Mistake> {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use stepscope_ask::Refusal;
 use stepscope_formats::ReadError;
 
 /// How a command that did its work ends.
@@ -69,6 +70,12 @@ impl std::fmt::Display for Failure {
             Failure::Use { what, .. } => f.write_str(what),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),
         }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::Use { what: refusal.what, hint: refusal.hint }
     }
 }
 

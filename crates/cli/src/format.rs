@@ -1,16 +1,12 @@
-//! The forms in which a result can leave the program.
+//! The formats in which a result can leave the program.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::csv::csv;
-use super::json::json;
-use super::markdown::markdown;
-use super::screen::Screen;
-use super::table::Table;
+use stepscope_ask::print::{Screen, Table, csv, json, markdown};
 
-/// The form of the output.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
     /// A table for the terminal.
@@ -27,7 +23,7 @@ pub enum Format {
     Sarif,
 }
 
-/// Writes one result in the form asked for: `table` for people, `rows` (objects) for programs.
+/// Writes one result in the format asked for: `table` for people, `rows` (objects) for programs.
 pub fn emit(
     out: &mut dyn Write,
     screen: &Screen,
@@ -50,8 +46,8 @@ mod tests {
     use clap::ValueEnum;
     use serde_json::json;
 
-    use super::super::table::{Cell, Column};
     use super::*;
+    use stepscope_ask::print::{Cell, Column};
 
     #[test]
     fn each_form_is_written() {

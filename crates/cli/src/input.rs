@@ -8,90 +8,30 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use stepscope_analyse::scope::selection::Selection;
-use stepscope_analyse::steps::Steps;
+use stepscope_analyse::run::Run;
+use stepscope_ask::print::Role;
 use stepscope_formats::{OpenOptions, Progress, TraceFile, discover, open};
-use stepscope_model::{Domain, Severity, Trace};
+use stepscope_model::{Severity, Trace};
 
 use crate::args::Common;
 use crate::failure::Failure;
-use crate::rows::parse_steps;
+use crate::terminal;
 
 /// A bar for a load that is over before it can be read only flickers.
 const BAR_AFTER: Duration = Duration::from_millis(700);
 
-/// The trace a command is about, and how it was found.
-pub(crate) struct Input {
-    /// The trace.
-    pub(crate) trace: Arc<Trace>,
-    /// The steps asked about.
-    pub(crate) steps: Steps,
-    /// The part asked about.
-    pub(crate) selection: Selection,
+/// Where a trace is.
+pub(crate) struct Place<'a> {
+    pub(crate) path: Option<&'a Path>,
+    pub(crate) rank: Option<i64>,
+    pub(crate) max_text_bytes: Option<u64>,
 }
 
-impl Input {
-    /// The trace at the path; of several, the asked or lowest rank.
-    pub(crate) fn load(common: &Common) -> Result<Input, Failure> {
-        let trace = choose(common, None)?;
-        // The browser shows it on its own page.
-        if common.loaded.is_none() {
-            warn(&trace);
-        }
-        Input::of(trace, common)
+impl Common {
+    /// Where its trace is.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { path: self.path.as_deref(), rank: self.rank, max_text_bytes: self.max_text_bytes }
     }
-
-    /// A trace already loaded.
-    pub(crate) fn of(trace: Arc<Trace>, common: &Common) -> Result<Input, Failure> {
-        let mut steps = Steps::find(&trace);
-        let mut selection = match &common.step {
-            None => Selection::all(),
-            Some(text) => {
-                let numbers = parse_steps(text)?;
-                if let Some(unknown) = steps.unknown(&numbers).first() {
-                    return Err(no_such_step(*unknown, &steps));
-                }
-                steps.selection(&numbers)
-            }
-        };
-        keep_asked(&mut steps, common)?;
-        if let Some(device) = common.device {
-            known_device(&trace, device)?;
-        }
-        selection.device = common.device;
-        Ok(Input { trace, steps, selection })
-    }
-
-    /// Whether the whole trace is meant.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.selection == Selection::all()
-    }
-}
-
-/// Keeps only the steps that `--step` asks for.
-pub(crate) fn keep_asked(steps: &mut Steps, common: &Common) -> Result<(), Failure> {
-    if let Some(text) = &common.step {
-        let numbers = parse_steps(text)?;
-        steps.steps.retain(|s| numbers.contains(&s.step));
-    }
-    Ok(())
-}
-
-/// Fails for a device on which nothing ran.
-fn known_device(trace: &Trace, device: i64) -> Result<(), Failure> {
-    let on_devices = trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device);
-    let mut devices: Vec<i64> = on_devices.filter_map(|(_, lane)| lane.key.process.as_int()).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    if devices.contains(&device) {
-        return Ok(());
-    }
-    let names: Vec<String> = devices.iter().map(i64::to_string).collect();
-    let hint = match names.is_empty() {
-        true => "nothing ran on a device in this trace".to_owned(),
-        false => format!("devices here: {}", names.join(", ")),
-    };
-    Err(Failure::wrong_use(format!("there is no device {device}"), hint))
 }
 
 /// Says on the side what the figures lack or rest on; `info` and `summary` say it in full instead.
@@ -101,67 +41,51 @@ pub(crate) fn warn(trace: &Trace) {
     let (lost, repaired) = (count(Severity::Lost), count(Severity::Repaired));
     let part = |n: u64, what: &str| (n > 0).then(|| format!("{n} {what}"));
     let parts: Vec<String> =
-        [part(lost, "things lost"), part(repaired, "repaired")].into_iter().flatten().collect();
+        [part(lost, "events lost"), part(repaired, "repaired")].into_iter().flatten().collect();
     if !parts.is_empty() {
-        remark(&format!("the file is damaged: {}; `stepscope info` says what and where", parts.join(", ")));
+        remark(&format!("damaged file: {}; run `stepscope info` for details", parts.join(", ")));
     }
 }
 
-fn no_such_step(step: i64, steps: &Steps) -> Failure {
-    let hint = if steps.synthetic {
-        "this trace has no ProfilerStep marks: call prof.step() after each iteration to get them".to_owned()
-    } else {
-        let numbers: Vec<i64> = steps.steps.iter().map(|s| s.step).collect();
-        match (numbers.first(), numbers.last()) {
-            (Some(first), Some(last)) => format!("the trace has steps {first} to {last}"),
-            _ => "the trace has no steps".to_owned(),
-        }
-    };
-    Failure::wrong_use(format!("there is no step {step}"), hint)
-}
-
 /// The path, which only `--explain` can do without.
-fn path_of(common: &Common) -> Result<&Path, Failure> {
-    common.path.as_deref().ok_or_else(|| {
+fn path_of<'a>(place: &Place<'a>) -> Result<&'a Path, Failure> {
+    place.path.ok_or_else(|| {
         Failure::wrong_use("no trace given", "give a trace file, a folder or - for standard input")
     })
 }
 
 /// What is done with every trace of a folder.
-pub(crate) type Each<'a> = &'a mut dyn FnMut(&Trace) -> Result<(), Failure>;
+pub(crate) type Each<'a> = &'a mut dyn FnMut(&Run);
 
 /// The trace a command is about: of several, the asked rank or else the lowest, of equals the first path.
 ///
 /// Files that cannot be read are skipped with a remark as long as another can. `each` is shown every trace here;
 /// without it the search ends as soon as the choice is clear. Only the best trace so far is kept.
-pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Arc<Trace>, Failure> {
-    if let Some(trace) = &common.loaded {
-        return Ok(trace.clone());
-    }
-    let files = discover(path_of(common)?)?;
-    let mut best: Option<Trace> = None;
+pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Arc<Run>, Failure> {
+    let files = discover(path_of(place)?)?;
+    let mut best: Option<Arc<Run>> = None;
     let mut ranks = Vec::new();
     let mut unreadable = Vec::new();
     for file in &files {
-        let trace = match load_file(file, common) {
-            Ok(trace) => trace,
+        let run = match load_file(file, place.max_text_bytes) {
+            Ok(trace) => Arc::new(Run::new(trace)),
             Err(failure) => {
                 unreadable.push(failure);
                 continue;
             }
         };
         if let Some(each) = &mut each {
-            each(&trace)?;
+            each(&run);
         }
-        let rank = rank_of(&trace);
+        let rank = rank_of(&run);
         ranks.extend(rank);
-        let better = match common.rank {
-            Some(_) => rank == common.rank && best.is_none(),
+        let better = match place.rank {
+            Some(_) => rank == place.rank && best.is_none(),
             None => best.as_ref().is_none_or(|best| order(rank) < order(rank_of(best))),
         };
         if better {
-            best = Some(trace);
-            if each.is_none() && (common.rank.is_some() || rank == Some(0)) {
+            best = Some(run);
+            if each.is_none() && (place.rank.is_some() || rank == Some(0)) {
                 break;
             }
         }
@@ -173,17 +97,17 @@ pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Arc<
     for failure in unreadable {
         remark(&format!("skipped: {failure}"));
     }
-    match (failure, best, common.rank) {
+    match (failure, best, place.rank) {
         (Some(failure), ..) => Err(failure),
-        (None, Some(trace), rank) => {
+        (None, Some(run), rank) => {
             if files.len() > 1 && rank.is_none() {
                 remark(&format!(
-                    "showing {} (1 of {} traces here; --rank N or a file's path chooses another)",
-                    trace.meta().source.path,
+                    "showing {} (1 of {} traces here; pick another with --rank N or its path)",
+                    run.trace().meta().source.path,
                     files.len()
                 ));
             }
-            Ok(Arc::new(trace))
+            Ok(run)
         }
         (None, None, rank) => Err(no_such_rank(rank.unwrap_or_default(), ranks)),
     }
@@ -207,15 +131,15 @@ fn no_such_rank(rank: i64, mut seen: Vec<i64>) -> Failure {
 }
 
 /// The rank a trace says it is.
-pub(crate) fn rank_of(trace: &Trace) -> Option<i64> {
-    trace.meta().distributed.as_ref().and_then(|d| d.rank)
+fn rank_of(run: &Run) -> Option<i64> {
+    run.trace().meta().distributed.as_ref().and_then(|d| d.rank)
 }
 
 /// Loads one file, with a bar if that takes a while and somebody watches.
-fn load_file(file: &TraceFile, common: &Common) -> Result<Trace, Failure> {
+fn load_file(file: &TraceFile, max_text_bytes: Option<u64>) -> Result<Trace, Failure> {
     let progress = Arc::new(Progress::default());
     let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
-    if let Some(limit) = common.max_text_bytes {
+    if let Some(limit) = max_text_bytes {
         options.max_text_bytes = limit;
     }
     if !std::io::stderr().is_terminal() {
@@ -252,8 +176,8 @@ fn draw_progress(progress: &Progress, wait: &std::sync::mpsc::Receiver<()>) {
 
 /// A word on the side: to stderr, where it cannot get into the data.
 pub(crate) fn remark(text: &str) {
-    let screen = crate::print::Screen::detect(&std::io::stderr());
-    let line = format!("{} {}\n", screen.paint(crate::print::Role::Accent, "note:"), screen.text(text));
+    let screen = terminal::detect(&std::io::stderr());
+    let line = format!("{} {}\n", screen.paint(Role::Accent, "note:"), screen.text(text));
     // A closed stderr only means that nobody wants to know.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }

@@ -1,36 +1,38 @@
-//! The `stepscope` program: arguments in, tables out.
+//! The `stepscope` program: arguments in, answers out.
 //!
-//! Commands ask `analyse` and print what it answers; this crate refuses to compute a figure of its own.
+//! A command line becomes a question of `ask`; this crate finds the trace, knows the terminal, and prints the answer. It
+//! refuses to compute a number of its own.
 
 mod args;
 mod commands;
 mod config;
 mod failure;
+mod format;
 mod input;
-
-pub mod print;
-mod rows;
-mod words;
+mod next;
+mod terminal;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use clap::FromArgMatches;
-use stepscope_model::Trace;
-use stepscope_serve::Question;
+use stepscope_ask::print::{Role, Screen};
+use stepscope_ask::{QUESTIONS, find};
 
-use args::Cli;
+use args::{Asking, Command};
 use failure::{Failure, Outcome};
-use print::{Role, Screen};
+
+/// What a command line asks for.
+enum Line {
+    Question(Box<Asking>),
+    Command(Box<Command>),
+}
 
 /// Runs the program with these arguments (the first is its name) and returns its exit code: 0 fine, 1 the answer
 /// is no, 2 wrong use or unreadable input.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let mut command = args::command();
-    let matches = command.try_get_matches_from_mut(arguments);
-    let cli = match matches.and_then(|m| Cli::from_arg_matches(&m).map_err(|e| e.format(&mut command))) {
-        Ok(cli) => cli,
+    let line = match parse(arguments) {
+        Ok(line) => line,
         Err(error) => {
             // Help and version are answers, everything else is a mistake; clap words both.
             let code = if error.use_stderr() { 2 } else { 0 };
@@ -40,7 +42,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut outcome = Outcome::Fine;
-    let result = commands::dispatch(cli, &mut out, &mut outcome).and_then(|()| Ok(out.flush()?));
+    let result = match line {
+        Line::Question(asking) => commands::question(&asking, &mut out, &mut outcome),
+        Line::Command(command) => commands::dispatch(*command, &mut out),
+    };
+    let result = result.and_then(|()| Ok(out.flush()?));
     let ended = match outcome {
         Outcome::Fine => 0,
         Outcome::No => 1,
@@ -50,7 +56,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         // `stepscope ops trace | head` is a wish, not an error; nor does it change the answer.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ended,
         Err(failure) => {
-            let screen = Screen::detect(&io::stderr());
+            let screen = terminal::detect(&io::stderr());
             // Nothing sensible is left to do if stderr is gone too.
             let _ = report(&failure, &screen, &mut io::stderr().lock());
             2
@@ -58,15 +64,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// The JSON that a command prints about a trace in memory, with the definitions of its figures: `ask(&trace, "ops",
-/// &[("by", "shape")])`. An option without a value is a flag. Fails with a sentence, and what to do.
-pub fn ask(
-    trace: &Arc<Trace>,
-    command: &str,
-    options: &[(String, String)],
-) -> Result<Vec<u8>, (String, Option<String>)> {
-    let question = Question { command: command.to_owned(), options: options.to_vec(), csv: false };
-    commands::answer(trace, &question).map_err(|problem| (problem.message, problem.hint))
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Line, clap::Error> {
+    let mut command = args::command();
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    let line = match matches.subcommand() {
+        None => Asking::from_matches(QUESTIONS[0], &matches).map(|asking| Line::Question(Box::new(asking))),
+        Some((name, of_command)) => match find(name) {
+            Some(question) => {
+                Asking::from_matches(question, of_command).map(|asking| Line::Question(Box::new(asking)))
+            }
+            None => Command::from_arg_matches(&matches).map(|command| Line::Command(Box::new(command))),
+        },
+    };
+    line.map_err(|error| error.format(&mut command))
 }
 
 fn report(failure: &Failure, screen: &Screen, err: &mut dyn Write) -> io::Result<()> {

@@ -14,7 +14,7 @@ const USUAL_FILE: usize = 120;
 
 /// When to use colours, as asked for on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(crate) enum ColourWhen {
+pub(crate) enum ColorWhen {
     /// On a terminal, unless the environment says otherwise.
     #[default]
     Auto,
@@ -29,11 +29,11 @@ pub(crate) enum ColourWhen {
 /// `NO_COLOR` beats `CLICOLOR_FORCE`, which beats `CLICOLOR=0`, `TERM=dumb` and the absence of a terminal.
 /// `COLUMNS` beats the terminal's own width; without either a file gets 120 columns.
 pub(crate) fn detect(stdout: &impl IsTerminal) -> Screen {
-    detect_with(stdout, ColourWhen::Auto)
+    detect_with(stdout, ColorWhen::Auto)
 }
 
 /// The same, where the command line may have decided about colours.
-pub(crate) fn detect_with(stdout: &impl IsTerminal, when: ColourWhen) -> Screen {
+pub(crate) fn detect_with(stdout: &impl IsTerminal, when: ColorWhen) -> Screen {
     let terminal = stdout.is_terminal();
     let size = terminal.then(terminal_size::terminal_size).flatten();
     let columns = size.map(|(columns, _)| usize::from(columns.0));
@@ -45,37 +45,36 @@ fn from_environment(
     variable: &dyn Fn(&str) -> Option<String>,
     terminal: bool,
     columns: Option<usize>,
-    when: ColourWhen,
+    when: ColorWhen,
 ) -> Screen {
     let asked = variable("COLUMNS").and_then(|value| value.trim().parse::<usize>().ok());
     let usual = if terminal { USUAL_TERMINAL } else { USUAL_FILE };
-    let width =
-        [asked, columns].into_iter().flatten().find(|width| POSSIBLE.contains(width)).unwrap_or(usual);
+    let width = [asked, columns].into_iter().flatten().find(|width| POSSIBLE.contains(width)).unwrap_or(usual);
     let is = |name: &str, wanted: &str| variable(name).is_some_and(|value| value == wanted);
     let colours = match when {
-        ColourWhen::Always => true,
-        ColourWhen::Never => false,
-        ColourWhen::Auto if variable("NO_COLOR").is_some() => false,
-        ColourWhen::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
-        ColourWhen::Auto => terminal && !is("TERM", "dumb") && !is("CLICOLOR", "0"),
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+        ColorWhen::Auto if variable("NO_COLOR").is_some() => false,
+        ColorWhen::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        ColorWhen::Auto => terminal && !is("TERM", "dumb") && !is("CLICOLOR", "0"),
     };
     let colour = if colours { palette(variable) } else { Colour::None };
     Screen { width, colour, unicode: speaks_unicode(variable), wide: false, terminal }
 }
 
 fn palette(variable: &dyn Fn(&str) -> Option<String>) -> Colour {
-let term = variable("TERM").unwrap_or_default();
-let old = ["linux", "ansi", "xterm", "screen", "cygwin", "rxvt"].contains(&term.as_str())
-    || term.starts_with("vt");
-if old && variable("COLORTERM").is_none() { Colour::Basic } else { Colour::Full }
+    let term = variable("TERM").unwrap_or_default();
+    let old = ["linux", "ansi", "xterm", "screen", "cygwin", "rxvt"].contains(&term.as_str())
+        || term.starts_with("vt");
+    if old && variable("COLORTERM").is_none() { Colour::Basic } else { Colour::Full }
 }
 
 // Containers often have no locale at all and a terminal that knows everything; only a clear "no" counts.
 fn speaks_unicode(variable: &dyn Fn(&str) -> Option<String>) -> bool {
-let locale =
-    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_lowercase();
-let utf8 = locale.contains("utf-8") || locale.contains("utf8");
-utf8 || !(locale == "c" || locale == "posix" || locale.contains('.'))
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_lowercase();
+    let utf8 = locale.contains("utf-8") || locale.contains("utf8");
+    utf8 || !(locale == "c" || locale == "posix" || locale.contains('.'))
 }
 
 #[cfg(test)]
@@ -87,7 +86,7 @@ mod tests {
             let found = environment.iter().find(|(key, value)| *key == name && !value.is_empty());
             found.map(|(_, value)| (*value).to_owned())
         };
-        from_environment(&variable, columns.is_some(), columns, ColourWhen::Auto)
+        from_environment(&variable, columns.is_some(), columns, ColorWhen::Auto)
     }
 
     #[test]
@@ -121,8 +120,8 @@ mod tests {
     fn the_command_line_decides_over_the_environment() {
         let none = |_: &str| None;
         let dumb = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
-        assert_eq!(from_environment(&dumb, false, None, ColourWhen::Always).colour, Colour::Full);
-        assert_eq!(from_environment(&none, true, Some(80), ColourWhen::Never).colour, Colour::None);
+        assert_eq!(from_environment(&dumb, false, None, ColorWhen::Always).colour, Colour::Full);
+        assert_eq!(from_environment(&none, true, Some(80), ColorWhen::Never).colour, Colour::None);
     }
 
     #[test]

@@ -5,9 +5,10 @@ use serde_json::json;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
 use stepscope_analyse::views::timeline::{self, Order, SearchQuery, TileKey};
-use stepscope_model::Ns;
 
-use crate::backend::{Backend, Problem};
+use stepscope_ask::write;
+
+use crate::backend::Problem;
 use crate::path;
 use crate::question::{self, number, pairs};
 use crate::run::Run;
@@ -33,17 +34,12 @@ impl Reply {
 }
 
 /// Answers a request about a run; `None` if there is no such thing to ask.
-pub(crate) fn reply(
-    run: &Run,
-    backend: &dyn Backend,
-    path: &str,
-    query: &str,
-) -> Option<Result<Reply, Problem>> {
+pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, Problem>> {
     let (what, rest) = path.split_once('/').unwrap_or((path, ""));
     Some(match what {
-        "ask" => ask(run, backend, rest, query),
-        "csv" => csv(run, backend, rest, query),
-        "timeline" => Reply::json(&run.timeline.layout(&run.trace)),
+        "ask" => ask(run, rest, query),
+        "csv" => csv(run, rest, query),
+        "timeline" => Reply::json(&run.run.timeline().layout(run.run.trace())),
         "tiles" => tiles(run, query),
         "names" => names(run, query),
         "slice" => slice(run, rest),
@@ -56,22 +52,27 @@ pub(crate) fn reply(
     })
 }
 
-fn ask(run: &Run, backend: &dyn Backend, command: &str, query: &str) -> Result<Reply, Problem> {
-    let (question, page) = question::parse(command, query, false)?;
-    let text = run.ask(backend, &question)?;
-    let body = match page {
-        None => text.to_vec(),
-        Some(page) => question::page(&text, &page).map_err(|e| Problem {
-            message: format!("the answer cannot be cut into pages: {e}"),
-            hint: None,
-        })?,
+fn ask(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
+    let (ask, page) = question::parse(question, query)?;
+    let key = match page {
+        // Pages of one answer are cut from the same rows.
+        Some(_) => key(question, query, &["part", "offset", "limit"]),
+        None => key(question, query, &[]),
     };
-    Ok(Reply { body, kind: "application/json" })
+    Ok(Reply { body: run.ask_json(&key, &ask, page.as_ref())?, kind: "application/json" })
 }
 
-fn csv(run: &Run, backend: &dyn Backend, command: &str, query: &str) -> Result<Reply, Problem> {
-    let (question, _) = question::parse(command, query, true)?;
-    Ok(Reply { body: run.ask(backend, &question)?.to_vec(), kind: "text/csv; charset=utf-8" })
+fn csv(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
+    let (ask, _) = question::parse(question, query)?;
+    let answer = run.ask(&format!("{question}?{query}&all"), &ask.all_rows())?;
+    Ok(Reply { body: write::csv(&answer).into_bytes(), kind: "text/csv; charset=utf-8" })
+}
+
+/// What tells questions apart.
+fn key(question: &str, query: &str, without: &[&str]) -> String {
+    let mut options = pairs(query);
+    options.retain(|(name, _)| !without.contains(&name.as_str()));
+    format!("{question}?{options:?}")
 }
 
 fn wrong(what: &str) -> Problem {
@@ -84,7 +85,7 @@ fn tiles(run: &Run, query: &str) -> Result<Reply, Problem> {
         asked.split(',').take(MOST_TILES).map(tile_key).collect::<Option<_>>().ok_or_else(|| wrong(&asked))?;
     let mut body = timeline::wire_header(keys.len() as u32).to_vec();
     for key in keys {
-        run.timeline.tile(&run.trace, key, &mut body);
+        run.run.timeline().tile(run.run.trace(), key, &mut body);
     }
     Ok(Reply { body, kind: "application/octet-stream" })
 }
@@ -107,12 +108,12 @@ fn names(run: &Run, query: &str) -> Result<Reply, Problem> {
         .map(|id| id.parse().ok())
         .collect::<Option<_>>()
         .ok_or_else(|| wrong(&asked))?;
-    let names: Vec<&str> = ids.iter().map(|&id| run.timeline.name(&run.trace, id)).collect();
+    let names: Vec<&str> = ids.iter().map(|&id| run.run.timeline().name(run.run.trace(), id)).collect();
     Reply::json(&json!({ "names": names }))
 }
 
 fn slice(run: &Run, id: &str) -> Result<Reply, Problem> {
-    let details = run.timeline.details(&run.trace, number("slice", id)?);
+    let details = run.run.timeline().details(run.run.trace(), number("slice", id)?);
     Reply::json(&details.ok_or_else(|| Problem::new(format!("there is no slice {id}"), "search for its name"))?)
 }
 
@@ -120,7 +121,7 @@ fn area(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = Window::of(query)?;
     let rows = pairs(query).into_iter().find(|p| p.0 == "rows").map(|p| p.1).unwrap_or_default();
     let rows = row_ranges(&rows).ok_or_else(|| wrong(&rows))?;
-    Reply::json(&run.timeline.area(&run.trace, asked.from, asked.to, &rows))
+    Reply::json(&run.run.timeline().area(run.run.trace(), asked.from, asked.to, &rows))
 }
 
 /// From when to when, and in how many buckets.
@@ -179,7 +180,7 @@ fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
             _ => {}
         }
     }
-    let hits = run.timeline.search(&run.trace, &asked);
+    let hits = run.run.timeline().search(run.run.trace(), &asked);
     Reply::json(&hits.map_err(|why| {
         Problem::new(
             format!("not a regular expression: {why}"),
@@ -190,13 +191,13 @@ fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
 
 fn counters(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = Window::of(query)?;
-    let counters = run.timeline.counters(&run.trace, asked.from, asked.to, asked.buckets);
+    let counters = run.run.timeline().counters(run.run.trace(), asked.from, asked.to, asked.buckets);
     Reply::json(&json!({ "counters": counters }))
 }
 
 fn critical(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = Window::of(query)?;
-    let pieces = path::within(run.path(), &run.trace, Ns::ZERO, (asked.from, asked.to), asked.buckets);
+    let pieces = path::within(run.run.critical_path(), run.run.trace(), (asked.from, asked.to), asked.buckets);
     Reply::json(&json!({ "pieces": pieces }))
 }
 
@@ -206,9 +207,9 @@ fn flames(run: &Run, query: &str) -> Result<Reply, Problem> {
         match (key.as_str(), value.as_str()) {
             ("weight", "device") => weight = Weight::Device,
             ("weight", "module") => weight = Weight::Module,
-            ("step", step) => selection = run.steps.selection(&[number(&key, step)?]),
+            ("step", step) => selection = run.run.all_steps().selection(&[number(&key, step)?]),
             _ => {}
         }
     }
-    Reply::json(&flame(&run.trace, &FlameQuery { weight, selection, ..FlameQuery::default() }))
+    Reply::json(&flame(run.run.trace(), &FlameQuery { weight, selection, ..FlameQuery::default() }))
 }

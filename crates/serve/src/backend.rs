@@ -1,8 +1,9 @@
-//! What the server needs from whoever starts it: files, traces and answers.
+//! What the server needs from whoever starts it: which traces there are, and how to read one.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use stepscope_ask::Refusal;
 use stepscope_model::Trace;
 
 /// A sentence on what went wrong, and what to do.
@@ -18,6 +19,12 @@ impl Problem {
     /// A problem with a way out.
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem { message: message.into(), hint: Some(hint.into()) }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        Problem::new(refusal.what, refusal.hint)
     }
 }
 
@@ -42,23 +49,10 @@ pub struct Loading {
     pub read: Box<dyn FnOnce() -> Result<Trace, Problem> + Send>,
 }
 
-/// A question as on the command line: a command's name and its options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// The command.
-    pub command: String,
-    /// Its options, without the leading dashes; a flag has the value `1`.
-    pub options: Vec<(String, String)>,
-    /// Whether a table is wanted as CSV instead of JSON.
-    pub csv: bool,
-}
-
-/// Files, traces and answers.
+/// Files and traces.
 pub trait Backend: Send + Sync + 'static {
     /// The traces there are now.
     fn discover(&self) -> Result<Vec<Found>, Problem>;
     /// How to read one of them.
     fn open(&self, path: &Path) -> Loading;
-    /// The answer to a question about a trace: JSON (or CSV) text, as the terminal would print it.
-    fn ask(&self, trace: &std::sync::Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem>;
 }

@@ -283,7 +283,7 @@ fn answer(runs: &Arc<Runs>, id: u32, what: &str, query: &str, pack: bool) -> Res
             return problem(StatusCode::NOT_FOUND, &gone);
         }
     };
-    match reply(&run, runs.backend.as_ref(), what, query) {
+    match reply(&run, what, query) {
         None => not_found(),
         Some(Err(why)) => problem(StatusCode::BAD_REQUEST, &why),
         Some(Ok(reply)) => packed(reply, pack),

@@ -1,8 +1,8 @@
 //! The browser: a server for one user on this machine, and a report in one file.
 //!
-//! Questions are answered by whoever starts the server (the [`Backend`]), with the same words and figures as in the
-//! terminal; this crate adds what only a screen needs: tiles of the timeline, and the UI itself. It refuses to know a
-//! file format.
+//! Questions are those of `ask`, with the same answers as in the terminal; this crate adds what only a screen needs:
+//! tiles of the timeline, and the UI itself. It refuses to know a file format: whoever starts the server (the
+//! [`Backend`]) finds traces and reads them.
 
 mod api;
 mod assets;
@@ -16,6 +16,6 @@ mod run;
 mod runs;
 
 pub use assets::has_ui;
-pub use backend::{Backend, Found, Loading, Problem, Question};
+pub use backend::{Backend, Found, Loading, Problem};
 pub use http::{Address, Server, ServerOptions};
 pub use report::{Report, ReportOptions, report};

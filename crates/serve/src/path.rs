@@ -18,16 +18,15 @@ pub(crate) struct Stretch<'a> {
     count: usize,
 }
 
-/// The path between two moments since `origin`, in at most about `buckets` stretches. Pieces at least as long as a bucket
+/// The path between two moments, in at most about `buckets` stretches. Pieces at least as long as a bucket
 /// stand alone.
 pub(crate) fn within<'a>(
     path: &CriticalPath,
     trace: &'a Trace,
-    origin: Ns,
     (from, to): (i64, i64),
     buckets: usize,
 ) -> Vec<Stretch<'a>> {
-    let (from, to) = (Ns(from) + origin, Ns(to) + origin);
+    let (from, to) = (Ns(from), Ns(to));
     let first = path.pieces.partition_point(|piece| piece.end <= from);
     let last = path.pieces.partition_point(|piece| piece.start < to);
     let seen = path.pieces.get(first..last).unwrap_or_default();
@@ -48,7 +47,7 @@ pub(crate) fn within<'a>(
         found.push(Stretch {
             name: longest.slice.map_or("", |slice| trace.name(slice)),
             class: longest.class,
-            start_ns: (head.start - origin).0,
+            start_ns: head.start.0,
             dur_ns: (these.last().map_or(head.end, |piece| piece.end) - head.start).0,
             slice: longest.slice.map(|slice| slice.index()),
             count,

@@ -11,10 +11,10 @@ mod rows;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use stepscope_model::Trace;
+use stepscope_ask::QUESTIONS;
 
 use crate::api::reply;
-use crate::backend::{Backend, Problem};
+use crate::backend::Problem;
 use crate::run::Run;
 use pack::{Packed, pack};
 use redact::redact;
@@ -41,46 +41,6 @@ pub struct Report {
     pub left_out: Vec<String>,
 }
 
-/// Questions whose answers are in a report: all that the page asks about a whole run.
-const ASKED: &[&str] = &[
-    "steps",
-    "steps?by=device",
-    "gpu",
-    "account",
-    "account?by=step",
-    "info",
-    "findings",
-    "summary",
-    "ops",
-    "ops?by=shape",
-    "ops?by=shape-lists",
-    "ops?by=stack",
-    "ops?by=overload",
-    "kernels",
-    "kernels?by=op",
-    "kernels?by=launch",
-    "kernels?by=stream",
-    "kernels?by=copies",
-    "memory",
-    "memory?by=event",
-    "memory?by=peak",
-    "memory?by=stack",
-    "modules",
-    "modules?by=class",
-    "gaps",
-    "gaps?by=kind",
-    "gaps?by=culprit",
-    "gaps?by=gap",
-    "launches",
-    "launches?by=queue",
-    "waits",
-    "transfers",
-    "loading",
-    "critical-path",
-    "what-if",
-    "roofline",
-    "roofline?by=name",
-];
 /// Rows kept of one table: as many as fit.
 const MOST_ROWS: [usize; 4] = [5_000, 500, 100, 20];
 /// Points of a counter over the whole run.
@@ -92,14 +52,13 @@ const FOR_ANSWERS: f64 = 0.6;
 /// The part of what is left that slices may take before their details.
 const FOR_SLICES: f64 = 0.6;
 
-/// Writes a report of a trace.
-pub fn report(trace: Arc<Trace>, backend: &dyn Backend, options: &ReportOptions) -> Result<Report, Problem> {
-    let run = Run::new(trace);
+/// Writes a report of a run.
+pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) -> Result<Report, Problem> {
+    let run = Run::new(run);
     let page = html::bundle()?;
     // Four letters of base64 hold three bytes.
     let mut room = options.max_bytes.saturating_sub(page.bytes()) / 4 * 3;
-    let (mut sections, mut left_out) =
-        answers(&run, backend, options.redact, (room as f64 * FOR_ANSWERS) as usize)?;
+    let (mut sections, mut left_out) = answers(&run, options.redact, (room as f64 * FOR_ANSWERS) as usize)?;
     room = room.saturating_sub(size(&sections));
     let mut add = |more: Vec<Packed>| {
         let taken = size(&more);
@@ -147,19 +106,20 @@ fn size(sections: &[Packed]) -> usize {
 }
 
 /// Every answer but slices, with as many rows as fit, and what was left out.
-fn answers(
-    run: &Run,
-    backend: &dyn Backend,
-    redacted: bool,
-    room: usize,
-) -> Result<(Vec<Packed>, Vec<String>), Problem> {
+fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<String>), Problem> {
     let mut tries = MOST_ROWS.iter().peekable();
     loop {
         let most_rows = tries.next().copied().unwrap_or_default();
         let mut left_out = Vec::new();
         let mut sections = Vec::new();
-        for asked in ASKED {
-            sections.extend(answer(run, backend, asked, redacted, most_rows, &mut left_out)?);
+        for question in QUESTIONS.iter().filter(|question| question.in_report) {
+            for by in question.variants() {
+                let asked = match by {
+                    Some(by) => format!("{}?by={by}", question.name),
+                    None => question.name.to_owned(),
+                };
+                sections.extend(answer(run, &asked, redacted, most_rows, &mut left_out)?);
+            }
         }
         for (name, path, query) in [
             ("timeline", "timeline", String::new()),
@@ -169,7 +129,7 @@ fn answers(
             ("flame/device", "flame", "weight=device".to_owned()),
             ("flame/module", "flame", "weight=module".to_owned()),
         ] {
-            sections.push(pack(name, &value_of(run, backend, path, &query, redacted)?)?);
+            sections.push(pack(name, &value_of(run, path, &query, redacted)?)?);
         }
         if size(&sections) <= room || tries.peek().is_none() {
             return Ok((sections, left_out));
@@ -180,7 +140,6 @@ fn answers(
 /// A command's whole answer; none where the command has nothing to say about this trace.
 fn answer(
     run: &Run,
-    backend: &dyn Backend,
     asked: &str,
     redacted: bool,
     most_rows: usize,
@@ -192,7 +151,7 @@ fn answer(
     let tries = [all_rows.as_str(), query];
     // Some commands have no rows to cut. A question that does not fit the trace (no device, no stacks) is answered by
     // the page's own empty state.
-    let found = tries.iter().find_map(|query| value_of(run, backend, &path, query, redacted).ok());
+    let found = tries.iter().find_map(|query| value_of(run, &path, query, redacted).ok());
     let Some(mut value) = found else { return Ok(None) };
     for rows in value.as_object_mut().into_iter().flat_map(|parts| parts.values_mut()) {
         if let Value::Array(rows) = rows
@@ -210,15 +169,9 @@ fn answer(
 }
 
 /// What the server would answer.
-fn value_of(
-    run: &Run,
-    backend: &dyn Backend,
-    path: &str,
-    query: &str,
-    redacted: bool,
-) -> Result<Value, Problem> {
+fn value_of(run: &Run, path: &str, query: &str, redacted: bool) -> Result<Value, Problem> {
     let unknown = || Problem { message: format!("there is no answer to {path}"), hint: None };
-    let reply = reply(run, backend, path, query).ok_or_else(unknown)??;
+    let reply = reply(run, path, query).ok_or_else(unknown)??;
     let broken = |e: serde_json::Error| Problem { message: format!("{path} is not JSON: {e}"), hint: None };
     let mut value: Value = serde_json::from_slice(&reply.body).map_err(broken)?;
     if redacted {

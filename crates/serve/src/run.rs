@@ -1,79 +1,66 @@
-//! A trace in memory, with what was worked out about it.
+//! A run in memory, with the answers that were given about it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use stepscope_analyse::replay::Replay;
-use stepscope_analyse::replay::critical_path::{CriticalPath, critical_path};
-use stepscope_analyse::steps::Steps;
-use stepscope_analyse::views::timeline::Timeline;
-use stepscope_model::Trace;
+use stepscope_analyse::run::Run as Analysed;
+use stepscope_ask::write::{self, Page};
+use stepscope_ask::{Answer, Ask, answer};
 
-use crate::backend::{Backend, Problem, Question};
-use crate::question::rebase;
+use crate::backend::Problem;
 
-/// Answers kept, in bytes of their text.
-const KEPT_BYTES: usize = 64 << 20;
+/// Answers kept, in rows. A row takes a few hundred bytes.
+const KEPT_ROWS: usize = 400_000;
+/// Answers kept, in questions: refusals have no rows.
+const KEPT_ANSWERS: usize = 512;
+/// Longer questions are not kept.
+const LONGEST_KEY: usize = 2_048;
 
-type Answer = Result<Arc<Vec<u8>>, Problem>;
+type Answered = Result<Arc<Answer>, Problem>;
 
 /// One run, ready to be asked about.
 pub(crate) struct Run {
-    pub(crate) trace: Arc<Trace>,
-    pub(crate) steps: Steps,
-    pub(crate) timeline: Timeline,
-    path: OnceLock<CriticalPath>,
+    pub(crate) run: Arc<Analysed>,
     /// Answers by question. A question asked twice at once is worked out once.
-    answers: Mutex<HashMap<String, Arc<OnceLock<Answer>>>>,
+    answers: Mutex<HashMap<String, Arc<OnceLock<Answered>>>>,
 }
 
 impl Run {
-    pub(crate) fn new(trace: Arc<Trace>) -> Run {
-        let steps = Steps::find(&trace);
-        let timeline = Timeline::new(&trace, &steps);
-        Run { trace, steps, timeline, path: OnceLock::new(), answers: Mutex::default() }
+    pub(crate) fn new(run: Arc<Analysed>) -> Run {
+        // What every page needs, before anybody waits for it.
+        run.timeline();
+        Run { run, answers: Mutex::default() }
     }
 
-    /// The critical path, found when first asked for.
-    pub(crate) fn path(&self) -> &CriticalPath {
-        self.path.get_or_init(|| {
-            let replay = Replay::new(&self.trace, &self.steps);
-            critical_path(&self.trace, &self.steps, &replay)
-        })
-    }
-
-    /// A command's answer, with moments since the first event.
-    pub(crate) fn ask(&self, backend: &dyn Backend, question: &Question) -> Answer {
-        let key = format!("{question:?}");
+    /// The answer to a question.
+    pub(crate) fn ask(&self, key: &str, ask: &Ask) -> Answered {
+        let work = || answer(ask, std::slice::from_ref(&self.run)).map(Arc::new).map_err(Problem::from);
+        if key.len() > LONGEST_KEY {
+            return work();
+        }
         let slot = {
             let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let held: usize =
-                answers.values().filter_map(|a| a.get()?.as_ref().ok()).map(|text| text.len()).sum();
-            if held > KEPT_BYTES {
+            let rows = |slot: &Arc<OnceLock<Answered>>| match slot.get() {
+                Some(Ok(answer)) => answer.parts.iter().map(|part| part.len()).sum(),
+                _ => 0,
+            };
+            let held: usize = answers.values().map(rows).sum();
+            if held > KEPT_ROWS || answers.len() >= KEPT_ANSWERS {
                 answers.clear();
             }
-            answers.entry(key).or_default().clone()
+            answers.entry(key.to_owned()).or_default().clone()
         };
-        slot.get_or_init(|| {
-            let text = backend.ask(&self.trace, &self.absolute(question))?;
-            if question.csv {
-                return Ok(Arc::new(text));
-            }
-            let moved = rebase(&text, 0);
-            let broken = |_| Problem { message: "the answer is not JSON".to_owned(), hint: None };
-            moved.map(Arc::new).map_err(broken)
-        })
-        .clone()
+        slot.get_or_init(work).clone()
     }
 
-    /// The question with its moments as the trace has them: `@` says so on the command line.
-    fn absolute(&self, question: &Question) -> Question {
-        let mut question = question.clone();
-        for (option, value) in &mut question.options {
-            if let ("from" | "to", Ok(since)) = (option.as_str(), value.parse::<f64>()) {
-                *value = format!("@{}", since as i64);
-            }
-        }
-        question
+    /// The same as JSON text, or only a page of it.
+    pub(crate) fn ask_json(&self, key: &str, ask: &Ask, page: Option<&Page>) -> Result<Vec<u8>, Problem> {
+        let answer = self.ask(key, ask)?;
+        let object = match page {
+            None => write::object(&answer, true),
+            Some(page) => write::page(&answer, page),
+        };
+        serde_json::to_vec(&object)
+            .map_err(|e| Problem { message: format!("cannot be written as JSON: {e}"), hint: None })
     }
 }

@@ -146,7 +146,7 @@ impl Runs {
         let (runs, id) = (self.clone(), entry.id);
         std::thread::spawn(move || {
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                (loading.read)().map(|trace| Run::new(Arc::new(trace)))
+                (loading.read)().map(|trace| Run::new(Arc::new(stepscope_analyse::run::Run::new(trace))))
             }));
             let state = match read {
                 Ok(Ok(run)) => State::Ready(Arc::new(run)),

@@ -4,6 +4,7 @@
 //! copies and fills. While it is idle, the cause is the reason why the next work had not begun (see
 //! [`crate::causes::idle`]). So the causes of a step add up to its wall time exactly, on each device.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Trace};
 
@@ -65,7 +66,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// One step on one device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AccountRow {
     /// The step's number; -1 for a whole trace.
     pub step: i64,
@@ -81,7 +82,7 @@ pub struct AccountRow {
 }
 
 /// The account of all steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Account {
     /// A row a device and step.
     pub rows: Vec<AccountRow>,

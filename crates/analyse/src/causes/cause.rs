@@ -1,5 +1,8 @@
 //! Why a moment of a device was spent as it was: the causes that the account of time and the gaps share.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::threads::activity::Activity;
@@ -90,7 +93,7 @@ impl Cause {
             Cause::Kernel => "kernels",
             Cause::Communication => "communication",
             Cause::Copy => "copies",
-            Cause::Fill => "fills",
+            Cause::Fill => "memsets",
             Cause::Host(Activity::DataLoading) => "idle: data loading",
             Cause::Host(Activity::Operator) => "idle: host in operators",
             Cause::Host(Activity::Python) => "idle: Python between operators",
@@ -114,6 +117,17 @@ impl Cause {
 impl Serialize for Cause {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.key())
+    }
+}
+
+impl JsonSchema for Cause {
+    fn schema_name() -> Cow<'static, str> {
+        "Cause".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let keys: Vec<&str> = Cause::all().map(Cause::key).collect();
+        json_schema!({ "type": "string", "enum": keys })
     }
 }
 
@@ -163,6 +177,20 @@ impl Serialize for ByCause {
             map.serialize_entry(&format!("{}_ns", cause.key()), &self.get(cause))?;
         }
         map.end()
+    }
+}
+
+impl JsonSchema for ByCause {
+    fn schema_name() -> Cow<'static, str> {
+        "ByCause".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let keys: Vec<String> = Cause::all().map(|cause| format!("{}_ns", cause.key())).collect();
+        let number = generator.subschema_for::<i64>();
+        let fields: serde_json::Map<_, _> =
+            keys.iter().map(|key| (key.clone(), number.clone().to_value())).collect();
+        json_schema!({ "type": "object", "properties": fields, "required": keys })
     }
 }
 

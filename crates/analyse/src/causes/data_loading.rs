@@ -1,5 +1,6 @@
 //! Data loading: how long each step waited for its batch, and whether the device had work meanwhile.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, Trace};
 
@@ -34,7 +35,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// One step's data loading.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoadingRow {
     /// The step.
     pub step: i64,
@@ -47,7 +48,7 @@ pub struct LoadingRow {
 }
 
 /// Data loading of all steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DataLoading {
     /// A row a step.
     pub rows: Vec<LoadingRow>,

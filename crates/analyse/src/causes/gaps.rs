@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId, StrId, Trace};
 
@@ -49,7 +50,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// Idle time of one kind on one device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GapKindRow {
     /// The device.
     pub device: Option<i64>,
@@ -66,7 +67,7 @@ pub struct GapKindRow {
 }
 
 /// Idle time that one operator, range or call is to blame for.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CulpritRow {
     /// Why.
     pub cause: Cause,
@@ -81,7 +82,7 @@ pub struct CulpritRow {
 }
 
 /// One gap.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GapRow {
     /// The device.
     pub device: Option<i64>,
@@ -104,7 +105,7 @@ pub struct GapRow {
 }
 
 /// One stream's gaps by HTA's classes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StreamRow {
     /// The device.
     pub device: Option<i64>,
@@ -123,7 +124,7 @@ pub struct StreamRow {
 }
 
 /// The answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GapsReport {
     /// By device and kind, largest first.
     pub kinds: Vec<GapKindRow>,

@@ -14,7 +14,7 @@ use crate::devices::streams::{QUEUED_LIMIT, Stream, Work, launch_latency};
 use crate::threads::host_time::HostTime;
 
 /// The class of a gap as a whole.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GapKind {
     /// The next work was launched after the device had run dry.

@@ -1,5 +1,6 @@
 //! Launches: how long work takes to get to the device, how full its queue is, and whether the host keeps up.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, Trace};
 
@@ -49,7 +50,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// One device's launches.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LaunchRow {
     /// The device.
     pub device: Option<i64>,
@@ -86,7 +87,7 @@ pub struct LaunchRow {
 }
 
 /// A moment at which the length of a queue changed.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueuePoint {
     /// When.
     pub at_ns: i64,

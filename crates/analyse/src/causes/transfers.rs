@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -44,7 +45,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// All copies of one direction and memory on one device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TransferRow {
     /// The device.
     pub device: Option<i64>,
@@ -69,7 +70,7 @@ pub struct TransferRow {
 }
 
 /// The answer: rows by time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TransfersReport {
     /// The rows.
     pub rows: Vec<TransferRow>,

@@ -4,6 +4,7 @@ use crate::causes::account::{Account, AccountRow};
 use crate::causes::cause::Cause;
 use crate::threads::activity::Activity;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A device that is idle for less than this is not held up by anything.
@@ -15,7 +16,7 @@ const MUCH: f64 = 0.30;
 const MOVING: f64 = 0.20;
 
 /// How well a device is used.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// It works nearly all of the time.
@@ -27,7 +28,7 @@ pub enum Grade {
 }
 
 /// A sentence on what a run is bound by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence.
     pub text: String,

@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
 
@@ -49,7 +50,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// What a call waits for.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
     /// One stream.
@@ -202,7 +203,7 @@ impl<'a> InFlight<'a> {
 }
 
 /// Waits that come from the same place.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WaitRow {
     /// What the program asked for: the outermost operator, or the nearest named range.
     pub op: Option<String>,
@@ -227,7 +228,7 @@ pub struct WaitRow {
 }
 
 /// The waits of some steps.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WaitsReport {
     /// A row a place, by waiting time.
     pub rows: Vec<WaitRow>,

@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Attr, Kind, SliceId, StrId, Trace};
 
@@ -9,7 +10,7 @@ use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 
 /// What a row is about.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyKind {
     /// A copy.
@@ -19,7 +20,7 @@ pub enum CopyKind {
 }
 
 /// One row: all copies or fills of a name such as `Memcpy HtoD (Pinned -> Device)`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CopyRow {
     /// The name.
     pub name: String,
@@ -44,7 +45,7 @@ pub struct CopyRow {
 }
 
 /// The answer. Rows are ordered by total time, then name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CopiesReport {
     /// The rows.
     pub rows: Vec<CopyRow>,

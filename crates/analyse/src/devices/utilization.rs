@@ -3,6 +3,7 @@
 //! The estimates rest on what the profiler wrote beside each kernel. Where it wrote nothing (ROCm), the figure is
 //! `None`, never a guess.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, LaneId, Ns, Tag, Trace};
 
@@ -84,7 +85,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// One stream's use.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StreamRow {
     /// Its number.
     pub stream: Option<i64>,
@@ -103,7 +104,7 @@ pub struct StreamRow {
 }
 
 /// One device's use.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GpuRow {
     /// Its number.
     pub device: Option<i64>,
@@ -140,7 +141,7 @@ pub struct GpuRow {
 }
 
 /// How well each device is used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GpuReport {
     /// Where the window begins.
     pub start_ns: i64,
@@ -149,7 +150,7 @@ pub struct GpuReport {
 }
 
 /// A device's utilization over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct UtilizationSeries {
     /// The device.
     pub device: i64,

@@ -1,5 +1,6 @@
 //! Levels over time: the peak, and a curve small enough to draw that never loses it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Ns;
 
@@ -7,7 +8,7 @@ use super::DeviceMemory;
 use super::record::{Record, Records};
 
 /// A point of a curve.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CurvePoint {
     /// When.
     pub at_ns: i64,

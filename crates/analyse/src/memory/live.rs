@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{StrId, Trace};
 
@@ -12,7 +13,7 @@ use super::record::Records;
 use super::{DeviceMemory, NO_OPERATOR, UNKNOWN_ORIGIN};
 
 /// Bytes alive at the peak that one kind of operator had allocated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LiveOperator {
     /// The operator.
     pub operator: String,
@@ -23,7 +24,7 @@ pub struct LiveOperator {
 }
 
 /// Bytes alive at the peak that one operator had allocated from one place in the program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LiveStack {
     /// The operator.
     pub operator: String,

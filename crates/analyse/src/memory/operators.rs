@@ -1,5 +1,6 @@
 //! Which operators take and give back memory.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
@@ -9,7 +10,7 @@ use super::record::Records;
 use crate::scope::selection::Selection;
 
 /// One kind of operator on one device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorMemory {
     /// The operator.
     pub name: String,

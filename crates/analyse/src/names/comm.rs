@@ -7,13 +7,14 @@
 //! that belongs to `record_param_comms` (how PyTorch records it today) counts as computation there.
 //! Neither rule knows hand-written collectives (`cross_device_reduce`, …): their names follow no pattern.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 
 /// How communication is recognised.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommRule {
     /// By name: NCCL's and RCCL's kernels, kernels of a collective's operator, and host ranges whose name starts

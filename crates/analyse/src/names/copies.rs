@@ -1,9 +1,10 @@
 //! What the name of a copy says: which way it goes, and what memory the host's side is in.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Where to where.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// To the device.
@@ -32,7 +33,7 @@ impl Direction {
 }
 
 /// The host side of a copy.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostMemory {
     /// Ordinary memory.

@@ -4,6 +4,7 @@
 //! [`temporal_breakdown`] HTA's. Both differ from theirs in one thing: by default no device work is left out.
 //! TraceLens leaves out what no recorded call launched ([`TimelineOptions::linked_only`]).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, Trace};
 
@@ -84,7 +85,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// One device's time, or that of all devices together.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TimelineRow {
     /// The device; `None` for all together.
     pub device: Option<i64>,
@@ -113,7 +114,7 @@ pub struct TimelineRow {
 }
 
 /// The time of each device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeviceTimeline {
     /// A row a device, by number.
     pub rows: Vec<TimelineRow>,
@@ -124,7 +125,7 @@ pub struct DeviceTimeline {
 }
 
 /// One step's timeline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepTimeline {
     /// The step's number; -1 for a whole trace.
     pub step: i64,
@@ -135,7 +136,7 @@ pub struct StepTimeline {
 }
 
 /// One device's time as HTA's temporal breakdown names it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TemporalRow {
     /// The device.
     pub device: Option<i64>,

@@ -6,6 +6,7 @@
 
 mod pieces;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -65,7 +66,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// Where time on the path was spent.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathClass {
     /// The host worked.
@@ -132,7 +133,7 @@ pub struct PathPiece {
 }
 
 /// Time of a class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClassRow {
     /// The class.
     pub class: PathClass,
@@ -143,7 +144,7 @@ pub struct ClassRow {
 }
 
 /// Time of one name on the path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PathRow {
     /// A kernel, operator, range or call; what kind of gap, where there is no slice.
     pub name: String,
@@ -165,7 +166,7 @@ pub struct CriticalPath {
 }
 
 /// What is on the path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PathReport {
     /// From the start of the first step to the end of the last.
     pub wall_ns: i64,

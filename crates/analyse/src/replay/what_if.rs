@@ -4,6 +4,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
@@ -35,7 +36,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// One change.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "change")]
 pub enum Change {
     /// The device work of an operator and of all it calls takes so many times less; its host time if it has none.
@@ -86,7 +87,7 @@ impl Change {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIf {
     /// What was changed, in words.
     pub changes: Vec<String>,

@@ -1,5 +1,6 @@
 //! What one call of an operator costs at the least, and how long a device would take for that.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Ns;
 
@@ -7,7 +8,7 @@ use super::hardware::Hardware;
 use super::number::{Pipe, Precision};
 
 /// What kind of work an operator does.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
     /// Matrix products.
@@ -61,7 +62,7 @@ impl Family {
 
 /// The least that one call must do: every input read once, every output written once, and the arithmetic that
 /// its definition asks for.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cost {
     /// What kind of work it is.
     pub family: Family,
@@ -93,7 +94,7 @@ impl Cost {
 }
 
 /// What limits a call on a device that wastes nothing.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Arithmetic takes longer than moving the bytes.
@@ -116,7 +117,7 @@ impl Bound {
 }
 
 /// How long a call takes at a device's peaks, in nanoseconds, by what limits it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Ideal {
     /// The arithmetic alone.
     pub compute_ns: f64,

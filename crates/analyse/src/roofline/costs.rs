@@ -44,7 +44,7 @@ pub struct OpCost {
 }
 
 /// Why device work has no cost.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoCost {
     /// No operator around it has a model.

@@ -11,6 +11,7 @@ mod nvidia;
 mod row;
 mod table;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -20,7 +21,7 @@ use super::number::{Pipe, Precision};
 pub const TABLE_DATE: &str = "2026-11";
 
 /// One device's peaks. Rates in TFLOP/s (for `int8`: tera-operations) and GB/s, both decimal.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hardware {
     /// What it is called here.
     pub name: &'static str,

@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, Trace};
 
@@ -12,7 +13,7 @@ use crate::scope::selection::Selection;
 use crate::steps::Steps;
 
 /// One step's use of the devices' arithmetic.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StepUse {
     /// Its number.
     pub step: i64,

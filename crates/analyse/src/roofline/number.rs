@@ -1,9 +1,10 @@
 //! The number formats of tensors: how wide an element is and which arithmetic it is multiplied in.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A format that hardware has a peak rate for.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
     /// `double`.
@@ -41,7 +42,7 @@ impl Precision {
 }
 
 /// Which part of a device does the arithmetic.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pipe {
     /// Matrix products: tensor cores (AMD: matrix cores) where the format has them.

@@ -1,5 +1,6 @@
 //! The rows and totals of a roofline report.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cost::{Bound, Family};
@@ -9,7 +10,7 @@ use super::mfu::StepUse;
 use super::number::Precision;
 
 /// Why a row is faster than its roofline.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OverPeak {
     /// Its bytes moved faster than memory can.
@@ -40,7 +41,7 @@ impl OverPeak {
 }
 
 /// One operator, or one operator with one set of shapes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RooflineRow {
     /// The operator.
     pub name: String,
@@ -85,7 +86,7 @@ pub struct RooflineRow {
 }
 
 /// Device work without a cost, by the operator that launched it (by its own name where none did).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UnmodelledRow {
     /// The operator, or the kernel.
     pub name: String,
@@ -100,7 +101,7 @@ pub struct UnmodelledRow {
 }
 
 /// The report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Roofline {
     /// The devices that ran anything with a cost, by number, with what is known of them.
     pub devices: Vec<RooflineDevice>,
@@ -127,7 +128,7 @@ pub struct Roofline {
 }
 
 /// A device and its peaks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RooflineDevice {
     /// Its number.
     pub device: Option<i64>,

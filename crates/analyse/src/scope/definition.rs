@@ -1,9 +1,10 @@
 //! Definitions of figures, kept beside the code that computes them and shown wherever the figures are.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What one figure means.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Definition {
     /// The figure's field name, as in machine output (`host_self_ns`).
     pub field: &'static str,

@@ -10,6 +10,7 @@
 //!
 //! [`StepRule::TensorBoard`]: crate::steps::StepRule::TensorBoard
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Domain, Kind, SliceId, Trace};
 
@@ -84,7 +85,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// The parts of some time. All but `wall_ns` and `gpu_busy_ns` exclude each other and add up to `wall_ns`.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parts {
     /// The time that is shared out.
     pub wall_ns: i64,
@@ -149,7 +150,7 @@ impl Parts {
 }
 
 /// One step's parts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BreakdownRow {
     /// The step's number; -1 for a whole trace.
     pub step: i64,
@@ -167,7 +168,7 @@ pub struct BreakdownRow {
 }
 
 /// Where the time of the steps went.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Breakdown {
     /// A row a step.
     pub rows: Vec<BreakdownRow>,

@@ -1,10 +1,11 @@
 //! One step, and the rules by which steps are found.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Ns;
 
 /// Which steps are kept and how they are bounded.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRule {
     /// Every step; those that look cut are flagged.
@@ -16,7 +17,7 @@ pub enum StepRule {
 }
 
 /// Why a step is flagged as partial.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partial {
     /// Neither it nor a later step launched any device work, but an earlier one did.
@@ -26,7 +27,7 @@ pub enum Partial {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// The N of `ProfilerStep#N`; -1 for a whole trace.
     pub step: i64,

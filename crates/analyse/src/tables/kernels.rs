@@ -5,6 +5,7 @@
 
 mod rows;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -13,7 +14,7 @@ use crate::scope::selection::Selection;
 use crate::tables::ops::Attribution;
 
 /// What makes two kernels the same row, beside their name.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KernelGroup {
     /// The operator they belong to.
     pub op: bool,
@@ -44,7 +45,7 @@ pub struct KernelsQuery {
 }
 
 /// One row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KernelRow {
     /// The name as the file has it; [`crate::names::kernel_name::short`] makes it readable.
     pub name: String,
@@ -83,7 +84,7 @@ pub struct KernelRow {
 }
 
 /// The answer. Rows are ordered by total time, then calls, then name and the rest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KernelsReport {
     /// The kernels.
     pub rows: Vec<KernelRow>,

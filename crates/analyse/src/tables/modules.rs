@@ -8,6 +8,7 @@
 mod tree;
 mod walk;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -15,7 +16,7 @@ use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 
 /// What a module is known by.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// Calls named `nn.Module: X_0` of a recording with Python stacks.
@@ -27,7 +28,7 @@ pub enum Origin {
 }
 
 /// One module at one place of the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Module {
     /// The instance (`Linear_3`).
     pub name: String,
@@ -68,7 +69,7 @@ pub struct Module {
 }
 
 /// Where all device time went; the four parts add up to `device_ns`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ledger {
     /// Sum of the durations of all device work.
     pub device_ns: i64,
@@ -85,7 +86,7 @@ pub struct Ledger {
 }
 
 /// The answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// How the modules were found.
     pub origin: Origin,

@@ -19,6 +19,7 @@ mod stacks;
 mod tests;
 pub(crate) mod tree;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -27,7 +28,7 @@ pub use definitions::DEFINITIONS;
 use crate::scope::selection::Selection;
 
 /// What makes two calls the same row.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OpGroup {
     /// The name.
@@ -44,7 +45,7 @@ pub enum OpGroup {
 }
 
 /// Whose device time it is.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Attribution {
     /// The operator the device work names by its `External id`: PyTorch's rule.
@@ -56,7 +57,7 @@ pub enum Attribution {
 }
 
 /// On which thread a runtime call stands that names no operator.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StrayCalls {
     /// The main thread: PyTorch's rule. A data loader's pinning thread then takes its time from whatever the main
@@ -81,7 +82,7 @@ pub struct OpsQuery {
 }
 
 /// What a row is about.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OpKind {
     /// An operator.
@@ -105,7 +106,7 @@ pub enum OpKind {
 }
 
 /// One row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OpRow {
     /// The name; steps share `ProfilerStep*`.
     pub name: String,
@@ -150,7 +151,7 @@ pub struct OpRow {
 }
 
 /// The answer. Rows are ordered by device self time, then host self time, then name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct OpsReport {
     /// Operators.
     pub ops: Vec<OpRow>,

@@ -10,6 +10,7 @@ pub(crate) mod tree;
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{LaneId, StrId, Tag, Trace};
 
@@ -19,7 +20,7 @@ use crate::scope::selection::Selection;
 pub use fold::Stacks;
 
 /// Which time a stack is worth.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
     /// Host time during which the leaf was innermost.
@@ -100,7 +101,7 @@ impl Frame {
 }
 
 /// One stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// Frames from the outermost to the leaf, joined by `;`.
     pub stack: String,
@@ -111,7 +112,7 @@ pub struct Row {
 }
 
 /// The answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Which time.
     pub weight: Weight,

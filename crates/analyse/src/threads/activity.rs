@@ -4,6 +4,7 @@
 //! user's own range is taken for data loading if its name says so, and a Python call for compilation or garbage
 //! collection by its file or function.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, SliceId, Trace};
 
@@ -13,7 +14,7 @@ use crate::names::comm::is_comm_range;
 use crate::names::ranges::looks_like_data_loading;
 
 /// What a host thread is doing.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
     /// Fetching or preparing the next batch.

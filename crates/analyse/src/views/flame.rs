@@ -10,6 +10,7 @@ mod prune;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -19,7 +20,7 @@ use crate::tables::stacks::{self, Frame, Stacks};
 use prune::{Columns, Item, prune};
 
 /// What the flame graph is about.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// Host time, by what was on the stack.
@@ -32,7 +33,7 @@ pub enum Weight {
 }
 
 /// Whose time is shown.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// The host's.
@@ -75,7 +76,7 @@ impl Default for FlameQuery {
 
 /// The answer: a tree in columns, one entry a node. Parents stand before their children; siblings are ordered by
 /// falling total, with what is put together last.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Flame {
     /// What it is about.
     pub weight: Weight,

@@ -14,7 +14,7 @@ use stepscope_analyse::threads::activity::Activity;
 
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;

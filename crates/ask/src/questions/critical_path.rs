@@ -8,7 +8,7 @@ use stepscope_analyse::run::Run;
 use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;

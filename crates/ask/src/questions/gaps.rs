@@ -10,7 +10,7 @@ use stepscope_analyse::causes::{account, gaps};
 use stepscope_analyse::run::Run;
 
 use super::TOP;
-use crate::answer::{Answer, Part};
+use crate::answer::Answer;
 use crate::ask::{Ask, RowsAsked};
 use crate::print::units;
 use crate::question::{Group, Question};

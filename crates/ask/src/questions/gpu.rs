@@ -41,9 +41,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let mut devices = asked.run.gpu().devices.clone();
     devices.retain(|d| ask.device.is_none() || d.device == ask.device);
     let rows = arrange(devices, &ask.rows, None, 0, |d| d.name.as_deref().unwrap_or_default())?;
-    let streams = rows.rows.iter().flat_map(|d| {
-        d.streams.iter().map(|stream| StreamRow { device: d.device, stream: stream.clone() })
-    });
+    let streams = rows
+        .rows
+        .iter()
+        .flat_map(|d| d.streams.iter().map(|stream| StreamRow { device: d.device, stream: stream.clone() }));
     let streams: Vec<StreamRow> = streams.collect();
     let some_steps = ask.steps.is_some();
     let gap = asked.steps().steps.windows(2).any(|pair| pair[0].step.saturating_add(1) != pair[1].step);

@@ -7,7 +7,7 @@ use stepscope_analyse::tables::run_info::{self, Report};
 
 use super::notes;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;

@@ -64,8 +64,7 @@ fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
     // The queue over time, drawn.
     part.picture = Some(Box::new(move |out, screen| {
         for &device in &devices {
-            let points: Vec<(i64, i64)> =
-                run.queue(device).iter().map(|p| (p.at_ns, p.queued)).collect();
+            let points: Vec<(i64, i64)> = run.queue(device).iter().map(|p| (p.at_ns, p.queued)).collect();
             if points.len() < 2 {
                 continue;
             }

@@ -9,7 +9,7 @@ use stepscope_analyse::run::Run;
 
 use super::ops::{ratio, share, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;
@@ -50,11 +50,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
     let report = asked.run.loading();
     let words = words(report);
-    let totals = LoadingTotals {
-        loading_ns: report.loading_ns,
-        exposed_ns: report.exposed_ns,
-        wall_ns: report.wall_ns,
-    };
+    let totals =
+        LoadingTotals { loading_ns: report.loading_ns, exposed_ns: report.exposed_ns, wall_ns: report.wall_ns };
     let operators =
         report.operators.iter().map(|(name, ns)| LoaderOp { name: name.clone(), self_ns: *ns }).collect();
     let rows = arrange(report.rows.clone(), &ask.rows, None, 0, |_| "")?;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::{self, Event, DeviceMemory, OperatorMemory, Options, Report};
+use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Options, Report};
 use stepscope_analyse::run::Run;
 use stepscope_model::{Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;
@@ -78,8 +78,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     devices.picture = Some(curves(&report, true));
     let part = match ask.grouped() {
         "event" => {
-            let name = |r: &Event| -> &str { r.operator.as_deref().unwrap_or_default() };
-            arrange(report.events, &ask.rows, Some("bytes"), TOP, name)?.into_part("events", NONE, events_table)
+            let rows = arrange(report.events, &ask.rows, Some("bytes"), TOP, |r| {
+                r.operator.as_deref().unwrap_or_default()
+            })?;
+            rows.into_part("events", NONE, events_table)
         }
         "peak" => {
             let rows = arrange(peak(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakRow| &r.operator)?;
@@ -108,7 +110,10 @@ fn window(ask: &Ask, trace: &Trace) -> Result<Option<(Ns, Ns)>, Refusal> {
     if ask.from.is_none() && ask.to.is_none() {
         return Ok(None);
     }
-    let (first, last) = trace.reach().unwrap_or_default();
+    let (points, allocations) = (trace.points(), trace.allocations());
+    let marks = points.ids().map(|id| points.at(id)).chain(allocations.ids().map(|id| allocations.at(id)));
+    let reach = trace.extent().unwrap_or_default();
+    let (first, last) = marks.fold(reach, |(first, last), at| (first.min(at), last.max(at)));
     let from = ask.from.map_or(first, Ns);
     let to = ask.to.map_or(last + Ns(1), Ns);
     if from >= to {

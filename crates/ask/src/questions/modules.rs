@@ -9,7 +9,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::modules::{self, Module};
 
 use crate::answer::Answer;
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;

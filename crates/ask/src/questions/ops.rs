@@ -58,7 +58,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let stray_calls = if ask.own_threads { StrayCalls::OwnThread } else { StrayCalls::MainThread };
     let attribution = if ask.by_launch { Attribution::Launch } else { Attribution::PyTorch };
     let query = OpsQuery { by, selection: asked.selection.clone(), attribution, stray_calls };
-    let report = match query == OpsQuery { selection: asked.run.narrowed(), ..OpsQuery::default() } {
+    let report = match query == (OpsQuery { selection: asked.run.narrowed(), ..OpsQuery::default() }) {
         true => asked.run.ops().clone(),
         false => ops::ops(asked.trace(), &query),
     };
@@ -151,7 +151,6 @@ fn ledger(report: &OpsReport) -> Vec<String> {
     }
     lines
 }
-
 
 /// The operator table; columns that would be empty throughout are left out.
 pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table {

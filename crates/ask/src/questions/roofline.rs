@@ -12,7 +12,7 @@ use stepscope_analyse::run::Run;
 use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;

@@ -17,10 +17,7 @@ pub(super) const QUESTION: Question = Question {
     name: "stacks",
     alias: None,
     about: "Folded stacks by host or device self time.",
-    examples: &[
-        "stacks TRACE --by device --top 20",
-        "export --to folded TRACE | flamegraph.pl > flame.svg",
-    ],
+    examples: &["stacks TRACE --by device --top 20", "export --to folded TRACE | flamegraph.pl > flame.svg"],
     group: Group::Time,
     by: &["host", "device"],
     options: &["sort", "top", "filter", "step", "device"],

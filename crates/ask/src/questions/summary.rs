@@ -72,12 +72,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         breakdown: run.breakdown().clone(),
     };
     let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default())?;
-    let mut answer = Answer::new(&QUESTION, parts)
-        .fact("verdict", &verdict)
-        .fact("notes", &run.info().notes);
+    let mut answer = Answer::new(&QUESTION, parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
     if ask.device.is_some() {
         answer.remarks.push(
-            "step parts and findings count all devices; `stepscope steps --by device` shows them one by one".to_owned(),
+            "step parts and findings count all devices; `stepscope steps --by device` shows them one by one"
+                .to_owned(),
         );
     }
     answer.above = Some(Box::new(move |out, screen| head.write(out, screen, nothing)));
@@ -232,8 +231,7 @@ fn tables(
         }
     };
     let selection = asked.selection.clone();
-    let kernels =
-        kernels::kernels(asked.trace(), &KernelsQuery { selection, ..KernelsQuery::default() });
+    let kernels = kernels::kernels(asked.trace(), &KernelsQuery { selection, ..KernelsQuery::default() });
     let copied = copies(asked.trace(), &asked.selection);
     let memory = match asked.selection == run.narrowed() {
         true => run.memory().clone(),

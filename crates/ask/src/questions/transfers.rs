@@ -14,7 +14,7 @@ use stepscope_model::Trace;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;

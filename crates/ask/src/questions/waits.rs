@@ -10,7 +10,7 @@ use stepscope_analyse::run::Run;
 use super::ops::ratio;
 use super::{TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;

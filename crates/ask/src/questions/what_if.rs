@@ -14,7 +14,7 @@ use stepscope_analyse::scope::definition::Definition;
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask};
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::question::{Group, Question};
 use crate::refusal::Refusal;
@@ -58,7 +58,11 @@ const OWN: &[Definition] = &[
         label: "Saves",
         text: "Measured less predicted time; below zero if it costs.",
     },
-    Definition { field: "saves_share", label: "Of the step", text: "The same as a share of the measured time." },
+    Definition {
+        field: "saves_share",
+        label: "Of the step",
+        text: "The same as a share of the measured time.",
+    },
     Definition {
         field: "device_slices_changed",
         label: "Work touched",
@@ -157,7 +161,8 @@ fn table(rows: &[ReplayRow], standard: bool) -> Table {
     ])
     .title(title, if rows.is_empty() { String::new() } else { words });
     // What would not help is named below: many lines of nothing hide the others.
-    let (idle, rest): (Vec<&ReplayRow>, Vec<&ReplayRow>) = rows.iter().partition(|r| standard && r.saves_ns == 0);
+    let (idle, rest): (Vec<&ReplayRow>, Vec<&ReplayRow>) =
+        rows.iter().partition(|r| standard && r.saves_ns == 0);
     for r in rest {
         let role = if r.saves_ns < 0 { Role::Bad } else { Role::Good };
         table.row(vec![

@@ -1,46 +1,88 @@
-//! The front page of the help: commands in groups, which clap has no word for.
+//! The whole command line, and its front page: commands in groups, which clap has no word for.
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory};
+use clap::{Command as Clap, Subcommand};
+use stepscope_ask::print::wrap;
+use stepscope_ask::{Group, QUESTIONS};
 
-use super::Cli;
-use crate::print::{Screen, wrap};
+use super::Command;
+use super::questions;
+use crate::terminal;
 
-/// Every command, by the question it belongs to.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("What to change", &["summary", "findings", "what-if", "view"]),
-    ("Where the time goes", &["account", "steps", "critical-path", "ops", "kernels", "modules", "stacks"]),
-    ("Why the device waits", &["gaps", "launches", "waits", "loading", "transfers"]),
-    ("How well the device is used", &["gpu", "roofline", "memory"]),
-    ("The trace itself", &["info", "export"]),
-    ("Recording", &["run", "doctor"]),
-    ("The program itself", &["completions", "man", "help"]),
+const ABOUT: &str =
+    "Why is my ML code slow? Reads PyTorch profiler traces, shows where the time went and what to change.";
+
+const EXAMPLES: &str = "\
+Examples:
+  stepscope trace.json.gz                              why is it slow, what to change?
+  stepscope findings trace.json.gz                     what to change, with the code
+  stepscope what-if trace.json.gz                      what would help most?
+  stepscope ops trace.json.gz --by shape --top 20      operators by input shape
+  stepscope steps runs/exp1 --rank 3 --format json     a TensorBoard log folder, one rank
+  zstdcat trace.json.zst | stepscope memory -          from a pipe";
+
+/// Groups of questions, each with the commands that are listed with it though they are no questions.
+const GROUPS: &[(Group, &[&str])] = &[
+    (Group::Change, &["view"]),
+    (Group::Time, &[]),
+    (Group::Waiting, &[]),
+    (Group::Device, &[]),
+    (Group::Trace, &["export"]),
 ];
+
+/// The other commands.
+const OTHERS: &[(&str, &[&str])] =
+    &[("Recording", &["run", "doctor"]), ("The program itself", &["completions", "man", "help"])];
 
 /// Room for the names, with a gap on both sides.
 const NAMES: usize = 17;
 
-/// The command line, with its commands in groups.
-pub(crate) fn command() -> Command {
-    let width = Screen::detect(&std::io::stdout()).width.min(100);
-    let command = Cli::command();
+/// The command line: without a command it is the summary.
+pub(crate) fn command() -> Clap {
+    let width = terminal::detect(&std::io::stdout()).width.min(100);
+    let command = build();
     let template = template(&command, width);
     command.help_template(template)
 }
 
-fn template(command: &Command, width: usize) -> String {
+fn build() -> Clap {
+    let mut command = Clap::new("stepscope")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(ABOUT)
+        .after_help(EXAMPLES)
+        .args_conflicts_with_subcommands(true)
+        .subcommand_negates_reqs(true);
+    for question in QUESTIONS {
+        command = command.subcommand(questions::command(question));
+    }
+    command = Command::augment_subcommands(command);
+    // `augment_subcommands` asks for one; without any the summary is meant.
+    questions::with_args(command.subcommand_required(false).arg_required_else_help(false), QUESTIONS[0])
+}
+
+/// The groups of the front page.
+fn groups() -> Vec<(&'static str, Vec<&'static str>)> {
+    let of_group = |group: Group| QUESTIONS.iter().filter(move |q| q.group == group).map(|q| q.name);
+    let questions = GROUPS
+        .iter()
+        .map(|(group, more)| (group.title(), of_group(*group).chain(more.iter().copied()).collect()));
+    let others = OTHERS.iter().map(|(title, names)| (*title, names.to_vec()));
+    questions.chain(others).collect()
+}
+
+fn template(command: &Clap, width: usize) -> String {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
-    for (title, names) in GROUPS {
+    for (title, names) in groups() {
         let _ = write!(text, "\n{header}{title}:{header:#}\n");
-        for name in *names {
-            let about = command.find_subcommand(name).and_then(Command::get_about);
+        for name in names {
+            let about = command.find_subcommand(name).and_then(Clap::get_about);
             let about =
                 about.map_or_else(|| "This message, or the help of a command".to_owned(), ToString::to_string);
             for (at, line) in wrap(&about, width.saturating_sub(NAMES).max(20)).iter().enumerate() {
-                let name = if at == 0 { *name } else { "" };
+                let name = if at == 0 { name } else { "" };
                 let gap = " ".repeat(NAMES.saturating_sub(2 + name.len()));
                 let _ = writeln!(text, "  {literal}{name}{literal:#}{gap}{line}");
             }
@@ -62,16 +104,16 @@ mod tests {
     #[test]
     fn every_command_is_in_one_group() {
         let mut grouped: Vec<&str> =
-            GROUPS.iter().flat_map(|g| g.1).copied().filter(|n| *n != "help").collect();
-        let cli = Cli::command();
-        let mut commands: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
+            groups().into_iter().flat_map(|g| g.1).filter(|name| *name != "help").collect();
+        let command = build();
+        let mut commands: Vec<&str> = command.get_subcommands().map(Clap::get_name).collect();
         grouped.sort_unstable();
         commands.sort_unstable();
         assert_eq!(grouped, commands);
     }
 
     #[test]
-    fn the_command_line_holds_together() {
-        command().debug_assert();
+    fn the_command_line_is_sound() {
+        build().debug_assert();
     }
 }

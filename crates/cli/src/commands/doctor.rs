@@ -3,17 +3,19 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use stepscope_ask::print::{Cell, Column, Role, Screen, Table, end_ellipsis, wrap};
 use stepscope_record::{Check, Roots, State, doctor};
 
 use crate::failure::Failure;
-use crate::print::{Cell, Column, Format, Role, Screen, Table, emit, end_ellipsis, wrap};
+use crate::format::{Format, emit};
+use crate::terminal;
 
 /// Room before the details.
 const INDENT: usize = 4;
 
 pub(super) fn run(format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     let checks = doctor(&Roots::default());
-    let screen = Screen::detect(&io::stdout());
+    let screen = terminal::detect(&io::stdout());
     if format == Format::Table {
         return Ok(write(&checks, &screen, out)?);
     }
@@ -35,8 +37,8 @@ pub(super) fn run(format: Format, out: &mut dyn Write) -> Result<(), Failure> {
 fn word(state: State) -> &'static str {
     match state {
         State::Ready => "ready",
-        State::Partly => "partly",
-        State::Absent => "absent",
+        State::Partly => "partial",
+        State::Absent => "missing",
     }
 }
 
@@ -63,5 +65,5 @@ fn write(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> io::Result<(
         writeln!(out)?;
     }
     let absent = checks.iter().filter(|check| check.state == State::Absent).count();
-    writeln!(out, "{} of {} can be captured here", checks.len() - absent, checks.len())
+    writeln!(out, "{} of {} sources available", checks.len() - absent, checks.len())
 }

@@ -3,27 +3,26 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::slice;
+use std::sync::Arc;
 
 use serde_json::json;
-use stepscope_analyse::memory;
-use stepscope_analyse::names::comm::CommRule;
-use stepscope_analyse::steps::breakdown::breakdown;
-use stepscope_analyse::tables::{kernels, modules, ops, stacks};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::stacks::{self, Weight};
+use stepscope_ask::{Ask, answer, print, write};
 use stepscope_formats::{Profile, write_chrome, write_speedscope};
 use stepscope_serve::{ReportOptions, report};
 
-use super::view::Files;
-use super::{refuse, refuse_device_of_steps};
-use crate::args::{Common, Export, TableName, Target};
+use crate::args::{Export, TableName, Target};
 use crate::config;
 use crate::failure::Failure;
-use crate::input::{Input, remark};
-use crate::print::{self, Format};
-use crate::rows::arrange;
+use crate::input::{Place, choose, remark, warn};
 
 pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
-    check_options(export)?;
-    let input = Input::load(&export.common)?;
+    let place =
+        Place { path: export.path.as_deref(), rank: export.rank, max_text_bytes: export.max_text_bytes };
+    let input = choose(&place, None)?;
+    warn(input.trace());
     let Some(path) = export.output.as_ref().filter(|path| path.as_os_str() != "-") else {
         return write(export, &input, out);
     };
@@ -51,86 +50,113 @@ pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
     result
 }
 
-/// Refuses options that the format has no use for.
-fn check_options(export: &Export) -> Result<(), Failure> {
-    let common = &export.common;
-    match export.to {
-        Target::Chrome => {
-            let options = ["--by", "--sort", "--top", "--filter", "--step", "--device"];
-            let hint = "the whole trace is written; leave the option out";
-            refuse(common, &options, "--to chrome", hint)
-        }
-        Target::Speedscope => {
-            let hint = "every stack is written; `--to folded` takes it";
-            refuse(common, &["--sort", "--top", "--filter"], "--to speedscope", hint)
-        }
-        Target::Csv => {
-            if export.table == TableName::Steps {
-                refuse_device_of_steps(common)?;
-            }
-            let hint = "`stepscope ops --by … --format csv` (or kernels, memory, …) writes grouped tables";
-            refuse(common, &["--by"], "--to csv", hint)
-        }
-        Target::Json => refuse(common, &["--by"], "--to json", "`stepscope ops --by … --format json` groups"),
-        Target::Folded => Ok(()),
-        Target::Html => {
-            let options = ["--by", "--sort", "--top", "--filter", "--step", "--device"];
-            refuse(common, &options, "--to html", "the whole run is in it; the page sorts and filters")
-        }
-    }
-}
-
-fn write_file(export: &Export, input: &Input, path: &Path, file: File) -> Result<(), Failure> {
+fn write_file(export: &Export, run: &Arc<Run>, path: &Path, file: File) -> Result<(), Failure> {
     let mut file = BufWriter::with_capacity(1 << 18, file);
     if path.extension().is_some_and(|e| e == "gz") {
         let mut gz = flate2::write::GzEncoder::new(&mut file, flate2::Compression::new(6));
-        write(export, input, &mut gz)?;
+        write(export, run, &mut gz)?;
         gz.finish()?;
     } else {
-        write(export, input, &mut file)?;
+        write(export, run, &mut file)?;
     }
     Ok(file.flush()?)
 }
 
-fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), Failure> {
-    let common = &export.common;
+fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(), Failure> {
     match export.to {
-        Target::Chrome => Ok(write_chrome(&input.trace, &mut out)?),
+        Target::Chrome => {
+            refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--to chrome")?;
+            Ok(write_chrome(run.trace(), &mut out)?)
+        }
         Target::Folded => {
-            let report = stacks::analyse(&input.trace, &super::stacks::options(common, input)?);
-            for row in arrange(report.rows, common, None, 0, |r| &r.stack)?.rows {
-                writeln!(out, "{} {}", row.stack, row.value_ns)?;
+            let answer = answer(&asked("stacks", export)?, slice::from_ref(run))?;
+            for row in answer.part("stacks").map(|part| part.values(0..usize::MAX)).unwrap_or_default() {
+                writeln!(out, "{} {}", row["stack"].as_str().unwrap_or_default(), row["value_ns"])?;
             }
             Ok(())
         }
         Target::Speedscope => {
-            let options = super::stacks::options(common, input)?;
-            let folded = stacks::Stacks::build(&input.trace, &options);
-            let text =
-                |frames: Vec<stacks::Frame>| frames.iter().map(|f| f.text(&input.trace).into_owned()).collect();
-            let profile = Profile {
-                name: format!("{} ({})", input.trace.meta().source.path, super::stacks::words(options.weight)),
-                stacks: folded.iter().map(|(frames, value)| (text(frames), value.0)).collect(),
-            };
-            Ok(write_speedscope(&profile, &mut out)?)
+            refuse(export, &["sort", "top", "filter"], "--to speedscope")?;
+            speedscope(export, run, out)
         }
-        Target::Csv => csv(export.table, input, common, out),
-        Target::Html => html(export, input, out),
+        Target::Csv => {
+            refuse(export, &["by"], "--to csv")?;
+            let name = match export.table {
+                TableName::Ops => "ops",
+                TableName::Kernels => "kernels",
+                TableName::Steps => "steps",
+                TableName::Memory => "memory",
+                TableName::Modules => "modules",
+            };
+            let answer = answer(&asked(name, export)?, slice::from_ref(run))?;
+            Ok(out.write_all(write::csv(&answer).as_bytes())?)
+        }
         Target::Json => {
-            let common = Common { format: Format::Json, top: Some(common.top.unwrap_or(0)), ..common.clone() };
-            let summary = super::summary::Summary::of(input, Some(&config::thresholds(None)?));
-            let mut object = serde_json::Map::new();
-            for part in super::summary::tables(summary, &common)? {
-                object.insert(part.key.to_owned(), part.data);
-            }
-            object.insert("modules".to_owned(), json!(modules::analyse(&input.trace, &input.selection)));
+            refuse(export, &["by"], "--to json")?;
+            let mut summary = asked("summary", export)?;
+            summary.thresholds = Arc::new(config::thresholds(None)?);
+            let mut object = write::object(&answer(&summary, slice::from_ref(run))?, false);
+            let modules = answer(&asked("modules", export)?, slice::from_ref(run))?;
+            object.insert("modules".to_owned(), json!(write::object(&modules, false)));
             Ok(out.write_all(print::json(&object)?.as_bytes())?)
+        }
+        Target::Html => {
+            refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--to html")?;
+            html(export, run, out)
         }
     }
 }
 
-fn html(export: &Export, input: &Input, out: &mut dyn Write) -> Result<(), Failure> {
-    let path = &input.trace.meta().source.path;
+/// The options about rows that were given.
+fn options(export: &Export) -> impl Iterator<Item = (&'static str, &str)> {
+    let all = [
+        ("by", &export.by),
+        ("sort", &export.sort),
+        ("top", &export.top),
+        ("filter", &export.filter),
+        ("step", &export.step),
+        ("device", &export.device),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
+}
+
+/// A question with the options that were given, about all rows unless some were asked for.
+fn asked(question: &str, export: &Export) -> Result<Ask, Failure> {
+    Ok(Ask::with(question, options(export))?.all_rows())
+}
+
+/// Fails for options that a format has no use for.
+fn refuse(export: &Export, names: &[&str], what: &str) -> Result<(), Failure> {
+    let hint = match export.to {
+        Target::Chrome => "the whole trace is written; leave the option out",
+        Target::Html => "the whole run is in the report; the page sorts and filters",
+        Target::Speedscope => "every stack is written; `--to folded` takes the option",
+        _ => "`stepscope ops --by … --format csv` (or kernels, memory, …) writes grouped tables",
+    };
+    match options(export).find(|(name, _)| names.contains(name)) {
+        Some((name, _)) => Err(Failure::wrong_use(format!("--{name} does not apply to {what}"), hint)),
+        None => Ok(()),
+    }
+}
+
+fn speedscope(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(), Failure> {
+    let ask = asked("stacks", export)?;
+    let (weight, side) = match export.by.as_deref() {
+        Some(by) if by.eq_ignore_ascii_case("device") => (Weight::DeviceSelf, "device self time"),
+        _ => (Weight::HostSelf, "host self time"),
+    };
+    let options = stacks::Options { weight, selection: ask.selection(run)?, ..stacks::Options::default() };
+    let folded = stacks::Stacks::build(run.trace(), &options);
+    let text = |frames: Vec<stacks::Frame>| frames.iter().map(|f| f.text(run.trace()).into_owned()).collect();
+    let profile = Profile {
+        name: format!("{} ({side})", run.trace().meta().source.path),
+        stacks: folded.iter().map(|(frames, value)| (text(frames), value.0)).collect(),
+    };
+    Ok(write_speedscope(&profile, &mut out)?)
+}
+
+fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Failure> {
+    let path = &run.trace().meta().source.path;
     let name = Path::new(path).file_name().map_or(path.clone(), |name| name.to_string_lossy().into_owned());
     let options = ReportOptions {
         max_bytes: export.max_size,
@@ -138,39 +164,10 @@ fn html(export: &Export, input: &Input, out: &mut dyn Write) -> Result<(), Failu
         label: name.split(".pt.trace.json").next().unwrap_or(&name).to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let report = report(input.trace.clone(), &Files::new(&[], None)?, &options)
+    let report = report(run.clone(), &options)
         .map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;
     for what in &report.left_out {
         remark(&format!("left out of the report: {what}"));
     }
     Ok(out.write_all(&report.html)?)
-}
-
-fn csv(table: TableName, input: &Input, common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
-    let selection = input.selection.clone();
-    let rows = match table {
-        TableName::Ops => {
-            let report = ops::ops(&input.trace, &ops::OpsQuery { selection, ..ops::OpsQuery::default() });
-            json!(arrange(report.ops, common, Some("device_self_ns"), 0, |r| &r.name)?.rows)
-        }
-        TableName::Kernels => {
-            let report =
-                kernels::kernels(&input.trace, &kernels::KernelsQuery { selection, ..Default::default() });
-            json!(arrange(report.rows, common, Some("total_ns"), 0, |r| &r.name)?.rows)
-        }
-        TableName::Steps => {
-            let report = breakdown(&input.trace, &input.steps, CommRule::default());
-            json!(arrange(report.rows, common, None, 0, |r| &r.name)?.rows)
-        }
-        TableName::Memory => {
-            let report = memory::analyse(&input.trace, &memory::Options { selection, ..Default::default() });
-            json!(arrange(report.operators, common, Some("self_allocated_bytes"), 0, |r| &r.name)?.rows)
-        }
-        TableName::Modules => {
-            let report = modules::analyse(&input.trace, &selection);
-            json!(arrange(report.modules, common, None, 0, |r| &r.path)?.rows)
-        }
-    };
-    let rows = rows.as_array().cloned().unwrap_or_default();
-    Ok(out.write_all(print::csv(&rows).as_bytes())?)
 }

@@ -6,15 +6,15 @@ mod browser;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use stepscope_ask::print::Role;
 use stepscope_serve::{Server, ServerOptions, has_ui};
 
 use crate::args::View;
 use crate::failure::Failure;
 use crate::input::remark;
-use crate::print::{Role, Screen};
+use crate::terminal;
 
-pub(super) use backend::Files;
-pub(crate) use backend::answer;
+use backend::Files;
 
 pub(super) fn run(args: &View, out: &mut dyn Write) -> Result<(), Failure> {
     let files = Files::new(&args.paths, args.max_text_bytes)?;
@@ -31,24 +31,28 @@ pub(super) fn run(args: &View, out: &mut dyn Write) -> Result<(), Failure> {
         remark("this build has no browser UI: run `make ui`, then build again");
     }
     if !args.host.is_loopback() {
-        remark("listening beyond this machine: whoever has the address below can read the traces");
+        remark("listening on the network, unencrypted: anyone with the URL below can read the traces");
     }
     announce(&server, watch, out)?;
     if !args.no_open && !browser::open(&server.address().url) {
-        remark("no browser to open here: open the address yourself");
+        remark("no browser found; open the URL yourself");
     }
     server.run().map_err(Failure::Output)
 }
 
 /// Says where, and how to come from another machine.
 fn announce(server: &Server, watch: bool, out: &mut dyn Write) -> io::Result<()> {
-    let screen = Screen::detect(&io::stdout());
+    let screen = terminal::detect(&io::stdout());
     let address = server.address();
     let port = address.socket.port();
     writeln!(out, "{}", screen.paint(Role::Accent, &address.url))?;
     let ssh = format!("ssh -L {port}:127.0.0.1:{port} {}", browser::host_name());
     writeln!(out, "{} {ssh}", screen.paint(Role::Dim, "from another machine:"))?;
-    let words = if watch { "new traces appear by themselves; Ctrl-C ends" } else { "Ctrl-C ends" };
+    let words = if watch {
+        "new traces show up as they are written; press Ctrl-C to stop"
+    } else {
+        "press Ctrl-C to stop"
+    };
     writeln!(out, "{}", screen.paint(Role::Dim, words))?;
     out.flush()
 }

@@ -30,7 +30,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    if context.steps().synthetic || (context.steps().steps.len() as f64) < context.limit("memory_leak.min_steps") {
+    if context.steps().synthetic
+        || (context.steps().steps.len() as f64) < context.limit("memory_leak.min_steps")
+    {
         return Vec::new();
     }
     let survivors = OnceCell::new();

@@ -45,7 +45,8 @@ enum Pattern {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let warm_up = context.warm_up();
-    let whole: Vec<(usize, &Step)> = context.steps().steps.iter().enumerate().filter(|s| !s.1.partial).collect();
+    let whole: Vec<(usize, &Step)> =
+        context.steps().steps.iter().enumerate().filter(|s| !s.1.partial).collect();
     let lengths: Vec<i64> = whole.iter().map(|(_, s)| (s.window().1 - s.window().0).0).collect();
     if (lengths.len() as f64) < context.limit("uneven_steps.min_steps") {
         return Vec::new();

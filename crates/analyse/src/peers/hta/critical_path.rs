@@ -17,6 +17,7 @@ mod window;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -97,7 +98,7 @@ pub struct PathOptions {
 }
 
 /// The path's time in one sort of work.
-#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BoundRow {
     /// What it is spent on.
     pub bound: Bound,

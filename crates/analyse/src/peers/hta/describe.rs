@@ -1,5 +1,6 @@
 //! Count, mean, deviation and quartiles of many values, as pandas' `describe` gives them and HTA prints them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::scope::definition::Definition;
@@ -23,7 +24,7 @@ pub const DEFINITIONS: &[Definition] = &[
 
 /// What pandas' `describe` says about a column of numbers. All but the count are missing where there is no value,
 /// and the deviation also where there is only one.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Describe {
     /// How many.
     pub count: u64,

@@ -3,6 +3,7 @@
 //! A gap is the time from the end of the kernel, copy or fill before on the same stream to the start of the next.
 //! Where slices of a stream overlap, a gap is negative and lowers its sum, as in HTA; `overlap_ns` says by how much.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{LaneId, Ns, Trace};
 
@@ -53,7 +54,7 @@ impl Default for IdleOptions {
 }
 
 /// The gaps of one sort.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IdlePart {
     /// Their sum.
     pub idle_ns: i64,
@@ -62,7 +63,7 @@ pub struct IdlePart {
 }
 
 /// The gaps of one stream.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IdleRow {
     /// The device.
     pub device: Option<i64>,

@@ -2,6 +2,7 @@
 //!
 //! HTA looks at five calls by name; what others launched (graphs, drivers, HIP) is counted as left out.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Attr, Ns, SliceId, Trace};
 
@@ -67,7 +68,7 @@ impl Default for LaunchOptions {
 }
 
 /// One launch.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Launch {
     /// The call.
     #[serde(skip)]
@@ -86,7 +87,7 @@ pub struct Launch {
 }
 
 /// All launches, in order of their calls: thread by thread, then by time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LaunchStats {
     /// Each of them.
     pub launches: Vec<Launch>,

@@ -2,6 +2,7 @@
 //!
 //! None of it is needed to read a trace; without it HTA's published values cannot be reproduced.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -33,7 +34,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 /// What is done to the slices of a trace before an analysis of HTA's sees them.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Loading {
     /// Read times as floats and shrink every slice to whole microseconds.
     pub whole_us: bool,

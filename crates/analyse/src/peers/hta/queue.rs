@@ -4,6 +4,7 @@
 //! Only the calls HTA knows as launches count (not graph launches); the rest is counted as left out. Mean and
 //! quartiles are over the points at which the length changes, not over time: that is HTA's summary.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
@@ -62,7 +63,7 @@ impl Default for QueueOptions {
 }
 
 /// The length from one time on, until the next point.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueuePoint {
     /// When it changed, since the trace's first event.
     pub at_ns: i64,
@@ -71,7 +72,7 @@ pub struct QueuePoint {
 }
 
 /// The queue of one stream.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StreamQueue {
     /// The device.
     pub device: Option<i64>,
@@ -88,7 +89,7 @@ pub struct StreamQueue {
 }
 
 /// The queues of all streams.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct QueueLength {
     /// Streams with launches, devices and streams by number.
     pub streams: Vec<StreamQueue>,

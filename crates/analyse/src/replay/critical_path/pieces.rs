@@ -1,5 +1,6 @@
 //! The critical path piece by piece.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Domain, LaneId, Tag, Trace};
 
@@ -8,7 +9,7 @@ use crate::scope::slice_number;
 use crate::tables::stacks::Frame;
 
 /// One piece of the path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PieceRow {
     /// A kernel, operator, range or call; what kind of gap, where there is no slice.
     pub name: String,

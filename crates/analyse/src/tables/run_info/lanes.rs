@@ -1,10 +1,11 @@
 //! Threads and streams, and how much is on each.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Domain, Tag, Trace};
 
 /// A thread or a stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LaneInfo {
     /// Whether it is a device's stream.
     pub device: bool,

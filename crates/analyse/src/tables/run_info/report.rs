@@ -1,11 +1,12 @@
 //! The shape of the answer.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LaneInfo;
 
 /// The answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// The path as given.
     pub path: String,
@@ -66,7 +67,7 @@ pub struct Report {
 }
 
 /// A device as the profiler described it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeviceInfo {
     /// Its number on its host.
     pub index: i64,
@@ -83,7 +84,7 @@ pub struct DeviceInfo {
 }
 
 /// The run's place in a distributed job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DistributedInfo {
     /// The communication library.
     pub backend: Option<String>,
@@ -96,7 +97,7 @@ pub struct DistributedInfo {
 }
 
 /// What the profiler was asked to record; `None` where the file does not say.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OptionsInfo {
     /// Input shapes.
     pub record_shapes: Option<bool>,
@@ -111,7 +112,7 @@ pub struct OptionsInfo {
 }
 
 /// A recording window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordingInfo {
     /// Its name.
     pub name: String,
@@ -122,7 +123,7 @@ pub struct RecordingInfo {
 }
 
 /// How many events of one category there are.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct CategoryInfo {
     /// As the file spells it.
     pub category: String,
@@ -133,7 +134,7 @@ pub struct CategoryInfo {
 }
 
 /// A note.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoteInfo {
     /// A stable name.
     pub code: &'static str,
@@ -150,7 +151,7 @@ pub struct NoteInfo {
 }
 
 /// Whether everything in the file is accounted for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ledger {
     /// Events found in the file.
     pub events_in_file: u64,

@@ -1,6 +1,7 @@
 //! What an area of the picture holds: by name, and how busy each row is in it.
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -16,7 +17,7 @@ const MOST_NAMES: usize = 500;
 const PART: usize = 1 << 17;
 
 /// What an area holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Area {
     /// Where it begins.
     pub from_ns: i64,
@@ -35,7 +36,7 @@ pub struct Area {
 }
 
 /// All of one name in an area.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AreaName {
     /// The name.
     pub name: String,
@@ -54,7 +55,7 @@ pub struct AreaName {
 }
 
 /// One row in an area.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RowBusy {
     /// The row.
     pub row: u32,

@@ -13,7 +13,7 @@ use super::nesting::{Nested, nest};
 use super::spans::{Content, RowSpans, StepSpan, times};
 
 /// What a group shows.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupKind {
     /// The steps of the run.

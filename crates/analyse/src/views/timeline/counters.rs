@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, SliceId, Trace};
 
@@ -21,7 +22,7 @@ use crate::scope::intervals::Collector;
 const MOST_COUNTERS: usize = 256;
 
 /// One counter in a stretch of time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Counter {
     /// What tells it apart.
     pub id: String,

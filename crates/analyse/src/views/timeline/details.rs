@@ -1,5 +1,6 @@
 //! All about one slice or instant.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Attr, Kind, LaneId, SliceId, Trace, shapes_text};
 
@@ -17,7 +18,7 @@ const MOST_PARENTS: usize = 64;
 const MOST_CHILDREN: usize = 20;
 
 /// Enough to show a slice and to go to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ref {
     /// Its number; an instant's has [`INSTANT`] set.
     pub id: u32,
@@ -34,7 +35,7 @@ pub struct Ref {
 }
 
 /// How a slice belongs to another.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
     /// The call that launched it.
@@ -54,7 +55,7 @@ pub enum Relation {
 }
 
 /// A slice that belongs to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Link {
     /// How.
     pub relation: Relation,
@@ -63,7 +64,7 @@ pub struct Link {
 }
 
 /// What is directly inside a slice, by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Child {
     /// The name.
     pub name: String,
@@ -74,7 +75,7 @@ pub struct Child {
 }
 
 /// All about one slice or instant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Details {
     /// Name, place and time.
     #[serde(flatten)]

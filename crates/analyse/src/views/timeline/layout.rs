@@ -1,5 +1,6 @@
 //! The table of groups and rows, and whether everything in the file is on it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{PointKind, Trace};
 
@@ -10,7 +11,7 @@ use super::labels::row_label;
 use super::spans::{Content, Spans};
 
 /// Everything a picture needs before its first tile.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Layout {
     /// From the first event to the last end.
     pub extent_ns: i64,
@@ -29,7 +30,7 @@ pub struct Layout {
 }
 
 /// A thread, a stream, or something derived from them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GroupInfo {
     /// Its number.
     pub id: u32,
@@ -48,7 +49,7 @@ pub struct GroupInfo {
 }
 
 /// One row.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RowInfo {
     /// Its number.
     pub id: u32,
@@ -67,7 +68,7 @@ pub struct RowInfo {
 }
 
 /// What of the file is drawn.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ledger {
     /// Slices of the trace.
     pub slices: u64,
@@ -88,7 +89,7 @@ pub struct Ledger {
 }
 
 /// A step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepInfo {
     /// Its number; -1 for a whole trace.
     pub step: i64,

@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 use regex::{Regex, RegexBuilder};
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{SliceId, StrId, Trace};
 
@@ -65,7 +66,7 @@ impl Default for SearchQuery {
 }
 
 /// What was found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Hits {
     /// What was looked for.
     pub query: String,
@@ -84,7 +85,7 @@ pub struct Hits {
 }
 
 /// All hits of one name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HitName {
     /// The name's number.
     pub id: u32,

@@ -68,8 +68,7 @@ pub(super) fn rows(rows: &[RooflineRow], words: &str) -> Table {
         Column::number("GB/s").priority(90),
         Column::number("FLOP/B").priority(60),
     ]);
-    let mut table = Table::new(columns)
-        .title("Roofline", words);
+    let mut table = Table::new(columns).title("Roofline", words);
     for r in rows {
         let mut cells = vec![Cell::text(&r.name)];
         if shapes {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use stepscope_analyse::run::Run;
 
 use crate::answer::Part;
+use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table};
 
 /// One trace of several.
@@ -20,8 +21,9 @@ pub struct RunRow {
     gpu_utilization: Option<f64>,
 }
 
-/// What a line says about a run.
-pub fn run_row(run: &Run) -> RunRow {
+/// What a line says about a run, or about those of its steps that are asked about.
+pub fn run_row(ask: &Ask, run: &Run) -> RunRow {
+    let run = &run.of_steps(ask.kept(run.all_steps()));
     let meta = run.trace().meta();
     let steps = run.steps();
     RunRow {

@@ -27,7 +27,8 @@ pub(super) fn asked(ask: &Ask) -> Result<Vec<Change>, Refusal> {
                 return Err(Refusal::new(what, PAIRS));
             }
         };
-        let Some(ChangeWord::Speedup(value)) = words.next_if(|word| matches!(word, ChangeWord::Speedup(_))) else {
+        let Some(ChangeWord::Speedup(value)) = words.next_if(|word| matches!(word, ChangeWord::Speedup(_)))
+        else {
             let what = format!("{option} {name} needs a --speedup right after it");
             return Err(Refusal::new(what, PAIRS));
         };

@@ -1,30 +1,14 @@
-//! What the server asks of the program: files from `formats`, answers from the commands.
+//! What the server asks of the program: which traces there are, and how to read one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
-use clap::FromArgMatches;
 use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
-use stepscope_model::Trace;
-use stepscope_serve::{Backend, Found, Loading, Problem, Question};
+use stepscope_serve::{Backend, Found, Loading, Problem};
 
-use crate::args::{self, Cli};
-use crate::commands::dispatch;
-use crate::failure::{Failure, Outcome};
-
-/// Options of commands that take no value.
-const FLAGS: &[&str] = &[
-    "full",
-    "own-threads",
-    "by-launch",
-    "no-data-loading",
-    "no-sync",
-    "overlap-transfers",
-    "free-launches",
-    "tensor-cores",
-];
+use crate::failure::Failure;
 
 /// The traces at some paths.
 pub(crate) struct Files {
@@ -102,47 +86,6 @@ impl Backend for Files {
             read: Box::new(move || open(&path, &options).map_err(|error| problem(&error.into()))),
         }
     }
-
-    fn ask(&self, trace: &Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem> {
-        answer(trace, question)
-    }
-}
-
-/// What the command of a question prints about a trace in memory.
-pub(crate) fn answer(trace: &Arc<Trace>, question: &Question) -> Result<Vec<u8>, Problem> {
-    let mut cli = parse(question)?;
-    if let Some(common) = cli.command.as_mut().and_then(args::Command::common_mut) {
-        common.loaded = Some(trace.clone());
-    }
-    let mut text = Vec::new();
-    dispatch(cli, &mut text, &mut Outcome::Fine).map_err(|failure| problem(&failure))?;
-    Ok(text)
-}
-
-/// The question as a command line, read as one.
-fn parse(question: &Question) -> Result<Cli, Problem> {
-    let all_rows = question.csv && !question.options.iter().any(|(option, _)| option == "top");
-    let format: &[&str] = match (question.csv, all_rows) {
-        (false, _) => &["--format", "json", "--explain"],
-        (true, false) => &["--format", "csv"],
-        (true, true) => &["--format", "csv", "--top", "0"],
-    };
-    let mut words = vec!["stepscope".to_owned(), question.command.clone()];
-    words.extend(format.iter().map(|&word| word.to_owned()));
-    for (option, value) in &question.options {
-        words.push(match value.is_empty() || FLAGS.contains(&option.as_str()) {
-            true => format!("--{option}"),
-            false => format!("--{option}={value}"),
-        });
-    }
-    words.push("-".to_owned());
-    let mut command = args::command();
-    let matches = command.try_get_matches_from_mut(words);
-    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Problem { message: first, hint: None }
-    })
 }
 
 fn problem(failure: &Failure) -> Problem {

@@ -1,5 +1,6 @@
 //! What each edge of a critical path says the run is bound by.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
@@ -7,7 +8,7 @@ use super::graph::{Edge, EdgeKind};
 use crate::names::by_name::ByName;
 
 /// What the time of an edge is spent on. The names in machine output are HTA's.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub enum Bound {
     /// Operators and calls on the host.
     #[serde(rename = "cpu_bound")]

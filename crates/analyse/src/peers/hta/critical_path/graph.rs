@@ -4,11 +4,12 @@
 //! Nodes and edges keep the order in which they were added, because of two ways of equal length the one found first
 //! wins, and HTA's figures depend on which that is.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId};
 
 /// What an edge stands for.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
     /// Time inside an operator, a call or device work.

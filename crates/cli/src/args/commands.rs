@@ -1,0 +1,217 @@
+//! The commands that are no questions about a trace.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use stepscope_analyse::findings::Severity;
+
+use crate::format::Format;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Everything in the browser: overview, timeline, operators, kernels, flame graph, memory, diagnosis.
+    #[command(
+        after_help = "Examples:\n  stepscope view trace.json.gz\n  stepscope view runs/ --no-open        a folder of runs; new ones show up as they are written"
+    )]
+    View(View),
+    /// Write the trace or its tables in another format.
+    #[command(
+        after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz\n  stepscope export --to html -o report.html trace.json.gz"
+    )]
+    Export(Export),
+    /// Profile a Python script: operators, regions, samples and system counters (needs the Python package).
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  stepscope run train.py --epochs 1\n  stepscope run --config run.yaml --profiling.active 2 train.py"
+    )]
+    Run {
+        /// The script and its arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT")]
+        words: Vec<std::ffi::OsString>,
+    },
+    /// What this machine can and cannot capture, and how to get the rest.
+    #[command(after_help = "Examples:\n  stepscope doctor\n  stepscope doctor --format json")]
+    Doctor {
+        /// Output format.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Print shell completions.
+    #[command(
+        after_help = "Example:\n  stepscope completions bash > ~/.local/share/bash-completion/completions/stepscope"
+    )]
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    #[command(after_help = "Example:\n  stepscope man > ~/.local/share/man/man1/stepscope.1")]
+    Man,
+}
+
+/// What `--fail-on` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Only what could save a fifth of a step (unless configured otherwise).
+    High,
+    /// Also what could save a twentieth.
+    Medium,
+    /// Also what could save a hundredth.
+    Low,
+}
+
+impl FailOn {
+    /// Whether the worst severity of an answer is at least this.
+    pub(crate) fn is_reached_by(self, worst: &serde_json::Value) -> bool {
+        let least = match self {
+            FailOn::High => Severity::High,
+            FailOn::Medium => Severity::Medium,
+            FailOn::Low => Severity::Low,
+        };
+        let all = [Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+        all.iter().any(|severity| *severity >= least && serde_json::json!(severity) == *worst)
+    }
+}
+
+/// What to show in the browser, and where to listen.
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// Trace files and folders; folders are watched for new traces.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Print the URL without opening a browser.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Port to listen on (default: the first free one from 7007).
+    #[arg(long, value_name = "N")]
+    pub(crate) port: Option<u16>,
+
+    /// Address to listen on. Anything but localhost lets others on the network in if they know the token.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+
+    /// Don't watch folders for new traces.
+    #[arg(long)]
+    pub(crate) no_watch: bool,
+
+    /// Stop reading a trace after this much text and show what came before.
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    pub(crate) max_text_bytes: Option<u64>,
+
+    /// Serve the page from this folder instead of the one inside the program.
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub(crate) ui_dir: Option<PathBuf>,
+}
+
+/// What to write, and where.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The format to write.
+    #[arg(long, value_enum)]
+    pub(crate) to: Target,
+
+    /// The table for csv.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) table: TableName,
+
+    /// Maximum size of the HTML report, e.g. `20MB`. What does not fit is left out, and the report says so.
+    #[arg(long, value_name = "SIZE", default_value = "20MB", value_parser = size)]
+    pub(crate) max_size: usize,
+
+    /// Leave folder names and arguments out of the HTML report, so it can be shared.
+    #[arg(long)]
+    pub(crate) redact: bool,
+
+    /// Output file (default: standard output). A name ending in .gz is compressed.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What to weigh stacks by (folded, speedscope): `host` or `device`.
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) by: Option<String>,
+
+    /// Sort by this column.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) sort: Option<String>,
+
+    /// Only this many rows.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) top: Option<String>,
+
+    /// Only rows whose name matches this regular expression.
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) filter: Option<String>,
+
+    /// Only these steps: `7`, `3,5` or `2-4`.
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) step: Option<String>,
+
+    /// Only this device.
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<String>,
+
+    /// A trace file, a folder of them, or `-` for standard input.
+    #[arg(required = true)]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Only this rank of a folder with several.
+    #[arg(long, value_name = "N")]
+    pub(crate) rank: Option<i64>,
+
+    /// Stop reading after this much text; what came before is written.
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    pub(crate) max_text_bytes: Option<u64>,
+}
+
+/// Formats to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// Chrome trace JSON, repaired where the input was broken.
+    Chrome,
+    /// Folded stacks for flamegraph.pl and the like (`--by host|device`).
+    Folded,
+    /// Stacks for speedscope (`--by host|device`).
+    Speedscope,
+    /// One table (`--table`).
+    Csv,
+    /// Every report.
+    Json,
+    /// The browser view with its data in one file, to keep or send; opens without a server.
+    Html,
+}
+
+/// `20MB`, `500k` or a number of bytes.
+fn size(text: &str) -> Result<usize, String> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let unit = match text[digits.len()..].trim().trim_end_matches('b').trim_end_matches('i') {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        _ => return Err("a size is a number with k, M or G, like 20MB".to_owned()),
+    };
+    match digits.parse::<f64>() {
+        Ok(number) if number > 0.0 && number * unit < 1e12 => Ok((number * unit) as usize),
+        _ => Err("a size is a number with k, M or G, like 20MB".to_owned()),
+    }
+}
+
+/// Tables of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableName {
+    /// Operators.
+    #[default]
+    Ops,
+    /// Kernels.
+    Kernels,
+    /// Steps.
+    Steps,
+    /// Memory by operator.
+    Memory,
+    /// Modules.
+    Modules,
+}

@@ -1,0 +1,166 @@
+//! Questions as commands: built from the registry, so that a new question is a new command by itself.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use stepscope_ask::{Ask, OPTIONS, OptionSpec, Question, Refusal};
+
+use super::{Common, FailOn};
+
+/// Room for an example before what it shows.
+const EXAMPLE: usize = 52;
+
+/// A question as it was typed.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    pub(crate) question: &'static Question,
+    pub(crate) common: Common,
+    /// Options of the question with their values, in the order of the command line.
+    options: Vec<(&'static str, String)>,
+    /// Where rules and thresholds of findings are set.
+    pub(crate) config: Option<PathBuf>,
+    /// The severity that makes the answer a no.
+    pub(crate) fail_on: Option<FailOn>,
+    /// Whether the rules are wanted instead of an answer.
+    pub(crate) list: bool,
+}
+
+impl Asking {
+    pub(crate) fn from_matches(
+        question: &'static Question,
+        matches: &ArgMatches,
+    ) -> Result<Asking, clap::Error> {
+        let mut options: Vec<(usize, &'static str, String)> = Vec::new();
+        for spec in options_of(question) {
+            match spec.value {
+                None if matches.get_flag(spec.name) => {
+                    options.push((matches.index_of(spec.name).unwrap_or(0), spec.name, String::new()));
+                }
+                None => {}
+                Some(_) => {
+                    let places = matches.indices_of(spec.name).into_iter().flatten();
+                    let values = matches.get_many::<String>(spec.name).into_iter().flatten();
+                    options.extend(places.zip(values).map(|(at, value)| (at, spec.name, value.clone())));
+                }
+            }
+        }
+        options.sort_by_key(|option| option.0);
+        let has_findings = is_about_findings(question);
+        let gate = question.name == "findings";
+        Ok(Asking {
+            question,
+            common: Common::from_arg_matches(matches)?,
+            options: options.into_iter().map(|(_, name, value)| (name, value)).collect(),
+            config: if has_findings { matches.get_one::<PathBuf>("config").cloned() } else { None },
+            fail_on: if gate { matches.get_one::<FailOn>("fail-on").copied() } else { None },
+            list: gate && matches.get_flag("list"),
+        })
+    }
+
+    /// The question itself.
+    pub(crate) fn ask(&self) -> Result<Ask, Refusal> {
+        let mut ask = Ask::about_all(self.question);
+        for (option, value) in &self.options {
+            ask.set(option, value)?;
+        }
+        Ok(ask)
+    }
+
+    /// Whether an option was given.
+    pub(crate) fn gave(&self, option: &str) -> bool {
+        self.options.iter().any(|(name, _)| *name == option)
+    }
+
+    /// The first option given, if any.
+    pub(crate) fn first_option(&self) -> Option<&'static str> {
+        self.options.first().map(|option| option.0)
+    }
+}
+
+fn is_about_findings(question: &Question) -> bool {
+    matches!(question.name, "summary" | "findings")
+}
+
+fn options_of(question: &'static Question) -> impl Iterator<Item = &'static OptionSpec> {
+    OPTIONS.iter().filter(|spec| question.takes(spec.name))
+}
+
+/// The command of a question.
+pub(super) fn command(question: &'static Question) -> Command {
+    let command = Command::new(question.name).about(question.about).after_help(examples(question));
+    let command = match question.alias {
+        Some(alias) => command.visible_alias(alias),
+        None => command,
+    };
+    with_args(command, question)
+}
+
+/// A command with the arguments of a question.
+pub(super) fn with_args(command: Command, question: &'static Question) -> Command {
+    let mut command = command;
+    for spec in options_of(question) {
+        command = command.arg(arg(spec, question));
+    }
+    if is_about_findings(question) {
+        let help = "Turn rules off and set thresholds of findings, as TOML (default: ./stepscope.toml)";
+        let config = Arg::new("config").long("config").value_name("FILE").help(help);
+        command = command.arg(config.value_parser(value_parser!(PathBuf)));
+    }
+    command = Common::augment_args(command);
+    if question.name == "findings" {
+        let fail_on =
+            Arg::new("fail-on").long("fail-on").value_name("SEVERITY").value_parser(value_parser!(FailOn));
+        let list = Arg::new("list").long("list").visible_alias("rules").action(ArgAction::SetTrue);
+        command = command
+            .arg(fail_on.help("Exit with 1 if a finding (that matches --filter) has at least this severity"))
+            .arg(list.help("List the rules and their thresholds instead; needs no trace"))
+            .mut_arg("path", |path| path.required_unless_present_any(["explain", "list"]))
+            .mut_arg("format", |format| {
+                format.help("Output format: table, json, csv, md, or sarif for code scanning")
+            });
+    }
+    command
+}
+
+fn arg(spec: &'static OptionSpec, question: &'static Question) -> Arg {
+    let arg = Arg::new(spec.name).long(spec.name);
+    let Some(value) = spec.value else { return arg.help(spec.help).action(ArgAction::SetTrue) };
+    let arg = arg.value_name(value);
+    match spec.name {
+        "by" => arg
+            .help(format!("{} (default: {})", spec.help, question.by[0]))
+            .value_parser(PossibleValuesParser::new(question.by))
+            .ignore_case(true),
+        // Which speedup belongs to which name is told by their places.
+        "op" if question.takes("speedup") => {
+            let help = "An operator or named range, with all it calls; `--speedup` follows";
+            arg.help(help).action(ArgAction::Append)
+        }
+        "op" => arg.help("Only kernels, copies and memsets of the operator or range of exactly this name"),
+        "kernel" => arg.help(spec.help).action(ArgAction::Append),
+        "speedup" => arg.help(spec.help).action(ArgAction::Append).allow_negative_numbers(true),
+        "top" => arg.help(spec.help).short('n'),
+        "frames" | "device" | "step" => arg.help(spec.help).allow_negative_numbers(true),
+        _ => arg.help(spec.help),
+    }
+}
+
+/// The examples as a shell takes them.
+fn examples(question: &Question) -> String {
+    let heading = if question.examples.len() == 1 { "Example:" } else { "Examples:" };
+    let mut text = heading.to_owned();
+    for example in question.examples {
+        let (line, about) = example.split_once("  ").unwrap_or((example, ""));
+        let line = format!("stepscope {}", line.replace("TRACE", "trace.json.gz"));
+        let gap = if about.is_empty() { 0 } else { EXAMPLE.saturating_sub(line.len()).max(2) };
+        text.push_str(&format!("\n  {line}{}{about}", " ".repeat(gap)));
+    }
+    if question.name == "findings" {
+        text.push_str(
+            "\n\nstepscope.toml:\n  [findings]\n  off = [\"low_utilization\"]\n  [findings.thresholds]\n  \
+             \"data_loading.min_share\" = 0.1",
+        );
+    }
+    text
+}

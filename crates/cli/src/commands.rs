@@ -1,0 +1,37 @@
+//! What the program does, one file per command; all questions are one.
+
+mod doctor;
+mod export;
+mod question;
+mod view;
+
+use std::io::Write;
+
+use crate::args::{self, Command};
+use crate::failure::Failure;
+
+pub(crate) use question::question;
+
+/// Runs a command that is no question.
+pub(crate) fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    match command {
+        Command::View(args) => view::run(&args, out),
+        Command::Export(export) => export::run(&export, out),
+        Command::Doctor { format } => doctor::run(format, out),
+        Command::Run { .. } => Err(Failure::wrong_use(
+            "`stepscope run` needs the Python package",
+            "install it with `pip install .` in a clone of stepscope",
+        )),
+        Command::Completions { shell } => {
+            // Into memory first: the generator panics on a closed pipe.
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut args::command(), "stepscope", &mut text);
+            Ok(out.write_all(&text)?)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(args::command()).render(&mut text)?;
+            Ok(out.write_all(&text)?)
+        }
+    }
+}

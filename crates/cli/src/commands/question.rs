@@ -1,0 +1,130 @@
+//! Any question: find the trace, ask, print the answer in the format asked for.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde_json::json;
+use stepscope_analyse::run::Run;
+use stepscope_ask::print::{self, Screen};
+use stepscope_ask::{Answer, Ask, answer, rules, run_row, runs_part, write};
+use stepscope_formats::discover;
+
+use crate::args::{Asking, Common};
+use crate::config;
+use crate::failure::{Failure, Outcome};
+use crate::format::Format;
+use crate::input::{choose, remark, warn};
+use crate::next::next;
+use crate::terminal;
+
+/// Questions that say themselves what is wrong with a file.
+const SAY_IT_THEMSELVES: [&str; 2] = ["info", "summary"];
+
+/// Answers a question. `outcome` is set before anything is printed, so that a reader who stops listening does not change
+/// it.
+pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
+    let common = &asking.common;
+    let name = asking.question.name;
+    if common.format == Format::Sarif && name != "findings" {
+        return Err(Failure::wrong_use(
+            "only findings can be written as SARIF",
+            "use `stepscope findings --format sarif`; here --format takes table, json, csv or md",
+        ));
+    }
+    let mut ask = asking.ask()?;
+    if matches!(name, "findings" | "summary") {
+        ask.thresholds = Arc::new(config::thresholds(asking.config.as_deref())?);
+    }
+    if asking.list {
+        refuse_with_list(asking)?;
+        return print_answer(&rules(&ask.thresholds), common, out);
+    }
+    if common.wants_only_definitions() {
+        return definitions(asking, out);
+    }
+    let (run, mut part) = load(&ask, common)?;
+    if !SAY_IT_THEMSELVES.contains(&name) {
+        warn(run.trace());
+    }
+    let mut answer = answer(&ask, &[run])?;
+    answer.remarks.iter().for_each(|text| remark(text));
+    if let Some(part) = part.take() {
+        answer.parts.insert(0, part);
+    }
+    if let Some(fail_on) = asking.fail_on
+        && answer.facts.iter().any(|fact| fact.key == "worst" && fail_on.is_reached_by(&fact.value))
+    {
+        *outcome = Outcome::No;
+    }
+    print_answer(&answer, common, out)
+}
+
+/// The run, and for the summary of a folder a line on each of its traces.
+fn load(ask: &Ask, common: &Common) -> Result<(Arc<Run>, Option<stepscope_ask::Part>), Failure> {
+    let several = match &common.path {
+        Some(path) if ask.question().name == "summary" && common.rank.is_none() => discover(path)?.len() > 1,
+        _ => false,
+    };
+    if !several {
+        return Ok((choose(&common.place(), None)?, None));
+    }
+    let mut rows = Vec::new();
+    let run = choose(&common.place(), Some(&mut |run| rows.push(run_row(ask, run))))?;
+    let part = (rows.len() > 1).then(|| runs_part(rows));
+    Ok((run, part))
+}
+
+fn refuse_with_list(asking: &Asking) -> Result<(), Failure> {
+    let given = match (asking.first_option(), &asking.fail_on, &asking.common.path) {
+        (Some(option), ..) => format!("--{option}"),
+        (None, Some(_), _) => "--fail-on".to_owned(),
+        (None, None, Some(_)) => "a trace".to_owned(),
+        (None, None, None) if asking.common.format == Format::Sarif => "--format sarif".to_owned(),
+        _ => return Ok(()),
+    };
+    let what = format!("{given} does not apply to the list of rules");
+    Err(Failure::wrong_use(what, "leave it out, or leave out --list"))
+}
+
+fn screen(common: &Common, full: bool) -> Screen {
+    terminal::detect_with(&std::io::stdout(), common.color).with_wide(common.wide || full)
+}
+
+fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
+    let screen = screen(common, answer.whole_names);
+    let text = match common.format {
+        Format::Table => {
+            write::screen(out, answer, &screen)?;
+            if !answer.next.is_empty() {
+                next(out, &screen, common, &answer.next)?;
+            }
+            if common.explain {
+                writeln!(out)?;
+                write::explanation(out, &screen, &answer.definitions())?;
+            }
+            return Ok(());
+        }
+        Format::Json => print::json(&write::object(answer, common.explain))?,
+        Format::Csv => write::csv(answer),
+        Format::Md => write::markdown(answer, common.explain),
+        Format::Sarif => match &answer.sarif {
+            Some(sarif) => print::json(&sarif())?,
+            None => return Ok(()),
+        },
+    };
+    Ok(out.write_all(screen.guard(&text).as_bytes())?)
+}
+
+/// Only the definitions: what `--explain` without a trace prints.
+fn definitions(asking: &Asking, out: &mut dyn Write) -> Result<(), Failure> {
+    let screen = screen(&asking.common, false);
+    let definitions = asking.question.all_definitions();
+    let rows: Vec<_> = definitions.iter().map(|d| json!(d)).collect();
+    let text = match asking.common.format {
+        Format::Table | Format::Sarif => return Ok(write::explanation(out, &screen, &definitions)?),
+        Format::Json => print::json(&json!({ "definitions": rows }))?,
+        Format::Csv => print::csv(&rows),
+        Format::Md => print::markdown(&write::definitions_table(&definitions)),
+    };
+    Ok(out.write_all(screen.guard(&text).as_bytes())?)
+}
