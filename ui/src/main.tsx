@@ -7,12 +7,12 @@ import "./parts/table.css";
 import "./parts/browse.css";
 import "./categories.css";
 import { App } from "./app/App.tsx";
-import { startKeyboard } from "./app/commands.ts";
 import { registerShared } from "./app/Dialogs.tsx";
-import { route, startRouting } from "./app/route.ts";
-import { startWatching } from "./app/state.ts";
-import { startTheme } from "./app/theme.ts";
-import { whenIdle } from "./data/use.ts";
+import { whenIdle } from "./session/busy.ts";
+import { startKeyboard } from "./session/commands.ts";
+import { route, startRouting } from "./session/route.ts";
+import { startWatching } from "./session/state.ts";
+import { startTheme } from "./session/theme.ts";
 
 startTheme();
 startRouting();

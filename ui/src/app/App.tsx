@@ -5,12 +5,12 @@ import { bytes } from "../parts/format.ts";
 import { Icon } from "../parts/icons.tsx";
 import { TipLayer, tipOn } from "../parts/tip.tsx";
 import { Empty, Trouble } from "../parts/words.tsx";
-import { runCommand } from "./commands.ts";
+import { runCommand } from "../session/commands.ts";
+import { href, param, pushParams, route } from "../session/route.ts";
+import { loading, online, run, runs, runsProblem } from "../session/state.ts";
+import { theme, toggleTheme } from "../session/theme.ts";
 import { Dialogs } from "./Dialogs.tsx";
 import { RunPicker } from "./RunPicker.tsx";
-import { href, param, pushParams, route } from "./route.ts";
-import { loading, online, run, runs, runsProblem } from "./state.ts";
-import { theme, toggleTheme } from "./theme.ts";
 import { VIEWS } from "./views.ts";
 
 export function App() {

@@ -4,10 +4,10 @@ import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CATEGORIES } from "../data/categories.ts";
 import { Icon } from "../parts/icons.tsx";
-import { allCommands, type Command, keyLabel, register } from "./commands.ts";
-import { go, route } from "./route.ts";
-import { runs } from "./state.ts";
-import { toggleTheme } from "./theme.ts";
+import { allCommands, type Command, keyLabel, register } from "../session/commands.ts";
+import { go, route } from "../session/route.ts";
+import { runs } from "../session/state.ts";
+import { toggleTheme } from "../session/theme.ts";
 import { VIEWS } from "./views.ts";
 
 const open = signal<"help" | "palette" | undefined>(undefined);

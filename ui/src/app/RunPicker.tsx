@@ -5,9 +5,9 @@ import type { Run } from "../data/types.ts";
 import { bytes } from "../parts/format.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { matching, runNames } from "./names.ts";
-import { pushParams } from "./route.ts";
-import { run, runs } from "./state.ts";
+import { matching, runNames } from "../session/names.ts";
+import { pushParams } from "../session/route.ts";
+import { run, runs } from "../session/state.ts";
 
 /** From how many runs on a field to search them pays. */
 const MANY = 8;

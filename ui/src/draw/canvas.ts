@@ -1,9 +1,9 @@
 // Strips without a GPU: written into an image of our own. A flat strip is worked out once and copied down its height.
 
 import type { Rgb } from "./colour.ts";
-import { resize } from "./gl.ts";
 import { AREA, type DrawList, SOLID, STRIPES, type Strip } from "./list.ts";
 import type { Painter } from "./painter.ts";
+import { resize } from "./painter.ts";
 
 /** An image, one word 0xAABBGGRR a pixel. */
 export interface Image {

@@ -3,7 +3,7 @@
 
 import type { Rgb } from "./colour.ts";
 import { AREA, type DrawList, SOLID, type Strip } from "./list.ts";
-import type { Painter } from "./painter.ts";
+import { type Painter, resize } from "./painter.ts";
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec2 place;
@@ -170,14 +170,6 @@ function kindOf(strip: Strip): number {
   if (strip.kind === SOLID) return ONE_COLOUR;
   if (strip.kind === AREA) return AREA_CELLS;
   return strip.striped ? STRIPED_CELLS : PLAIN_CELLS;
-}
-
-/** Gives a canvas the pixels its size on the screen needs. */
-export function resize(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
-  const w = Math.max(1, Math.round(width * ratio));
-  const h = Math.max(1, Math.round(height * ratio));
-  if (canvas.width !== w) canvas.width = w;
-  if (canvas.height !== h) canvas.height = h;
 }
 
 function makeProgram(gl: WebGL2RenderingContext): WebGLProgram | undefined {

@@ -1,7 +1,7 @@
 // A field that narrows a table by a regular expression, a moment after typing stops.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { register } from "../app/commands.ts";
+import { register } from "../session/commands.ts";
 import { Icon } from "./icons.tsx";
 
 const PAUSE_MS = 180;

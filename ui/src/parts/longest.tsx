@@ -1,8 +1,8 @@
 // The longest calls of one name, each a jump away on the timeline.
 
-import { href } from "../app/route.ts";
-import { runId, source } from "../app/state.ts";
-import { useLoaded } from "../data/use.ts";
+import { href } from "../session/route.ts";
+import { runId, source } from "../session/state.ts";
+import { useLoaded } from "../session/use-ask.ts";
 import { count, time } from "./format.ts";
 import { JumpButton } from "./jump.tsx";
 import { Box } from "./mini.tsx";

@@ -2,6 +2,7 @@
 
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Rows } from "../data/rows.ts";
 import { byField } from "./format.ts";
 import { Icon } from "./icons.tsx";
 import { HEAD, inSight, ROW, rowAt, rowTop } from "./rows.ts";
@@ -10,18 +11,6 @@ import { Head, type HeadColumn } from "./table-head.tsx";
 export interface Column<R> extends HeadColumn {
   /** How a cell looks; by the field's ending if left out. */
   cell?: (row: R, index: number) => ComponentChildren;
-}
-
-/** Rows by position; those not here yet are `undefined` and asked for with `want`. */
-export interface Rows<R> {
-  total: number;
-  at(index: number): R | undefined;
-  want?(from: number, to: number): void;
-}
-
-/** All rows at hand. */
-export function rowsOf<R>(rows: R[]): Rows<R> {
-  return { total: rows.length, at: (index) => rows[index] };
 }
 
 interface Props<R> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { barOrder, causeCategory, isIdle } from "../../src/views/overview/causes.ts";
+import { causeCategory } from "../../src/parts/causes.ts";
+import { barOrder, isIdle } from "../../src/views/overview/causes.ts";
 import { amount, bySeverity, keysOf, openKeys, toggledKeys } from "../../src/views/overview/findings.ts";
 import type { CauseRow, Finding } from "../../src/views/overview/types.ts";
 

@@ -1,11 +1,11 @@
 // Two runs side by side: their figures and where their time went.
 
-import { runNames } from "../../app/names.ts";
-import { param, setParams } from "../../app/route.ts";
-import { run, runs, source } from "../../app/state.ts";
-import { useLoaded } from "../../data/use.ts";
 import { digits, percent, time } from "../../parts/format.ts";
 import { Await, Card, Empty } from "../../parts/words.tsx";
+import { runNames } from "../../session/names.ts";
+import { param, setParams } from "../../session/route.ts";
+import { run, runs, source } from "../../session/state.ts";
+import { useLoaded } from "../../session/use-ask.ts";
 import { causeLines, change, figureLines, type Line, type RunFigures } from "./figures.ts";
 import "./style.css";
 

@@ -1,8 +1,8 @@
 // Why it is slow, question by question: what a change would save, why the device waits, how well it is used.
 
 import type { ComponentType } from "preact";
-import { register } from "../../app/commands.ts";
-import { go, param, pushParams } from "../../app/route.ts";
+import { register } from "../../session/commands.ts";
+import { go, param, pushParams } from "../../session/route.ts";
 import { Idle } from "./idle/index.tsx";
 import { Launches } from "./launches.tsx";
 import { LoadingTab } from "./loading.tsx";

@@ -1,9 +1,9 @@
 // Whether the host keeps up: what launches cost, how full the queue is, how many kernels are too short.
 
 import type { Definition } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { count, digits, percent, time } from "../../parts/format.ts";
 import { Await, Card, Defined, definition, Empty, Figure } from "../../parts/words.tsx";
+import { useAsk } from "../../session/use-ask.ts";
 import type { Account, LaunchRow } from "./answers.ts";
 import { QueueChart } from "./charts/queue-chart.tsx";
 import { hasDevice, NoDevice, scoped } from "./scope.tsx";

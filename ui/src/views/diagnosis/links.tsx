@@ -1,8 +1,8 @@
 // Ways out of this view: to the moment on the timeline, to the operator.
 
 import type { ComponentChildren } from "preact";
-import { href } from "../../app/route.ts";
 import { windowAround } from "../../parts/jump.tsx";
+import { href } from "../../session/route.ts";
 
 /** Opens the timeline on a span of time, with something around it. */
 export function OnTimeline(props: {

@@ -1,10 +1,11 @@
 // How long each step waited for its batch, and what of that kept the device idle.
 
+import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { percent, time } from "../../parts/format.ts";
-import { rowsOf, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
 import { Await, Card, definition, Empty, Figure, Share } from "../../parts/words.tsx";
+import { useAsk } from "../../session/use-ask.ts";
 import type { Account, Loading } from "./answers.ts";
 import { StepColumns } from "./charts/columns.tsx";
 import { Name } from "./links.tsx";

@@ -1,6 +1,6 @@
 // What keys are called, and which colour each has. Colours are those of the timeline's categories.
 
-import { causeCategory } from "../overview/causes.ts";
+import { causeCategory } from "../../parts/causes.ts";
 
 export interface Named {
   label: string;

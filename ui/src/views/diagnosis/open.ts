@@ -1,6 +1,6 @@
 // Which row of a tab's table is open, as the address says.
 
-import { numberParam, setParams } from "../../app/route.ts";
+import { numberParam, setParams } from "../../session/route.ts";
 
 /** The open row, and how to open another; opening it again closes it. */
 export function useOpenRow(): [open: number | undefined, toggle: (index: number) => void] {

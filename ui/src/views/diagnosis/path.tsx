@@ -1,11 +1,12 @@
 // The critical path: the chain of work and waiting that decided how long the run took.
 
-import { go, href, param, setParams } from "../../app/route.ts";
+import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { count, shortName, time } from "../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Await, Card, definition, Empty, Share } from "../../parts/words.tsx";
+import { go, href, param, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 import type { Account, CriticalPath, PathRow } from "./answers.ts";
 import { Stacked } from "./charts/stacked.tsx";
 import { defined } from "./columns.ts";

@@ -1,9 +1,9 @@
 // What is looked at: all steps or one, all devices or one; and what a trace without steps or devices means.
 
-import { param, pushParams } from "../../app/route.ts";
 import type { Options } from "../../data/types.ts";
-import { type Loaded, useAsk } from "../../data/use.ts";
 import { Empty } from "../../parts/words.tsx";
+import { param, pushParams } from "../../session/route.ts";
+import { type Loaded, useAsk } from "../../session/use-ask.ts";
 import type { Account } from "./answers.ts";
 import { stepName } from "./names.ts";
 

@@ -1,11 +1,12 @@
 // Copies: how much goes where, how fast beside what the bus can do, and what of it nothing hides.
 
+import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { bytes, bytesPerSecond, count, percent, time } from "../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import { Await, Card, definition, Empty, Figure } from "../../parts/words.tsx";
+import { useAsk } from "../../session/use-ask.ts";
 import type { Account, TransferRow } from "./answers.ts";
 import { defined } from "./columns.ts";
 import { busOf, copyLabel, sums } from "./copies.ts";

@@ -1,10 +1,11 @@
 // Calls in which the host stands still until a device has caught up.
 
+import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { count, digits, percent, time } from "../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Await, Bar, Card, Defined, definition, Empty, Figure } from "../../parts/words.tsx";
+import { useAsk } from "../../session/use-ask.ts";
 import type { Account, WaitRow, Waits } from "./answers.ts";
 import { defined } from "./columns.ts";
 import { Name, OnTimeline, Stack } from "./links.tsx";

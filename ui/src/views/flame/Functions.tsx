@@ -1,8 +1,9 @@
 // One row a function: where to choose from, and the same figures as the picture for those who cannot see it.
 
 import { useMemo } from "preact/hooks";
+import { rowsOf } from "../../data/rows.ts";
 import { count, percent, shortName, time } from "../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Bar, Empty } from "../../parts/words.tsx";
 import type { FunctionRow } from "./sandwich.ts";
 import { DEFINED } from "./words.ts";

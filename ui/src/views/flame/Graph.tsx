@@ -1,9 +1,9 @@
 // A tree on a canvas: drawn, hovered over, walked through by keys.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { theme } from "../../app/theme.ts";
-import { busy } from "../../data/use.ts";
 import { hideTip, showTip } from "../../parts/tip.tsx";
+import { busy } from "../../session/busy.ts";
+import { theme } from "../../session/theme.ts";
 import { readPalette } from "./colour.ts";
 import { type Box, boxAt, type Direction, layout, type Span, step } from "./layout.ts";
 import type { Match } from "./match.ts";

@@ -1,9 +1,9 @@
 // What stands below the toolbar: the picture and its table, or one function between its callers and callees.
 
-import { param, setParams } from "../../app/route.ts";
 import type { Flame as Columns } from "../../data/types.ts";
 import { count, time } from "../../parts/format.ts";
 import { Card, Defined } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
 import { Functions, sortOf } from "./Functions.tsx";
 import { Graph } from "./Graph.tsx";
 import type { Match } from "./match.ts";

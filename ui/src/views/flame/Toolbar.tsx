@@ -1,10 +1,10 @@
 // Which time, which picture, and the search.
 
 import type { RefObject } from "preact";
-import { param, pushParams, setParams } from "../../app/route.ts";
 import { count, percent } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Choice, Defined } from "../../parts/words.tsx";
+import { param, pushParams, setParams } from "../../session/route.ts";
 import type { Match } from "./match.ts";
 import type { Order, Tree } from "./tree.ts";
 import { WEIGHTS, type Weight, WORDS } from "./words.ts";

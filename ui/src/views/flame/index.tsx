@@ -1,12 +1,12 @@
 // The flame graph: host time, device time or modules by stack; and all places of one function together.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { register } from "../../app/commands.ts";
-import { go, param, pushParams, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
 import type { Flame as Columns } from "../../data/types.ts";
-import { useLoaded } from "../../data/use.ts";
 import { Await, Empty, Trouble } from "../../parts/words.tsx";
+import { register } from "../../session/commands.ts";
+import { go, param, pushParams, setParams } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useLoaded } from "../../session/use-ask.ts";
 import { Main } from "./Main.tsx";
 import { match, nextMatch } from "./match.ts";
 import { functions } from "./sandwich.ts";

@@ -1,11 +1,11 @@
 // Below an opened kernel: which operators launch it, how, and its longest calls.
 
-import { href, param } from "../../app/route.ts";
-import { useAsk } from "../../data/use.ts";
 import { exactly } from "../../parts/filter.tsx";
 import { byField, count, shortName, time } from "../../parts/format.ts";
 import { Longest } from "../../parts/longest.tsx";
 import { MiniTable } from "../../parts/mini.tsx";
+import { href, param } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 import type { Group, KernelsAnswer, Row } from "./types.ts";
 
 export function Detail({ row, by }: { row: Row; by: Group }) {

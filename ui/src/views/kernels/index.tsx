@@ -1,10 +1,6 @@
 // Kernels, copies and fills: one table, grouped, sorted and filtered by the server.
 
-import { param, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
-import { useRows } from "../../data/rows.ts";
 import type { Answer } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { exactly, Filter } from "../../parts/filter.tsx";
 import { count, time } from "../../parts/format.ts";
@@ -12,6 +8,10 @@ import { Icon } from "../../parts/icons.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Choice, Defined, definition, Empty, Trouble } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { useRows } from "../../session/use-rows.ts";
 import { choices, columns } from "./columns.tsx";
 import { Detail } from "./Detail.tsx";
 import { GROUPS, type Group, type KernelsAnswer, type KernelTotals, type Row } from "./types.ts";

@@ -1,11 +1,11 @@
 // What lived when memory was highest: who had allocated it, by operator or by Python stack.
 
-import { param, setParams } from "../../app/route.ts";
 import type { Definition } from "../../data/types.ts";
 import { bytes, count, percent, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { showRange } from "../../parts/jump.tsx";
 import { Bar, Card, Choice, definition } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
 import type { DeviceMemory, LiveStack } from "./types.ts";
 
 const BY = [

@@ -1,10 +1,10 @@
 // What stretch of the run the figures are of: typed, chosen as a step, or all of it.
 
 import { useEffect, useState } from "preact/hooks";
-import { param, pushParams } from "../../app/route.ts";
 import { time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { showRange } from "../../parts/jump.tsx";
+import { param, pushParams } from "../../session/route.ts";
 import { parseTime, spanOf } from "./curve.ts";
 import type { Span, StepRow } from "./types.ts";
 

@@ -1,16 +1,17 @@
 // Which operators take memory, and every allocation with its life.
 
 import { useMemo } from "preact/hooks";
-import { param, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
-import { useRows } from "../../data/rows.ts";
+import { rowsOf } from "../../data/rows.ts";
 import type { Definition, Options } from "../../data/types.ts";
 import { Filter } from "../../parts/filter.tsx";
 import { bytes, count, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { showRange } from "../../parts/jump.tsx";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Bar, Card, Choice, definition, Empty, Trouble } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useRows } from "../../session/use-rows.ts";
 import { arrangeOperators } from "./arrange.ts";
 import type { MemoryEvent, OperatorMemory } from "./types.ts";
 

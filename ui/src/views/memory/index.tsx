@@ -1,12 +1,12 @@
 // Memory over time: how much is allocated and reserved, what lived at the peak, and who takes it.
 
 import { useEffect } from "preact/hooks";
-import { register } from "../../app/commands.ts";
-import { numberParam, param, pushParams, setParams } from "../../app/route.ts";
 import type { Answer, Options } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { bytes } from "../../parts/format.ts";
 import { Await, Card, Choice, Empty, Trouble } from "../../parts/words.tsx";
+import { register } from "../../session/commands.ts";
+import { numberParam, param, pushParams, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 import { Chart } from "./Chart.tsx";
 import { spanOf, spanOfSteps, stepsOf } from "./curve.ts";
 import { Figures, Notes } from "./Figures.tsx";

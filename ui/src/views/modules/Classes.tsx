@@ -1,11 +1,12 @@
 // All modules of one class together.
 
 import { useMemo } from "preact/hooks";
-import { param, setParams } from "../../app/route.ts";
+import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
 import { count, time } from "../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { definition, Empty, Share } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
 import type { ClassRow, Ledger } from "./types.ts";
 
 export function Classes(props: {

@@ -1,14 +1,14 @@
 // The nn.Module tree with what each module costs, and the same by class.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { register } from "../../app/commands.ts";
-import { go, param, pushParams, setParams } from "../../app/route.ts";
 import type { Answer } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Await, Card, Choice, Empty } from "../../parts/words.tsx";
+import { register } from "../../session/commands.ts";
+import { go, param, pushParams, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 import { Classes } from "./Classes.tsx";
 import { moduleColumns } from "./columns.tsx";
 import { Ledger } from "./Ledger.tsx";

@@ -1,11 +1,11 @@
 // Below an opened operator: who calls it, what it launches, with which shapes, and its longest calls.
 
-import { href, param } from "../../app/route.ts";
-import { useAsk } from "../../data/use.ts";
 import { exactly } from "../../parts/filter.tsx";
 import { count, shortName, time } from "../../parts/format.ts";
 import { Longest } from "../../parts/longest.tsx";
 import { Box, MiniTable } from "../../parts/mini.tsx";
+import { href, param } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 import { CallSite } from "./CallSite.tsx";
 import type { OpRow, OpsAnswer, Part } from "./types.ts";
 

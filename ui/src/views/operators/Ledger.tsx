@@ -1,8 +1,8 @@
 // The line below the table: what the rows add up to, and what belongs to none of them.
 
-import { param, setParams } from "../../app/route.ts";
 import { count, time } from "../../parts/format.ts";
 import { Defined } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
 import type { Totals } from "./types.ts";
 
 export function Ledger(props: { rows: number; totals: Totals; text: (field: string) => string | undefined }) {

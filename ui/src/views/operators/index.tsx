@@ -1,9 +1,5 @@
 // Operators, annotations and runtime calls: one table each, grouped, sorted and filtered by the server.
 
-import { param, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
-import { useRows } from "../../data/rows.ts";
-import { useAsk } from "../../data/use.ts";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { exactly, Filter } from "../../parts/filter.tsx";
 import { Icon } from "../../parts/icons.tsx";
@@ -11,6 +7,10 @@ import { Menu } from "../../parts/menu.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Choice, definition, Empty, Trouble } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { useRows } from "../../session/use-rows.ts";
 import { choices, columns, SORT_AS } from "./columns.tsx";
 import { Detail } from "./Detail.tsx";
 import { Ledger } from "./Ledger.tsx";

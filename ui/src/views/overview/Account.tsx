@@ -1,11 +1,12 @@
 // The time account: every nanosecond of the steps on a device has one cause.
 
-import { href, param, setParams } from "../../app/route.ts";
 import type { Definition } from "../../data/types.ts";
+import { causeCategory } from "../../parts/causes.ts";
 import { percent, time } from "../../parts/format.ts";
 import { tipOn } from "../../parts/tip.tsx";
 import { Card, Defined, Empty, Share } from "../../parts/words.tsx";
-import { barOrder, causeCategory, isIdle } from "./causes.ts";
+import { href, param, setParams } from "../../session/route.ts";
+import { barOrder, isIdle } from "./causes.ts";
 import type { AccountAnswer, CauseRow } from "./types.ts";
 
 export function Account({ of, definitions }: { of: AccountAnswer; definitions: Definition[] | undefined }) {

@@ -1,8 +1,8 @@
 // What to change, the gravest first.
 
-import { param, setParams } from "../../app/route.ts";
 import type { Definition } from "../../data/types.ts";
 import { Card, definition, Empty } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
 import { FindingCard } from "./FindingCard.tsx";
 import { bySeverity, keysOf, openKeys, toggledKeys } from "./findings.ts";
 import type { FindingsAnswer } from "./types.ts";

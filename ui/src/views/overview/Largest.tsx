@@ -1,10 +1,10 @@
 // The operators and kernels that take most time: a taste of the tables, and the way to them.
 
-import { href, param } from "../../app/route.ts";
-import { useAsk } from "../../data/use.ts";
 import { exactly } from "../../parts/filter.tsx";
 import { percent, shortName, time } from "../../parts/format.ts";
 import { Await, Bar, Card, definition, Empty } from "../../parts/words.tsx";
+import { href, param } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 
 const ROWS = 8;
 

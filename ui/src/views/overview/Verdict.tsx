@@ -1,8 +1,8 @@
 // The first thing a reader wants to know: what the run is bound by.
 
-import { param } from "../../app/route.ts";
 import { count, time } from "../../parts/format.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
+import { param } from "../../session/route.ts";
 import type { AccountAnswer, Info, Note, StepsAnswer } from "./types.ts";
 
 const GRADES: Record<string, { word: string; icon: IconName }> = {

@@ -1,9 +1,9 @@
 // The overview: the verdict, the figures, where the time went, and what to change. Each part is asked for by
 // itself, so that it shows as soon as it is there.
 
-import { param } from "../../app/route.ts";
-import { useAsk } from "../../data/use.ts";
 import { Await, definition, Trouble } from "../../parts/words.tsx";
+import { param } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
 import { Account } from "./Account.tsx";
 import { Figures, type Roofline } from "./Figures.tsx";
 import { Findings } from "./Findings.tsx";

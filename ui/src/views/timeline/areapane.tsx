@@ -1,11 +1,12 @@
 // What an area holds: time by name, how busy its rows are.
 
 import { useMemo, useState } from "preact/hooks";
+import { rowsOf } from "../../data/rows.ts";
 import type { Area, AreaName } from "../../data/types.ts";
-import { useLoaded } from "../../data/use.ts";
 import { count, percent, shortName, time } from "../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { Await, Bar, Defined } from "../../parts/words.tsx";
+import { useLoaded } from "../../session/use-ask.ts";
 import type { AreaChoice } from "./address.ts";
 import type { Board } from "./board.ts";
 import type { Model } from "./model.ts";

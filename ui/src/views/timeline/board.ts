@@ -1,8 +1,8 @@
 // Everything that works outside of Preact, put together and taken apart again.
 
 import { effect, signal, untracked } from "@preact/signals";
-import { online } from "../../app/state.ts";
-import { theme } from "../../app/theme.ts";
+import { online } from "../../session/state.ts";
+import { theme } from "../../session/theme.ts";
 import { Actions } from "./actions.ts";
 import { counterAt } from "./areas.ts";
 import { counterText, counterValue } from "./counterformat.ts";

@@ -3,10 +3,11 @@
 import { levelFor } from "../../data/tiles.ts";
 import { Wanted } from "../../data/tilestore.ts";
 import type { Ref } from "../../data/types.ts";
-import { busy } from "../../data/use.ts";
 import { AREA, DrawList, FLAT } from "../../draw/list.ts";
-import { makePainter, type Painter } from "../../draw/painter.ts";
+import { makePainter } from "../../draw/make-painter.ts";
+import type { Painter } from "../../draw/painter.ts";
 import { type Palette, pagePalette } from "../../draw/palette.ts";
+import { busy } from "../../session/busy.ts";
 import { wantAhead } from "./ahead.ts";
 import { counterCells, counterColour } from "./areas.ts";
 import { Cover, cover } from "./cover.ts";

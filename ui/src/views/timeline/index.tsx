@@ -1,11 +1,11 @@
 // The timeline: every slice of the trace over time, by lane.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { param } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
 import type { Layout } from "../../data/types.ts";
-import { useLoaded } from "../../data/use.ts";
 import { Empty, Trouble } from "../../parts/words.tsx";
+import { param } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useLoaded } from "../../session/use-ask.ts";
 import { Board, type BoardParts } from "./board.ts";
 import { Lanes } from "./lanes.tsx";
 import { Model } from "./model.ts";

@@ -1,6 +1,6 @@
 // The timeline's commands: one entry each for the keyboard, the palette and the help.
 
-import { type Command, register } from "../../app/commands.ts";
+import { type Command, register } from "../../session/commands.ts";
 import type { Actions } from "./actions.ts";
 import type { Finder } from "./finder.ts";
 import type { Held } from "./motion.ts";

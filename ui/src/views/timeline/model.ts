@@ -6,7 +6,7 @@ import type { Source } from "../../data/source.ts";
 import { topLevel } from "../../data/tiles.ts";
 import { TileStore } from "../../data/tilestore.ts";
 import type { Counter, Details, Hits, Layout, Problem } from "../../data/types.ts";
-import { busy } from "../../data/use.ts";
+import { busy } from "../../session/busy.ts";
 import type { AreaChoice, Marks } from "./address.ts";
 import type { Hit } from "./hit.ts";
 import type { CriticalPath } from "./path.ts";

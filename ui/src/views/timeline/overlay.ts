@@ -1,13 +1,11 @@
 // The layer above the rectangles: names, lines, selection, arrows, ruler.
 
 import type { Ref } from "../../data/types.ts";
-import { resize } from "../../draw/gl.ts";
-import type { Palette } from "../../draw/palette.ts";
+import { resize } from "../../draw/painter.ts";
 import { Fitter } from "../../draw/text.ts";
 import { shortName } from "../../parts/format.ts";
 import { arrowsOf, curveOf, drawCurve } from "./arrows.ts";
-import type { Stretches } from "./marks.ts";
-import type { Model } from "./model.ts";
+import type { Frame } from "./frame.ts";
 import { pathNames } from "./path.ts";
 import { drawRuler } from "./rulerdraw.ts";
 import { RULER, type Screen } from "./screen.ts";
@@ -21,16 +19,6 @@ const MOST_SHORT = 8192;
 const MOST_HITS = 2000;
 /** Height of the line of the critical path. */
 const PATH_LINE = 4;
-
-export interface Frame {
-  screen: Screen;
-  model: Model;
-  palette: Palette;
-  labels: Stretches;
-  path: Stretches;
-  /** Hits near the window. */
-  found: readonly Ref[];
-}
 
 export class Overlay {
   readonly canvas = document.createElement("canvas");

@@ -1,7 +1,7 @@
 // Draws the ruler, its lines through the rows, and marked spans.
 
 import { time } from "../../parts/format.ts";
-import type { Frame } from "./overlay.ts";
+import type { Frame } from "./frame.ts";
 import { tickLabel, ticksFor } from "./ruler.ts";
 import { RULER, type Screen } from "./screen.ts";
 import type { Span } from "./window.ts";

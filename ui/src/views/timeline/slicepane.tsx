@@ -1,12 +1,12 @@
 // All about one slice.
 
 import { useState } from "preact/hooks";
-import { go } from "../../app/route.ts";
 import { CATEGORIES } from "../../data/categories.ts";
 import type { Details } from "../../data/types.ts";
 import { exactly } from "../../parts/filter.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
 import { Defined } from "../../parts/words.tsx";
+import { go } from "../../session/route.ts";
 import type { Board } from "./board.ts";
 import { tickLabel } from "./ruler.ts";
 import { Arguments, Children, Links, Parents, Stack } from "./sliceparts.tsx";

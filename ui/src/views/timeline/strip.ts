@@ -1,7 +1,7 @@
 // The strip above: the whole trace, what is in sight of it, where the search found something. Can be dragged.
 
 import type { Counter } from "../../data/types.ts";
-import { resize } from "../../draw/gl.ts";
+import { resize } from "../../draw/painter.ts";
 import { type Palette, pagePalette } from "../../draw/palette.ts";
 import type { Model } from "./model.ts";
 import type { Motion } from "./motion.ts";

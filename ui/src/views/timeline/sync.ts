@@ -1,7 +1,7 @@
 // Keeps the address and the timeline the same: what a user does goes to the address, what the address says is done.
 
 import { effect, untracked } from "@preact/signals";
-import { route, setParams } from "../../app/route.ts";
+import { route, setParams } from "../../session/route.ts";
 import type { Actions } from "./actions.ts";
 import { type Address, formatAddress, parseAddress } from "./address.ts";
 import type { Model } from "./model.ts";

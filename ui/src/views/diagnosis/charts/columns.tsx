@@ -1,8 +1,8 @@
 // One column a step, its parts from below, the whole as a frame.
 
 import { useRef, useState } from "preact/hooks";
-import { pushParams } from "../../../app/route.ts";
 import { hideTip, showTip } from "../../../parts/tip.tsx";
+import { pushParams } from "../../../session/route.ts";
 import { stepName } from "../names.ts";
 import { LEFT, useWidth } from "./axis.tsx";
 import { niceTicks } from "./scale.ts";

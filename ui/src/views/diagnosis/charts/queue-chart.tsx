@@ -1,11 +1,11 @@
 // How much work stood in the queue, over time.
 
 import { useRef, useState } from "preact/hooks";
-import { runId, source } from "../../../app/state.ts";
 import type { Counter } from "../../../data/types.ts";
-import { useAsk, useLoaded } from "../../../data/use.ts";
 import { count, time } from "../../../parts/format.ts";
 import { Await, Card } from "../../../parts/words.tsx";
+import { runId, source } from "../../../session/state.ts";
+import { useAsk, useLoaded } from "../../../session/use-ask.ts";
 import type { StepSpan } from "../answers.ts";
 import { scoped } from "../scope.tsx";
 import { Axes, LEFT, useWidth } from "./axis.tsx";

@@ -1,10 +1,10 @@
 // Idle time over the run, as columns stacked by kind of gap. A click opens the timeline there.
 
 import { useRef, useState } from "preact/hooks";
-import { go } from "../../../app/route.ts";
 import { count, percent, time } from "../../../parts/format.ts";
 import { windowAround } from "../../../parts/jump.tsx";
 import { Card } from "../../../parts/words.tsx";
+import { go } from "../../../session/route.ts";
 import type { GapRow, Gaps, StepSpan } from "../answers.ts";
 import { Axes, LEFT, useWidth } from "../charts/axis.tsx";
 import { gapKind } from "../names.ts";

@@ -1,10 +1,11 @@
 // Why the device was idle: how much of each kind, who kept it waiting, and the longest gaps.
 
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
-import { useAsk } from "../../../data/use.ts";
 import { count, percent, shortName, time } from "../../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
 import { Await, Card, definition, Empty, Figure, Share } from "../../../parts/words.tsx";
+import { useAsk } from "../../../session/use-ask.ts";
 import type { Account, CulpritRow, Gaps, StepSpan, StreamRow } from "../answers.ts";
 import { Stacked } from "../charts/stacked.tsx";
 import { defined } from "../columns.ts";

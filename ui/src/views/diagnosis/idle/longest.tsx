@@ -1,10 +1,11 @@
 // The longest gaps, one by one, each with the way to its place on the timeline.
 
-import { param, setParams } from "../../../app/route.ts";
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { count, shortName, time } from "../../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
 import { Card, Empty } from "../../../parts/words.tsx";
+import { param, setParams } from "../../../session/route.ts";
 import type { GapRow, Gaps } from "../answers.ts";
 import { defined } from "../columns.ts";
 import { Name, OnTimeline, Stack } from "../links.tsx";

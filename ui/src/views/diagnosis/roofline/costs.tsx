@@ -1,12 +1,13 @@
 // The operators as a table. The row under the pointer or the focus is marked in the plot.
 
 import type { RefObject } from "preact";
-import { href } from "../../../app/route.ts";
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { exactly } from "../../../parts/filter.tsx";
 import { bytes, count, digits, flops, percent, time } from "../../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
 import { Bar, definition } from "../../../parts/words.tsx";
+import { href } from "../../../session/route.ts";
 import type { CostRow, Roofline } from "../answers.ts";
 import { defined } from "../columns.ts";
 import { Name } from "../links.tsx";

@@ -1,12 +1,12 @@
 // How close operators come to what the device can do: the plot, the table beside it, and what has no model.
 
 import { useRef, useState } from "preact/hooks";
-import { param, setParams } from "../../../app/route.ts";
 import type { Definition } from "../../../data/types.ts";
-import { useAsk } from "../../../data/use.ts";
 import { digits, flops, percent, time } from "../../../parts/format.ts";
 import { ROW, rowTop } from "../../../parts/rows.ts";
 import { Await, Card, definition, Empty, Figure } from "../../../parts/words.tsx";
+import { param, setParams } from "../../../session/route.ts";
+import { useAsk } from "../../../session/use-ask.ts";
 import type { Account, Roofline } from "../answers.ts";
 import { useOpenRow } from "../open.ts";
 import { hasDevice, NoDevice, scoped } from "../scope.tsx";

@@ -1,8 +1,9 @@
 // Model FLOPs utilization step by step, and the device work that has no cost.
 
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { percent, shortName, time } from "../../../parts/format.ts";
-import { rowsOf, Table } from "../../../parts/table.tsx";
+import { Table } from "../../../parts/table.tsx";
 import { Card, Defined, definition } from "../../../parts/words.tsx";
 import type { Roofline } from "../answers.ts";
 import { StepColumns } from "../charts/columns.tsx";

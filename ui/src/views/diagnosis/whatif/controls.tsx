@@ -1,9 +1,9 @@
 // The changes that can be put together: switches for the usual ones, sliders for operators and kernels.
 
 import { useState } from "preact/hooks";
-import { useAsk } from "../../../data/use.ts";
 import { percent, shortName } from "../../../parts/format.ts";
 import { Card, Defined } from "../../../parts/words.tsx";
+import { useAsk } from "../../../session/use-ask.ts";
 import type { Account, WhatIfRow } from "../answers.ts";
 import { hasDevice, scoped } from "../scope.tsx";
 import {

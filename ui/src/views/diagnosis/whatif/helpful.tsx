@@ -1,8 +1,9 @@
 // Each change replayed alone: what would help most. A row puts its change into the plan or takes it out.
 
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { shortName, time } from "../../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
 import { Card, Empty, Share } from "../../../parts/words.tsx";
 import type { WhatIf, WhatIfRow } from "../answers.ts";
 import { defined } from "../columns.ts";

@@ -1,10 +1,11 @@
 // What if: changes put together, the run replayed with them, and what would help most.
 
 import { useEffect, useState } from "preact/hooks";
-import { param, setParams } from "../../../app/route.ts";
-import { source } from "../../../app/state.ts";
-import { busy, useAsk } from "../../../data/use.ts";
 import { Await, Card } from "../../../parts/words.tsx";
+import { busy } from "../../../session/busy.ts";
+import { param, setParams } from "../../../session/route.ts";
+import { source } from "../../../session/state.ts";
+import { useAsk } from "../../../session/use-ask.ts";
 import type { Account, WhatIf } from "../answers.ts";
 import { scoped } from "../scope.tsx";
 import { Controls } from "./controls.tsx";

@@ -1,8 +1,9 @@
 // The answer of a replay: measured beside predicted, what is saved, step by step.
 
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { digits, percent, time } from "../../../parts/format.ts";
-import { rowsOf, Table } from "../../../parts/table.tsx";
+import { Table } from "../../../parts/table.tsx";
 import { Card, Defined, definition, Figure, Share } from "../../../parts/words.tsx";
 import type { ReplayedStep, WhatIf } from "../answers.ts";
 import { stepName } from "../names.ts";

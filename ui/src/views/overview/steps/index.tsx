@@ -1,11 +1,12 @@
 // The steps of the run, as a chart or as a table.
 
-import { param, pushParams, setParams } from "../../../app/route.ts";
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { count, time } from "../../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
 import { tipOn } from "../../../parts/tip.tsx";
 import { Card, Choice, definition, Empty } from "../../../parts/words.tsx";
+import { param, pushParams, setParams } from "../../../session/route.ts";
 import { PARTS, type StepRow, type StepsAnswer } from "../types.ts";
 import { barsOf, isChosen, partsSeen, type StepBar, stepsText } from "./bins.ts";
 import { Chart } from "./Chart.tsx";

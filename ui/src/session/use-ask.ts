@@ -1,9 +1,10 @@
 // Hooks that ask the source and keep the last answer while a new one is on its way.
 
 import { useEffect, useState } from "preact/hooks";
-import { runId, source } from "../app/state.ts";
-import { isAbort, problemOf } from "./source.ts";
-import type { Answer, Options, Problem } from "./types.ts";
+import { isAbort, problemOf } from "../data/source.ts";
+import type { Answer, Options, Problem } from "../data/types.ts";
+import { busy } from "./busy.ts";
+import { runId, source } from "./state.ts";
 
 export interface Loaded<T> {
   /** The latest answer; the one before while a new one is awaited. */
@@ -45,24 +46,4 @@ export function useAsk<T extends object>(
   const run = runId.value;
   const key = run === undefined || !when ? undefined : JSON.stringify([run, command, options]);
   return useLoaded(key, (signal) => source.ask(run ?? 0, command, options, signal) as Promise<T & Answer>);
-}
-
-let awaited = 0;
-const waiting: (() => void)[] = [];
-
-/** Counts what is under way, so that tests can wait for a page that is still. */
-export function busy(change: 1 | -1): void {
-  awaited += change;
-  if (awaited === 0) for (const done of waiting.splice(0)) done();
-}
-
-/** Resolves when nothing is awaited and two frames have been drawn. */
-export async function whenIdle(): Promise<void> {
-  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-  for (;;) {
-    if (awaited > 0) await new Promise<void>((resolve) => waiting.push(resolve));
-    await frame();
-    await frame();
-    if (awaited === 0) return;
-  }
 }

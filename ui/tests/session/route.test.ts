@@ -13,7 +13,9 @@ vi.stubGlobal("addEventListener", (_name: string, run: () => void) => {
   told = run;
 });
 
-const { go, href, param, pushParams, route, setParams, startRouting } = await import("../../src/app/route.ts");
+const { go, href, param, pushParams, route, setParams, startRouting } = await import(
+  "../../src/session/route.ts"
+);
 
 function visit(hash: string): void {
   location.hash = hash;
