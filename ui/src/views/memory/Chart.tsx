@@ -1,6 +1,7 @@
 // Allocated and reserved memory over time. Drag, or Shift with the arrow keys, selects a stretch.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { startDrag } from "../../parts/drag.ts";
 import { bytes, time } from "../../parts/format.ts";
 import { hideTip, showTip } from "../../parts/tip.tsx";
 import { levelAt, reach, spanOf } from "./curve.ts";
@@ -65,16 +66,24 @@ export function Chart(props: Props) {
     if (!frame) return;
     const at = timeAt(event.clientX - frame.left);
     setCursor(at);
-    if (drag) setDrag({ ...drag, to: at });
     const top = frame.top + y(levelsAt(at).allocated);
     const place = frame.left + x(at);
     showTip({ left: place, right: place, top, bottom: top }, <Tip at={at} {...levelsAt(at)} />, true);
   };
-  const onPointerUp = () => {
-    if (!drag) return;
-    const wide = Math.abs(x(drag.to) - x(drag.from)) >= DRAG;
-    if (wide) props.onSelect(spanOf(drag.from, drag.to, props.extent));
-    setDrag(undefined);
+  const onPointerDown = (event: PointerEvent) => {
+    if (event.button !== 0) return;
+    const chart = event.currentTarget as HTMLElement;
+    const under = (pointer: PointerEvent) => timeAt(pointer.clientX - chart.getBoundingClientRect().left);
+    const from = under(event);
+    startDrag(chart, event, {
+      move: (to) => setDrag({ from, to: under(to) }),
+      end(at) {
+        const to = under(at);
+        if (Math.abs(x(to) - x(from)) >= DRAG) props.onSelect(spanOf(from, to, props.extent));
+        setDrag(undefined);
+      },
+      cancel: () => setDrag(undefined),
+    });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const at = cursor ?? span.from;
@@ -124,15 +133,8 @@ export function Chart(props: Props) {
       aria-valuemax={Math.round(span.to)}
       aria-valuenow={Math.round(now)}
       aria-valuetext={`${time(now)}: ${bytes(said.allocated)} allocated${said.reserved === null ? "" : `, ${bytes(said.reserved)} reserved`}${range ? `; selected ${time(range.from)} to ${time(range.to)}` : ""}`}
-      onPointerDown={(event) => {
-        if (event.button !== 0) return;
-        const frame = event.currentTarget.getBoundingClientRect();
-        event.currentTarget.setPointerCapture(event.pointerId);
-        const from = timeAt(event.clientX - frame.left);
-        setDrag({ from, to: from });
-      }}
+      onPointerDown={onPointerDown}
       onPointerMove={onPointerMove}
-      onPointerUp={onPointerUp}
       onPointerLeave={() => {
         hideTip();
         if (!drag) setCursor(undefined);

@@ -43,6 +43,8 @@ export class Model {
   readonly showPath = signal(false);
   readonly path = signal<CriticalPath | undefined>(undefined);
   readonly pathProblem = signal<Problem | undefined>(undefined);
+  /** Whether the pointer holds something: what it is at is not final. */
+  readonly dragging = signal(false);
   readonly selection = signal<Selection | undefined>(undefined);
   readonly area = signal<AreaChoice | undefined>(undefined);
   readonly marks = signal<Marks>({ current: undefined, kept: [] });

@@ -1,6 +1,7 @@
 // Below the timeline: all about the selected slice, or what an area holds. Its height can be changed.
 
 import { signal } from "@preact/signals";
+import { startDrag } from "../../parts/drag.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Trouble } from "../../parts/words.tsx";
 import { AreaPane } from "./areapane.tsx";
@@ -58,12 +59,7 @@ function Grip() {
     const grip = event.currentTarget as HTMLElement;
     const from = event.clientY;
     const old = height.value;
-    const control = new AbortController();
-    const { signal: stop } = control;
-    grip.setPointerCapture(event.pointerId);
-    grip.addEventListener("pointermove", (move) => set(old + from - move.clientY), { signal: stop });
-    for (const end of ["pointerup", "pointercancel"])
-      grip.addEventListener(end, () => control.abort(), { signal: stop });
+    startDrag(grip, event, { move: (to) => set(old + from - to.clientY) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "ArrowUp") set(height.value + STEP);

@@ -3,18 +3,11 @@
 import type { Counter } from "../../data/types.ts";
 import { resize } from "../../draw/painter.ts";
 import { type Palette, pagePalette } from "../../draw/palette.ts";
+import { startDrag } from "../../parts/drag.ts";
 import type { Model } from "./model.ts";
 import type { Motion } from "./motion.ts";
-import { centre, type Span } from "./window.ts";
-
-const EDGE_PX = 6;
-const LEAST_PX = 3;
-const CLICK_PX = 4;
-
-type Drag =
-  | { kind: "move"; offset: number }
-  | { kind: "edge"; fixed: number }
-  | { kind: "new"; x: number; from: number };
+import { boxOf, draggedTo, gripAt, isClick, LEAST_PX, type Minimap, xOf } from "./strip-drag.ts";
+import { centre } from "./window.ts";
 
 export class Strip {
   readonly #canvas: HTMLCanvasElement;
@@ -27,7 +20,7 @@ export class Strip {
   #palette: Palette = pagePalette();
   #counters: readonly Counter[] = [];
   #density: readonly number[] | undefined;
-  #drag: Drag | undefined;
+  #held = false;
   #stale = true;
   #left = -1;
   #right = -1;
@@ -38,9 +31,7 @@ export class Strip {
     this.#motion = motion;
     const options = { signal: this.#stop.signal };
     canvas.addEventListener("pointerdown", (event) => this.#down(event), options);
-    canvas.addEventListener("pointermove", (event) => this.#move(event), options);
-    canvas.addEventListener("pointerup", (event) => this.#up(event), options);
-    canvas.addEventListener("pointercancel", () => this.#end(), options);
+    canvas.addEventListener("pointermove", (event) => this.#hover(event), options);
     this.#resize = new ResizeObserver(() => this.refresh());
     this.#resize.observe(canvas);
   }
@@ -59,11 +50,11 @@ export class Strip {
     this.draw();
   }
 
-  #x(time: number): number {
-    return (time / Math.max(1, this.#model.extent)) * this.#canvas.clientWidth;
+  get #map(): Minimap {
+    return { width: this.#canvas.clientWidth, extent: this.#model.extent, view: this.#model.view };
   }
-  #time(x: number): number {
-    return (x / Math.max(1, this.#canvas.clientWidth)) * this.#model.extent;
+  #x(time: number): number {
+    return xOf(this.#map, time);
   }
 
   draw(): void {
@@ -72,7 +63,7 @@ export class Strip {
     const height = this.#canvas.clientHeight;
     const context = this.#canvas.getContext("2d");
     if (!context || width === 0) return;
-    const { left, right } = this.#box();
+    const { left, right } = boxOf(this.#map);
     if (!this.#stale && left === this.#left && right === this.#right) return;
     this.#left = left;
     this.#right = right;
@@ -89,13 +80,6 @@ export class Strip {
     context.strokeStyle = this.#palette.css.accent;
     context.lineWidth = 1.5;
     context.strokeRect(left + 0.75, 0.75, Math.max(LEAST_PX, right - left - 1.5), height - 1.5);
-  }
-
-  #box(): { left: number; right: number } {
-    const { view } = this.#model;
-    const width = this.#canvas.clientWidth;
-    const left = Math.max(0, Math.min(width - LEAST_PX, this.#x(view.from)));
-    return { left, right: Math.max(left + LEAST_PX, Math.min(width, this.#x(view.to))) };
   }
 
   #drawBack(width: number, height: number, ratio: number): void {
@@ -155,56 +139,32 @@ export class Strip {
     return event.clientX - this.#canvas.getBoundingClientRect().left;
   }
 
-  #grip(x: number): Drag {
-    const { left, right } = this.#box();
-    const { view } = this.#model;
-    if (right - left > 3 * EDGE_PX || x < left || x > right) {
-      if (Math.abs(x - left) <= EDGE_PX) return { kind: "edge", fixed: view.to };
-      if (Math.abs(x - right) <= EDGE_PX) return { kind: "edge", fixed: view.from };
-    }
-    const all = right - left > this.#canvas.clientWidth * 0.97;
-    if (x > left && x < right && !all) return { kind: "move", offset: this.#time(x) - view.from };
-    return { kind: "new", x, from: this.#time(x) };
-  }
-
   #down(event: PointerEvent): void {
     if (event.button !== 0) return;
-    this.#canvas.setPointerCapture(event.pointerId);
+    const model = this.#model;
+    const grip = gripAt(this.#map, this.#place(event));
+    this.#held = true;
+    model.dragging.value = true;
     this.#motion.stop();
-    this.#drag = this.#grip(this.#place(event));
+    const end = () => {
+      this.#held = false;
+      model.dragging.value = false;
+    };
+    startDrag(this.#canvas, event, {
+      move: (to) => {
+        const next = draggedTo(this.#map, grip, this.#place(to));
+        if (next !== model.view) model.view = next;
+      },
+      end: (at) => {
+        end();
+        if (grip.kind === "new" && isClick(grip, this.#place(at)))
+          this.#motion.glide(centre(model.view, grip.from, model.extent), performance.now());
+      },
+      cancel: end,
+    });
   }
 
-  #move(event: PointerEvent): void {
-    const x = this.#place(event);
-    const drag = this.#drag;
-    if (!drag) {
-      const { kind } = this.#grip(x);
-      this.#canvas.dataset.grip = kind;
-      return;
-    }
-    const { view, extent } = this.#model;
-    const time = Math.max(0, Math.min(extent, this.#time(x)));
-    if (drag.kind === "move") {
-      const from = this.#time(x) - drag.offset;
-      this.#model.view = { from, to: from + view.to - view.from };
-    } else if (drag.kind === "edge") this.#set(drag.fixed, time);
-    else if (Math.abs(x - drag.x) > CLICK_PX) this.#set(drag.from, time);
-  }
-
-  #set(a: number, b: number): void {
-    const span: Span = { from: Math.min(a, b), to: Math.max(a, b) };
-    if (span.to > span.from) this.#model.view = span;
-  }
-
-  #up(event: PointerEvent): void {
-    const drag = this.#drag;
-    const x = this.#place(event);
-    this.#end();
-    if (drag?.kind === "new" && Math.abs(x - drag.x) <= CLICK_PX)
-      this.#motion.glide(centre(this.#model.view, drag.from, this.#model.extent), performance.now());
-  }
-
-  #end(): void {
-    this.#drag = undefined;
+  #hover(event: PointerEvent): void {
+    if (!this.#held) this.#canvas.dataset.grip = gripAt(this.#map, this.#place(event)).kind;
   }
 }

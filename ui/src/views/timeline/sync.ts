@@ -37,6 +37,10 @@ export class Sync {
         untracked(() => this.#later());
       }),
       this.#model.onMove(() => this.#later()),
+      // What a drag passes over is not worth an address; where it ends is, at once.
+      effect(() => {
+        if (!this.#model.dragging.value && this.#dirty) untracked(() => this.#write());
+      }),
     );
     const back = () => this.#back();
     addEventListener("popstate", back);
@@ -74,10 +78,13 @@ export class Sync {
   #later(): void {
     this.#dirty = true;
     clearTimeout(this.#timer);
-    if (!this.#closed) this.#timer = setTimeout(() => this.#write(), QUIET_MS);
+    if (this.#closed || this.#model.dragging.peek()) return;
+    this.#timer = setTimeout(() => this.#write(), QUIET_MS);
   }
 
   #write(): void {
+    clearTimeout(this.#timer);
+    if (this.#model.dragging.peek()) return;
     this.#dirty = false;
     if (route.value.view !== "timeline") return;
     this.#written = formatAddress(this.#state());
