@@ -52,24 +52,24 @@ test("what if: each change alone", async ({ page, open }) => {
   expect(await names.evaluateAll((all) => all.map((name) => name.getAttribute("title")))).toEqual(
     useful.map((row) => row.change),
   );
-  await expect(page.locator(".diag-versus")).toContainText(time(what_if[0]?.measured_ns ?? 0));
+  await expect(page.locator(".versus")).toContainText(time(what_if[0]?.measured_ns ?? 0));
 });
 
 test("what if: changes put together", async ({ page, open }) => {
   await open(TRACES.gpt, "diagnosis", { tab: "what-if" });
   await page.getByRole("checkbox", { name: "Free launches" }).check();
-  const slider = page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).first().locator("input");
+  const slider = page.locator("label.what-if-slider").filter({ hasText: "aten::mm" }).first().locator("input");
   await slider.focus();
   for (let stop = 0; stop < 3; stop++) await slider.press("ArrowRight");
   await idle(page);
   await expect(
-    page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).locator("output").first(),
+    page.locator("label.what-if-slider").filter({ hasText: "aten::mm" }).locator("output").first(),
   ).toHaveText("2×");
   const options = ["--op", "aten::mm", "--speedup", "2", "--free-launches"];
   const [row] = ask<WhatIf>("what-if", TRACES.gpt, ...options).what_if;
   if (!row) throw new Error("no answer");
-  await expect(page.locator(".diag-versus")).toContainText(time(row.predicted_ns));
-  const shown = await figures(page.locator(".diag-result"));
+  await expect(page.locator(".versus")).toContainText(time(row.predicted_ns));
+  const shown = await figures(page.locator(".what-if-result"));
   expect(shown.Saves).toBe(time(row.saves_ns));
   expect(shown["Of the step"]).toBe(percent(row.saves_share));
   expect(shown.Speedup).toBe(`${digits(row.speedup)}×`);
@@ -98,7 +98,7 @@ test("the critical path", async ({ page, open }) => {
     "--top",
     "0",
   );
-  await expect(page.locator(".diag-lead")).toContainText(time(wall_ns));
+  await expect(page.locator(".lead")).toContainText(time(wall_ns));
   const names = page.locator('table[aria-label="Names on the critical path"] tbody tr td:first-child bdi');
   const shown = await names.evaluateAll((all) => all.map((name) => name.getAttribute("title")));
   expect(shown.slice(0, 10)).toEqual(path.slice(0, 10).map((row) => row.name));

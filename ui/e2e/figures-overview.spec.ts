@@ -1,9 +1,9 @@
 // The overview says what the terminal says.
 
+import type { Account } from "../src/data/account.ts";
 import { count, percent, time } from "../src/parts/format.ts";
 import { bySeverity } from "../src/views/overview/findings.ts";
 import {
-  type AccountAnswer,
   type FindingsAnswer,
   type GpuRow,
   type Info,
@@ -50,7 +50,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
 
     test("the account", async ({ page, open }) => {
       await open(trace, "overview");
-      const { causes, verdict } = ask<AccountAnswer>("account", trace);
+      const { causes, verdict } = ask<Account>("account", trace);
       const first = causes[0]?.device;
       const rows = causes.filter((cause) => cause.device === first && cause.total_ns > 0);
       const want = rows.map((row) => [row.label, time(row.per_step_ns), percent(row.share)]);

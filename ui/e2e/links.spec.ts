@@ -189,7 +189,7 @@ test("modules: class, search, sort, opened rows", async ({ page, context, open }
 test("diagnosis: tab, step, changes", async ({ page, context, open }) => {
   await open(TRACES.gpt, "diagnosis");
   await page.getByRole("checkbox", { name: "No synchronization" }).check();
-  const slider = page.locator("label.diag-slider input").first();
+  const slider = page.locator("label.what-if-slider input").first();
   await slider.focus();
   await slider.press("ArrowRight");
   await idle(page);

@@ -26,6 +26,8 @@ const ARROWS: Record<string, readonly string[]> = {
 /** Views that may import another one: the rest know nothing of each other. */
 const BETWEEN_VIEWS: Record<string, readonly string[]> = {
   compare: ["overview"],
+  // The frame of the tabs, each of which is a view of its own.
+  diagnosis: ["critical-path", "data-loading", "idle", "launches", "roofline", "transfers", "waits", "what-if"],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" });
@@ -112,6 +114,16 @@ describe("the sources", () => {
   it("run in no circle between folders", () => {
     expect(circleIn(new Map(Object.entries(ARROWS)))).toBeUndefined();
     expect(circleIn(new Map(Object.entries(BETWEEN_VIEWS)))).toBeUndefined();
+  });
+});
+
+describe("the names of files", () => {
+  it("are written in lower case, with hyphens between words", () => {
+    const ours = [join(SRC), import.meta.dirname, join(import.meta.dirname, "../e2e")];
+    const names = ours.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }));
+    expect(names.length).toBeGreaterThan(250);
+    const odd = names.flatMap((path) => path.split("/")).filter((name) => !/^[a-z0-9][a-z0-9.-]*$/.test(name));
+    expect(odd).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 // What paints a list of rectangles, whatever it paints with.
 
-import type { Rgb } from "./colour.ts";
+import type { Rgb } from "./color.ts";
 import type { DrawList } from "./list.ts";
 
 export interface Painter {

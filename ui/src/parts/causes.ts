@@ -1,4 +1,4 @@
-// How the causes of the time account look: the colour of what was done or waited for.
+// How the causes of the time account look: the color of what was done or waited for.
 
 const CATEGORY: Record<string, number> = {
   kernel: 5,

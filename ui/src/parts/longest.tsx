@@ -3,10 +3,11 @@
 import { href } from "../session/route.ts";
 import { runId, source } from "../session/state.ts";
 import { useLoaded } from "../session/use-ask.ts";
+import { Bar } from "./figure.tsx";
 import { count, time } from "./format.ts";
 import { JumpButton } from "./jump.tsx";
 import { Box } from "./mini.tsx";
-import { Await, Bar } from "./words.tsx";
+import { Await } from "./states.tsx";
 
 const LIMIT = 20;
 const SHOWN = 8;

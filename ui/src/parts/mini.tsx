@@ -1,7 +1,7 @@
 // Small tables for the place below an opened row: a handful of rows, no scrolling.
 
 import type { ComponentChildren } from "preact";
-import { Await } from "./words.tsx";
+import { Await } from "./states.tsx";
 
 export interface MiniColumn<R> {
   label: string;

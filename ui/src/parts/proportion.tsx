@@ -1,4 +1,4 @@
-// One bar: how a whole is shared out among its largest parts. Lengths are compared, so colours need not mean anything.
+// One bar: how a whole is shared out among its largest parts. Lengths are compared, so colors need not mean anything.
 
 import { percent, shortName, time } from "./format.ts";
 import { tipOn } from "./tip.tsx";

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { CauseRow } from "../../src/data/account.ts";
 import { causeCategory } from "../../src/parts/causes.ts";
 import { barOrder, isIdle } from "../../src/views/overview/causes.ts";
 import { amount, bySeverity, keysOf, openKeys, toggledKeys } from "../../src/views/overview/findings.ts";
-import type { CauseRow, Finding } from "../../src/views/overview/types.ts";
+import type { Finding } from "../../src/views/overview/types.ts";
 
 function finding(rule: string, severity: Finding["severity"], saves_ns: number | null): Finding {
   return { rule, severity, saves_ns } as Finding;
@@ -74,7 +75,7 @@ describe("causes", () => {
     expect(isIdle(row("host_unrecorded", false, 1, null))).toBe(true);
   });
 
-  it("have a colour even when new", () => {
+  it("have a color even when new", () => {
     expect(causeCategory("kernel")).toBe(5);
     expect(causeCategory("something_new")).toBe(15);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { labelEvery, labelOf, markLabel, marks, roof } from "../../src/views/overview/steps/bar-scale.ts";
 import { barsOf, isChosen, partsSeen, stepsText } from "../../src/views/overview/steps/bins.ts";
-import { labelEvery, labelOf, markLabel, marks, roof } from "../../src/views/overview/steps/scale.ts";
 import { PARTS, type StepRow } from "../../src/views/overview/types.ts";
 
 function step(number: number, kernel_ns: number, host_ns: number, partial = false): StepRow {

@@ -3,12 +3,12 @@
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Actions } from "../../src/views/timeline/actions.ts";
-import type { AreaChoice } from "../../src/views/timeline/address.ts";
 import type { Engine } from "../../src/views/timeline/engine.ts";
 import { Gestures } from "../../src/views/timeline/gestures.ts";
 import type { Hover } from "../../src/views/timeline/hover.ts";
+import { draggedTo, gripAt, isClick, type MinimapState } from "../../src/views/timeline/minimap-drag.ts";
 import { RULER, Screen } from "../../src/views/timeline/screen.ts";
-import { draggedTo, gripAt, isClick, type Minimap } from "../../src/views/timeline/strip-drag.ts";
+import type { AreaChoice } from "../../src/views/timeline/url-state.ts";
 import type { Span } from "../../src/views/timeline/window.ts";
 import { StandIn } from "../pointers.ts";
 
@@ -109,7 +109,7 @@ describe("a gesture on the rows", () => {
 });
 
 describe("a drag on the minimap", () => {
-  const map: Minimap = { width: 1000, extent: EXTENT, view: { from: 200_000, to: 400_000 } };
+  const map: MinimapState = { width: 1000, extent: EXTENT, view: { from: 200_000, to: 400_000 } };
 
   it("moves the window by the way of the pointer", () => {
     const grip = gripAt(map, 300);

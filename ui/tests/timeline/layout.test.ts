@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { TileCache } from "../../src/data/tilecache.ts";
+import { TileCache } from "../../src/data/tile-cache.ts";
+import { Wanted } from "../../src/data/tile-store.ts";
 import { decodeTiles, levelFor, tileSpan, topLevel } from "../../src/data/tiles.ts";
-import { Wanted } from "../../src/data/tilestore.ts";
 import { DrawList, FLAT } from "../../src/draw/list.ts";
 import { makePalette } from "../../src/draw/palette.ts";
-import { Cover, cover } from "../../src/views/timeline/cover.ts";
-import { RowPainter, type Scene } from "../../src/views/timeline/layout.ts";
 import { Stretches } from "../../src/views/timeline/marks.ts";
+import { RowPainter, type Scene } from "../../src/views/timeline/row-cells.ts";
+import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
 import type { Span } from "../../src/views/timeline/window.ts";
 import { encode, itemsOf, randomRow, type Slice } from "./encode.ts";
 
@@ -48,7 +48,7 @@ function paint(slices: readonly Slice[], view: Span, prepare: (cache: TileCache,
   const level = levelFor((view.to - view.from) / WIDTH, top);
   const cache = new TileCache(1e9);
   prepare(cache, level);
-  const pieces = new Cover();
+  const pieces = new TileCover();
   const missing = new Wanted();
   cover(pieces, cache, rangeOf(slices), level, top, view.from, view.to, missing);
   made.list.clear(WIDTH, 1);
@@ -164,7 +164,7 @@ describe("what is drawn", () => {
     const cache = new TileCache(1e9);
     const level = levelFor(1000, 40);
     load(cache, slices, level, 0, view.to);
-    const pieces = new Cover();
+    const pieces = new TileCover();
     cover(pieces, cache, rangeOf(slices), level, 12, view.from, view.to, new Wanted());
     made.list.clear(WIDTH, 1);
     made.list.strip(FLAT, 0, 20, 0, 20);
@@ -196,7 +196,7 @@ describe("what is drawn", () => {
     const top = topLevel(view.to);
     const level = levelFor((view.to - view.from) / WIDTH, top);
     load(cache, slices, level, 0, view.to);
-    const pieces = new Cover();
+    const pieces = new TileCover();
     cover(pieces, cache, rangeOf(slices), level, top, view.from, view.to, new Wanted());
     made.list.clear(WIDTH, 1);
     made.list.strip(FLAT, 0, 20, 0, 20);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NameStore, SHADES, shadeOf } from "../../src/data/namestore.ts";
-import { TileStore, Wanted } from "../../src/data/tilestore.ts";
+import { NameStore, SHADES, shadeOf } from "../../src/data/name-store.ts";
+import { TileStore, Wanted } from "../../src/data/tile-store.ts";
 import { encode } from "./encode.ts";
 
 const wanted = (...keys: [number, number, number][]) => {

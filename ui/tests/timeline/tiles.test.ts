@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { TileCache } from "../../src/data/tilecache.ts";
+import { TileCache } from "../../src/data/tile-cache.ts";
 import { decodeTiles, levelFor, Tile, tileSpan, topLevel } from "../../src/data/tiles.ts";
 import { encode, type Item, itemsOf, randomRow } from "./encode.ts";
 

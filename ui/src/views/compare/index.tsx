@@ -1,12 +1,12 @@
 // Two runs side by side: their figures and where their time went.
 
 import { digits, percent, time } from "../../parts/format.ts";
-import { Await, Card, Empty } from "../../parts/words.tsx";
+import { Await, Card, Empty } from "../../parts/states.tsx";
 import { runNames } from "../../session/names.ts";
 import { param, setParams } from "../../session/route.ts";
 import { run, runs, source } from "../../session/state.ts";
 import { useLoaded } from "../../session/use-ask.ts";
-import { causeLines, change, figureLines, type Line, type RunFigures } from "./figures.ts";
+import { causeLines, change, figureLines, type Line, type RunFigures } from "./metrics.ts";
 import "./style.css";
 
 export function Compare() {

@@ -2,18 +2,18 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame as Columns } from "../../data/types.ts";
-import { Await, Empty, Trouble } from "../../parts/words.tsx";
+import { Await, Empty, Trouble } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
 import { go, param, pushParams, setParams } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
 import { useLoaded } from "../../session/use-ask.ts";
-import { Main } from "./Main.tsx";
+import { Main } from "./main.tsx";
 import { match, nextMatch } from "./match.ts";
 import { functions } from "./sandwich.ts";
 import "./style.css";
-import { Toolbar, WeightChoice } from "./Toolbar.tsx";
+import { type Weight, WORDS, weightOf } from "./labels.ts";
+import { Toolbar, WeightChoice } from "./toolbar.tsx";
 import { findPath, linked, linkTo, nameOf, type Order, place, type Tree, treeOf } from "./tree.ts";
-import { type Weight, WORDS, weightOf } from "./words.ts";
 
 export function Flame() {
   const run = runId.value;

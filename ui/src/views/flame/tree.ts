@@ -2,7 +2,7 @@
 
 import { CATEGORIES } from "../../data/categories.ts";
 import type { Flame } from "../../data/types.ts";
-import { MODULE_KINDS, MODULE_NAMES } from "./words.ts";
+import { MODULE_KINDS, MODULE_NAMES } from "./labels.ts";
 
 export interface Tree {
   size: number;

@@ -1,9 +1,9 @@
 // The columns of the kernel table: which there are by grouping, how their cells look.
 
 import type { ColumnChoice } from "../../parts/columns.tsx";
+import { Share } from "../../parts/figure.tsx";
 import { byField, digits, shortName } from "../../parts/format.ts";
 import type { Column } from "../../parts/table.tsx";
-import { Share } from "../../parts/words.tsx";
 import type { Group, Row } from "./types.ts";
 
 const LABELS: Record<string, string> = {

@@ -1,19 +1,21 @@
 // Kernels, copies and fills: one table, grouped, sorted and filtered by the server.
 
 import type { Answer } from "../../data/types.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
+import { Defined, definition } from "../../parts/figure.tsx";
 import { exactly, Filter } from "../../parts/filter.tsx";
 import { count, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
+import { Empty, Trouble } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Choice, Defined, definition, Empty, Trouble } from "../../parts/words.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
 import { choices, columns } from "./columns.tsx";
-import { Detail } from "./Detail.tsx";
+import { Detail } from "./detail.tsx";
 import { GROUPS, type Group, type KernelsAnswer, type KernelTotals, type Row } from "./types.ts";
 
 const TOP = 12;

@@ -2,18 +2,19 @@
 
 import { useEffect } from "preact/hooks";
 import type { Answer, Options } from "../../data/types.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
-import { Await, Card, Choice, Empty, Trouble } from "../../parts/words.tsx";
+import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
 import { numberParam, param, pushParams, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
-import { Chart } from "./Chart.tsx";
+import { Chart } from "./chart.tsx";
 import { spanOf, spanOfSteps, stepsOf } from "./curve.ts";
-import { Figures, Notes } from "./Figures.tsx";
-import { LiveAtPeak } from "./Live.tsx";
-import { RangeBar } from "./RangeBar.tsx";
+import { LiveAtPeak } from "./live.tsx";
+import { Figures, Notes } from "./metrics.tsx";
+import { RangeBar } from "./range-bar.tsx";
 import "./style.css";
-import { Tables } from "./Tables.tsx";
+import { Tables } from "./tables.tsx";
 import type { DeviceMemory, MemoryAnswer, Span, StepRow } from "./types.ts";
 
 interface Info {

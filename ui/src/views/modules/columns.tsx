@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 import type { Definition } from "../../data/types.ts";
 import type { ColumnChoice } from "../../parts/columns.tsx";
+import { definition } from "../../parts/figure.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
-import { definition } from "../../parts/words.tsx";
 import { shareOf } from "./tree.ts";
 import type { ModuleRow } from "./types.ts";
 

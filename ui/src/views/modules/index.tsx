@@ -2,19 +2,20 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Answer } from "../../data/types.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { Await, Card, Choice, Empty } from "../../parts/words.tsx";
+import { Await, Card, Empty } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
 import { go, param, pushParams, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
-import { Classes } from "./Classes.tsx";
+import { Classes } from "./classes.tsx";
 import { moduleColumns } from "./columns.tsx";
-import { Ledger } from "./Ledger.tsx";
+import { Ledger } from "./ledger.tsx";
 import "./style.css";
-import { TreeTable } from "./TreeTable.tsx";
 import { forestOf, inOrder, opensAtFirst, toggle, toggledOf } from "./tree.ts";
+import { TreeTable } from "./tree-table.tsx";
 import type { ClassRow, ModuleRow, ModulesAnswer } from "./types.ts";
 
 const BY = [

@@ -1,10 +1,10 @@
 // The columns of the operator table: which there are, which are usual, how their cells look.
 
 import type { ColumnChoice } from "../../parts/columns.tsx";
+import { Share } from "../../parts/figure.tsx";
 import { byField, shortName } from "../../parts/format.ts";
 import type { Column } from "../../parts/table.tsx";
-import { Share } from "../../parts/words.tsx";
-import { CallSite } from "./CallSite.tsx";
+import { CallSite } from "./call-site.tsx";
 import type { Group, OpRow, Part, Totals } from "./types.ts";
 
 /** A share column sorts as the time it is a share of. */

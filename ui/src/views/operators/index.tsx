@@ -1,19 +1,21 @@
 // Operators, annotations and runtime calls: one table each, grouped, sorted and filtered by the server.
 
+import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
+import { definition } from "../../parts/figure.tsx";
 import { exactly, Filter } from "../../parts/filter.tsx";
 import { Icon } from "../../parts/icons.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
+import { Empty, Trouble } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Choice, definition, Empty, Trouble } from "../../parts/words.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
 import { choices, columns, SORT_AS } from "./columns.tsx";
-import { Detail } from "./Detail.tsx";
-import { Ledger } from "./Ledger.tsx";
+import { Detail } from "./detail.tsx";
+import { Ledger } from "./ledger.tsx";
 import { GROUPS, type Group, type OpRow, type OpsAnswer, PARTS, type Part, type Totals } from "./types.ts";
 
 const TOP = 12;

@@ -1,6 +1,6 @@
 // Which causes of the time account mean that the device was idle, and in which order a bar shows them.
 
-import type { CauseRow } from "./types.ts";
+import type { CauseRow } from "../../data/account.ts";
 
 /** Whether the device stood still; where there is no device, only that nothing is known of the host. */
 export function isIdle(row: CauseRow): boolean {

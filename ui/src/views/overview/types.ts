@@ -44,23 +44,6 @@ export interface GpuRow {
   eligible_share: number | null;
 }
 
-export interface CauseRow {
-  device: number | null;
-  cause: string;
-  label: string;
-  busy: boolean;
-  total_ns: number;
-  per_step_ns: number;
-  share: number;
-}
-
-export interface AccountAnswer {
-  causes: CauseRow[];
-  devices: { device: number | null; wall_ns: number }[];
-  synthetic: boolean;
-  verdict: { text: string; grade: "good" | "fair" | "poor" } | null;
-}
-
 export interface Note {
   code: string;
   severity: "info" | "repaired" | "lost";

@@ -3,13 +3,13 @@
 import { isAbort, problemOf } from "../../data/source.ts";
 import type { Ref } from "../../data/types.ts";
 import { count, time } from "../../parts/format.ts";
-import type { AreaChoice } from "./address.ts";
 import { isBackward } from "./arrows.ts";
 import { type Hit, neighbour } from "./hit.ts";
+import { ROW_HEIGHT } from "./lane-layout.ts";
 import { type Model, type Selection, watched } from "./model.ts";
 import type { Motion } from "./motion.ts";
 import { RULER, type Screen } from "./screen.ts";
-import { ROW_HEIGHT } from "./stack.ts";
+import type { AreaChoice } from "./url-state.ts";
 import { around, centre, type Span, whole } from "./window.ts";
 
 /** A slice narrower than this is hard to see: jumping to it zooms in. */
@@ -104,7 +104,8 @@ export class Actions {
   reveal(ref: Ref): void {
     const { model, screen } = this;
     const group = model.layout.rows[ref.row]?.group;
-    if (group !== undefined && screen.stack.places.get(ref.row)?.hidden) model.toggle("folded", `g${group}`);
+    if (group !== undefined && screen.laneLayout.places.get(ref.row)?.hidden)
+      model.toggle("folded", `g${group}`);
     this.scrollTo(ref.row);
     const view = this.motion.target;
     const perPixel = (view.to - view.from) / screen.width;
@@ -119,9 +120,9 @@ export class Actions {
   /** Scrolls so that a row is in sight. */
   scrollTo(row: number): void {
     const { model, screen } = this;
-    screen.stack = model.stack.value;
+    screen.laneLayout = model.laneLayout.value;
     if (screen.sees(row)) return;
-    const place = screen.stack.places.get(row);
+    const place = screen.laneLayout.places.get(row);
     if (!place) return;
     const y = screen.placeY(place);
     if (place.lane.pinned) model.pinScroll += y - (RULER + 8);
@@ -197,7 +198,7 @@ export class Actions {
 
   /** The row of the lane under the pointer, else the first with anything in it. */
   #firstRow(): number | undefined {
-    const { pinned, lanes } = this.model.stack.value;
+    const { pinned, lanes } = this.model.laneLayout.value;
     const all = [...pinned, ...lanes];
     const here = all.find((lane) => lane.key === this.lane && lane.rows.length > 0);
     const lane = here ?? lanes.find((one) => one.rows.length > 0) ?? all.find((one) => one.rows.length > 0);

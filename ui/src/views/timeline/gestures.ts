@@ -2,10 +2,10 @@
 
 import { startDrag } from "../../parts/drag.ts";
 import type { Actions } from "./actions.ts";
+import { NO_SLICE, pieceAt } from "./critical-path.ts";
 import type { Engine } from "./engine.ts";
 import { itemAt } from "./hit.ts";
 import type { Hover } from "./hover.ts";
-import { NO_SLICE, pieceAt } from "./path.ts";
 import { RULER } from "./screen.ts";
 import { pan, zoomAt } from "./window.ts";
 

@@ -2,15 +2,15 @@
 
 import { CATEGORIES } from "../../data/categories.ts";
 import { count, time } from "../../parts/format.ts";
-import { counterAt } from "./areas.ts";
-import { counterText } from "./counterformat.ts";
+import { counterAt } from "./counter-cells.ts";
+import { counterText } from "./counter-text.ts";
+import { pieceAt } from "./critical-path.ts";
 import type { Engine } from "./engine.ts";
 import { type Hit, itemAt } from "./hit.ts";
+import { ROW_HEIGHT } from "./lane-layout.ts";
 import type { Model } from "./model.ts";
-import { pieceAt } from "./path.ts";
 import { tickLabel } from "./ruler.ts";
 import type { Spot } from "./screen.ts";
-import { ROW_HEIGHT } from "./stack.ts";
 
 const REACH_PX = 4;
 const TIP_GAP = 14;

@@ -3,18 +3,18 @@
 import { signal } from "@preact/signals";
 import { startDrag } from "../../parts/drag.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { Trouble } from "../../parts/words.tsx";
-import { AreaPane } from "./areapane.tsx";
-import type { Board } from "./board.ts";
+import { Trouble } from "../../parts/states.tsx";
+import { AreaPane } from "./area-pane.tsx";
+import type { Controller } from "./controller.ts";
 import type { Model } from "./model.ts";
 import "./pane.css";
-import { SlicePane } from "./slicepane.tsx";
+import { SlicePane } from "./slice-pane.tsx";
 
 const LEAST = 90;
 const STEP = 24;
 const height = signal(270);
 
-export function Pane({ model, board }: { model: Model; board: Board }) {
+export function Pane({ model, controller }: { model: Model; controller: Controller }) {
   const chosen = model.selection.value;
   const area = model.area.value;
   if (!chosen && !area) return null;
@@ -30,17 +30,17 @@ export function Pane({ model, board }: { model: Model; board: Board }) {
         class="tl-close"
         aria-label="close"
         title="Close (Esc)"
-        onClick={() => board.actions.clear()}
+        onClick={() => controller.actions.clear()}
       >
         <Icon name="close" size={14} />
       </button>
       <div class="tl-pane-body">
         {area ? (
-          <AreaPane model={model} area={area} board={board} />
+          <AreaPane model={model} area={area} controller={controller} />
         ) : chosen?.problem ? (
           <Trouble problem={chosen.problem} />
         ) : chosen?.details ? (
-          <SlicePane details={chosen.details} of={chosen.of} board={board} />
+          <SlicePane details={chosen.details} of={chosen.of} controller={controller} />
         ) : (
           <div class="tl-pane-wait" aria-busy="true" />
         )}

@@ -2,20 +2,20 @@
 
 import { count, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
-import type { Board } from "./board.ts";
+import type { Controller } from "./controller.ts";
 import type { Model } from "./model.ts";
 
 interface Props {
   model: Model;
-  board: Board | undefined;
+  controller: Controller | undefined;
 }
 
-export function Toolbar({ model, board }: Props) {
-  const { empty } = model.stack.value;
+export function Toolbar({ model, controller }: Props) {
+  const { empty } = model.laneLayout.value;
   const { ledger } = model.layout;
   return (
     <div class="tl-toolbar" role="toolbar" aria-label="Timeline">
-      <Search model={model} board={board} />
+      <Search model={model} controller={controller} />
       <span class="tl-grow" />
       {model.trouble.value && (
         <span class="tl-trouble" role="status" title={model.trouble.value.hint ?? undefined}>
@@ -34,7 +34,7 @@ export function Toolbar({ model, board }: Props) {
         </button>
       )}
       <PathButton model={model} />
-      <button type="button" onClick={() => board?.actions.showAll()} title="Show the whole trace (0)">
+      <button type="button" onClick={() => controller?.actions.showAll()} title="Show the whole trace (0)">
         Whole trace
       </button>
       <span
@@ -67,7 +67,7 @@ function PathButton({ model }: { model: Model }) {
   );
 }
 
-function Search({ model, board }: Props) {
+function Search({ model, controller }: Props) {
   const { text, exact } = model.query.value;
   const hits = model.hits.value;
   const at = model.hitAt.value;
@@ -77,7 +77,7 @@ function Search({ model, board }: Props) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") {
       event.preventDefault();
-      void board?.finder.go(!event.shiftKey);
+      void controller?.finder.go(!event.shiftKey);
     } else if (event.key === "Escape" && event.currentTarget instanceof HTMLElement) {
       event.currentTarget.blur();
       event.stopPropagation();
@@ -109,7 +109,7 @@ function Search({ model, board }: Props) {
             aria-label="previous hit"
             title="Previous hit (Shift+Enter)"
             disabled={!hits?.total}
-            onClick={() => void board?.finder.go(false)}
+            onClick={() => void controller?.finder.go(false)}
           >
             <span class="tl-back">
               <Icon name="chevron" size={14} />
@@ -120,7 +120,7 @@ function Search({ model, board }: Props) {
             aria-label="next hit"
             title="Next hit (Enter)"
             disabled={!hits?.total}
-            onClick={() => void board?.finder.go(true)}
+            onClick={() => void controller?.finder.go(true)}
           >
             <Icon name="chevron" size={14} />
           </button>

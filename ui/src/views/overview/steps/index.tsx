@@ -2,15 +2,17 @@
 
 import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
+import { Choice } from "../../../parts/choice.tsx";
+import { definition } from "../../../parts/figure.tsx";
 import { count, time } from "../../../parts/format.ts";
+import { Card, Empty } from "../../../parts/states.tsx";
 import { type Column, Table } from "../../../parts/table.tsx";
 import { tipOn } from "../../../parts/tip.tsx";
-import { Card, Choice, definition, Empty } from "../../../parts/words.tsx";
 import { param, pushParams, setParams } from "../../../session/route.ts";
 import { PARTS, type StepRow, type StepsAnswer } from "../types.ts";
+import { roof } from "./bar-scale.ts";
 import { barsOf, isChosen, partsSeen, type StepBar, stepsText } from "./bins.ts";
-import { Chart } from "./Chart.tsx";
-import { roof } from "./scale.ts";
+import { Chart } from "./chart.tsx";
 
 const RECORD_STEPS = `with torch.profiler.profile(...) as prof:
     for batch in loader:
