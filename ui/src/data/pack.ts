@@ -7,6 +7,7 @@ import { hasSection, jsonSection, section } from "./pack/sections.ts";
 import { arrange } from "./pack/tables.ts";
 import { encodeTiles } from "./pack/tiles.ts";
 import { type Source, SourceError } from "./source.ts";
+import { FIRST_INSTANT } from "./tiles.ts";
 import type {
   Answer,
   Area,
@@ -93,8 +94,8 @@ class PackSource implements Source {
 
   async slice(_run: number, id: number): Promise<Details> {
     // Instants stand behind the slices, in sections of their own.
-    const kind = id >= 0x80000000 ? "instants" : "details";
-    const at = id % 0x80000000;
+    const kind = id >= FIRST_INSTANT ? "instants" : "details";
+    const at = id % FIRST_INSTANT;
     const all = await jsonSection<Record<string, Details>>(`${kind}/${Math.floor(at / DETAILS)}`);
     const details = all?.[String(id)];
     if (!details)

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { register } from "../session/commands.ts";
-import { Icon } from "./icons.tsx";
+import { SearchBox } from "./search-box.tsx";
 
 const PAUSE_MS = 180;
 
@@ -31,27 +31,18 @@ export function Filter(props: {
     props.onChange(next === "" ? undefined : next);
   };
   return (
-    <span class="filter">
-      <Icon name="search" />
-      <input
-        ref={field}
-        type="search"
-        aria-label={props.label}
-        placeholder={props.placeholder ?? "Filter by name (regular expression)"}
-        spellcheck={false}
-        autocomplete="off"
-        value={text}
-        onInput={(event) => {
-          const next = event.currentTarget.value;
-          setText(next);
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => tell(next), PAUSE_MS);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") tell(text);
-        }}
-      />
-    </span>
+    <SearchBox
+      field={field}
+      label={props.label}
+      placeholder={props.placeholder ?? "Filter by name (regular expression)"}
+      value={text}
+      onInput={(next) => {
+        setText(next);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => tell(next), PAUSE_MS);
+      }}
+      onEnter={() => tell(text)}
+    />
   );
 }
 

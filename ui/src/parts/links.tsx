@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { href } from "../session/route.ts";
 import { windowAround } from "./jump.tsx";
+import type { Column } from "./table.tsx";
 
 /** Opens the timeline on a span of time, with something around it. */
 export function OnTimeline(props: {
@@ -21,6 +22,16 @@ export function OnTimeline(props: {
       {props.children ?? "Show"}
     </a>
   );
+}
+
+/** The column that leads from each row to its moment on the timeline. */
+export function timelineColumn<R>(of: (row: R) => { start: number; length: number; label: string }): Column<R> {
+  return {
+    field: "timeline",
+    label: "Timeline",
+    width: "80px",
+    cell: (row) => <OnTimeline {...of(row)} />,
+  };
 }
 
 /** A Python stack, innermost first. */

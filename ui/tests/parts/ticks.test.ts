@@ -1,22 +1,70 @@
 import { describe, expect, it } from "vitest";
 import {
+  byteLabel,
+  byteTicks,
   decades,
+  logLabel,
   logPosition,
   logTicks,
-  niceTicks,
-  tickLabel,
+  roundStep,
+  ticksAround,
+  ticksWithin,
+  timeLabel,
   timeTicks,
 } from "../../src/parts/charts/ticks.ts";
 
 describe("ticks from zero", () => {
   it("are 1, 2 or 5 times a power of ten and stay within", () => {
-    expect(niceTicks(10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
-    expect(niceTicks(21, 3)).toEqual([0, 10, 20]);
-    expect(niceTicks(0.9, 4)).toEqual([0, 0.5]);
-    expect(niceTicks(1e9, 4)).toEqual([0, 5e8, 1e9]);
+    expect(ticksWithin(10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(ticksWithin(21, 3)).toEqual([0, 10, 20]);
+    expect(ticksWithin(0.9, 4)).toEqual([0, 0.5]);
+    expect(ticksWithin(1e9, 4)).toEqual([0, 5e8, 1e9]);
   });
   it("are only zero where there is nothing", () => {
-    for (const max of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) expect(niceTicks(max, 4)).toEqual([0]);
+    for (const max of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) expect(ticksWithin(max, 4)).toEqual([0]);
+  });
+});
+
+describe("a round step", () => {
+  it("is the least of 1, 2, 5, 10… that is not below what is asked for", () => {
+    expect([0.3, 1, 1.01, 2, 3, 5, 7, 10, 4.1e6].map(roundStep)).toEqual([0.5, 1, 2, 2, 5, 5, 10, 10, 5e6]);
+  });
+});
+
+describe("ticks that reach above the highest", () => {
+  it("end at it or right above", () => {
+    expect(ticksAround(43.4e6, 5)).toEqual([0, 10e6, 20e6, 30e6, 40e6, 50e6]);
+    expect(ticksAround(50e6, 5)).toEqual([0, 10e6, 20e6, 30e6, 40e6, 50e6]);
+    expect(ticksAround(8.3e6, 5).at(-1)).toBeGreaterThanOrEqual(8.3e6);
+    expect(ticksAround(0, 5)).toEqual([0]);
+  });
+});
+
+describe("ticks of bytes", () => {
+  it("are powers of two apart", () => {
+    expect(byteTicks(0, 3 * 2 ** 30, 4)).toEqual([0, 2 ** 30, 2 * 2 ** 30, 3 * 2 ** 30]);
+    expect(byteTicks(0, 1.5 * 2 ** 30, 3)).toEqual([0, 2 ** 29, 2 ** 30, 3 * 2 ** 29]);
+    expect(byteTicks(-700, 1000, 3)).toEqual([0]);
+    expect(byteTicks(0, 0, 4)).toEqual([0]);
+  });
+  it("are written without digits that say nothing", () => {
+    expect([0, 3 * 2 ** 30, 1.5 * 2 ** 30, 100 * 2 ** 20, 512].map(byteLabel)).toEqual([
+      "0",
+      "3 GiB",
+      "1.5 GiB",
+      "100 MiB",
+      "512 B",
+    ]);
+  });
+});
+
+describe("a moment", () => {
+  it("has as many digits as its neighbors need", () => {
+    expect(timeLabel(20_000_000, 10_000_000, 100_000_000)).toBe("20 ms");
+    expect(timeLabel(428_439_400, 200, 428_441_000)).toBe("428.4394 ms");
+    expect(timeLabel(0, 1000, 50_000)).toBe("0 µs");
+    expect(timeLabel(-1e-9, 1000, 50_000)).toBe("0 µs");
+    expect(timeLabel(12, 5, 40)).toBe("12 ns");
   });
 });
 
@@ -54,7 +102,7 @@ describe("logarithmic ticks", () => {
     expect(logTicks(1, Number.POSITIVE_INFINITY)).toEqual([]);
   });
   it("are written as people read powers of ten", () => {
-    expect([0.001, 0.1, 1, 1000, 10_000, 1e6, 1e-5].map(tickLabel)).toEqual([
+    expect([0.001, 0.1, 1, 1000, 10_000, 1e6, 1e-5].map(logLabel)).toEqual([
       "0.001",
       "0.1",
       "1",

@@ -3,13 +3,14 @@ import { TileCache } from "../../src/data/tile-cache.ts";
 import { Wanted } from "../../src/data/tile-store.ts";
 import { decodeTiles, type Tile, topLevel } from "../../src/data/tiles.ts";
 import type { Ref } from "../../src/data/types.ts";
+import { writeTiles } from "../../src/data/write-tiles.ts";
 import { lastBefore, matcher } from "../../src/views/timeline/finder.ts";
 import { itemAt, neighbour } from "../../src/views/timeline/hit.ts";
 import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
-import { encode, itemsOf, random, randomRow, type Slice } from "./encode.ts";
+import { itemsOf, random, randomRow, type Slice } from "./encode.ts";
 
 const tileOf = (slices: readonly Slice[], level: number, index: number): Tile =>
-  decodeTiles(encode([{ row: 0, level, index, items: itemsOf(slices, level, index) }]))[0]!;
+  decodeTiles(writeTiles([{ row: 0, level, index, items: itemsOf(slices, level, index) }]))[0]!;
 
 describe("the neighbour in a row", () => {
   // Without slices of no length: several of those may start at one moment.

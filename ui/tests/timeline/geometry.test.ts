@@ -4,7 +4,7 @@ import { AREA, areaCell, DrawList, FLAT } from "../../src/draw/list.ts";
 import { curveOf } from "../../src/views/timeline/arrows.ts";
 import { counterAt, counterCells, firstAfter } from "../../src/views/timeline/counter-cells.ts";
 import { laneAt, layOutLanes, rowAt, rowTop } from "../../src/views/timeline/lane-layout.ts";
-import { tickLabel, ticksFor } from "../../src/views/timeline/ruler.ts";
+import { ticksFor } from "../../src/views/timeline/ruler.ts";
 import { RULER, Screen } from "../../src/views/timeline/screen.ts";
 import { around, between, centre, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
 
@@ -82,14 +82,6 @@ describe("the ruler", () => {
       expect(first).toBeGreaterThanOrEqual(100);
       expect(first % step).toBe(0);
     }
-  });
-
-  it("says times with as many digits as neighbours need", () => {
-    expect(tickLabel(20_000_000, 10_000_000, 100_000_000)).toBe("20 ms");
-    expect(tickLabel(428_439_400, 200, 428_441_000)).toBe("428.4394 ms");
-    expect(tickLabel(0, 1000, 50_000)).toBe("0 µs");
-    expect(tickLabel(-1e-9, 1000, 50_000)).toBe("0 µs");
-    expect(tickLabel(12, 5, 40)).toBe("12 ns");
   });
 });
 

@@ -2,13 +2,14 @@ import { describe, expect, it } from "vitest";
 import { TileCache } from "../../src/data/tile-cache.ts";
 import { Wanted } from "../../src/data/tile-store.ts";
 import { decodeTiles, levelFor, tileSpan, topLevel } from "../../src/data/tiles.ts";
+import { writeTiles } from "../../src/data/write-tiles.ts";
 import { DrawList, FLAT } from "../../src/draw/list.ts";
 import { makePalette } from "../../src/draw/palette.ts";
 import { Stretches } from "../../src/views/timeline/marks.ts";
 import { RowPainter, type Scene } from "../../src/views/timeline/row-cells.ts";
 import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
 import type { Span } from "../../src/views/timeline/window.ts";
-import { encode, itemsOf, randomRow, type Slice } from "./encode.ts";
+import { itemsOf, randomRow, type Slice } from "./encode.ts";
 
 const WIDTH = 1400;
 
@@ -38,7 +39,9 @@ const rangeOf = (slices: readonly Slice[]) => ({
 function load(cache: TileCache, slices: readonly Slice[], level: number, from: number, to: number): void {
   const span = tileSpan(level);
   for (let index = Math.max(0, Math.floor(from / span)); index * span <= to; index++)
-    for (const tile of decodeTiles(encode([{ row: 0, level, index, items: itemsOf(slices, level, index) }])))
+    for (const tile of decodeTiles(
+      writeTiles([{ row: 0, level, index, items: itemsOf(slices, level, index) }]),
+    ))
       cache.put(tile);
 }
 

@@ -1,25 +1,55 @@
-// The frame of a chart over time: a width that follows the page, ticks below and at the left.
+// Axes of charts: lines across with their values at the left, moments below.
 
-import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { niceTicks, timeTicks } from "./ticks.ts";
-
-/** The width of an element, kept up to date. */
-export function useWidth(of: RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const element = of.current;
-    if (!element) return;
-    const watch = new ResizeObserver(() => setWidth(element.clientWidth));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, [of]);
-  return width;
-}
+import type { ComponentChildren } from "preact";
+import { type Tick, ticksWithin, timeTicks } from "./ticks.ts";
 
 export const LEFT = 48;
 const BELOW = 22;
 const ABOVE = 6;
+
+/** Lines across the drawing at some values, written left of it. */
+export function ValueAxis(props: {
+  ticks: readonly number[];
+  label: (value: number) => string;
+  y: (value: number) => number;
+  /** Where the lines begin and end. */
+  left: number;
+  right: number;
+}) {
+  const { y, left } = props;
+  return (
+    <g class="axis-values">
+      {props.ticks.map((value) => (
+        <g key={value}>
+          <line class="grid" x1={left} x2={props.right} y1={y(value)} y2={y(value)} />
+          <text class="tick" x={left - 7} y={y(value)} text-anchor="end" dominant-baseline="central">
+            {props.label(value)}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+/** Moments below the drawing; those at its ends stay inside. */
+export function TimeAxis(props: {
+  ticks: readonly Tick[];
+  x: (at: number) => number;
+  y: number;
+  left: number;
+  right: number;
+}) {
+  const anchor = (x: number) => (x < props.left + 20 ? "start" : x > props.right - 30 ? "end" : "middle");
+  return (
+    <g class="axis-moments">
+      {props.ticks.map(({ at, label }) => (
+        <text class="tick" key={at} x={props.x(at)} y={props.y + 15} text-anchor={anchor(props.x(at))}>
+          {label}
+        </text>
+      ))}
+    </g>
+  );
+}
 
 export interface Frame {
   from: number;
@@ -32,7 +62,7 @@ export interface Frame {
   label: (value: number) => string;
 }
 
-/** Axes around a drawing; `children` are drawn in a box from 0,0 to width,height. */
+/** Axes around a drawing over time; `children` are drawn in a box from 0,0 to width,height. */
 export function Axes(
   props: Frame & { name: string; marks?: number[] | undefined; children: ComponentChildren },
 ) {
@@ -42,7 +72,6 @@ export function Axes(
   // Lines closer than this would hide what they mark.
   const marks = props.marks ?? [];
   const spaced = marks.length > 1 && marks.length * 20 <= width ? marks : [];
-  const across = timeTicks(from, to, Math.max(2, width / 130));
   return (
     <svg
       class="chart-svg"
@@ -52,29 +81,12 @@ export function Axes(
       aria-label={props.name}
       viewBox={`${-LEFT} ${-ABOVE} ${width + LEFT} ${height + BELOW + ABOVE}`}
     >
-      {niceTicks(top, 3).map((value) => (
-        <g key={value}>
-          <line class="grid" x1={0} x2={width} y1={y(value)} y2={y(value)} />
-          <text class="tick" x={-6} y={y(value)} text-anchor="end" dominant-baseline="middle">
-            {props.label(value)}
-          </text>
-        </g>
-      ))}
+      <ValueAxis ticks={ticksWithin(top, 3)} label={props.label} y={y} left={0} right={width} />
       {spaced.map((at) => (
         <line class="mark" key={at} x1={x(at)} x2={x(at)} y1={0} y2={height} />
       ))}
       {props.children}
-      {across.map(({ at, label }) => (
-        <text
-          class="tick"
-          key={at}
-          x={x(at)}
-          y={height + 15}
-          text-anchor={x(at) < 20 ? "start" : x(at) > width - 30 ? "end" : "middle"}
-        >
-          {label}
-        </text>
-      ))}
+      <TimeAxis ticks={timeTicks(from, to, Math.max(2, width / 130))} x={x} y={height} left={0} right={width} />
     </svg>
   );
 }

@@ -4,8 +4,9 @@ import { useRef, useState } from "preact/hooks";
 import { pushParams } from "../../session/route.ts";
 import { stepName } from "../key-names.ts";
 import { hideTip, showTip } from "../tip.tsx";
-import { LEFT, useWidth } from "./axis.tsx";
-import { niceTicks } from "./ticks.ts";
+import { useSize } from "../use-size.ts";
+import { LEFT, ValueAxis } from "./axis.tsx";
+import { ticksWithin } from "./ticks.ts";
 
 export interface StepColumn {
   step: number;
@@ -29,7 +30,7 @@ export function StepColumns(props: {
 }) {
   const { columns } = props;
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useWidth(box) - LEFT - 12);
+  const width = Math.max(0, useSize(box).width - LEFT - 12);
   const [at, setAt] = useState<number>();
   const top = props.top ?? Math.max(1, ...columns.map((c) => c.whole));
   const slot = Math.min(WIDEST, width / Math.max(1, columns.length));
@@ -47,14 +48,13 @@ export function StepColumns(props: {
           height={HEIGHT + 30}
           viewBox={`${-LEFT - 12} -6 ${width + LEFT + 12} ${HEIGHT + 30}`}
         >
-          {niceTicks(top, 4).map((value) => (
-            <g key={value}>
-              <line class="grid" x1={0} x2={width} y1={y(value)} y2={y(value)} />
-              <text class="tick" x={-6} y={y(value)} text-anchor="end" dominant-baseline="middle">
-                {value === 0 ? "0" : props.format(value)}
-              </text>
-            </g>
-          ))}
+          <ValueAxis
+            ticks={ticksWithin(top, 4)}
+            label={(value) => (value === 0 ? "0" : props.format(value))}
+            y={y}
+            left={0}
+            right={width}
+          />
           {columns.map((column, index) => {
             const x = index * slot + (slot - bar) / 2;
             let below = 0;

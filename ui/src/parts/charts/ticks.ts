@@ -1,39 +1,80 @@
-// Axes: which values stand on them and where.
+// The one rule for axes and the ruler: which values are marked, and how they are written. Pure.
 
-/** 1, 2 or 5 times a power of ten, so that about so many fit into a length. */
-function niceStep(length: number, about: number): number {
-  const rough = length / Math.max(1, about);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return ([1, 2, 5].find((times) => times * power >= rough * (1 - 1e-9)) ?? 10) * power;
+import { bytes } from "../format.ts";
+
+/** The least of 1, 2 or 5 times a power of ten that is not below `least`. */
+export function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least) + 1e-9);
+  return ([1, 2, 5].find((times) => times * power >= least * (1 - 1e-9)) ?? 10) * power;
 }
 
-/** Values from 0 to `max` that are easy to read. */
-export function niceTicks(max: number, about: number): number[] {
-  if (!(max > 0) || !Number.isFinite(max)) return [0];
-  const step = niceStep(max, about);
+/** The same for bytes: a power of two. */
+function roundByteStep(least: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(least) - 1e-3));
+}
+
+/** No axis has room for more. */
+const MOST = 400;
+
+/** The multiples of `step` from `low` to `high`. */
+function multiples(low: number, high: number, step: number): number[] {
   const ticks: number[] = [];
-  for (let at = 0; at * step <= max * (1 + 1e-9); at++) ticks.push(at * step);
+  // Plus zero: a tick is never written -0.
+  const first = Math.ceil(low / step - 1e-9) + 0;
+  for (let k = first; k * step <= high + step * 1e-9 && ticks.length < MOST; k++) ticks.push(k * step);
   return ticks;
 }
 
-const UNITS: [ns: number, name: string][] = [
+/** About so many values from 0 that are easy to read, none above `max`. */
+export function ticksWithin(max: number, about: number): number[] {
+  if (!(max > 0) || !Number.isFinite(max)) return [0];
+  return multiples(0, max, roundStep(max / Math.max(1, about)));
+}
+
+/** The same, up to the first that is not below `max`: nothing stands above the axis. */
+export function ticksAround(max: number, about: number): number[] {
+  if (!(max > 0) || !Number.isFinite(max)) return [0];
+  const step = roundStep(max / Math.max(1, about));
+  return multiples(0, Math.ceil(max / step - 1e-9) * step, step);
+}
+
+/** Values of bytes from `low` to `high`, about so many. */
+export function byteTicks(low: number, high: number, about: number): number[] {
+  const least = (high - low) / Math.max(1, about);
+  return least > 0 ? multiples(low, high, roundByteStep(least)) : [0];
+}
+
+/** `3 GiB`, not `3.00 GiB`: values beside an axis are round. */
+export function byteLabel(value: number): string {
+  return value === 0 ? "0" : bytes(value).replace(/\.(\d*?)0+(?=\D|$)/, (_, kept) => (kept ? `.${kept}` : ""));
+}
+
+export interface Tick {
+  at: number;
+  label: string;
+}
+
+/** Round moments, about so many. */
+export function timeTicks(from: number, to: number, about: number): Tick[] {
+  const span = to - from;
+  if (!(span > 0) || !Number.isFinite(span)) return [];
+  const step = roundStep(Math.max(1, span / Math.max(1, about)));
+  return multiples(from, to, step).map((at) => ({ at, label: timeLabel(at, step, to) }));
+}
+
+const UNITS: [number, string][] = [
   [1e9, "s"],
   [1e6, "ms"],
   [1e3, "µs"],
   [1, "ns"],
 ];
 
-/** Moments that are easy to read, each with as many decimals as tell it from its neighbours. */
-export function timeTicks(from: number, to: number, about: number): { at: number; label: string }[] {
-  const span = to - from;
-  if (!(span > 0) || !Number.isFinite(span)) return [];
-  const step = niceStep(span, about);
-  const [unit, name] = UNITS.find(([ns]) => to >= ns) ?? [1, "ns"];
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step / unit) - 1e-9));
-  const ticks: { at: number; label: string }[] = [];
-  for (let at = Math.ceil(from / step - 1e-9) * step; at <= to; at += step)
-    ticks.push({ at, label: `${(at / unit).toFixed(decimals)} ${name}` });
-  return ticks;
+/** A moment with as many decimals as tell it from one `step` away; `scale` is the largest moment in sight. */
+export function timeLabel(at: number, step: number, scale: number): string {
+  const [unit, name] = UNITS.find(([size]) => Math.abs(scale) >= size) ?? [1, "ns"];
+  const decimals = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
+  const text = (at / unit).toFixed(decimals);
+  return `${/^-0(\.0*)?$/.test(text) ? text.slice(1) : text} ${name}`;
 }
 
 export interface LogTick {
@@ -80,7 +121,7 @@ export function logPosition(value: number, min: number, max: number, length: num
 }
 
 /** `0.01`, `1`, `1,000`, `1e-6`: a power of ten on an axis. */
-export function tickLabel(value: number): string {
+export function logLabel(value: number): string {
   if (value >= 1e6 || value < 1e-3) return value.toExponential(0).replace("e+", "e");
   return value >= 1 ? value.toLocaleString("en-US") : String(Number(value.toPrecision(1)));
 }

@@ -1,12 +1,11 @@
 // One function, all its occurrences together: who calls it above, what it calls below.
 
 import { useMemo, useState } from "preact/hooks";
-import { Defined } from "../../parts/figure.tsx";
-import { count, percent, shortName, time } from "../../parts/format.ts";
+import { percent, shortName, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
+import { Facts } from "./facts.tsx";
 import { Graph } from "./graph.tsx";
-import { DEFINED } from "./labels.ts";
 import type { Match } from "./match.ts";
 import { match } from "./match.ts";
 import { callees, callers, type FunctionRow } from "./sandwich.ts";
@@ -51,24 +50,13 @@ export function Sandwich(props: {
           <span class={`swatch cat-${row.category}`} aria-hidden="true" />{" "}
           <bdi>{shortName(row.name).slice(0, 1000)}</bdi>
         </div>
-        <dl class="flame-facts num">
-          <dt>
-            <Defined text={DEFINED.total}>Total</Defined>
-          </dt>
-          <dd>
-            {time(row.total_ns)} <span class="quiet">{share(row.total_ns)} of all</span>
-          </dd>
-          <dt>
-            <Defined text={DEFINED.self}>Self</Defined>
-          </dt>
-          <dd>
-            {time(row.self_ns)} <span class="quiet">{share(row.self_ns)} of all</span>
-          </dd>
-          <dt>
-            <Defined text={DEFINED.count}>Count</Defined>
-          </dt>
-          <dd>{count(row.count)}</dd>
-        </dl>
+        <Facts
+          total={time(row.total_ns)}
+          ofTotal={`${share(row.total_ns)} of all`}
+          self={time(row.self_ns)}
+          ofSelf={`${share(row.self_ns)} of all`}
+          count={row.count}
+        />
       </div>
       <Half key={`above-${row.id}`} {...props} title="Callers" tree={above} upwards />
       <Half key={`below-${row.id}`} {...props} title="Callees" tree={below} upwards={false} />

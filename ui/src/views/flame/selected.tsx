@@ -1,10 +1,9 @@
 // The node that keys or the pointer chose: its figures, and where to go from it.
 
 import { Fragment } from "preact";
-import { Defined } from "../../parts/figure.tsx";
 import { count, percent, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { DEFINED } from "./labels.ts";
+import { Facts } from "./facts.tsx";
 import { shares } from "./match.ts";
 import { nameOf, pathTo, type Tree } from "./tree.ts";
 
@@ -40,30 +39,12 @@ export function Selected(props: {
         )}{" "}
         <bdi>{node === 0 ? "All" : nameOf(tree, node).slice(0, 1000)}</bdi>
       </div>
-      <dl class="flame-facts num">
-        <dt>
-          <Defined text={DEFINED.total}>Total</Defined>
-        </dt>
-        <dd>
-          {time(tree.total[node]!)}{" "}
-          <span class="quiet">
-            {percent(ofAll)} of all
-            {tree.parent[node]! > 0 ? `, ${percent(ofParent)} of parent` : ""}
-          </span>
-        </dd>
-        <dt>
-          <Defined text={DEFINED.self}>Self</Defined>
-        </dt>
-        <dd>{time(tree.self[node]!)}</dd>
-        {tree.count[node]! > 0 && (
-          <>
-            <dt>
-              <Defined text={DEFINED.count}>Count</Defined>
-            </dt>
-            <dd>{count(tree.count[node]!)}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        total={time(tree.total[node]!)}
+        ofTotal={`${percent(ofAll)} of all${tree.parent[node]! > 0 ? `, ${percent(ofParent)} of parent` : ""}`}
+        self={time(tree.self[node]!)}
+        count={tree.count[node]!}
+      />
       <div class="flame-actions">
         <button type="button" disabled={node === props.zoom} onClick={() => props.onZoom(node)}>
           Zoom

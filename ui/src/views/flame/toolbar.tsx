@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 import { Choice } from "../../parts/choice.tsx";
 import { Defined } from "../../parts/figure.tsx";
 import { count, percent } from "../../parts/format.ts";
-import { Icon } from "../../parts/icons.tsx";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { param, pushParams, setParams } from "../../session/route.ts";
 import { WEIGHTS, type Weight, WORDS } from "./labels.ts";
 import type { Match } from "./match.ts";
@@ -70,20 +70,14 @@ export function Toolbar(props: {
         onChange={(value) => setParams({ order: value === "heavy" ? undefined : value })}
       />
       <span class="flame-search">
-        <Icon name="search" />
-        <input
-          ref={props.search}
-          type="search"
-          aria-label="Search names"
-          aria-keyshortcuts="/"
+        <SearchBox
+          field={props.search}
+          label="Search names"
+          shortcut="/"
           placeholder="Search names ( / )"
-          spellcheck={false}
-          autocomplete="off"
           value={param("q") ?? ""}
-          onInput={(event) => setParams({ q: event.currentTarget.value || undefined })}
-          onKeyDown={(event) => {
-            if (event.key === "Enter") props.onNext(event.shiftKey);
-          }}
+          onInput={(q) => setParams({ q: q || undefined })}
+          onEnter={(event) => props.onNext(event.shiftKey)}
         />
         <span class="flame-found num" role="status">
           {found && (

@@ -2,11 +2,12 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { StepSpan } from "../../data/account.ts";
-import { Axes, LEFT, useWidth } from "../../parts/charts/axis.tsx";
+import { Axes, LEFT } from "../../parts/charts/axis.tsx";
 import { count, percent, time } from "../../parts/format.ts";
 import { windowAround } from "../../parts/jump.tsx";
 import { gapKind } from "../../parts/key-names.ts";
 import { Card } from "../../parts/states.tsx";
+import { useSize } from "../../parts/use-size.ts";
 import { go } from "../../session/route.ts";
 import { outlines, stripOf } from "./columns.ts";
 import type { GapRow, Gaps } from "./types.ts";
@@ -17,7 +18,7 @@ const COLUMN = 3;
 export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps: StepSpan[] }) {
   const { gaps, totals, steps } = props;
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useWidth(box) - LEFT);
+  const width = Math.max(0, useSize(box).width - LEFT);
   const [at, setAt] = useState<number>();
   const from = Math.min(...gaps.map((g) => g.start_ns), ...steps.map((s) => s.start_ns));
   const to = Math.max(...gaps.map((g) => g.start_ns + g.idle_ns), ...steps.map((s) => s.start_ns + s.wall_ns));

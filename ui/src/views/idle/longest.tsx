@@ -5,7 +5,7 @@ import type { Definition } from "../../data/types.ts";
 import { defined } from "../../parts/defined-column.ts";
 import { count, shortName, time } from "../../parts/format.ts";
 import { cause, gapKind, stepName } from "../../parts/key-names.ts";
-import { Name, OnTimeline, Stack } from "../../parts/links.tsx";
+import { Name, Stack, timelineColumn } from "../../parts/links.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useOpenRow } from "../../session/open-row.ts";
@@ -48,18 +48,11 @@ export function Longest({ answer }: { answer: Gaps & { definitions?: Definition[
         </>
       ),
     }),
-    {
-      field: "timeline",
-      label: "Timeline",
-      width: "80px",
-      cell: (row) => (
-        <OnTimeline
-          start={row.start_ns}
-          length={row.idle_ns}
-          label={`Show the gap of ${time(row.idle_ns)} on the timeline`}
-        />
-      ),
-    },
+    timelineColumn((row) => ({
+      start: row.start_ns,
+      length: row.idle_ns,
+      label: `Show the gap of ${time(row.idle_ns)} on the timeline`,
+    })),
   ];
   const note = (
     <label>

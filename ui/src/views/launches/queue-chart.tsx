@@ -3,10 +3,11 @@
 import { useRef, useState } from "preact/hooks";
 import type { StepSpan } from "../../data/account.ts";
 import type { Counter } from "../../data/types.ts";
-import { Axes, LEFT, useWidth } from "../../parts/charts/axis.tsx";
+import { Axes, LEFT } from "../../parts/charts/axis.tsx";
 import { count, time } from "../../parts/format.ts";
 import { scoped } from "../../parts/scope.tsx";
 import { Await, Card } from "../../parts/states.tsx";
+import { useSize } from "../../parts/use-size.ts";
 import { runId, source } from "../../session/state.ts";
 import { useAsk, useLoaded } from "../../session/use-ask.ts";
 import { indexAt, queueOf, stairs } from "./queue.ts";
@@ -53,7 +54,7 @@ function Drawn(props: {
 }) {
   const { queue, from, to, steps } = props;
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useWidth(box) - LEFT);
+  const width = Math.max(0, useSize(box).width - LEFT);
   const [at, setAt] = useState<number>();
   const top = queue.hi.reduce((a, b) => Math.max(a, b), 1);
   const frame = { from, to, width, height: HEIGHT, top };

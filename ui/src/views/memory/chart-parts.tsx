@@ -1,7 +1,9 @@
 // What a memory chart is made of, as SVG. Colors come from the style sheet.
 
+import { TimeAxis, ValueAxis } from "../../parts/charts/axis.tsx";
+import { byteLabel, byteTicks, timeTicks } from "../../parts/charts/ticks.ts";
 import { bytes, time } from "../../parts/format.ts";
-import { byteTicks, plain, stepPath, timeTicks } from "./curve.ts";
+import { stepPath } from "./curve.ts";
 import type { DeviceMemory, Span, StepRow } from "./types.ts";
 
 /** Room around the curve. */
@@ -120,22 +122,20 @@ export function Axes(props: {
   const room = bottom - TOP;
   return (
     <g class="mem-axes">
-      {byteTicks(levels.low, levels.high, room / 44).map((value) => (
-        <g key={value}>
-          <line x1={LEFT} x2={right} y1={y(value)} y2={y(value)} />
-          <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
-            {value === 0 ? "0" : plain(bytes(value))}
-          </text>
-        </g>
-      ))}
-      {timeTicks(span, (right - LEFT) / 110).map((at) => (
-        <g key={at}>
-          <line class="tick" x1={x(at)} x2={x(at)} y1={bottom} y2={bottom + 4} />
-          <text x={x(at)} y={bottom + 17} text-anchor={x(at) > right - 24 ? "end" : "middle"}>
-            {at === 0 ? "0" : plain(time(at))}
-          </text>
-        </g>
-      ))}
+      <ValueAxis
+        ticks={byteTicks(levels.low, levels.high, room / 44)}
+        label={byteLabel}
+        y={y}
+        left={LEFT}
+        right={right}
+      />
+      <TimeAxis
+        ticks={timeTicks(span.from, span.to, (right - LEFT) / 110)}
+        x={x}
+        y={bottom + 2}
+        left={LEFT}
+        right={right}
+      />
     </g>
   );
 }

@@ -1,9 +1,10 @@
 // Allocated and reserved memory over time. Drag, or Shift with the arrow keys, selects a stretch.
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { startDrag } from "../../parts/drag.ts";
 import { bytes, time } from "../../parts/format.ts";
 import { hideTip, showTip } from "../../parts/tip.tsx";
+import { useSize } from "../../parts/use-size.ts";
 import { Axes, BOTTOM, Capacity, Curves, LEFT, Peak, Range, RIGHT, Steps, Tip, TOP } from "./chart-parts.tsx";
 import { levelAt, reach, spanOf } from "./curve.ts";
 import type { DeviceMemory, Span, StepRow } from "./types.ts";
@@ -29,22 +30,11 @@ interface Props {
 export function Chart(props: Props) {
   const { device, span, height, selected, capacity } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
+  const { width } = useSize(box);
   const [cursor, setCursor] = useState<number>();
   const [drag, setDrag] = useState<{ from: number; to: number }>();
   const anchor = useRef<number>(undefined);
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const measure = () => setWidth(element.clientWidth);
-    const watch = new ResizeObserver(measure);
-    watch.observe(element);
-    measure();
-    return () => {
-      watch.disconnect();
-      hideTip();
-    };
-  }, []);
+  useEffect(() => hideTip, []);
 
   const levels = reach(device, true);
   const high = Math.max(levels.high, capacity ?? 0) * 1.04;

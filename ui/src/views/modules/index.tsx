@@ -5,7 +5,7 @@ import type { Answer } from "../../data/types.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { count } from "../../parts/format.ts";
-import { Icon } from "../../parts/icons.tsx";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
 import { go, param, pushParams, setParams } from "../../session/route.ts";
@@ -64,20 +64,14 @@ export function Modules() {
                     pushParams({ by: value === "tree" ? undefined : value, sort: undefined })
                   }
                 />
-                <span class="filter">
-                  <Icon name="search" />
-                  <input
-                    ref={search}
-                    type="search"
-                    aria-label="Search modules"
-                    aria-keyshortcuts="/"
-                    placeholder="Search names ( / )"
-                    spellcheck={false}
-                    autocomplete="off"
-                    value={param("q") ?? ""}
-                    onInput={(event) => setParams({ q: event.currentTarget.value || undefined })}
-                  />
-                </span>
+                <SearchBox
+                  field={search}
+                  label="Search modules"
+                  shortcut="/"
+                  placeholder="Search names ( / )"
+                  value={param("q") ?? ""}
+                  onInput={(q) => setParams({ q: q || undefined })}
+                />
                 {by === "tree" && <TreeTools answer={answer} />}
               </div>
               {by === "tree" ? (

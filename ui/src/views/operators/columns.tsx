@@ -1,8 +1,8 @@
 // The columns of the operator table: which there are, which are usual, how their cells look.
 
+import { dash, NameCell, valueCell } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
 import { Share } from "../../parts/figure.tsx";
-import { byField, shortName } from "../../parts/format.ts";
 import type { Column } from "../../parts/table.tsx";
 import { CallSite } from "./call-site.tsx";
 import type { Group, OpRow, Part, Totals } from "./types.ts";
@@ -95,14 +95,10 @@ export function columns(
       label: LABELS[field] ?? field,
       text: text(SORT_AS[field] ?? field),
       align: TEXTS.has(field) ? "left" : "right",
-      cell: (row) => byFieldOrDash(field, row[field as keyof OpRow]),
+      cell: (row) => valueCell(field, row[field as keyof OpRow] || null),
     };
     if (field === "name") {
-      column.cell = (row) => (
-        <bdi class="mono-name" title={row.name}>
-          {shortName(row.name)}
-        </bdi>
-      );
+      column.cell = (row) => <NameCell name={row.name} />;
     } else if (field === "stack") {
       column.cell = (row) => <CallSite stack={row.stack} />;
     } else if (field === "input_shapes" || field === "overload") {
@@ -121,11 +117,6 @@ export function columns(
 }
 
 function share(ns: number, total: number, largest: number) {
-  if (total <= 0 || ns === 0) return <span class="quiet">–</span>;
+  if (total <= 0 || ns === 0) return dash;
   return <Share share={ns / total} of={largest / total} />;
-}
-
-function byFieldOrDash(field: string, value: unknown) {
-  if (value === 0 || value === null) return <span class="quiet">–</span>;
-  return byField(field, value);
 }

@@ -1,16 +1,13 @@
 // Operators, annotations and runtime calls: one table each, grouped, sorted and filtered by the server.
 
+import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
 import { Choice } from "../../parts/choice.tsx";
-import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
+import { chosenFields } from "../../parts/columns.tsx";
 import { definition } from "../../parts/figure.tsx";
-import { exactly, Filter } from "../../parts/filter.tsx";
-import { Icon } from "../../parts/icons.tsx";
+import { exactly } from "../../parts/filter.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
-import { Empty, Trouble } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
 import { param, setParams } from "../../session/route.ts";
-import { runId, source } from "../../session/state.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
 import { choices, columns, SORT_AS } from "./columns.tsx";
@@ -41,11 +38,6 @@ function oneOf<T extends string>(all: readonly T[], value: string | undefined): 
   return all.find((one) => one === value) ?? (all[0] as T);
 }
 
-/** Changes what the table shows; the opened row was another table's. */
-function change(params: Record<string, string | number | undefined>): void {
-  setParams({ ...params, open: undefined });
-}
-
 export function Operators() {
   const part = oneOf(PARTS, param("part"));
   const by = oneOf(GROUPS, param("by"));
@@ -55,13 +47,9 @@ export function Operators() {
     "by-launch": param("launch") === "1",
     "own-threads": param("own") === "1",
   };
-  const options = {
-    by: by === "name" ? undefined : by,
-    sort: param("sort"),
-    filter: param("filter"),
-    ...chosen,
-  };
-  const { rows, answer, problem, pending } = useRows<OpRow>("ops", part, options);
+  const options = { ...browseOptions(by, "name"), ...chosen };
+  const table = useRows<OpRow>("ops", part, options);
+  const { answer } = table;
   const byHost = useAsk<OpsAnswer>("ops", { sort: "host_self_ns", top: TOP, ...chosen });
   const totals = (answer?.totals as Totals | undefined) ?? byHost.data?.totals;
   const hasDevice = (totals?.total_device_self_ns ?? 0) > 0;
@@ -79,74 +67,63 @@ export function Operators() {
   );
   const usualSort =
     part === "annotations" ? "host_total_ns" : hasDevice && part === "ops" ? "device_self_ns" : "host_self_ns";
-  const open = Number.parseInt(param("open") ?? "", 10);
   const pick = (name: string) => setParams({ part: undefined, by: undefined, filter: exactly(name), open: 0 });
   return (
-    <div class="browse">
-      <Bars hasDevice={hasDevice} byDevice={byDevice.data} byHost={byHost.data} onPick={pick} />
-      <div class="toolbar">
-        <Choice
-          label="Table"
-          value={part}
-          options={PARTS.map((value) => ({ value, ...PART_NAMES[value] }))}
-          onChange={(value) =>
-            change({ part: value === "ops" ? undefined : value, sort: undefined, cols: undefined })
-          }
+    <Browse
+      view="operators"
+      barsLabel="Where the time goes"
+      bars={<Bars hasDevice={hasDevice} byDevice={byDevice.data} byHost={byHost.data} onPick={pick} />}
+      grouping={<Grouping part={part} by={by} />}
+      more={<CountingMenu />}
+      table={table}
+      label={PART_NAMES[part].name}
+      command="ops"
+      options={options}
+      choices={all}
+      columns={shown}
+      usualSort={usualSort}
+      sortAs={SORT_AS}
+      detail={(row) => (
+        <Detail
+          key={JSON.stringify([row.name, row.stack, row.input_shapes])}
+          row={row}
+          part={part}
+          hasDevice={hasDevice}
         />
-        <label>
-          by
-          <select
-            value={by}
-            onChange={(event) =>
-              change({ by: event.currentTarget.value === "name" ? undefined : event.currentTarget.value })
-            }
-          >
-            {GROUPS.map((value) => (
-              <option key={value} value={value}>
-                {GROUP_NAMES[value]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Filter
-          view="operators"
-          label="Filter by name"
-          value={param("filter")}
-          onChange={(filter) => change({ filter })}
-        />
-        <span class="grow" />
-        <CountingMenu />
-        <ColumnMenu all={all} value={param("cols")} onChange={(cols) => setParams({ cols })} />
-        <Csv options={{ ...options, top: 0 }} />
-      </div>
-      {problem && <Trouble problem={problem} />}
-      {rows ? (
-        <div class={pending ? "browse-table stale" : "browse-table"}>
-          <Table
-            fill
-            label={PART_NAMES[part].name}
-            columns={shown}
-            rows={rows}
-            sort={param("sort") ?? usualSort}
-            onSort={(field) => change({ sort: SORT_AS[field] ?? field })}
-            open={Number.isNaN(open) ? undefined : open}
-            onOpen={(_, index) => setParams({ open: index === open ? undefined : index })}
-            detail={(row) => (
-              <Detail
-                key={JSON.stringify([row.name, row.stack, row.input_shapes])}
-                row={row}
-                part={part}
-                hasDevice={hasDevice}
-              />
-            )}
-            empty={<NoRows part={part} />}
-          />
-        </div>
-      ) : (
-        !problem && <div class="skeleton browse-table" aria-busy="true" />
       )}
-      {totals && rows && <Ledger rows={rows.total} totals={totals} text={text} />}
-    </div>
+      empty={NONE[part]}
+      ledger={(rows) => totals && <Ledger rows={rows} totals={totals} text={text} />}
+    />
+  );
+}
+
+function Grouping({ part, by }: { part: Part; by: Group }) {
+  return (
+    <>
+      <Choice
+        label="Table"
+        value={part}
+        options={PARTS.map((value) => ({ value, ...PART_NAMES[value] }))}
+        onChange={(value) =>
+          changeTable({ part: value === "ops" ? undefined : value, sort: undefined, cols: undefined })
+        }
+      />
+      <label>
+        by
+        <select
+          value={by}
+          onChange={(event) =>
+            changeTable({ by: event.currentTarget.value === "name" ? undefined : event.currentTarget.value })
+          }
+        >
+          {GROUPS.map((value) => (
+            <option key={value} value={value}>
+              {GROUP_NAMES[value]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
   );
 }
 
@@ -158,7 +135,7 @@ function Bars(props: {
 }) {
   const { byDevice, byHost } = props;
   return (
-    <section class="card bars" aria-label="Where the time goes">
+    <>
       {props.hasDevice && byDevice && (
         <Proportion
           label="Device self"
@@ -175,7 +152,7 @@ function Bars(props: {
           onPick={props.onPick}
         />
       )}
-    </section>
+    </>
   );
 }
 
@@ -202,7 +179,7 @@ function CountingMenu() {
               <input
                 type="checkbox"
                 checked={param(name) === "1"}
-                onChange={(event) => change({ [name]: event.currentTarget.checked ? 1 : undefined })}
+                onChange={(event) => changeTable({ [name]: event.currentTarget.checked ? 1 : undefined })}
               />
               <span>
                 {label}
@@ -216,35 +193,20 @@ function CountingMenu() {
   );
 }
 
-function Csv({ options }: { options: Parameters<typeof source.csvUrl>[2] }) {
-  const url = runId.value === undefined ? undefined : source.csvUrl(runId.value, "ops", options);
-  if (!url) return null;
-  return (
-    <a class="button" href={url} download>
-      <Icon name="download" /> CSV
-    </a>
-  );
-}
-
-function NoRows({ part }: { part: Part }) {
-  if (param("filter") !== undefined)
-    return <Empty title="No row matches the filter." hint="It is a regular expression on the whole name." />;
-  const none = {
-    ops: {
-      title: "No operators were recorded.",
-      hint: "Record what the host does:",
-      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
-    },
-    annotations: {
-      title: "No annotations were recorded.",
-      hint: "Name the parts of your program:",
-      code: 'with torch.profiler.record_function("forward"):\n    loss = model(batch)',
-    },
-    calls: {
-      title: "No runtime calls were recorded.",
-      hint: "Record the device as well:",
-      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
-    },
-  }[part];
-  return <Empty {...none} />;
-}
+const NONE: Record<Part, { title: string; hint: string; code: string }> = {
+  ops: {
+    title: "No operators were recorded.",
+    hint: "Record what the host does:",
+    code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+  },
+  annotations: {
+    title: "No annotations were recorded.",
+    hint: "Name the parts of your program:",
+    code: 'with torch.profiler.record_function("forward"):\n    loss = model(batch)',
+  },
+  calls: {
+    title: "No runtime calls were recorded.",
+    hint: "Record the device as well:",
+    code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+  },
+};

@@ -34,7 +34,7 @@ export interface StepsAnswer {
 }
 
 export interface GpuRow {
-  device: number;
+  device: number | null;
   name: string | null;
   window_ns: number;
   utilization: number | null;

@@ -1,11 +1,12 @@
 // The plot: two logarithmic axes, the roofs of the device, a mark for each operator.
 
 import { useRef } from "preact/hooks";
-import { useWidth } from "../../parts/charts/axis.tsx";
-import { logPosition, logTicks, tickLabel } from "../../parts/charts/ticks.ts";
+import { ValueAxis } from "../../parts/charts/axis.tsx";
+import { logLabel, logPosition, logTicks } from "../../parts/charts/ticks.ts";
 import { digits, percent, time } from "../../parts/format.ts";
 import { word } from "../../parts/key-names.ts";
 import { hideTip, showTip } from "../../parts/tip.tsx";
+import { useSize } from "../../parts/use-size.ts";
 import { Mark, outline, precisionClass } from "./mark.tsx";
 import {
   domainOf,
@@ -42,7 +43,7 @@ interface Props {
 
 export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useWidth(box) - LEFT - RIGHT);
+  const width = Math.max(0, useSize(box).width - LEFT - RIGHT);
   const used = new Set(rows.flatMap((row) => (row.precision ? [row.precision] : [])));
   const roofs = hardware ? roofsOf(hardware, used) : [];
   const gbs = hardware?.memory_gbs;
@@ -50,6 +51,7 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
   const { x: xs, y: ys } = domain;
   const x = (value: number) => logPosition(value, xs[0], xs[1], width);
   const y = (value: number) => HEIGHT - logPosition(value, ys[0], ys[1], HEIGHT);
+  const across = logTicks(ys[0], ys[1]);
   const line = (l: Line) => ({ x1: x(l[0][0]), y1: y(l[0][1]), x2: x(l[1][0]), y2: y(l[1][1]) });
   const labels = spread(
     roofs.map((roof) => y(roof.tflops)),
@@ -82,21 +84,23 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
                   y={HEIGHT + 15}
                   text-anchor={value === xs[1] ? "end" : "middle"}
                 >
-                  {tickLabel(value)}
+                  {logLabel(value)}
                 </text>
               )}
             </g>
           ))}
-          {logTicks(ys[0], ys[1]).map(({ value, major }) => (
-            <g key={value}>
-              <line class={major ? "grid" : "grid faint"} x1={0} x2={width} y1={y(value)} y2={y(value)} />
-              {major && (
-                <text class="tick" x={-6} y={y(value)} text-anchor="end" dominant-baseline="middle">
-                  {tickLabel(value)}
-                </text>
-              )}
-            </g>
-          ))}
+          {across
+            .filter((tick) => !tick.major)
+            .map(({ value }) => (
+              <line key={value} class="grid faint" x1={0} x2={width} y1={y(value)} y2={y(value)} />
+            ))}
+          <ValueAxis
+            ticks={across.filter((tick) => tick.major).map((tick) => tick.value)}
+            label={logLabel}
+            y={y}
+            left={0}
+            right={width}
+          />
           <text class="axis" x={width / 2} y={HEIGHT + 35} text-anchor="middle">
             FLOP/byte
           </text>

@@ -1,8 +1,9 @@
 // Draws the ruler, its lines through the rows, and marked spans.
 
+import { timeLabel } from "../../parts/charts/ticks.ts";
 import { time } from "../../parts/format.ts";
 import type { Frame } from "./frame.ts";
-import { tickLabel, ticksFor } from "./ruler.ts";
+import { ticksFor } from "./ruler.ts";
 import { RULER, type Screen } from "./screen.ts";
 import type { Span } from "./window.ts";
 
@@ -25,7 +26,7 @@ export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void
       context.fillRect(Math.round(screen.x(at + (part * step) / minor)), RULER - 4, 1, 3);
     context.fillStyle = palette.css.quiet;
     context.fillRect(x, RULER - 8, 1, 7);
-    context.fillText(tickLabel(at, step, scale), x + 4, RULER / 2 - 1);
+    context.fillText(timeLabel(at, step, scale), x + 4, RULER / 2 - 1);
   }
   const { current, kept } = frame.model.marks.value;
   for (const span of kept) drawMark(context, frame, span, palette.css.quiet);

@@ -1,6 +1,7 @@
 // What is shown under the pointer: a line, a frame, a few words. Elements moved directly, nothing is rendered anew.
 
 import { CATEGORIES } from "../../data/categories.ts";
+import { timeLabel } from "../../parts/charts/ticks.ts";
 import { count, time } from "../../parts/format.ts";
 import { counterAt } from "./counter-cells.ts";
 import { counterText } from "./counter-text.ts";
@@ -9,7 +10,6 @@ import type { Engine } from "./engine.ts";
 import { type Hit, itemAt } from "./hit.ts";
 import { ROW_HEIGHT } from "./lane-layout.ts";
 import type { Model } from "./model.ts";
-import { tickLabel } from "./ruler.ts";
 import type { Spot } from "./screen.ts";
 
 const REACH_PX = 4;
@@ -67,7 +67,7 @@ export class Hover {
     line.hidden = false;
     line.style.transform = `translateX(${Math.round(this.#x)}px)`;
     moment.hidden = false;
-    moment.textContent = tickLabel(
+    moment.textContent = timeLabel(
       now,
       Math.max(1, screen.nsPerPixel),
       Math.max(Math.abs(now), screen.view.to),

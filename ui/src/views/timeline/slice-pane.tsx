@@ -3,12 +3,12 @@
 import { useState } from "preact/hooks";
 import { CATEGORIES } from "../../data/categories.ts";
 import type { Details } from "../../data/types.ts";
+import { timeLabel } from "../../parts/charts/ticks.ts";
 import { Defined } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
 import { go } from "../../session/route.ts";
 import type { Controller } from "./controller.ts";
-import { tickLabel } from "./ruler.ts";
 import { Arguments, Children, LaneLayout, Links, Parents } from "./slice-parts.tsx";
 
 interface Props {
@@ -111,7 +111,7 @@ function Facts({ details }: { details: Details }) {
   const facts: [string, string | undefined, string | undefined][] = [
     ["Duration", undefined, details.dur_ns > 0 ? time(details.dur_ns) : "instant"],
     ["Self", TEXTS.self, details.dur_ns > 0 ? `${time(details.self_ns)}${share}` : undefined],
-    ["Start", TEXTS.start, tickLabel(details.start_ns, digits, details.start_ns)],
+    ["Start", TEXTS.start, timeLabel(details.start_ns, digits, details.start_ns)],
     ["Lane", undefined, details.group],
     ["Step", undefined, details.step === null ? undefined : String(details.step)],
     ["Category", undefined, `${CATEGORIES[details.category] ?? ""} · ${details.cat}`],

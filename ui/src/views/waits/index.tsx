@@ -7,7 +7,7 @@ import { defined } from "../../parts/defined-column.ts";
 import { Bar, Defined, definition, Figure } from "../../parts/figure.tsx";
 import { count, digits, percent, time } from "../../parts/format.ts";
 import { partOf, word } from "../../parts/key-names.ts";
-import { Name, OnTimeline, Stack } from "../../parts/links.tsx";
+import { Name, Stack, timelineColumn } from "../../parts/links.tsx";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -71,18 +71,11 @@ function Shown({ answer }: { answer: Waits & { definitions?: Definition[] } }) {
       text: "The longest single wait.",
       width: "90px",
     },
-    {
-      field: "timeline",
-      label: "Timeline",
-      width: "80px",
-      cell: (row) => (
-        <OnTimeline
-          start={row.longest_start_ns}
-          length={Math.max(row.max_wait_ns, 1000)}
-          label={`Show the longest wait, ${time(row.max_wait_ns)}, on the timeline`}
-        />
-      ),
-    },
+    timelineColumn((row) => ({
+      start: row.longest_start_ns,
+      length: Math.max(row.max_wait_ns, 1000),
+      label: `Show the longest wait, ${time(row.max_wait_ns)}, on the timeline`,
+    })),
   ];
   return (
     <div class="card-column">

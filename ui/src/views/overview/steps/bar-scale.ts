@@ -1,4 +1,4 @@
-// The scale of the step chart: round marks, and a roof where a few steps tower over all others.
+// The scale of the step chart: a roof where a few steps tower over all others, and which bars are numbered.
 
 /** Steps this many times above the rest are cut off, so that the rest can be read. */
 const TOWERING = 3;
@@ -12,23 +12,6 @@ export function roof(heights: readonly number[]): number | undefined {
   const highest = sorted[sorted.length - 1] ?? 0;
   const cap = usual * ROOM;
   return cap > 0 && highest > TOWERING * cap ? cap : undefined;
-}
-
-/** Round marks from zero to at least `max`: 1, 2, 2½ or 5 times a power of ten apart. */
-export function marks(max: number, wanted = 5): number[] {
-  if (!(max > 0)) return [0];
-  const rough = max / wanted;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const distance = [1, 2, 2.5, 5, 10].map((m) => m * power).find((d) => d >= rough) ?? rough;
-  const found: number[] = [];
-  for (let at = 0; at < max + distance; at += distance) found.push(at);
-  return found;
-}
-
-/** `20 ms`: a mark without digits that say nothing. */
-export function markLabel(ns: number, max: number): string {
-  const [unit, size] = max < 2e3 ? ["ns", 1] : max < 2e6 ? ["µs", 1e3] : max < 2e9 ? ["ms", 1e6] : ["s", 1e9];
-  return ns === 0 ? "0" : `${Number.parseFloat((ns / (size as number)).toPrecision(6))} ${unit}`;
 }
 
 /** Every how many bars a number stands below one, so that they do not touch. */

@@ -1,9 +1,12 @@
 // The step-time chart: one bar a step, stacked by what the time went into. A click looks at that step alone.
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
+import { ValueAxis } from "../../../parts/charts/axis.tsx";
+import { ticksAround, timeLabel } from "../../../parts/charts/ticks.ts";
+import { useSize } from "../../../parts/use-size.ts";
 import type { PARTS } from "../types.ts";
 import { Bar } from "./bar.tsx";
-import { labelEvery, labelOf, markLabel, marks, roof } from "./bar-scale.ts";
+import { labelEvery, labelOf, roof } from "./bar-scale.ts";
 import { isChosen, type StepBar } from "./bins.ts";
 
 const LEFT = 64;
@@ -25,18 +28,9 @@ interface Props {
 export function Chart(props: Props) {
   const { bars, hidden } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [{ width, height }, setRoom] = useState({ width: 0, height: 0 });
+  const { width, height } = useSize(box);
   const [at, setAt] = useState(0);
   const hatch = useId();
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const watch = new ResizeObserver(() =>
-      setRoom({ width: element.clientWidth, height: element.clientHeight }),
-    );
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
 
   const parts = props.parts.filter((p) => !hidden.has(p.field));
   // With parts hidden, what is left is measured; the longest step is known as a whole only.
@@ -44,7 +38,7 @@ export function Chart(props: Props) {
     hidden.size === 0 ? bar.longest.wall_ns : parts.reduce((total, p) => total + bar.parts[p.field], 0),
   );
   const cap = props.whole ? undefined : roof(peaks);
-  const ticks = marks(cap ?? Math.max(...peaks, 1));
+  const ticks = ticksAround(cap ?? Math.max(...peaks, 1), 5);
   const end = ticks[ticks.length - 1] ?? 1;
   const floor = height - BOTTOM;
   const y = (ns: number) => floor - (Math.min(ns, end) / end) * (floor - TOP);
@@ -97,14 +91,13 @@ export function Chart(props: Props) {
               <rect class="hatch-line" width="2.5" height="6" />
             </pattern>
           </defs>
-          {ticks.map((tick) => (
-            <g key={tick}>
-              <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
-              <text class="mark" x={LEFT - 8} y={y(tick) + 4} text-anchor="end">
-                {markLabel(tick, end)}
-              </text>
-            </g>
-          ))}
+          <ValueAxis
+            ticks={ticks}
+            label={(ns) => (ns === 0 ? "0" : timeLabel(ns, ticks[1] ?? 1, end))}
+            y={y}
+            left={LEFT}
+            right={width}
+          />
           {bars.map((bar, i) => (
             <Bar
               key={bar.first}
