@@ -19,15 +19,15 @@ for (const step of [undefined, "3"]) {
     const { totals, kinds, culprits } = ask<Gaps>("gaps", TRACES.gpt, "--top", "0", ...options);
     expect(await figures(page)).toEqual({
       Idle: time(totals.idle_ns),
-      "Of the steps": percent(totals.idle_ns / totals.wall_ns),
+      "Share of step time": percent(totals.idle_ns / totals.wall_ns),
       Gaps: count(totals.gaps),
       Longest: time(Math.max(...kinds.map((kind) => kind.max_ns))),
     });
     const first = culprits.slice(0, 8);
-    expect((await columnOf(page, "Culprits", "Pieces")).slice(0, 8)).toEqual(
+    expect((await columnOf(page, "Causes of idle time", "Segments")).slice(0, 8)).toEqual(
       first.map((row) => count(row.pieces)),
     );
-    const names = page.locator("table[aria-label=Culprits] tbody tr td:first-child");
+    const names = page.locator('table[aria-label="Causes of idle time"] tbody tr td:first-child');
     expect((await names.allInnerTexts()).slice(0, 8)).toEqual(first.map((row) => shortName(row.culprit)));
   });
 }
@@ -55,7 +55,7 @@ test("what if: each change alone", async ({ page, open }) => {
   await expect(page.locator(".versus")).toContainText(time(what_if[0]?.measured_ns ?? 0));
 });
 
-test("what if: changes put together", async ({ page, open }) => {
+test("what if: changes combined", async ({ page, open }) => {
   await open(TRACES.gpt, "diagnosis", { tab: "what-if" });
   await page.getByRole("checkbox", { name: "Free launches" }).check();
   const slider = page.locator("label.what-if-slider").filter({ hasText: "aten::mm" }).first().locator("input");
@@ -71,7 +71,7 @@ test("what if: changes put together", async ({ page, open }) => {
   await expect(page.locator(".versus")).toContainText(time(row.predicted_ns));
   const shown = await figures(page.locator(".what-if-result"));
   expect(shown.Saves).toBe(time(row.saves_ns));
-  expect(shown["Of the step"]).toBe(percent(row.saves_share));
+  expect(shown["Share of step"]).toBe(percent(row.saves_share));
   expect(shown.Speedup).toBe(`${digits(row.speedup)}×`);
 });
 
@@ -83,9 +83,9 @@ test("roofline", async ({ page, open }) => {
   }>("roofline", TRACES.gpt);
   expect(await figures(page)).toEqual({
     "Mean MFU": percent(mean_mfu),
-    "Of roofline": percent(totals.ideal_ns / totals.modelled_ns),
-    "Device time with a model": percent(totals.modelled_share),
-    "Rate while busy": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,
+    "Share of roofline": percent(totals.ideal_ns / totals.modelled_ns),
+    "Modeled device time": percent(totals.modelled_share),
+    "Compute rate": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,
   });
   await expect(page.locator(".figures")).toContainText(flops(totals.flops));
 });

@@ -100,12 +100,12 @@ test("the largest operators and kernels", async ({ page, open }) => {
     ops: { name: string; device_self_ns: number }[];
     totals: { total_device_self_ns: number };
   }>("ops", TRACES.gpt, "--sort", "device_self_ns", "--top", "8");
-  const shown = await rowsOf(page, "Operators by time on the device");
+  const shown = await rowsOf(page, "Top operators by device time");
   const share = (ns: number) => percent(ns / totals.total_device_self_ns);
   expect(shown.map(([, ns, part]) => [ns, part])).toEqual(
     ops.map((op) => [time(op.device_self_ns), share(op.device_self_ns)]),
   );
-  const titles = page.locator('table[aria-label="Operators by time on the device"] a');
+  const titles = page.locator('table[aria-label="Top operators by device time"] a');
   expect(await titles.evaluateAll((links) => links.map((a) => a.getAttribute("title")))).toEqual(
     ops.map((op) => op.name),
   );

@@ -65,7 +65,7 @@ test("Ctrl+K opens the palette", async ({ page, open }) => {
   await page.keyboard.press("Control+Shift+KeyP");
   await expect(field).toBeFocused();
   await page.keyboard.type("no such command");
-  await expect(palette).toContainText("No command has these words");
+  await expect(palette).toContainText("No commands match");
   await page.keyboard.press("Escape");
   await expect(page.locator(".palette")).toHaveCount(0);
   await page.keyboard.press("Control+KeyK");

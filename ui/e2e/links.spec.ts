@@ -162,8 +162,8 @@ test("memory: stretch, table, scale", async ({ page, context, open }) => {
   await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 });
   await page.mouse.up();
   await idle(page);
-  await page.getByRole("button", { name: "Every allocation" }).click();
-  await page.getByRole("checkbox", { name: /up to the device/ }).check();
+  await page.getByRole("button", { name: "All allocations" }).click();
+  await page.getByRole("checkbox", { name: /scale to device memory/ }).check();
   await idle(page);
   const { from, to, by, scale } = params(page);
   expect(Number(to)).toBeGreaterThan(Number(from));
@@ -248,7 +248,7 @@ test("an address that makes no sense does no harm", async ({ page, open, complai
   await open(server, "diagnosis", { tab: "nonsense", faster: "op:x:y|z" });
   await expect(page.locator("[role=tabpanel] .card").first()).toBeVisible();
   await page.goto(`${server.url}#/nowhere`);
-  await expect(page.locator("main")).toContainText("There is no such view");
+  await expect(page.locator("main")).toContainText("No such view");
 });
 
 /** As `sameElsewhere`, for a view whose picture says more than its words. */

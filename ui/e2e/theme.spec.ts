@@ -11,13 +11,13 @@ test("the themes differ, and a choice outlives the page", async ({ page, open })
   await open(TRACES.gpt, "overview");
   expect(await theme(page)).toBe("light");
   const light = await ground(page);
-  await page.getByRole("button", { name: "Use the dark theme" }).click();
+  await page.getByRole("button", { name: "Switch to dark theme" }).click();
   expect(await theme(page)).toBe("dark");
   expect(await ground(page)).not.toBe(light);
   await page.reload();
   await settled(page);
   expect(await theme(page)).toBe("dark");
-  await page.getByRole("button", { name: "Use the light theme" }).click();
+  await page.getByRole("button", { name: "Switch to light theme" }).click();
   await page.reload();
   await settled(page);
   expect(await theme(page)).toBe("light");

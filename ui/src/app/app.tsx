@@ -24,7 +24,7 @@ export function App() {
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        Skip to the view
+        Skip to content
       </button>
       <Top />
       <nav class="nav" aria-label="Views">
@@ -45,7 +45,7 @@ export function App() {
               <Shown />
             </div>
           ) : (
-            <Empty title="There is no such view." hint="Choose one on the left." />
+            <Empty title="No such view." hint="Choose one on the left." />
           )}
         </Body>
       </main>
@@ -73,9 +73,9 @@ function Body({ children }: { children: preact.ComponentChildren }) {
   const chosen = run.value;
   if (!chosen) {
     const hint = runs.value.watching
-      ? "This folder is watched: a new trace appears here by itself."
-      : "Start `stepscope view` with a trace or a folder.";
-    return <Empty title="No trace here yet." hint={hint} />;
+      ? "Watching this folder: new traces appear here automatically."
+      : "Run `stepscope view` with a trace or a folder.";
+    return <Empty title="No traces yet." hint={hint} />;
   }
   if (chosen.state === "failed" && chosen.error) {
     return (
@@ -120,8 +120,8 @@ function Top() {
           type="button"
           class="icon-button"
           onClick={toggleTheme}
-          aria-label={`Use the ${other} theme`}
-          {...tipOn(`Use the ${other} theme`)}
+          aria-label={`Switch to ${other} theme`}
+          {...tipOn(`Switch to ${other} theme`)}
         >
           <Icon name={theme.value === "dark" ? "sun" : "moon"} />
         </button>
@@ -130,20 +130,20 @@ function Top() {
           class="icon-button"
           onClick={() => runCommand("help")}
           aria-label="Help"
-          {...tipOn("Help: keys and colors (?)")}
+          {...tipOn("Help: keyboard shortcuts and colors (?)")}
         >
           <Icon name="help" />
         </button>
       </div>
       {!online.value && (
         <div class="notice" role="alert">
-          The server does not answer. What is on screen stays; start <code>stepscope view</code> again for the
-          rest.
+          The server is not responding. What you see stays usable; run <code>stepscope view</code> again to load
+          more.
         </div>
       )}
       {report && report.left_out.length > 0 && (
         <div class="notice" role="note">
-          This report of {report.made} leaves out: {report.left_out.join("; ")}.
+          This report from {report.made} omits: {report.left_out.join("; ")}.
         </div>
       )}
     </header>
@@ -156,9 +156,9 @@ function Loading() {
   const share = at.total > 0 ? at.read / at.total : 0;
   return (
     <span class="loading" role="status">
-      reading {bytes(at.read)}
+      Reading {bytes(at.read)}
       {at.total > 0 ? ` of ${bytes(at.total)}` : ""}
-      <progress max={1} value={share} aria-label="reading the trace" />
+      <progress max={1} value={share} aria-label="Reading the trace" />
     </span>
   );
 }

@@ -23,7 +23,7 @@ export function registerShared(): void {
     })),
     { id: "help", name: "Help", keys: ["Shift+Slash"], run: () => set("help") },
     { id: "palette", name: "Commands", keys: ["Ctrl+Shift+KeyP", "Ctrl+KeyK"], run: () => set("palette") },
-    { id: "theme", name: "Light or dark", run: toggleTheme },
+    { id: "theme", name: "Switch between light and dark theme", run: toggleTheme },
   ]);
 }
 
@@ -83,8 +83,8 @@ function Help() {
         </form>
       </header>
       <p>
-        Start at the overview: its findings say what costs how much and jump to where it shows. Hover over any
-        underlined word for its definition. The address holds what you see: copy it to show somebody else.
+        Start at the overview: each finding says what it costs and links to where it happens. Hover over any
+        underlined word for its definition. The URL captures what you see: copy it to share the view.
       </p>
       {keyGroups().map(({ title, commands }) => (
         <section key={title}>
@@ -174,7 +174,7 @@ function Palette() {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="empty">No command has these words.</p>}
+      {found.length === 0 && <p class="empty">No commands match.</p>}
     </div>
   );
 }

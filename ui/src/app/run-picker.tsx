@@ -97,14 +97,12 @@ function RunList(props: { all: Run[]; names: Map<number, string>; now: Run | und
               }}
             >
               <bdi class="run-name">{props.names.get(r.id)}</bdi>
-              <span class="quiet">
-                {r.state === "failed" ? "cannot be read" : r.bytes ? bytes(r.bytes) : ""}
-              </span>
+              <span class="quiet">{r.state === "failed" ? "unreadable" : r.bytes ? bytes(r.bytes) : ""}</span>
             </button>
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="quiet">No run matches.</p>}
+      {found.length === 0 && <p class="quiet">No runs match.</p>}
     </div>
   );
 }

@@ -45,7 +45,7 @@ const DEFAULT_BY: Record<string, string> = {
   roofline: "shape",
 };
 
-const LIVE = "A report holds the whole run only; `stepscope view` on the trace answers everything.";
+const LIVE = "A report covers the whole run only. Open the trace with `stepscope view` for everything else.";
 
 class PackSource implements Source {
   readonly isReport = true;
@@ -64,10 +64,10 @@ class PackSource implements Source {
     // One operator's kernels are among all kernels by operator.
     const ofOperator = command === "kernels" && beyond?.[0] === "op" ? String(beyond[1]) : undefined;
     if (beyond && ofOperator === undefined)
-      throw new SourceError({ message: "This needs the live page.", hint: LIVE });
+      throw new SourceError({ message: "Not available in a report.", hint: LIVE });
     const by = options.by && options.by !== DEFAULT_BY[command] ? `?by=${options.by}` : "";
     const answer = await jsonSection<Answer>(`ask/${command}${by}`);
-    if (!answer) throw new SourceError({ message: "This is not in the report.", hint: LIVE });
+    if (!answer) throw new SourceError({ message: "Not included in this report.", hint: LIVE });
     if (ofOperator !== undefined) {
       const rows = (answer.kernels ?? []) as { op?: string }[];
       return arrange({ ...answer, kernels: rows.filter((row) => row.op === ofOperator) }, options);
@@ -99,7 +99,10 @@ class PackSource implements Source {
     const all = await jsonSection<Record<string, Details>>(`${kind}/${Math.floor(at / DETAILS)}`);
     const details = all?.[String(id)];
     if (!details)
-      throw new SourceError({ message: "The details of this slice were left out of the report.", hint: LIVE });
+      throw new SourceError({
+        message: "The details of this slice are not included in the report.",
+        hint: LIVE,
+      });
     return details;
   }
 
@@ -125,7 +128,7 @@ class PackSource implements Source {
 
   flame(_run: number, weight: string, options: Options = {}): Promise<Flame> {
     if (options.step !== undefined)
-      throw new SourceError({ message: "One step alone needs the live page.", hint: LIVE });
+      throw new SourceError({ message: "Single steps are not available in a report.", hint: LIVE });
     return need(jsonSection<Flame>(`flame/${weight}`), "this flame graph");
   }
 
@@ -142,7 +145,8 @@ class PackSource implements Source {
 
 async function need<T>(part: Promise<T | undefined>, what: string): Promise<T> {
   const found = await part;
-  if (found === undefined) throw new SourceError({ message: `The report does not hold ${what}.`, hint: LIVE });
+  if (found === undefined)
+    throw new SourceError({ message: `This report does not include ${what}.`, hint: LIVE });
   return found;
 }
 

@@ -43,7 +43,7 @@ export class Tile {
   /** Columns one after the other; whoever is in a hurry reads them directly. */
   readonly words: Uint32Array;
   readonly bytes: Uint8Array;
-  /** Neighbours in the order of use; kept by the cache. */
+  /** Neighbors in the order of use; kept by the cache. */
   newer: Tile | undefined;
   older: Tile | undefined;
 

@@ -16,7 +16,7 @@ export function Filter(props: {
 }) {
   const [text, setText] = useState(props.value ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The address may change under the field: back, a link, a cleared filter.
+  // The URL may change under the field: back, a link, a cleared filter.
   useEffect(() => setText(props.value ?? ""), [props.value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const field = useRef<HTMLInputElement>(null);
@@ -34,7 +34,7 @@ export function Filter(props: {
     <SearchBox
       field={field}
       label={props.label}
-      placeholder={props.placeholder ?? "Filter by name (regular expression)"}
+      placeholder={props.placeholder ?? "Filter by name (regex)"}
       value={text}
       onInput={(next) => {
         setText(next);

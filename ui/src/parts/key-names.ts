@@ -8,8 +8,8 @@ export interface Named {
 }
 
 const GAP_KINDS: Record<string, Named> = {
-  host_late: { label: "host late", category: 0 },
-  launch_latency: { label: "launch on its way", category: causeCategory("launch_latency") },
+  host_late: { label: "host-bound gap", category: 0 },
+  launch_latency: { label: "launch in flight", category: causeCategory("launch_latency") },
   queued_gap: { label: "between queued kernels", category: causeCategory("queued_gap") },
   dependency: { label: "waiting for another stream", category: causeCategory("dependency") },
   end_of_step: { label: "end of step", category: 2 },
@@ -19,20 +19,21 @@ const GAP_KINDS: Record<string, Named> = {
 const CAUSES: Record<string, string> = {
   kernel: "kernels",
   communication: "communication",
-  copy: "copies",
-  fill: "fills",
+  copy: "memcpy",
+  fill: "memset",
+  memset: "memset",
   host_data_loading: "data loading",
   host_operator: "host in operators",
   host_python: "Python between operators",
   host_launch: "host in launch calls",
-  host_synchronization: "host returning from a wait",
+  host_synchronization: "host returning from a sync",
   host_allocation: "memory allocation",
   host_runtime: "other runtime calls",
   host_communication: "communication on the host",
   host_compilation: "compilation",
   host_garbage_collection: "garbage collection",
   host_profiler: "profiler",
-  host_unrecorded: "nothing recorded on the host",
+  host_unrecorded: "unrecorded host time",
   launch_latency: "launch latency",
   queued_gap: "between queued kernels",
   dependency: "waiting for another stream",
@@ -43,10 +44,10 @@ const CLASSES: Record<string, Named> = {
   host: { label: "host", category: 0 },
   launch: { label: "launches", category: 3 },
   kernel: { label: "kernels", category: 5 },
-  copy: { label: "copies and fills", category: 10 },
+  copy: { label: "memcpy and memset", category: 10 },
   communication: { label: "communication", category: 9 },
   data_loading: { label: "data loading", category: 14 },
-  synchronization: { label: "returning from a wait", category: 4 },
+  synchronization: { label: "returning from a sync", category: 4 },
   allocation: { label: "memory allocation", category: 8 },
   idle: { label: "idle", category: 15 },
 };
@@ -65,11 +66,11 @@ const WORDS: Record<string, string> = {
 
 /** Why device work has no cost, as a sentence. */
 export const REASONS: Record<string, string> = {
-  no_model: "There is no model for this operator.",
+  no_model: "Stepscope has no cost model for this operator.",
   not_recorded:
-    "The operator's shapes, types or values are not in the trace, or do not fit its model: record with record_shapes=True.",
-  communication: "The network limits it.",
-  no_operator: "Launched before the recording began, from a CUDA graph, or outside PyTorch.",
+    "The operator's shapes, types or values are missing from the trace or do not fit its model. Record with record_shapes=True.",
+  communication: "Communication is limited by the network.",
+  no_operator: "Launched before recording began, from a CUDA graph, or outside PyTorch.",
 };
 
 /** A key as a word: those that are not known keep their own, without underscores. */

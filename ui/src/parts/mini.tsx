@@ -5,7 +5,7 @@ import { Await } from "./states.tsx";
 
 export interface MiniColumn<R> {
   label: string;
-  /** Texts take the room there is; numbers stand right. */
+  /** Texts take the room there is; numbers are aligned right. */
   wide?: boolean;
   cell: (row: R) => ComponentChildren;
 }

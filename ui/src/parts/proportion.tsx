@@ -49,7 +49,7 @@ export function Proportion(props: {
           <span
             class="rest"
             style={{ flexGrow: rest }}
-            {...tipOn(<PortionTip name="all others" ns={rest} total={total_ns} />)}
+            {...tipOn(<PortionTip name="everything else" ns={rest} total={total_ns} />)}
           >
             {rest / total_ns >= NAMED && "others"}
           </span>

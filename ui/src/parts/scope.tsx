@@ -12,7 +12,7 @@ export function useScope(): Loaded<Account> {
   return useAsk<Account>("account", { by: "step" });
 }
 
-/** The step and device of the address as options; `waits`, `loading`, `critical-path` and `what-if` take no device. */
+/** The step and device of the URL as options; `waits`, `loading`, `critical-path` and `what-if` take no device. */
 export function scoped(withDevice: boolean): Options {
   return { step: param("step"), device: withDevice ? param("device") : undefined };
 }
@@ -72,8 +72,8 @@ function Choice(props: {
 export function NoSteps() {
   return (
     <p class="side-note" role="note">
-      This recording marks no steps, so it counts as one. Call <code>prof.step()</code> at the end of each
-      iteration to see steps apart.
+      No steps were recorded, so the whole trace counts as one. Call <code>prof.step()</code> after each
+      iteration to mark them.
     </p>
   );
 }
@@ -90,8 +90,8 @@ const RECORD = `with torch.profiler.profile(
 export function NoDevice({ what }: { what: string }) {
   return (
     <Empty
-      title="No work of a GPU in this trace."
-      hint={`${what} If the program uses a GPU, record its activity too:`}
+      title="No GPU work in this trace."
+      hint={`${what} If your program uses a GPU, record its activity too:`}
       code={RECORD}
     />
   );

@@ -1,4 +1,4 @@
-// Which row of a tab's table is open, as the address says.
+// Which row of a tab's table is open, as the URL says.
 
 import { numberParam, setParams } from "./route.ts";
 

@@ -1,4 +1,4 @@
-// The state of the page is its address: `#/timeline?run=1&from=0&to=2000`. Every view can be linked to and restored.
+// The state of the page is its URL: `#/timeline?run=1&from=0&to=2000`. Every view can be linked to and restored.
 
 import { signal } from "@preact/signals";
 
@@ -43,14 +43,14 @@ export function go(view: string, params: Record<string, string | number | undefi
   follow();
 }
 
-/** Takes the address over at once: the event that tells of it may come after the next key. */
+/** Takes the URL over at once: the event that tells of it may come after the next key. */
 function follow(): void {
   if (location.hash === followed) return;
   followed = location.hash;
   route.value = read();
 }
 
-/** The address as it is now. A link or the browser's back may have changed it before the event tells: none if it
+/** The URL as it is now. A link or the browser's back may have changed it before the event tells: none if it
     belongs to another view, whose way there must not be undone by what the old view still has to say. */
 function current(): Route | undefined {
   const now = read();

@@ -23,7 +23,7 @@ export const source: Source =
     },
   });
 
-/** The run looked at: the one in the address, else the first. */
+/** The run looked at: the one in the URL, else the first. */
 export const run = computed<Run | undefined>(() => {
   const all = runs.value?.runs ?? [];
   const asked = numberParam("run");

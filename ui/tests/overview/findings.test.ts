@@ -40,8 +40,8 @@ describe("findings", () => {
   });
 
   it("write each figure in its unit", () => {
-    expect(amount({ unit: "ns", value: 1_500_000 })).toBe("1.50 ms");
-    expect(amount({ unit: "share", value: 0.5 })).toBe("50.0 %");
+    expect(amount({ unit: "ns", value: 1_500_000 })).toBe("1.500 ms");
+    expect(amount({ unit: "share", value: 0.5 })).toBe("50.0%");
     expect(amount({ unit: "bytes", value: 2048 })).toBe("2.00 KiB");
     expect(amount({ unit: "count", value: 12345 })).toBe("12,345");
     expect(amount({ unit: "text", value: "gloo" })).toBe("gloo");

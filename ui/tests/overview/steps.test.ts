@@ -28,7 +28,7 @@ describe("bars of steps", () => {
     expect(bars.every((bar) => bar.steps === 1 && bar.first === bar.last)).toBe(true);
   });
 
-  it("joins neighbours beyond that and loses none", () => {
+  it("joins neighbors beyond that and loses none", () => {
     const bars = barsOf(many(5000), 400);
     expect(bars.length).toBeLessThanOrEqual(400);
     expect(bars.reduce((sum, bar) => sum + bar.steps, 0)).toBe(5000);

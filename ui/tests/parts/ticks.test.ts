@@ -6,12 +6,14 @@ import {
   logLabel,
   logPosition,
   logTicks,
+  roundLabel,
   roundStep,
   ticksAround,
   ticksWithin,
   timeLabel,
   timeTicks,
 } from "../../src/parts/charts/ticks.ts";
+import { percent } from "../../src/parts/format.ts";
 
 describe("ticks from zero", () => {
   it("are 1, 2 or 5 times a power of ten and stay within", () => {
@@ -55,6 +57,7 @@ describe("ticks of bytes", () => {
       "100 MiB",
       "512 B",
     ]);
+    expect([0, 0.5, 1, 0.125].map(roundLabel(percent))).toEqual(["0", "50%", "100%", "12.5%"]);
   });
 });
 
@@ -74,7 +77,7 @@ describe("ticks of time", () => {
     expect(ticks.map((t) => t.at)).toEqual([8e6, 9e6, 10e6, 11e6, 12e6]);
     expect(ticks.map((t) => t.label)).toEqual(["8 ms", "9 ms", "10 ms", "11 ms", "12 ms"]);
   });
-  it("tell neighbours apart far from the start", () => {
+  it("tell neighbors apart far from the start", () => {
     const labels = timeTicks(3_000_000_000, 3_000_400_000, 4).map((t) => t.label);
     expect(new Set(labels).size).toBe(labels.length);
     expect(labels[0]).toBe("3.0000 s");

@@ -5,14 +5,14 @@ import { decodeTiles, type Tile, topLevel } from "../../src/data/tiles.ts";
 import type { Ref } from "../../src/data/types.ts";
 import { writeTiles } from "../../src/data/write-tiles.ts";
 import { lastBefore, matcher } from "../../src/views/timeline/finder.ts";
-import { itemAt, neighbour } from "../../src/views/timeline/hit.ts";
+import { itemAt, neighbor } from "../../src/views/timeline/hit.ts";
 import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
 import { itemsOf, random, randomRow, type Slice } from "./encode.ts";
 
 const tileOf = (slices: readonly Slice[], level: number, index: number): Tile =>
   decodeTiles(writeTiles([{ row: 0, level, index, items: itemsOf(slices, level, index) }]))[0]!;
 
-describe("the neighbour in a row", () => {
+describe("the neighbor in a row", () => {
   // Without slices of no length: several of those may start at one moment.
   const slices = randomRow(11, 2000)
     .filter((slice) => slice.end > slice.start)
@@ -21,7 +21,7 @@ describe("the neighbour in a row", () => {
   const store = { load: async (_row: number, level: number, index: number) => tileOf(slices, level, index) };
   const from = (id: number, forward: boolean) => {
     const origin = { row: 0, id, start: slices[id]!.start };
-    return neighbour(store, top, origin, forward, new AbortController().signal);
+    return neighbor(store, top, origin, forward, new AbortController().signal);
   };
 
   it("is the next and the previous slice, wherever they are", async () => {

@@ -6,7 +6,7 @@ import { counterAt, counterCells, firstAfter } from "../../src/views/timeline/co
 import { laneAt, layOutLanes, rowAt, rowTop } from "../../src/views/timeline/lane-layout.ts";
 import { ticksFor } from "../../src/views/timeline/ruler.ts";
 import { RULER, Screen } from "../../src/views/timeline/screen.ts";
-import { around, between, centre, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
+import { around, between, center, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
 
 const EXTENT = 1_000_000;
 
@@ -68,7 +68,7 @@ describe("the window", () => {
     const all = whole(0);
     expect(all.to).toBeGreaterThan(all.from);
     expect(clamp({ from: 0, to: 0 }, 0).to).toBeGreaterThan(clamp({ from: 0, to: 0 }, 0).from);
-    expect(Number.isFinite(centre(all, 5, 0).from)).toBe(true);
+    expect(Number.isFinite(center(all, 5, 0).from)).toBe(true);
     expect(Number.isFinite(around({ from: 0, to: 0 }, 0).to)).toBe(true);
   });
 });

@@ -92,7 +92,7 @@ describe("counting", () => {
     const inside = slices.filter((slice) => slice.start >= view.from && slice.start <= view.to).length;
     const total = made.tally.shown + made.tally.counted;
     expect(total).toBeGreaterThanOrEqual(inside);
-    // A bucket at the edge may hold neighbours that start just outside.
+    // A bucket at the edge may hold neighbors that start just outside.
     expect(total).toBeLessThanOrEqual(inside + 4);
   });
 });

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Address, formatAddress, parseAddress, parseRanges } from "../../src/views/timeline/url-state.ts";
+import {
+  formatUrlState,
+  parseRanges,
+  parseUrlState,
+  type UrlState,
+} from "../../src/views/timeline/url-state.ts";
 
-const full: Address = {
+const full: UrlState = {
   window: { from: 100, to: 9_007_199_254_740_000 },
   sel: 0x80000007,
   area: { from: 5, to: 10, rows: [0, 1, 2, 5, 9] },
@@ -14,16 +19,16 @@ const full: Address = {
   empty: true,
 };
 
-describe("the address", () => {
+describe("the URL", () => {
   it("comes back as it was written", () => {
-    expect(parseAddress(formatAddress(full))).toEqual(full);
+    expect(parseUrlState(formatUrlState(full))).toEqual(full);
     const exact = { ...full, exact: true };
-    expect(parseAddress(formatAddress(exact))).toEqual(exact);
+    expect(parseUrlState(formatUrlState(exact))).toEqual(exact);
   });
 
   it("is empty where nothing was chosen", () => {
-    const empty = parseAddress({});
-    expect(Object.values(formatAddress(empty)).every((value) => value === undefined)).toBe(true);
+    const empty = parseUrlState({});
+    expect(Object.values(formatUrlState(empty)).every((value) => value === undefined)).toBe(true);
   });
 
   it("ignores what makes no sense", () => {
@@ -36,12 +41,12 @@ describe("the address", () => {
       pins: "%E0%A4%A",
       collapsed: ",,",
     };
-    const address = parseAddress(params);
-    expect(address.window).toBeUndefined();
-    expect(address.sel).toBeUndefined();
-    expect(address.area).toBeUndefined();
-    expect(address.marks).toEqual({ current: undefined, kept: [] });
-    expect(address.folded).toEqual([]);
+    const state = parseUrlState(params);
+    expect(state.window).toBeUndefined();
+    expect(state.sel).toBeUndefined();
+    expect(state.area).toBeUndefined();
+    expect(state.marks).toEqual({ current: undefined, kept: [] });
+    expect(state.folded).toEqual([]);
   });
 
   it("does not list rows for ever", () => {

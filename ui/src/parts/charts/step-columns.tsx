@@ -1,4 +1,4 @@
-// One column a step, its parts from below, the whole as a frame.
+// One column per step, its parts from below, the whole as a frame.
 
 import { useRef, useState } from "preact/hooks";
 import { pushParams } from "../../session/route.ts";
@@ -6,7 +6,7 @@ import { stepName } from "../key-names.ts";
 import { hideTip, showTip } from "../tip.tsx";
 import { useSize } from "../use-size.ts";
 import { LEFT, ValueAxis } from "./axis.tsx";
-import { ticksWithin } from "./ticks.ts";
+import { roundLabel, ticksWithin } from "./ticks.ts";
 
 export interface StepColumn {
   step: number;
@@ -43,14 +43,14 @@ export function StepColumns(props: {
         <svg
           class="chart-svg"
           role="img"
-          aria-label={`${props.name}: ${columns.length} steps. The same figures stand in the table or above.`}
+          aria-label={`${props.name}: ${columns.length} steps. The same numbers are in the table or above.`}
           width={width + LEFT + 12}
           height={HEIGHT + 30}
           viewBox={`${-LEFT - 12} -6 ${width + LEFT + 12} ${HEIGHT + 30}`}
         >
           <ValueAxis
             ticks={ticksWithin(top, 4)}
-            label={(value) => (value === 0 ? "0" : props.format(value))}
+            label={roundLabel(props.format)}
             y={y}
             left={0}
             right={width}

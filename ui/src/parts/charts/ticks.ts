@@ -44,10 +44,13 @@ export function byteTicks(low: number, high: number, about: number): number[] {
   return least > 0 ? multiples(low, high, roundByteStep(least)) : [0];
 }
 
-/** `3 GiB`, not `3.00 GiB`: values beside an axis are round. */
-export function byteLabel(value: number): string {
-  return value === 0 ? "0" : bytes(value).replace(/\.(\d*?)0+(?=\D|$)/, (_, kept) => (kept ? `.${kept}` : ""));
+/** `3 GiB`, not `3.00 GiB`; `50%`, not `50.0%`: values beside an axis are round. */
+export function roundLabel(format: (value: number) => string): (value: number) => string {
+  return (value) =>
+    value === 0 ? "0" : format(value).replace(/\.(\d*?)0+(?=\D|$)/, (_, kept) => (kept ? `.${kept}` : ""));
 }
+
+export const byteLabel = roundLabel(bytes);
 
 export interface Tick {
   at: number;

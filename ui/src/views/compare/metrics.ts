@@ -1,4 +1,4 @@
-// Two runs side by side: the same figures of both, and how far they are apart.
+// Two runs side by side: the same numbers of both, and how far they are apart.
 
 import type { Account } from "../../data/account.ts";
 import type { GpuRow, StepsAnswer } from "../overview/types.ts";
@@ -23,7 +23,7 @@ const SHARES = [
   ["tensor_core_share", "Tensor cores"],
 ] as const;
 
-/** The figures of the first device of each run, and the mean step. */
+/** The numbers of the first device of each run, and the mean step. */
 export function figureLines(a: RunFigures, b: RunFigures): Line[] {
   const lines: Line[] = [
     { label: "Mean step", unit: "ns", a: a.steps.average?.wall_ns, b: b.steps.average?.wall_ns },

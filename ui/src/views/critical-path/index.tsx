@@ -22,7 +22,7 @@ export function Path(_: { account: Account | undefined }) {
     <Await of={path}>
       {(answer) =>
         answer.path.length === 0 ? (
-          <Empty title="No path here." hint="Nothing was recorded in these steps." />
+          <Empty title="No critical path." hint="Nothing was recorded in these steps." />
         ) : (
           <Shown answer={answer} />
         )
@@ -50,7 +50,12 @@ function Shown({ answer }: { answer: CriticalPath & { definitions?: Definition[]
       ),
     },
     defined(definitions, "class", { width: "140px", cell: (row) => pathClass(row.class).label }),
-    { field: "pieces", label: "Pieces", text: "Stretches of the path spent here.", width: "80px" },
+    {
+      field: "pieces",
+      label: "Segments",
+      text: definition(definitions, "pieces") ?? "Segments of the path spent here.",
+      width: "90px",
+    },
     defined(definitions, "on_path_ns", { width: "110px" }),
     defined(definitions, "share", {
       width: "150px",
@@ -66,16 +71,16 @@ function Shown({ answer }: { answer: CriticalPath & { definitions?: Definition[]
     <div class="card-column">
       <Card
         title="Critical path"
-        text="The chain of work and waiting that decided how long the run took: shortening anything that is not on it saves nothing."
+        text="The chain of work and waiting that determined how long the run took. Shortening anything off the path saves nothing."
         note={show}
       >
         <p class="quiet lead">
-          {time(answer.wall_ns)} from the start of the first step to the end of the last. Making something on
-          the path faster saves at most its share; <a href={href("diagnosis", { tab: "what-if" })}>What if</a>{" "}
-          says how much.
+          {time(answer.wall_ns)} from the start of the first step to the end of the last. Speeding up something
+          on the path saves at most its share; <a href={href("diagnosis", { tab: "what-if" })}>What if</a>{" "}
+          predicts how much.
         </p>
         <Stacked
-          label="The path by class"
+          label="Critical path by class"
           pieces={answer.classes.map((row) => ({
             key: row.class,
             ...pathClass(row.class),
@@ -99,7 +104,7 @@ function Shown({ answer }: { answer: CriticalPath & { definitions?: Definition[]
           columns={columns}
           rows={rowsOf(rows)}
           height={520}
-          empty={<Empty title="Nothing of this class is on the path." />}
+          empty={<Empty title="Nothing in this class is on the path." />}
         />
       </Card>
     </div>

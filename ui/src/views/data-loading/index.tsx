@@ -27,7 +27,7 @@ export function LoadingTab(_: { account: Account | undefined }) {
         answer.totals.loading_ns === 0 ? (
           <Empty
             title="No data loading in these steps."
-            hint="PyTorch's DataLoader marks it by itself. Mark a loader of your own with a range whose name says so:"
+            hint="PyTorch's DataLoader is recognized automatically. Mark your own loader with a range:"
             code={MARKED}
           />
         ) : (
@@ -47,30 +47,30 @@ export function LoadingTab(_: { account: Account | undefined }) {
 function Totals({ answer }: { answer: Answered }) {
   const { loading_ns, exposed_ns, wall_ns } = answer.totals;
   const text = (field: string) => definition(answer.definitions, field);
-  const workers = answer.workers === null ? "not told" : answer.workers ? "yes" : "no";
+  const workers = answer.workers === null ? "unknown" : answer.workers ? "yes" : "no";
   return (
     <Card title="Data loading" note={answer.range ? <Name name={answer.range} /> : undefined}>
       <div class="figures">
         <Figure
           label="Loading"
           value={time(loading_ns)}
-          note={`${percent(loading_ns / Math.max(1, wall_ns))} of the steps`}
+          note={`${percent(loading_ns / Math.max(1, wall_ns))} of step time`}
           share={loading_ns / Math.max(1, wall_ns)}
           text={text("loading_ns")}
         />
         <Figure
           label="Exposed"
           value={time(exposed_ns)}
-          note={`${percent(exposed_ns / Math.max(1, wall_ns))} of the steps`}
+          note={`${percent(exposed_ns / Math.max(1, wall_ns))} of step time`}
           share={exposed_ns / Math.max(1, wall_ns)}
           text={text("exposed_ns")}
         />
         <Figure
           label="Hidden"
           value={percent((loading_ns - exposed_ns) / Math.max(1, loading_ns))}
-          note="of the loading"
+          note="of loading time"
           share={(loading_ns - exposed_ns) / Math.max(1, loading_ns)}
-          text="The part of the loading during which a device had work."
+          text="The share of loading time during which a device was working."
         />
         <Figure label="Worker processes" value={workers} text={text("workers")} />
       </div>
@@ -86,7 +86,7 @@ function Steps({ answer }: { answer: Answered }) {
   const most = Math.max(1, ...answer.loading.map((row) => row.loading_ns));
   const small = most < SMALL * Math.max(1, ...answer.loading.map((row) => row.wall_ns));
   return (
-    <Card title="Step by step" text={text("exposed_ns")}>
+    <Card title="Per step" text={text("exposed_ns")}>
       <StepColumns
         name="Data loading of each step"
         columns={answer.loading.map((row) => ({
@@ -101,7 +101,7 @@ function Steps({ answer }: { answer: Answered }) {
       />
       <ul class="legend chart-legend">
         <li>
-          <span class="swatch cat-14" /> exposed: no device did any work
+          <span class="swatch cat-14" /> exposed: no device was working
         </li>
         <li>
           <span class="swatch pale-fill hue-14" /> hidden behind device work
@@ -123,7 +123,7 @@ function Operators({ answer }: { answer: Answered }) {
   return (
     <Card
       title="Operators while loading"
-      text="Operators that ran on the main thread inside the loading, by their own time. With worker processes the work itself is not in the trace."
+      text="Operators that ran on the main thread while loading, by self time. With worker processes, their work is not in the trace."
     >
       <Table
         label="Operators while loading"
@@ -131,10 +131,10 @@ function Operators({ answer }: { answer: Answered }) {
         rows={rowsOf(answer.operators)}
         columns={[
           { field: "name", label: "Operator", align: "left", cell: (row) => <Name name={row.name} /> },
-          { field: "self_ns", label: "Own time", width: "90px" },
+          { field: "self_ns", label: "Self", width: "90px" },
           {
             field: "share",
-            label: "Of loading",
+            label: "Share of loading",
             width: "160px",
             cell: (row) => <Share share={row.self_ns / all} of={longest / all} category={14} />,
           },

@@ -18,7 +18,7 @@ import { type Tab, Tabs } from "./tabs.tsx";
 
 interface Page extends Tab {
   component: ComponentType<{ account: Account | undefined }>;
-  /** Whether its figures are of one device at a time. */
+  /** Whether its numbers are of one device at a time. */
   device: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Pages of a view, as tabs: arrows move between them, the address remembers which.
+// Pages of a view, as tabs: arrows move between them, the URL remembers which.
 
 import { useRef } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-// One row a function: where to choose from, and the same figures as the picture for those who cannot see it.
+// One row per function: where to choose from, and the numbers of the graph for those who cannot see it.
 
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
@@ -78,7 +78,7 @@ export function Functions(props: {
       : [
           {
             field: "self_share",
-            label: "of all",
+            label: "of total",
             text: DEFINED.ofAll,
             width: "76px",
             sortable: false,
@@ -91,7 +91,7 @@ export function Functions(props: {
       : [
           {
             field: "total_share",
-            label: "of all",
+            label: "of total",
             text: DEFINED.ofAll,
             width: "76px",
             sortable: false,
@@ -115,7 +115,7 @@ export function Functions(props: {
       onSort={(field) => props.onSort(sortOf(field))}
       onOpen={props.onOpen}
       height={props.height ?? 420}
-      empty={<Empty title="No name holds this text." />}
+      empty={<Empty title="No names match." />}
     />
   );
 }

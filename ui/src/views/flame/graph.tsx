@@ -137,7 +137,7 @@ export function Graph(props: Props) {
       ref={scroller}
       role="application"
       aria-label={props.label}
-      aria-description="Arrow keys move to callers, callees and neighbours, Enter opens, Escape goes back. The table holds the same figures."
+      aria-description="Arrow keys move to callers, callees and neighbors; Enter opens, Escape goes back. The table has the same numbers."
       // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk through the picture
       tabIndex={0}
       onKeyDown={onKeyDown}

@@ -172,8 +172,8 @@ function useCommands(actions: Actions): void {
       one("back", "Zoom out, clear the search", "Escape"),
       one("flip", "Root at the top or bottom", "KeyI"),
       one("order", "Order by time or by name", "KeyO"),
-      one("sandwich", "Callers and callees of what is chosen", "KeyC"),
-      one("timeline", "Find what is chosen on the timeline", "KeyT"),
+      one("sandwich", "Callers and callees of the selection", "KeyC"),
+      one("timeline", "Find the selection on the timeline", "KeyT"),
     ]);
   }, []);
 }

@@ -1,4 +1,4 @@
-// What the figures of this view mean, and what to record where there are none.
+// What the numbers of this view mean, and what to record where there are none.
 
 export const WEIGHTS = ["host", "device", "module"] as const;
 export type Weight = (typeof WEIGHTS)[number];
@@ -29,9 +29,9 @@ export const WORDS: Record<Weight, WeightWords> = {
     one: "Function",
     many: "Functions",
     title: "Host time by stack",
-    text: "The time of the host's threads, each moment given to the innermost call open on its thread. The frames around it say who called it. Threads are added up, so the sum may exceed the length of the run. All numbered steps are one frame.",
+    text: "Time on host threads, each moment attributed to the innermost call on its thread; the frames around it are its callers. Threads add up, so the total can exceed the length of the run. All numbered steps are one frame.",
     empty: "No host calls in this trace.",
-    hint: "Record the CPU too. Python frames appear with with_stack=True.",
+    hint: "Record CPU activity too. Use with_stack=True for Python frames.",
     code: BOTH,
   },
   device: {
@@ -39,9 +39,9 @@ export const WORDS: Record<Weight, WeightWords> = {
     one: "Function",
     many: "Functions",
     title: "Device time by launching stack",
-    text: "Kernels, copies and fills below the stack of the call that launched them. Work that overlaps on the device counts in full. All numbered steps are one frame.",
+    text: "Kernels, copies and memsets below the stack of the call that launched them. Overlapping device work counts in full. All numbered steps are one frame.",
     empty: "No device work in this trace.",
-    hint: "Record the device too. Python frames appear with with_stack=True.",
+    hint: "Record GPU activity too. Use with_stack=True for Python frames.",
     code: BOTH,
   },
   module: {
@@ -49,9 +49,9 @@ export const WORDS: Record<Weight, WeightWords> = {
     one: "Module",
     many: "Modules",
     title: "Device time by nn.Module",
-    text: "Device time of each nn.Module, as the modules call each other. The backward pass of a module stands below it as (backward). Host time where nothing ran on a device.",
+    text: "Device time of each nn.Module, nested as modules call each other. A module's backward pass is shown below it as (backward). Host time if nothing ran on a device.",
     empty: "No modules in this trace.",
-    hint: "Record with with_stack=True (or with_modules=True) to see them.",
+    hint: "Record with with_stack=True or with_modules=True:",
     code: "with profile(activities=[…], with_stack=True) as prof:\n    train()",
   },
 };
@@ -68,17 +68,16 @@ export const MODULE_KINDS = { module: 0, backward: 2, outside: 15 } as const;
 export const MODULE_NAMES: readonly (string | undefined)[] = (() => {
   const names: (string | undefined)[] = [];
   names[MODULE_KINDS.module] = "module";
-  names[MODULE_KINDS.backward] = "its backward pass";
+  names[MODULE_KINDS.backward] = "backward pass";
   names[MODULE_KINDS.outside] = "outside modules";
   return names;
 })();
 
 export const DEFINED = {
-  self: "Host: time in which this was the innermost call of its thread. Device: the duration of the device work itself. Modules: time of the module less that of its child modules. Summed over all places.",
-  total: "Its own time and that of everything below it. A call inside a call of the same name counts once.",
+  self: "Host: time during which this was the innermost call on its thread. Device: duration of the device work itself. Modules: time of the module minus its child modules. Summed over all call sites.",
+  total: "Self time plus everything below. Recursive calls count once.",
   count:
-    "Host: how many calls. Device: kernels, copies and fills at or below it. Modules: calls of the module.",
-  ofAll: "Share of all the time in the picture.",
-  pruned:
-    "Nodes too small to be shown one by one. Those of one parent stand together as (N smaller); no time is left out.",
+    "Host: number of calls. Device: kernels, copies and memsets at or below it. Modules: calls of the module.",
+  ofAll: "Share of the total time in the graph.",
+  pruned: "Nodes too small to show individually, merged per parent as (N smaller). No time is left out.",
 };

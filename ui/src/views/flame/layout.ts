@@ -2,7 +2,7 @@
 
 import type { Placed, Tree } from "./tree.ts";
 
-/** A node, or neighbours too narrow to be drawn one by one. */
+/** A node, or neighbors too narrow to be drawn one by one. */
 export interface Box {
   /** The node; of a band the largest. */
   node: number;

@@ -1,4 +1,4 @@
-// What stands below the toolbar: the picture and its table, or one function between its callers and callees.
+// What is below the toolbar: the graph and its table, or one function between its callers and callees.
 
 import type { Flame as Columns } from "../../data/types.ts";
 import { Defined } from "../../parts/figure.tsx";
@@ -146,11 +146,11 @@ function Notes({ columns }: { columns: Columns }) {
     <p class="quiet flame-notes">
       {pruned_nodes > 0 && (
         <Defined text={DEFINED.pruned}>
-          {count(pruned_nodes)} small nodes, {time(pruned_ns)} of their own, are put together.
+          {count(pruned_nodes)} tiny nodes merged ({time(pruned_ns)}).
         </Defined>
       )}{" "}
       {deeper_slices > 0 &&
-        `${count(deeper_slices)} calls are too deep to show; their time counts in the last frame.`}
+        `${count(deeper_slices)} calls are too deep to show; their time counts toward the last frame shown.`}
     </p>
   );
 }

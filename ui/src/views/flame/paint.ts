@@ -54,7 +54,7 @@ function paintBox(
 ): void {
   const left = Math.max(0, box.x);
   const right = Math.min(width, box.x + box.width);
-  // A gap of a pixel parts neighbours where there is room for it; nothing is thinner than a pixel can show.
+  // A gap of a pixel parts neighbors where there is room for it; nothing is thinner than a pixel can show.
   const wide = Math.max(right - left - (right - left > 3 ? 1 : 0), 0.75);
   const high = ROW - 1;
   const name = box.merged > 0 ? "" : nameOf(tree, box.node);

@@ -27,8 +27,8 @@ export function Sandwich(props: {
     return (
       <Card title="Callers and callees">
         <Empty
-          title="There is no function of this name here."
-          hint="Choose one in the table: its callers and what it calls appear here, over all its places."
+          title="No function with this name."
+          hint="Select one in the table to see its callers and callees."
         />
       </Card>
     );
@@ -37,7 +37,7 @@ export function Sandwich(props: {
   return (
     <Card
       title="Callers and callees"
-      text="Every place of one function laid over each other. Above, who called it and how much of its time is theirs; below, what it called. A call inside a call of the same name counts once."
+      text="All calls of one function merged. Above: its callers, and how much of its time each accounts for. Below: what it calls. Recursive calls count once."
       class="flame-sandwich"
       note={
         <button type="button" disabled={!props.onTimeline} onClick={() => props.onTimeline?.(row.name)}>
@@ -52,9 +52,9 @@ export function Sandwich(props: {
         </div>
         <Facts
           total={time(row.total_ns)}
-          ofTotal={`${share(row.total_ns)} of all`}
+          ofTotal={`${share(row.total_ns)} of total`}
           self={time(row.self_ns)}
-          ofSelf={`${share(row.self_ns)} of all`}
+          ofSelf={`${share(row.self_ns)} of total`}
           count={row.count}
         />
       </div>

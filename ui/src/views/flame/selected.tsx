@@ -1,4 +1,4 @@
-// The node that keys or the pointer chose: its figures, and where to go from it.
+// The node selected with the keyboard or the pointer: its numbers, and where to go from it.
 
 import { Fragment } from "preact";
 import { count, percent, time } from "../../parts/format.ts";
@@ -14,7 +14,7 @@ export function spoken(tree: Tree, node: number): string {
   if (node === 0) return `all, ${total}`;
   const self = time(tree.self[node] ?? 0);
   const name = nameOf(tree, node).slice(0, 200);
-  return `${name}, total ${total}, ${percent(ofAll)} of all, ${percent(ofParent)} of its parent, self ${self}, level ${tree.depth[node]}`;
+  return `${name}, total ${total}, ${percent(ofAll)} of total, ${percent(ofParent)} of its parent, self ${self}, level ${tree.depth[node]}`;
 }
 
 export function Selected(props: {
@@ -41,7 +41,7 @@ export function Selected(props: {
       </div>
       <Facts
         total={time(tree.total[node]!)}
-        ofTotal={`${percent(ofAll)} of all${tree.parent[node]! > 0 ? `, ${percent(ofParent)} of parent` : ""}`}
+        ofTotal={`${percent(ofAll)} of total${tree.parent[node]! > 0 ? `, ${percent(ofParent)} of parent` : ""}`}
         self={time(tree.self[node]!)}
         count={tree.count[node]!}
       />

@@ -1,4 +1,4 @@
-// What stands beside the pointer.
+// What is shown beside the pointer.
 
 import { count, percent, time } from "../../parts/format.ts";
 import type { Box } from "./layout.ts";
@@ -19,9 +19,9 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
             {count(box.merged)} {box.merged === 1 ? "call" : "calls"} too short to draw
           </div>
           <dl>
-            <dt>Together</dt>
+            <dt>Combined</dt>
             <dd>{time(box.total)}</dd>
-            <dt>Of all</dt>
+            <dt>Of total</dt>
             <dd>{percent(tree.total[0]! > 0 ? box.total / tree.total[0]! : 0)}</dd>
           </dl>
           <div class="quiet">Click to zoom in.</div>
@@ -34,7 +34,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
           <dl>
             <dt>Total</dt>
             <dd>
-              {time(tree.total[node]!)} <span class="quiet">{percent(parts.ofAll)} of all</span>
+              {time(tree.total[node]!)} <span class="quiet">{percent(parts.ofAll)} of total</span>
             </dd>
             {tree.parent[node]! > 0 && (
               <>
@@ -46,7 +46,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
             <dd>
               {time(tree.self[node]!)}{" "}
               <span class="quiet">
-                {percent(tree.total[0]! > 0 ? tree.self[node]! / tree.total[0]! : 0)} of all
+                {percent(tree.total[0]! > 0 ? tree.self[node]! / tree.total[0]! : 0)} of total
               </span>
             </dd>
             {tree.count[node]! > 0 && (

@@ -19,14 +19,14 @@ const ORIENT = [
   { value: "flame", name: "Flame", text: "Root at the bottom" },
 ] as const;
 const ORDER = [
-  { value: "heavy", name: "By time", text: "The largest on the left" },
-  { value: "name", name: "By name", text: "In the order of the alphabet, to compare two runs" },
+  { value: "heavy", name: "By time", text: "Largest on the left" },
+  { value: "name", name: "By name", text: "Alphabetical, for comparing two runs" },
 ] as const;
 
 export function WeightChoice({ weight }: { weight: Weight }) {
   return (
     <Choice
-      label="Which time"
+      label="Time to show"
       options={WEIGHTS.map((value) => ({ value, name: WORDS[value].name, text: WORDS[value].text }))}
       value={weight}
       onChange={(value) =>
@@ -50,7 +50,7 @@ export function Toolbar(props: {
     <div class="toolbar flame-bar">
       <WeightChoice weight={weight} />
       <Choice
-        label="Picture"
+        label="View"
         options={SHOW}
         value={sandwich ? "sandwich" : "graph"}
         onChange={(value) => pushParams({ show: value === "graph" ? undefined : value })}
@@ -81,9 +81,9 @@ export function Toolbar(props: {
         />
         <span class="flame-found num" role="status">
           {found && (
-            <Defined text="Time of the nodes found and everything below them, as a share of all; one inside another counts once. Enter goes to the next.">
+            <Defined text="Time in matching nodes and everything below them, as a share of the total. Nested matches count once. Press Enter for the next match.">
               {found.count === 0
-                ? "not found"
+                ? "no matches"
                 : `${percent(tree.total[0]! > 0 ? found.total / tree.total[0]! : 0)} in ${count(found.count)} ${found.count === 1 ? "node" : "nodes"}`}
             </Defined>
           )}

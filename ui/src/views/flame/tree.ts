@@ -165,12 +165,12 @@ export function pathTo(tree: Tree, node: number): number[] {
   return path.reverse();
 }
 
-/** A node as the address holds it, with the size of its tree: in another tree the number means nothing. */
+/** A node as the URL holds it, with the size of its tree: in another tree the number means nothing. */
 export function linkTo(tree: Tree, node: number): string | undefined {
   return node === 0 ? undefined : `${node}.${tree.size}`;
 }
 
-/** The node of an address; the root where it is of another tree. */
+/** The node of a URL; the root where it is of another tree. */
 export function linked(tree: Tree, text: string | undefined): number {
   const [node, size] = (text ?? "").split(".").map(Number);
   return size === tree.size && node !== undefined && Number.isInteger(node) && node > 0 && node < size

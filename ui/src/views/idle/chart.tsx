@@ -3,6 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { StepSpan } from "../../data/account.ts";
 import { Axes, LEFT } from "../../parts/charts/axis.tsx";
+import { roundLabel } from "../../parts/charts/ticks.ts";
 import { count, percent, time } from "../../parts/format.ts";
 import { windowAround } from "../../parts/jump.tsx";
 import { gapKind } from "../../parts/key-names.ts";
@@ -36,12 +37,12 @@ export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps
   const idle = at === undefined ? 0 : strip.shares.reduce((sum, row) => sum + (row[at] ?? 0), 0);
   const note =
     gaps.length < totals.gaps
-      ? `the ${count(gaps.length)} longest of ${count(totals.gaps)} gaps: ${percent(drawn / Math.max(1, totals.idle_ns))} of the idle time`
+      ? `longest ${count(gaps.length)} of ${count(totals.gaps)} gaps: ${percent(drawn / Math.max(1, totals.idle_ns))} of the idle time`
       : undefined;
   return (
     <Card
       title="Over the run"
-      text="For each column of the chart, the part of its time in which the device was idle. Thin lines are where steps begin. A click opens the timeline there."
+      text="For each column of the chart, the share of its time during which the device was idle. Thin lines mark the start of steps. Click to open the timeline there."
       note={at === undefined ? note : `${time(from + at * span)}: idle ${percent(idle)} of ${time(span)}`}
     >
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the table of gaps below does the same by keyboard */}
@@ -60,7 +61,7 @@ export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps
           <Axes
             name={`Idle time over the run: ${percent(totals.idle_ns / Math.max(1, totals.wall_ns))} of the steps. The gaps are listed below.`}
             {...{ from, to, width, height: HEIGHT, top: 1 }}
-            label={percent}
+            label={roundLabel(percent)}
             marks={steps.map((s) => s.start_ns)}
           >
             {paths.map((path, index) => (

@@ -1,4 +1,4 @@
-// Why the device was idle: how much of each kind, who kept it waiting, and the longest gaps.
+// Why the device was idle: how much by kind and by cause, and the longest gaps.
 
 import type { Account, StepSpan } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
@@ -7,7 +7,7 @@ import { Stacked } from "../../parts/charts/stacked.tsx";
 import { defined } from "../../parts/defined-column.ts";
 import { definition, Figure, Share } from "../../parts/figure.tsx";
 import { count, percent, shortName, time } from "../../parts/format.ts";
-import { cause, gapKind, partOf, word } from "../../parts/key-names.ts";
+import { cause, gapKind, partOf } from "../../parts/key-names.ts";
 import { Name } from "../../parts/links.tsx";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
@@ -17,7 +17,7 @@ import { IdleStrip } from "./chart.tsx";
 import { Longest } from "./longest.tsx";
 import type { CulpritRow, Gaps, StreamRow } from "./types.ts";
 
-/** Enough to draw; the rest is said to be missing. */
+/** Enough to draw; a note says how many are missing. */
 const SHOWN = 2000;
 
 type Answered = Gaps & { definitions?: Definition[] };
@@ -28,12 +28,12 @@ export function Idle({ account }: { account: Account | undefined }) {
   const gaps = useAsk<Gaps>("gaps", { ...options, top: SHOWN }, onDevice);
   const causes = useAsk<Account>("account", options, onDevice);
   const steps = useAsk<{ steps: StepSpan[] }>("steps", scoped(false), onDevice);
-  if (!onDevice) return <NoDevice what="Idle time is time in which a GPU had nothing to do." />;
+  if (!onDevice) return <NoDevice what="Idle time is time when a GPU has nothing to do." />;
   return (
     <Await of={gaps}>
       {(answer) =>
         answer.totals.gaps === 0 ? (
-          <Empty title="The device was never idle here." hint="Every moment of these steps had work." />
+          <Empty title="The device was never idle in these steps." hint="It always had work." />
         ) : (
           <div class="card-column">
             <Totals answer={answer} />
@@ -58,18 +58,22 @@ function Totals({ answer }: { answer: Answered }) {
   const longest = Math.max(0, ...answer.kinds.map((row) => row.max_ns));
   const text = definition(answer.definitions, "idle_ns");
   return (
-    <Card title="Idle time of the device" text={text}>
+    <Card title="Device idle time" text={text}>
       <div class="figures">
         <Figure label="Idle" value={time(idle_ns)} text={text} />
         <Figure
-          label="Of the steps"
+          label="Share of step time"
           value={percent(idle_ns / Math.max(1, wall_ns))}
-          text={`Idle time divided by the wall time of the steps${devices > 1 ? ", over all devices" : ""}.`}
+          text={`Idle time divided by the wall time of the steps${devices > 1 ? ", across all devices" : ""}.`}
           note={`of ${time(wall_ns)}`}
           share={idle_ns / Math.max(1, wall_ns)}
         />
         <Figure label="Gaps" value={count(gaps)} text={text} />
-        <Figure label="Longest" value={time(longest)} text="The longest gap." />
+        <Figure
+          label="Longest"
+          value={time(longest)}
+          text={definition(answer.definitions, "max_ns") ?? "The longest gap."}
+        />
       </div>
     </Card>
   );
@@ -121,28 +125,30 @@ function Culprits({ answer }: { answer: Answered }) {
   const definitions = answer.definitions;
   const columns: Column<CulpritRow>[] = [
     defined(definitions, "culprit", {
+      label: "Host was in",
       align: "left",
       cell: (row) => <Name name={row.culprit} short={shortName(row.culprit)} />,
     }),
     defined(definitions, "cause", { align: "left", width: "220px", cell: (row) => cause(row.cause).label }),
     {
       field: "pieces",
-      label: "Pieces",
-      text: "Stretches of idle time in which the host was in it.",
-      width: "80px",
+      label: "Segments",
+      text:
+        definition(definitions, "pieces") ?? "Segments of idle time during which the host was in this call.",
+      width: "90px",
     },
     defined(definitions, "idle_ns", { width: "90px" }),
     {
       field: "share",
-      label: "Of idle",
-      text: "Its part of all idle time.",
+      label: "Share of idle",
+      text: definition(definitions, "share") ?? "Share of all idle time.",
       width: "150px",
       cell: (row) => <Share share={row.share} of={most} />,
     },
   ];
   return (
-    <Card title="Who keeps the device waiting" text={definition(definitions, "culprit")}>
-      <Table label="Culprits" columns={columns} rows={rowsOf(answer.culprits)} height={300} />
+    <Card title="What keeps the device waiting" text={definition(definitions, "culprit")}>
+      <Table label="Causes of idle time" columns={columns} rows={rowsOf(answer.culprits)} height={300} />
     </Card>
   );
 }
@@ -152,14 +158,14 @@ function Streams({ answer }: { answer: Answered }) {
   const text = definition(answer.definitions, "stream idle");
   const columns: Column<StreamRow>[] = [
     { field: "stream", label: "Stream", align: "left", cell: (row) => `${row.stream} of device ${row.device}` },
-    { field: "slices", label: "Pieces of work" },
+    { field: "slices", label: "Slices" },
     { field: "busy_ns", label: "Busy" },
-    { field: "host_wait_ns", label: word("host_wait"), text },
-    { field: "kernel_wait_ns", label: word("kernel_wait"), text },
-    { field: "other_ns", label: "other", text },
+    { field: "host_wait_ns", label: "Host wait", text },
+    { field: "kernel_wait_ns", label: "Kernel wait", text },
+    { field: "other_ns", label: "Other", text },
   ];
   return (
-    <Card title="Stream by stream" text={text}>
+    <Card title="By stream" text={text}>
       <Table label="Streams" columns={columns} rows={rowsOf(answer.streams)} height={240} />
     </Card>
   );

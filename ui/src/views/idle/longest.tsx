@@ -1,8 +1,9 @@
-// The longest gaps, one by one, each with the way to its place on the timeline.
+// The longest gaps, one by one, each with a link to the timeline.
 
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
 import { defined } from "../../parts/defined-column.ts";
+import { definition } from "../../parts/figure.tsx";
 import { count, shortName, time } from "../../parts/format.ts";
 import { cause, gapKind, stepName } from "../../parts/key-names.ts";
 import { Name, Stack, timelineColumn } from "../../parts/links.tsx";
@@ -21,6 +22,7 @@ export function Longest({ answer }: { answer: Gaps & { definitions?: Definition[
   const rows = only ? answer.gaps.filter((gap) => gap.kind === only) : answer.gaps;
   const columns: Column<GapRow>[] = [
     defined<GapRow>(definitions, "culprit", {
+      label: "Host was in",
       align: "left",
       cell: (row) =>
         row.culprit ? (
@@ -32,7 +34,9 @@ export function Longest({ answer }: { answer: Gaps & { definitions?: Definition[
     {
       field: "start_ns",
       label: "At",
-      text: "When the device ran dry, since the trace's first event.",
+      text:
+        definition(definitions, "start_ns") ??
+        "When the device ran out of work, since the first event in the trace.",
       width: "90px",
     },
     { field: "step", label: "Step", width: "70px", cell: (row) => stepName(row.step) },
@@ -81,11 +85,11 @@ export function Longest({ answer }: { answer: Gaps & { definitions?: Definition[
         open={open}
         onOpen={(_, index) => toggle(index)}
         detail={(row) => <Gap row={row} />}
-        empty={<Empty title="No gap of this kind among those listed." />}
+        empty={<Empty title="No listed gap is of this kind." />}
       />
       {missing > 0 && (
         <p class="side-note">
-          The {count(answer.gaps.length)} longest are listed; {count(missing)} shorter ones are not.
+          Only the longest {count(answer.gaps.length)} gaps are listed; {count(missing)} shorter ones are not.
         </p>
       )}
     </Card>
@@ -99,7 +103,7 @@ function Gap({ row }: { row: GapRow }) {
       <dd>{cause(row.cause).label}</dd>
       <dt>Host was in</dt>
       <dd>
-        <bdi>{row.culprit ?? "not late: the work was launched in time"}</bdi>
+        <bdi>{row.culprit ?? "the host was not late: work was launched in time"}</bdi>
       </dd>
       <dt>Next work</dt>
       <dd>

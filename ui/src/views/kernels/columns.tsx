@@ -88,7 +88,7 @@ export function columns(
     } else if (field === "op") {
       column.width = "18%";
       column.cell = (row) =>
-        row.op ? <bdi title={row.op}>{shortName(row.op)}</bdi> : <span class="quiet">none known</span>;
+        row.op ? <bdi title={row.op}>{shortName(row.op)}</bdi> : <span class="quiet">unknown</span>;
     } else if (field === "share") {
       column.cell = (row) => <Share share={row.share ?? 0} of={largestShare} />;
     } else if (field === "blocks_per_sm") {

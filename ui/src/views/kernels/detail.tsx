@@ -38,7 +38,7 @@ function useKernels(name: string, by: Group) {
 function LaunchedBy({ name }: { name: string }) {
   return (
     <MiniTable
-      title="Operators that launch it"
+      title="Launched by"
       of={useKernels(name, "op")}
       rows={(data) => data.kernels}
       columns={[
@@ -51,14 +51,14 @@ function LaunchedBy({ name }: { name: string }) {
                 <bdi>{shortName(row.op)}</bdi>
               </a>
             ) : (
-              <span class="quiet">none known</span>
+              <span class="quiet">unknown</span>
             ),
         },
         { label: "Calls", cell: (row) => count(row.calls) },
         { label: "Total", cell: (row) => time(row.total_ns) },
         { label: "Mean", cell: (row) => time(row.mean_ns) },
       ]}
-      empty="No operator is recorded for it."
+      empty="No launching operator recorded."
     />
   );
 }
@@ -79,7 +79,7 @@ function Launches({ name }: { name: string }) {
         { label: "Calls", cell: (row) => count(row.calls) },
         { label: "Total", cell: (row) => time(row.total_ns) },
       ]}
-      empty="Nothing is recorded of its launches."
+      empty="No launch configuration recorded."
     />
   );
 }

@@ -1,4 +1,4 @@
-// Kernels, copies and fills: one table, grouped, sorted and filtered by the server.
+// Kernels, copies and memsets: one table, grouped, sorted and filtered by the server.
 
 import type { Answer } from "../../data/types.ts";
 import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
@@ -18,11 +18,14 @@ import { GROUPS, type Group, type KernelsAnswer, type KernelTotals, type Row } f
 const TOP = 12;
 
 const GROUP_NAMES: Record<Group, { name: string; text: string }> = {
-  name: { name: "By name", text: "One row a kernel." },
-  op: { name: "By operator", text: "One row a kernel and the operator that launched it." },
-  launch: { name: "By launch", text: "One row a kernel, operator, grid, block, registers and shared memory." },
-  stream: { name: "By stream", text: "One row a kernel, device and stream." },
-  copies: { name: "Copies and fills", text: "Memcpy and memset by kind, with bytes and rates." },
+  name: { name: "By name", text: "One row per kernel." },
+  op: { name: "By operator", text: "One row per kernel and launching operator." },
+  launch: {
+    name: "By launch",
+    text: "One row per kernel, operator, grid, block, registers and shared memory.",
+  },
+  stream: { name: "By stream", text: "One row per kernel, device and stream." },
+  copies: { name: "Memcpy and memset", text: "Copies and memsets by kind, with bytes and bandwidth." },
 };
 
 const RECORD = "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])";
@@ -72,8 +75,8 @@ export function Kernels() {
       usualSort="total_ns"
       detail={(row) => <Detail key={row.name} row={row} by={by} />}
       empty={{
-        title: by === "copies" ? "No copies or fills are in this trace." : "No kernels are in this trace.",
-        hint: "Record the device as well, on a machine with a GPU:",
+        title: by === "copies" ? "No copies or memsets in this trace." : "No kernels in this trace.",
+        hint: "Record GPU activity too, on a machine with a GPU:",
         code: RECORD,
       }}
       ledger={(rows) => totals && <Sums rows={rows} totals={totals} text={text} />}
@@ -97,18 +100,18 @@ function Sums(props: { rows: number; totals: KernelTotals; text: (field: string)
       </span>
       {totals.unlinked_ns > 0 && (
         <span class="warned">
-          <Defined text={props.text("unlinked_ns")}>of no operator</Defined>{" "}
+          <Defined text={props.text("unlinked_ns")}>without operator</Defined>{" "}
           <b class="num">{time(totals.unlinked_ns)}</b>
         </span>
       )}
       {totals.memcpy_ns > 0 && (
         <span>
-          copies <b class="num">{time(totals.memcpy_ns)}</b>
+          memcpy <b class="num">{time(totals.memcpy_ns)}</b>
         </span>
       )}
       {totals.memset_ns > 0 && (
         <span>
-          fills <b class="num">{time(totals.memset_ns)}</b>
+          memset <b class="num">{time(totals.memset_ns)}</b>
         </span>
       )}
     </footer>

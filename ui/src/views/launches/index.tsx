@@ -13,14 +13,14 @@ import type { LaunchRow } from "./types.ts";
 export function Launches({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
   const launches = useAsk<{ launches: LaunchRow[] }>("launches", scoped(true), onDevice);
-  if (!onDevice) return <NoDevice what="Launches are the calls by which the host gives work to a GPU." />;
+  if (!onDevice) return <NoDevice what="Launches are the calls with which the host submits work to a GPU." />;
   return (
     <Await of={launches}>
       {(answer) =>
         answer.launches.length === 0 ? (
           <Empty
             title="No launches in this selection."
-            hint="Either no device work was recorded in these steps, or the calls that launched it were not: CPU activity must be recorded, too."
+            hint="Either these steps have no device work, or the calls that launched it were not recorded. Record CPU activity too."
           />
         ) : (
           <div class="card-column">
@@ -50,7 +50,7 @@ function Device(props: { row: LaunchRow; definitions: Definition[] | undefined; 
           <Figure
             label="Launch-bound"
             value={percent(row.launch_bound_share)}
-            note="of the steps"
+            note="of step time"
             share={row.launch_bound_share}
             text={text("launch_bound_share")}
           />
@@ -58,32 +58,35 @@ function Device(props: { row: LaunchRow; definitions: Definition[] | undefined; 
             label="Short kernels"
             value={percent(row.short_kernels / Math.max(1, row.kernels))}
             share={row.short_kernels / Math.max(1, row.kernels)}
-            note={`${count(row.short_kernels)} of ${count(row.kernels)}, ${time(row.short_kernels_ns)} in all`}
+            note={`${count(row.short_kernels)} of ${count(row.kernels)}, ${time(row.short_kernels_ns)} in total`}
             text={text("short_kernels")}
           />
           <Figure
-            label="Empty stream"
+            label="Empty-stream launches"
             value={percent(row.dry_share)}
-            note="of the work launched"
+            note="of all launches"
             share={row.dry_share}
             text={text("dry_share")}
           />
           <Figure
-            label="Queue"
+            label="Queue depth"
             value={digits(row.queue_mean)}
-            note={`on average, ${count(row.queue_max)} at most`}
+            note={`on average, ${count(row.queue_max)} at peak`}
             text={text("queue_mean")}
           />
           <Figure
             label="Launches"
             value={count(row.launches)}
-            note={`${time(row.calls_ns)} in their calls`}
-            text="Kernels, copies and fills whose launching call is known, and the time of all these calls on the host."
+            note={`${time(row.calls_ns)} in launch calls`}
+            text={
+              text("launches") ??
+              "Kernels, copies and memsets whose launching call is known, and the host time of those calls."
+            }
           />
         </div>
       </Card>
       {row.launches === 0 ? (
-        <p class="quiet">The calls that launched the work of this device were not recorded.</p>
+        <p class="quiet">The calls that launched this device's work were not recorded.</p>
       ) : (
         <Details row={row} text={text} named={props.named} />
       )}
@@ -96,23 +99,25 @@ function Details(props: { row: LaunchRow; text: (field: string) => string | unde
   return (
     <>
       <QueueChart device={row.device} text={text("queue_mean")} named={props.named} />
-      <Card title={`How long it takes${props.named ? `, device ${row.device}` : ""}`} note="logarithmic">
+      <Card title={`Durations${props.named ? `, device ${row.device}` : ""}`} note="log scale">
         <Lengths
           rows={[
             {
               label: "Kernel, median",
               ns: row.kernel_p50_ns,
-              text: "Half of the kernels run for less time than this.",
+              text: text("kernel_p50_ns") ?? "Half of the kernels are shorter than this.",
             },
             {
-              label: "Launching call, median",
+              label: "Launch call, median",
               ns: row.call_p50_ns,
-              text: "Half of the launching calls take less time on the host than this. Kernels shorter than it cannot keep the device busy.",
+              text:
+                text("call_p50_ns") ??
+                "Half of the launch calls take less host time than this. Kernels shorter than this cannot keep the device busy.",
             },
-            { label: "Latency", ns: row.latency_ns, text: text("latency_ns") },
-            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_ns") },
-            { label: "Delay, 95 %", ns: row.delay_p95_ns, text: text("delay_ns") },
-            { label: "Delay, longest", ns: row.delay_max_ns, text: text("delay_ns") },
+            { label: "Launch latency", ns: row.latency_ns, text: text("latency_ns") },
+            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_p50_ns") ?? text("delay_ns") },
+            { label: "Delay, p95", ns: row.delay_p95_ns, text: text("delay_p95_ns") ?? text("delay_ns") },
+            { label: "Delay, max", ns: row.delay_max_ns, text: text("delay_max_ns") ?? text("delay_ns") },
           ]}
         />
       </Card>

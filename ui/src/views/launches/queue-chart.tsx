@@ -1,4 +1,4 @@
-// How much work stood in the queue, over time.
+// How much work was queued, over time.
 
 import { useRef, useState } from "preact/hooks";
 import type { StepSpan } from "../../data/account.ts";
@@ -27,9 +27,9 @@ export function QueueChart(props: { device: number | null; text: string | undefi
   const [said, say] = useState<string>();
   return (
     <Card
-      title={`Queue over the run${props.named ? `, device ${props.device}` : ""}`}
+      title={`Queue depth over the run${props.named ? `, device ${props.device}` : ""}`}
       text={props.text}
-      note={said ?? "solid: at least, pale: at most"}
+      note={said ?? "dark: minimum, light: maximum"}
     >
       <Await of={counters}>
         {(list) => {
@@ -37,7 +37,7 @@ export function QueueChart(props: { device: number | null; text: string | undefi
           return queue && queue.t.length > 0 ? (
             <Drawn queue={queue} from={from} to={to} steps={spans} say={say} />
           ) : (
-            <p class="quiet">Nothing was queued here.</p>
+            <p class="quiet">Nothing was queued in these steps.</p>
           );
         }}
       </Await>
@@ -82,7 +82,7 @@ function Drawn(props: {
     >
       {width > 0 && (
         <Axes
-          name={`Work launched but not started, over time; ${count(top)} at most`}
+          name={`Work launched but not started, over time; ${count(top)} at peak`}
           {...frame}
           label={count}
           marks={steps.map((s) => s.start_ns)}

@@ -1,4 +1,4 @@
-// Allocated and reserved memory over time. Drag, or Shift with the arrow keys, selects a stretch.
+// Allocated and reserved memory over time. Drag, or Shift with the arrow keys, selects a range.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { startDrag } from "../../parts/drag.ts";
@@ -100,7 +100,7 @@ export function Chart(props: Props) {
     event.preventDefault();
     event.stopPropagation();
   };
-  // The stretch grows while Shift is held and is asked for once it is let go.
+  // The range grows while Shift is held and is asked for once it is let go.
   const onKeyUp = (event: KeyboardEvent) => {
     if (event.key !== "Shift" || anchor.current === undefined) return;
     anchor.current = undefined;

@@ -1,4 +1,4 @@
-// What lived when memory was highest: who had allocated it, by operator or by Python stack.
+// What was live when memory was highest: what had allocated it, by operator or by Python stack.
 
 import type { Definition } from "../../data/types.ts";
 import { Choice } from "../../parts/choice.tsx";
@@ -35,7 +35,7 @@ export function LiveAtPeak({
   const peak = device.peak_allocated_bytes;
   return (
     <Card
-      title="Alive at the peak"
+      title="Live at the peak"
       text={definition(definitions, "peak_by_operator")}
       note={
         <span class="mem-live-note">
@@ -48,7 +48,7 @@ export function LiveAtPeak({
             <Icon name="jump" size={14} /> {bytes(peak)} at {time(device.peak_at_ns)}
           </button>
           <Choice
-            label="Group what lived"
+            label="Group by"
             options={BY}
             value={by}
             onChange={(value) => setParams({ live: value === "operator" ? undefined : value })}

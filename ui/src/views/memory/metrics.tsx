@@ -1,4 +1,4 @@
-// The figures of one device, and what to know about them.
+// The numbers of one device, and what to know about them.
 
 import type { Definition } from "../../data/types.ts";
 import { Defined, definition, Figure } from "../../parts/figure.tsx";
@@ -19,33 +19,33 @@ export function Figures({ device, capacity, definitions }: Props & { capacity: n
         label="Peak allocated"
         value={bytes(device.peak_allocated_bytes)}
         text={text("peak_allocated_bytes")}
-        note={`at ${time(device.peak_at_ns)}${share === undefined ? "" : `, ${percent(share)} of ${bytes(capacity ?? 0)}`}`}
+        note={`at ${time(device.peak_at_ns)}${share === undefined ? "" : `, ${percent(share)} of device`}`}
       />
       {device.peak_reserved_bytes !== null && device.peak_reserved_bytes > 0 && (
         <Figure
           label="Peak reserved"
           value={bytes(device.peak_reserved_bytes)}
           text={text("peak_reserved_bytes")}
-          note={capacity ? `${percent(device.peak_reserved_bytes / capacity)} of the device` : undefined}
+          note={capacity ? `${percent(device.peak_reserved_bytes / capacity)} of device` : undefined}
         />
       )}
       <Figure
-        label="At the start"
+        label="At start"
         value={bytes(device.opening_allocated_bytes)}
         text={text("opening_allocated_bytes")}
-        note={`at the end ${bytes(device.closing_allocated_bytes)}`}
+        note={`at end ${bytes(device.closing_allocated_bytes)}`}
       />
       <Figure
-        label="Allocated in all"
+        label="Total allocated"
         value={bytes(device.allocated_bytes)}
         text={text("allocated_bytes")}
         note={many(device.allocation_count, "allocation")}
       />
       <Figure
-        label="Freed in all"
+        label="Total freed"
         value={bytes(device.freed_bytes)}
         text={text("freed_bytes")}
-        note={many(device.free_count, "release")}
+        note={many(device.free_count, "free")}
       />
       <Figure
         label="Still live"
@@ -69,25 +69,25 @@ export function Notes({ device, definitions }: Props) {
   say(
     "unmatched_frees",
     device.unmatched_frees > 0 &&
-      `${many(device.unmatched_frees, "release")} (${bytes(device.unmatched_free_bytes)}) of memory taken before the recording`,
+      `${many(device.unmatched_frees, "free")} (${bytes(device.unmatched_free_bytes)}) of memory allocated before recording`,
   );
   say(
     "unseen_releases",
     device.unseen_releases > 0 &&
-      `${many(device.unseen_releases, "allocation")} whose address was given out again without a release in the file`,
+      `${many(device.unseen_releases, "allocation")} whose address was reused without a recorded free`,
   );
   say(
     "level_gaps",
-    device.level_gaps > 0 && `${many(device.level_gaps, "gap")} in the totals: marks in between are missing`,
+    device.level_gaps > 0 && `${many(device.level_gaps, "gap")} in the totals: some events are missing`,
   );
   say(
     "peak_allocated_bytes",
-    !device.totals_from_file && "the file holds no totals: the curve is the running sum of its records",
+    !device.totals_from_file && "no totals in the file: the curve is a running sum of its events",
   );
-  say("duration_ns", !device.lifetimes_from_file && "some records have no address: lifetimes are incomplete");
+  say("duration_ns", !device.lifetimes_from_file && "some events have no address: lifetimes are incomplete");
   say(
     "curve",
-    device.curve_sampled && "the curve is sampled, no peak is lost: select a stretch to see every mark",
+    device.curve_sampled && "the curve is downsampled, peaks preserved: select a range to see every event",
   );
   if (parts.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-// What stretch of the run the figures are of: typed, chosen as a step, or all of it.
+// Which range of the run the numbers are of: typed, chosen as a step, or all of it.
 
 import { useEffect, useState } from "preact/hooks";
 import { time } from "../../parts/format.ts";
@@ -49,7 +49,9 @@ export function RangeBar(props: {
       <button type="button" disabled={!span} onClick={() => span && showRange(span.from, span.to)}>
         <Icon name="jump" size={14} /> Show on the timeline
       </button>
-      <span class="quiet mem-hint">Drag over the curve, or hold Shift with the arrow keys, to select.</span>
+      <span class="quiet mem-hint">
+        Drag across the chart, or press Shift with the arrow keys, to select a range.
+      </span>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// Which operators take memory, and every allocation with its life.
+// Which operators allocate memory, and every allocation with its lifetime.
 
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
@@ -19,7 +19,7 @@ import type { MemoryEvent, OperatorMemory } from "./types.ts";
 
 const TABLES = [
   { value: "op", name: "By operator" },
-  { value: "event", name: "Every allocation" },
+  { value: "event", name: "All allocations" },
 ] as const;
 
 interface Props {
@@ -115,7 +115,7 @@ function Operators({ device, operators, definitions }: Props) {
       sort={sort}
       onSort={(field) => setParams({ sort: field === "self_allocated_bytes" ? undefined : field })}
       height={460}
-      empty={<Empty title={filter ? "No operator matches." : "No operator took memory here."} />}
+      empty={<Empty title={filter ? "No operators match the filter." : "No operator allocated memory here."} />}
     />
   );
 }
@@ -138,7 +138,7 @@ function Events({ definitions, narrowed }: Props) {
       align: "left",
       cell: (row) =>
         row.operator === null ? (
-          <span class="quiet">{row.allocated_at_ns === null ? "not recorded" : "no operator"}</span>
+          <span class="quiet">{row.allocated_at_ns === null ? "unknown" : "no operator"}</span>
         ) : (
           <span title={row.operator}>
             <bdi>{row.operator}</bdi>
@@ -152,14 +152,14 @@ function Events({ definitions, narrowed }: Props) {
       label: "Allocated at",
       width: "124px",
       cell: (row) =>
-        row.allocated_at_ns === null ? <span class="quiet">before</span> : time(row.allocated_at_ns),
+        row.allocated_at_ns === null ? <span class="quiet">before recording</span> : time(row.allocated_at_ns),
     },
     {
       field: "released_at_ns",
-      label: "Released at",
+      label: "Freed at",
       width: "124px",
       cell: (row) =>
-        row.released_at_ns === null ? <span class="quiet">still alive</span> : time(row.released_at_ns),
+        row.released_at_ns === null ? <span class="quiet">still live</span> : time(row.released_at_ns),
     },
     {
       field: "duration_ns",
@@ -171,7 +171,7 @@ function Events({ definitions, narrowed }: Props) {
     {
       field: "jump",
       label: "Show",
-      text: "Its lifetime on the timeline.",
+      text: "Show its lifetime on the timeline.",
       width: "64px",
       sortable: false,
       cell: (row) => <Jump row={row} />,
@@ -186,7 +186,7 @@ function Events({ definitions, narrowed }: Props) {
         sort={sort}
         onSort={(field) => setParams({ sort: field === "bytes" ? undefined : field })}
         height={460}
-        empty={<Empty title={filter ? "No allocation matches." : "No allocation here."} />}
+        empty={<Empty title={filter ? "No allocations match the filter." : "No allocations here."} />}
       />
     </div>
   );

@@ -56,21 +56,23 @@ export function Classes(props: {
     {
       field: "modules",
       label: "Modules",
-      text: "How many places of the model are of this class.",
+      text: definition(definitions, "modules") ?? "Number of modules of this class.",
       width: "90px",
       cell: (row) => count(row.modules),
     },
     {
       field: "occurrences",
       label: "Calls",
-      text: "Calls of all modules of this class.",
+      text: definition(definitions, "occurrences"),
       width: "80px",
       cell: (row) => count(row.occurrences),
     },
     {
       field: "share",
-      label: onDevice ? "Of device time" : "Of host time",
-      text: "Forward and backward self time of the class, as a share of all device time of the run; of host time where nothing ran on a device.",
+      label: onDevice ? "Share of device time" : "Share of host time",
+      text:
+        definition(definitions, "share") ??
+        "Forward and backward self time of the class, as a share of all device time, or of host time if nothing ran on a device.",
       width: "170px",
       sortable: false,
       cell: (row) => <Share share={share(row)} of={largest} />,
@@ -92,7 +94,7 @@ export function Classes(props: {
       onSort={(field) => setParams({ sort: field === usual ? undefined : field })}
       onOpen={props.onOpen}
       height={640}
-      empty={<Empty title="No class's name holds this text." />}
+      empty={<Empty title="No classes match." />}
     />
   );
 }

@@ -1,4 +1,4 @@
-// The figures of a module, one column each.
+// The numbers of a module, one column each.
 
 import type { ComponentChildren } from "preact";
 import type { Definition } from "../../data/types.ts";
@@ -15,7 +15,7 @@ export interface ModuleColumn extends ColumnChoice {
 }
 
 const SHARE =
-  "Device time launched by the module and by its backward operators, child modules included, as a share of all device time of the run. Host time where nothing ran on a device.";
+  "Device time launched by the module and its backward operators, including child modules, as a share of all device time. Host time if nothing ran on a device.";
 
 /** What can be shown; the name of the module stands before them. */
 export function moduleColumns(
@@ -68,10 +68,10 @@ export function moduleColumns(
     many("operators_total", "Operators", false),
     {
       field: "share",
-      label: onDevice ? "Of device time" : "Of host time",
+      label: onDevice ? "Share of device time" : "Share of host time",
       usual: true,
       width: "190px",
-      text: SHARE,
+      text: text("share") ?? SHARE,
       cell: (row) => <ShareCell {...shareOf(row, device, host)} of={largest} />,
     },
     ns("device_total_ns", "Device total", onDevice, "116px"),

@@ -34,7 +34,7 @@ export function Modules() {
       register([
         {
           id: "modules-search",
-          name: "Search the modules",
+          name: "Search modules",
           view: "modules",
           keys: ["Slash"],
           run: () => search.current?.focus(),
@@ -48,7 +48,7 @@ export function Modules() {
         answer.modules.length === 0 ? (
           <Empty
             title="No modules in this trace."
-            hint="Record with with_stack=True (or with_modules=True) to see them."
+            hint="Record with with_stack=True or with_modules=True:"
             code={"with profile(activities=[…], with_stack=True) as prof:\n    train()"}
           />
         ) : (
@@ -105,13 +105,13 @@ function Note({ answer }: { answer: TreeAnswer }) {
     <>
       {count(answer.modules.length)} modules
       {answer.origin === "hierarchy-text" &&
-        ", from the hierarchy recorded with each operator: calls are not told apart"}
-      {misnested > 0 && `; ${count(misnested)} calls overlap without nesting, their module may be wrong`}
+        ", from the hierarchy recorded with each operator; individual calls cannot be distinguished"}
+      {misnested > 0 && `; ${count(misnested)} calls overlap without nesting, so their module may be wrong`}
     </>
   );
 }
 
-/** Rows differ from how they are at first: the address says which. */
+/** Rows differ from how they are at first: the URL says which. */
 function isOpenNow(rows: readonly ModuleRow[]): (index: number) => boolean {
   const toggled = toggledOf(param("t"));
   const all = param("open");
@@ -124,10 +124,10 @@ function TreeTools({ answer }: { answer: TreeAnswer }) {
   return (
     <>
       <button type="button" onClick={() => setParams({ open: "all", t: undefined })}>
-        Open all
+        Expand all
       </button>
       <button type="button" onClick={() => setParams({ open: "none", t: undefined })}>
-        Close all
+        Collapse all
       </button>
       <ColumnMenu all={columns} value={param("cols")} onChange={(cols) => setParams({ cols })} />
     </>
@@ -144,7 +144,7 @@ function Tree({ answer }: { answer: TreeAnswer }) {
   const [text, sort] = [param("q"), param("sort")];
   const seen = inOrder(rows, forest, { isOpen: isOpenNow(rows), sort, text });
   const fields = new Set(chosenFields(columns, param("cols")));
-  if (seen.length === 0) return <Empty title="No module's name holds this text." />;
+  if (seen.length === 0) return <Empty title="No modules match." />;
   return (
     <TreeTable
       rows={rows}

@@ -18,7 +18,10 @@ export function Ledger({ ledger, definitions }: { ledger: Parts; definitions: De
   return (
     <Card
       title="Device time"
-      text="The durations of all kernels, copies and fills, by whose they are. The parts add up to the whole."
+      text={
+        text("device_ns") ??
+        "Summed duration of all kernels, copies and memsets, by where they were launched. The parts add up to the total."
+      }
       note={time(ledger.device_ns)}
     >
       <div class="mod-ledger" aria-hidden="true">

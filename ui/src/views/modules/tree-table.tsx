@@ -150,7 +150,7 @@ function Row(props: Props & { one: Seen; place: number; current: boolean; onFocu
               type="button"
               class="disclose"
               tabIndex={-1}
-              aria-label={`${one.open ? "Close" : "Open"} ${row.name.slice(0, 100)}`}
+              aria-label={`${one.open ? "Collapse" : "Expand"} ${row.name.slice(0, 100)}`}
               aria-expanded={one.open}
               onClick={() => props.onToggle(one.index)}
             >

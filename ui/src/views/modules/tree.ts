@@ -90,7 +90,7 @@ export function toggledOf(text: string | undefined): Set<number> {
   return new Set((text ?? "").split(".").filter(Boolean).map(Number).filter(Number.isInteger));
 }
 
-/** The address after a row was opened or closed. */
+/** The URL after a row was opened or closed. */
 export function toggle(text: string | undefined, index: number): string | undefined {
   const rows = toggledOf(text);
   if (!rows.delete(index)) rows.add(index);

@@ -105,11 +105,11 @@ export function columns(
       column.cell = (row) => <bdi title={row[field] ?? undefined}>{row[field]}</bdi>;
     } else if (field === "device_share") {
       const total = totals?.total_device_self_ns ?? 0;
-      column.text = `Device self as a part of all device time. ${column.text ?? ""}`;
+      column.text = `Device self as a share of all device time. ${column.text ?? ""}`;
       column.cell = (row) => share(row.device_self_ns, total, largest.device);
     } else if (field === "host_share") {
       const total = totals?.total_host_self_ns ?? 0;
-      column.text = `Host self as a part of that of all rows. ${column.text ?? ""}`;
+      column.text = `Host self as a share of the total over all rows. ${column.text ?? ""}`;
       column.cell = (row) => share(row.host_self_ns, total, largest.host);
     }
     return column;

@@ -55,7 +55,7 @@ function CallSites({ name, hasDevice }: { name: string; hasDevice: boolean }) {
       ]}
       empty={
         <>
-          No stacks were recorded. Profile with <code>with_stack=True</code> to see who calls it.
+          No stacks recorded. Profile with <code>with_stack=True</code> to see its callers.
         </>
       }
     />
@@ -79,7 +79,7 @@ function Shapes({ name, hasDevice }: { name: string; hasDevice: boolean }) {
       ]}
       empty={
         <>
-          No shapes were recorded. Profile with <code>record_shapes=True</code> to see them.
+          No shapes recorded. Profile with <code>record_shapes=True</code> to see them.
         </>
       }
     />
@@ -91,7 +91,7 @@ function KernelsOf({ name }: { name: string }) {
   const answer = useAsk<KernelsAnswer>("kernels", options);
   return (
     <MiniTable
-      title="Kernels and copies it launches itself"
+      title="Kernels and copies launched directly"
       of={answer}
       rows={(data) => [...data.kernels, ...data.copies].sort((a, b) => b.total_ns - a.total_ns)}
       columns={[
@@ -107,7 +107,7 @@ function KernelsOf({ name }: { name: string }) {
         { label: "Calls", cell: (row) => count(row.calls) },
         { label: "Total", cell: (row) => time(row.total_ns) },
       ]}
-      empty="None: its device time is that of the operators it calls."
+      empty="None. Its device time comes from the operators it calls."
     />
   );
 }

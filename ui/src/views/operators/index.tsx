@@ -18,18 +18,18 @@ import { GROUPS, type Group, type OpRow, type OpsAnswer, PARTS, type Part, type 
 const TOP = 12;
 
 const PART_NAMES: Record<Part, { name: string; text: string }> = {
-  ops: { name: "Operators", text: "What PyTorch calls: aten::mm, autograd nodes, collectives." },
-  annotations: { name: "Annotations", text: "Ranges named by record_function and the profiler." },
+  ops: { name: "Operators", text: "PyTorch operators such as aten::mm, autograd nodes and collectives." },
+  annotations: { name: "Annotations", text: "Ranges from record_function and the profiler." },
   calls: {
     name: "Runtime calls",
-    text: "Host time inside the libraries of the device: launches, copies, waits.",
+    text: "Host time in CUDA or HIP calls: launches, copies, synchronization.",
   },
 };
 
 const GROUP_NAMES: Record<Group, string> = {
   name: "Name",
   shape: "Input shapes",
-  "shape-lists": "Input shapes, lists too",
+  "shape-lists": "Input shapes with lists",
   stack: "Call site",
   overload: "Overload",
 };
@@ -156,18 +156,18 @@ function Bars(props: {
   );
 }
 
-/** Two rules in which one may differ from PyTorch's tables. */
+/** Two rules that may differ from those of PyTorch's tables. */
 function CountingMenu() {
   const rules = [
     {
       name: "launch",
-      label: "Give device work that names no operator to the one around its launch",
-      text: "For CUDA graphs and old files. PyTorch's tables give it to nobody.",
+      label: "Attribute device work without an operator to the one around its launch.",
+      text: "Useful for CUDA graphs and old traces. PyTorch's tables leave it out.",
     },
     {
       name: "own",
-      label: "Leave runtime calls that name no operator on their own thread",
-      text: "PyTorch's tables charge them to the main thread, where they can push self times below zero.",
+      label: "Keep runtime calls without an operator on their own thread.",
+      text: "PyTorch's tables charge them to the main thread, which can make self times negative.",
     },
   ];
   return (
@@ -195,18 +195,18 @@ function CountingMenu() {
 
 const NONE: Record<Part, { title: string; hint: string; code: string }> = {
   ops: {
-    title: "No operators were recorded.",
-    hint: "Record what the host does:",
+    title: "No operators recorded.",
+    hint: "Record CPU activity:",
     code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
   },
   annotations: {
-    title: "No annotations were recorded.",
-    hint: "Name the parts of your program:",
+    title: "No annotations recorded.",
+    hint: "Annotate parts of your program:",
     code: 'with torch.profiler.record_function("forward"):\n    loss = model(batch)',
   },
   calls: {
-    title: "No runtime calls were recorded.",
-    hint: "Record the device as well:",
+    title: "No runtime calls recorded.",
+    hint: "Record GPU activity too:",
     code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
   },
 };

@@ -13,27 +13,30 @@ export function Ledger(props: { rows: number; totals: Totals; text: (field: stri
       <span>{count(props.rows)} rows</span>
       <Entry name="Host self" ns={totals.total_host_self_ns} text={text("total_host_self_ns")} />
       <Entry name="Device" ns={totals.total_device_self_ns} text={text("total_device_self_ns")} />
-      <Entry name="in operators" ns={totals.device_time_in_ops_ns} />
+      <Entry name="in operators" ns={totals.device_time_in_ops_ns} text={text("device_time_in_ops_ns")} />
       <Entry
         name="only in annotations"
         ns={totals.device_time_in_annotations_ns}
-        text="Device time launched inside annotations but inside no operator."
+        text={
+          text("device_time_in_annotations_ns") ??
+          "Device time launched inside an annotation but outside every operator."
+        }
       />
       <Entry
-        name="of no operator"
+        name="without operator"
         ns={totals.device_time_unlinked_ns}
         text={text("device_time_unlinked_ns")}
         warn
       />
       <Entry
-        name="of operators not shown"
+        name="operators not shown"
         ns={totals.device_time_elsewhere_ns}
-        text="Device time of operators outside the steps chosen."
+        text={text("device_time_elsewhere_ns") ?? "Device time of operators outside the selected steps."}
       />
       <Entry name="overlapped" ns={totals.device_time_overlap_ns} text={text("device_time_overlap_ns")} />
       {findable > 0 && param("launch") === undefined && (
         <button type="button" class="link" onClick={() => setParams({ launch: 1, open: undefined })}>
-          Give {time(findable)} to the operators that launched it
+          Attribute {time(findable)} to the operators that launched it
         </button>
       )}
     </footer>

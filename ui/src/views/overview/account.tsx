@@ -18,18 +18,18 @@ export function TimeAccount({ of, definitions }: { of: Account; definitions: Def
   const host = shown === null;
   return (
     <Card
-      title={host ? "Where the time of the main thread went" : "Where the time went"}
+      title={host ? "Where main-thread time goes" : "Where the time goes"}
       class="account"
       note={
         host ? undefined : (
           <a href={href("diagnosis")} class="quiet-link">
-            Who makes it idle
+            Why is it idle?
           </a>
         )
       }
     >
       {rows.length === 0 ? (
-        <Empty title="Nothing with a duration was recorded." />
+        <Empty title="No timed events were recorded." />
       ) : (
         <>
           {devices.map((device) => (
@@ -72,7 +72,7 @@ function DeviceBar(props: { device: number | null; rows: CauseRow[]; several: bo
               <>
                 <strong>{row.label}</strong>
                 <br />
-                {time(row.per_step_ns)} a step, {percent(row.share)}
+                {time(row.per_step_ns)} per step, {percent(row.share)}
               </>,
             )}
           />

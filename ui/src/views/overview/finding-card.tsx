@@ -10,8 +10,8 @@ import { amount } from "./findings.ts";
 import type { Finding } from "./types.ts";
 
 const ESTIMATES: Record<Finding["estimate"], string> = {
-  replay: "replayed",
-  model: "modelled",
+  replay: "simulated",
+  model: "modeled",
   upper_bound: "upper bound",
   none: "",
 };
@@ -40,8 +40,8 @@ export function FindingCard(props: {
         {finding.saves_ns !== null && (
           <p class="saves">
             <Defined text={text("saves_ns")}>saves</Defined> {finding.estimate === "upper_bound" && "at most "}
-            <b>{time(finding.saves_ns)}</b> of {time(props.step_ns)} a step
-            {finding.saves_share !== null && ` (${percent(finding.saves_share)})`}
+            <b>{time(finding.saves_ns)}</b> per step
+            {finding.saves_share !== null && ` (${percent(finding.saves_share)} of ${time(props.step_ns)})`}
           </p>
         )}
         <p class="quiet sure">
@@ -50,7 +50,7 @@ export function FindingCard(props: {
               <Defined text={text("estimate")}>{ESTIMATES[finding.estimate]}</Defined>,{" "}
             </>
           )}
-          <Defined text={text("confidence")}>confidence {finding.confidence}</Defined>
+          <Defined text={text("confidence")}>{finding.confidence} confidence</Defined>
         </p>
       </header>
       {props.open && (
@@ -59,10 +59,10 @@ export function FindingCard(props: {
             <Paragraph title="Why" text={finding.why} />
             <Paragraph title="What to change" text={finding.fix} />
             {finding.code && <pre>{finding.code}</pre>}
-            <Paragraph title="How to check" text={finding.verify} />
+            <Paragraph title="How to verify" text={finding.verify} />
           </div>
           <div class="finding-proof">
-            <h4>Rests on</h4>
+            <h4>Evidence</h4>
             <dl class="evidence">
               {finding.evidence.map((e) => (
                 <div key={e.label}>
@@ -77,7 +77,7 @@ export function FindingCard(props: {
             </dl>
             {finding.source && (
               <p class="source">
-                <Defined text={text("source")}>At</Defined> <code>{finding.source}</code>
+                <Defined text={text("source")}>Source</Defined> <code>{finding.source}</code>
               </p>
             )}
             <Shows finding={finding} />

@@ -1,4 +1,4 @@
-// What to change, the gravest first.
+// What to change, the most severe first.
 
 import type { Definition } from "../../data/types.ts";
 import { definition } from "../../parts/figure.tsx";
@@ -17,12 +17,12 @@ export function Findings({ of, definitions }: { of: FindingsAnswer; definitions:
     <Card
       title="What to change"
       class="findings"
-      note={costly > 1 ? "Savings do not add up: two changes may save the same time." : undefined}
+      note={costly > 1 ? "Savings overlap: don't add them up." : undefined}
     >
       {findings.length === 0 ? (
         <Empty
-          title="Nothing stands out."
-          hint="No known pattern costs more than a percent of a step. The operators and kernels below say where the time goes."
+          title="No known problems found."
+          hint="No known pattern costs more than 1% of a step. The operators and kernels below show where the time goes."
         />
       ) : (
         findings.map((finding, at) => {

@@ -1,4 +1,4 @@
-// The overview: the verdict, the figures, where the time went, and what to change. Each part is asked for by
+// The overview: the verdict, the numbers, where the time went, and what to change. Each part is asked for by
 // itself, so that it shows as soon as it is there.
 
 import { definition } from "../../parts/figure.tsx";
@@ -23,7 +23,7 @@ export function Overview() {
   const device = param("device");
   const info = useAsk<{ info: Info }>("info");
   const all = useAsk<StepsAnswer>("steps");
-  // The figures are of the steps chosen; the chart goes on showing all.
+  // The numbers are of the steps chosen; the chart goes on showing all.
   const some = useAsk<StepsAnswer>("steps", { step }, step !== undefined);
   const account = useAsk<Account>("account", { step, device });
   const gpu = useAsk<{ gpu: GpuRow[] }>("gpu", { step, device });

@@ -33,7 +33,7 @@ export function LargestOperators({ host }: { host: boolean }) {
     <Await of={answer}>
       {(data) => (
         <Largest
-          title={host ? "Operators by time on the host" : "Operators by time on the device"}
+          title={host ? "Top operators by host time" : "Top operators by device time"}
           text={definition(data.definitions, field)}
           view="operators"
           lines={data.ops.map((row) => ({ name: row.name, ns: row[field] }))}
@@ -56,7 +56,7 @@ export function LargestKernels() {
     <Await of={answer}>
       {(data) => (
         <Largest
-          title="Kernels"
+          title="Top kernels"
           text={definition(data.definitions, "total_ns")}
           view="kernels"
           lines={data.kernels.map((row) => ({ name: row.name, ns: row.total_ns }))}
@@ -84,12 +84,12 @@ function Largest(props: {
       text={props.text}
       note={
         <a class="quiet-link" href={href(props.view, { sort: props.sort })}>
-          All
+          See all
         </a>
       }
     >
       {lines.length === 0 ? (
-        <Empty title="None were recorded." />
+        <Empty title="None recorded." />
       ) : (
         <table class="plain" aria-label={props.title}>
           <tbody>

@@ -1,4 +1,4 @@
-// The figures of the run in one row, each with its definition.
+// The numbers of the run in one row, each with its definition.
 
 import type { Definition } from "../../data/types.ts";
 import { definition, Figure } from "../../parts/figure.tsx";
@@ -11,14 +11,14 @@ export interface Roofline {
   steps: { precision: string | null; peak_tflops: number | null }[];
 }
 
-interface Told<T> {
+interface Loaded<T> {
   data: (T & { definitions?: Definition[] }) | undefined;
 }
 
 export function Figures(props: {
-  steps: Told<StepsAnswer>;
-  gpu: Told<{ gpu: GpuRow[] }>;
-  roofline: Told<Roofline>;
+  steps: Loaded<StepsAnswer>;
+  gpu: Loaded<{ gpu: GpuRow[] }>;
+  roofline: Loaded<Roofline>;
 }) {
   const { steps, gpu, roofline } = props;
   const devices = gpu.data?.gpu ?? [];
@@ -34,7 +34,7 @@ export function Figures(props: {
             label={label}
             text={definition(gpu.data?.definitions, field)}
             values={devices.map((d) => d[field])}
-            note={devices.length === 1 ? note?.(devices[0] as GpuRow) : `over ${devices.length} devices`}
+            note={devices.length === 1 ? note?.(devices[0] as GpuRow) : `across ${devices.length} devices`}
           />
         ))}
       {roofline.data && devices.length > 0 && (
@@ -60,7 +60,7 @@ const SHARES: {
   {
     field: "tensor_core_share",
     label: "Tensor cores",
-    note: (row) => (row.eligible_share === null ? "" : `${percent(row.eligible_share)} could use them`),
+    note: (row) => (row.eligible_share === null ? "" : `${percent(row.eligible_share)} eligible`),
   },
 ];
 
@@ -91,7 +91,7 @@ function HostParts({ of }: { of: StepsAnswer & { definitions?: Definition[] } })
       value={time(average[field])}
       text={definition(of.definitions, field)}
       share={average[field] / average.wall_ns}
-      note={`${percent(average[field] / average.wall_ns)} of ${of.synthetic ? "the trace" : "a step"}`}
+      note={`${percent(average[field] / average.wall_ns)} of ${of.synthetic ? "the trace" : "the step"}`}
     />
   ));
 }
@@ -109,12 +109,12 @@ function ShareFigure(props: {
   const low = Math.min(...known);
   const high = Math.max(...known);
   const value =
-    percent(low) === percent(high) ? percent(low) : `${percent(low).replace(" %", "")}–${percent(high)}`;
+    percent(low) === percent(high) ? percent(low) : `${percent(low).replace("%", "")}–${percent(high)}`;
   return <Figure label={props.label} value={value} text={props.text} note={props.note} share={low} />;
 }
 
 function peak(of: Roofline): string {
   const step = of.steps.find((s) => s.peak_tflops !== null);
-  if (of.mean_mfu === null) return of.totals.modelled_ns === 0 ? "needs record_shapes=True" : "not known here";
+  if (of.mean_mfu === null) return of.totals.modelled_ns === 0 ? "needs record_shapes=True" : "unknown";
   return step?.peak_tflops ? `of ${Math.round(step.peak_tflops)} TFLOP/s ${step.precision ?? ""}` : "";
 }

@@ -8,24 +8,24 @@ import { Card } from "../../parts/states.tsx";
 import type { Info, Note } from "./types.ts";
 
 const OPTIONS: Record<string, string> = {
-  record_shapes: "Needed for shapes, FLOPs, MFU and rooflines.",
-  with_stack: "Needed for call sites, modules and source lines.",
-  profile_memory: "Needed for the memory view.",
-  with_flops: "FLOPs by PyTorch's formulas; stepscope counts its own from shapes.",
-  with_modules: "The module hierarchy of TorchScript models.",
+  record_shapes: "Required for shapes, FLOPs, MFU and rooflines.",
+  with_stack: "Required for call sites, modules and source lines.",
+  profile_memory: "Required for the memory view.",
+  with_flops: "FLOPs by PyTorch's formulas. Stepscope computes its own from shapes.",
+  with_modules: "Records the module hierarchy of TorchScript models.",
 };
 
 export function RunInfo({ info, text }: { info: Info; text: (field: string) => string | undefined }) {
   const { distributed, ledger } = info;
   return (
-    <Card title="The recording" class="run-info">
+    <Card title="Recording" class="run-info">
       <dl class="facts">
         <Fact name="File">
           <bdi class="path">{info.path}</bdi>
           <span class="quiet">
             {" "}
             {info.format}, {bytes(info.stored_bytes)}
-            {info.text_bytes !== info.stored_bytes && ` (${bytes(info.text_bytes)} of text)`}
+            {info.text_bytes !== info.stored_bytes && ` (${bytes(info.text_bytes)} uncompressed)`}
           </span>
         </Fact>
         <Fact name="Framework">
@@ -53,18 +53,16 @@ export function RunInfo({ info, text }: { info: Info; text: (field: string) => s
             {Object.entries(info.options).map(([name, value]) => (
               <li key={name}>
                 <Defined
-                  text={`${OPTIONS[name] ?? ""} ${value === null ? "The file does not say." : ""}`.trim()}
+                  text={`${OPTIONS[name] ?? ""} ${value === null ? "The file does not record it." : ""}`.trim()}
                 >
                   <code>{name}</code>
                 </Defined>{" "}
-                <span class={value ? "yes" : "quiet"}>
-                  {value === null ? "not said" : value ? "yes" : "no"}
-                </span>
+                <span class={value ? "yes" : "quiet"}>{value === null ? "unknown" : value ? "yes" : "no"}</span>
               </li>
             ))}
           </ul>
         </Fact>
-        <Fact name="Extent" text={text("extent_ns")}>
+        <Fact name="Duration" text={text("extent_ns")}>
           {time(info.extent_ns)}
           <span class="quiet">
             {" "}
@@ -79,7 +77,7 @@ export function RunInfo({ info, text }: { info: Info; text: (field: string) => s
             = {count(ledger.slices)} slices + {count(ledger.points)} points + {count(ledger.flows)} arrow ends
             {ledger.joined_pairs > 0 && ` + ${count(ledger.joined_pairs)} joined pairs`}
             {ledger.set_aside > 0 && ` + ${count(ledger.set_aside)} set aside`}
-            {ledger.closes ? "; every event is accounted for" : "; the sum does not close"}
+            {ledger.closes ? "; every event is accounted for" : "; the totals do not match"}
           </span>
         </Fact>
       </dl>
@@ -131,7 +129,7 @@ function version([name, value]: [string, string]): string {
 }
 
 function Notes({ notes }: { notes: Note[] }) {
-  if (notes.length === 0) return <p class="quiet">The file needed no repair and lost nothing.</p>;
+  if (notes.length === 0) return <p class="quiet">No repairs needed, no events lost.</p>;
   return (
     <ul class="notes" aria-label="Notes on the file">
       {notes.map((note) => (
@@ -144,7 +142,7 @@ function Notes({ notes }: { notes: Note[] }) {
               <span class="quiet">
                 {" "}
                 at byte {note.offsets.slice(0, 3).map(count).join(", ")}
-                {note.offsets.length > 3 ? ", …" : ""} of the text
+                {note.offsets.length > 3 ? ", …" : ""} (uncompressed)
               </span>
             )}
           </span>

@@ -7,11 +7,11 @@ import { param } from "../../session/route.ts";
 import type { Info, Note, StepsAnswer } from "./types.ts";
 
 const GRADES: Record<string, { word: string; icon: IconName }> = {
-  good: { word: "Well used", icon: "check" },
-  fair: { word: "Something is lost", icon: "warn" },
-  poor: { word: "Held up", icon: "warn" },
+  good: { word: "GPU busy", icon: "check" },
+  fair: { word: "GPU partly idle", icon: "warn" },
+  poor: { word: "GPU starved", icon: "warn" },
   host: { word: "Host only", icon: "info" },
-  empty: { word: "Empty", icon: "info" },
+  empty: { word: "Empty trace", icon: "info" },
 };
 
 export function Verdict(props: {
@@ -31,7 +31,7 @@ export function Verdict(props: {
           </>
         )}
       </p>
-      <p class="verdict-text">{account ? sentence(account) : "Looking at the trace …"}</p>
+      <p class="verdict-text">{account ? sentence(account) : "Analyzing the trace…"}</p>
       <p class="quiet">{[about(info), stepsText(steps)].filter(Boolean).join(" · ")}</p>
       {info && <Damage notes={info.notes} />}
     </section>
@@ -45,7 +45,7 @@ function gradeOf({ causes, devices, verdict }: Account): string {
 }
 
 function sentence({ verdict }: Account): string {
-  return verdict ? `${verdict.text}.` : "Nothing with a duration was recorded.";
+  return verdict ? `${verdict.text}.` : "No timed events were recorded.";
 }
 
 function about(info: Info | undefined): string {
@@ -66,13 +66,13 @@ function stepsText(steps: StepsAnswer | undefined): string {
   if (!steps) return "";
   const chosen = param("step");
   if (steps.synthetic && steps.steps.length === 0) return "";
-  if (steps.synthetic) return `no steps recorded, ${time(steps.average?.wall_ns ?? 0)} in all`;
+  if (steps.synthetic) return `no steps recorded, ${time(steps.average?.wall_ns ?? 0)} in total`;
   const n = steps.steps.length;
   const all = n === 1 ? "1 step" : `${count(n)} steps`;
-  return chosen === undefined ? all : `only step ${chosen} of ${all}`;
+  return chosen === undefined ? all : `showing step ${chosen} of ${all}`;
 }
 
-/** What the file lost or had mended, before any figure is read. */
+/** What the file lost or had repaired: read before any number. */
 function Damage({ notes }: { notes: Note[] }) {
   const bad = notes.filter((note) => note.severity !== "info");
   if (bad.length === 0) return null;
@@ -82,8 +82,8 @@ function Damage({ notes }: { notes: Note[] }) {
       <p>
         <Icon name="warn" />{" "}
         {lost
-          ? "The file is damaged: the figures lack what was lost."
-          : "The file had to be mended: the figures rest on it."}
+          ? "The file is damaged: some events were lost, and the numbers below do not include them."
+          : "The file was damaged; the numbers below include the repaired events."}
       </p>
       <ul>
         {bad.map((note) => (

@@ -70,7 +70,7 @@ export function Costs({ answer, within, open, onOpen, onPoint }: Props) {
       onBlurCapture={() => onPoint(undefined)}
     >
       <Table
-        label="Operators and their part of the roofline"
+        label="Operators and their share of the roofline"
         columns={columns}
         rows={rowsOf(answer.roofline)}
         height={500}
@@ -85,9 +85,9 @@ export function Costs({ answer, within, open, onOpen, onPoint }: Props) {
 function Cost({ row, definitions }: { row: CostRow; definitions: Definition[] | undefined }) {
   const share = (value: number | null) => (value === null ? "–" : percent(value));
   const facts: [field: string, label: string, value: string][] = [
-    ["bound", "Bound", row.bound ? `${word(row.bound)}-bound` : "not known"],
-    ["precision", "Arithmetic", row.precision ?? "not known"],
-    ["calls", "Calls", `${count(row.calls)} with ${count(row.kernels)} pieces of device work`],
+    ["bound", "Bound", row.bound ? `${word(row.bound)}-bound` : "unknown"],
+    ["precision", "Arithmetic", row.precision ?? "unknown"],
+    ["calls", "Calls", `${count(row.calls)} with ${count(row.kernels)} kernels, copies and memsets`],
     ["flops", "FLOPs", flops(row.flops)],
     ["bytes", "Bytes", bytes(row.bytes)],
     ["intensity", "FLOP/byte", row.intensity === null ? "–" : digits(row.intensity)],
@@ -117,7 +117,7 @@ function Cost({ row, definitions }: { row: CostRow; definitions: Definition[] | 
         {row.note && [<dt key="note">Note</dt>, <dd key="note-value">{row.note}</dd>]}
         {!hasPlace(row) && [
           <dt key="place">Plot</dt>,
-          <dd key="place-value">It only moves data: without arithmetic it has no place in the plot.</dd>,
+          <dd key="place-value">Not plotted: it only moves data and does no arithmetic.</dd>,
         ]}
       </dl>
       <a class="timeline-link" href={href("operators", { filter: exactly(row.name), open: 0 })}>

@@ -23,12 +23,12 @@ export function RooflineTab({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
   const by = param("by") === "name" ? "name" : "shape";
   const roofline = useAsk<Roofline>("roofline", { ...scoped(true), by, top: 0 }, onDevice);
-  if (!onDevice) return <NoDevice what="The roofline compares operators with the peaks of a GPU." />;
+  if (!onDevice) return <NoDevice what="The roofline compares operators with the peak rates of a GPU." />;
   return (
     <Await of={roofline}>
       {(answer) =>
         answer.roofline.length === 0 && answer.unmodelled.length === 0 ? (
-          <Empty title="No device work in these steps." hint="Choose other steps, or another device." />
+          <Empty title="No device work in these steps." hint="Select other steps or another device." />
         ) : (
           <div class="card-column">
             <Totals answer={answer} />
@@ -47,8 +47,8 @@ export function RooflineTab({ account }: { account: Account | undefined }) {
 function NoCosts() {
   return (
     <Empty
-      title="No operator here has a known cost."
-      hint="FLOPs and bytes come from the shapes of the inputs: record them."
+      title="No operators with a known cost."
+      hint="FLOPs and bytes are computed from input shapes. Record them with:"
       code="torch.profiler.profile(…, record_shapes=True)"
     />
   );
@@ -61,11 +61,11 @@ function Totals({ answer }: { answer: Answered }) {
   const known = devices.some((d) => d.hardware);
   return (
     <Card
-      title="Use of the device"
+      title="Device utilization"
       note={
         known
-          ? `peaks of ${hardware.join(", ")}`
-          : `no peaks are known for ${hardware.join(", ") || "this device"}`
+          ? `peak rates of ${hardware.join(", ")}`
+          : `peak rates unknown for ${hardware.join(", ") || "this device"}`
       }
     >
       <div class="figures">
@@ -73,27 +73,27 @@ function Totals({ answer }: { answer: Answered }) {
           label="Mean MFU"
           value={mean_mfu === null ? "–" : percent(mean_mfu)}
           share={mean_mfu ?? undefined}
-          note={mean_mfu === null ? "no peak, or no products" : undefined}
+          note={mean_mfu === null ? "no known peak, or no matrix products" : undefined}
           text={`${text("mean_mfu")} ${text("mfu")}`}
         />
         <Figure
-          label="Of roofline"
+          label="Share of roofline"
           value={totals.ideal_ns === null ? "–" : percent(totals.ideal_ns / Math.max(1, totals.modelled_ns))}
           share={totals.ideal_ns === null ? undefined : totals.ideal_ns / Math.max(1, totals.modelled_ns)}
           note={totals.ideal_ns === null ? undefined : `ideal ${time(totals.ideal_ns)}`}
-          text={`${text("of_roofline")} Here over all operators with a model.`}
+          text={`${text("of_roofline")} Here over all modeled operators.`}
         />
         <Figure
-          label="Device time with a model"
+          label="Modeled device time"
           value={totals.modelled_share === null ? "–" : percent(totals.modelled_share)}
           share={totals.modelled_share ?? undefined}
           note={`${time(totals.modelled_ns)} of ${time(totals.device_ns)}`}
           text={text("calls")}
         />
         <Figure
-          label="Rate while busy"
+          label="Compute rate"
           value={`${digits(totals.flops / Math.max(1, totals.modelled_ns) / 1000)} TFLOP/s`}
-          note={`${flops(totals.flops)} in all`}
+          note={`${flops(totals.flops)} in total`}
           text={`${text("tflops")} ${text("flops")}`}
         />
       </div>
@@ -113,7 +113,7 @@ function Both({ answer, by }: { answer: Answered; by: "name" | "shape" }) {
     answer.devices[0];
   const choose = (
     <label>
-      Operators by{" "}
+      Group by{" "}
       <select value={by} onChange={(event) => setParams({ by: event.currentTarget.value, row: undefined })}>
         <option value="shape">name and shapes</option>
         <option value="name">name</option>
@@ -124,7 +124,7 @@ function Both({ answer, by }: { answer: Answered; by: "name" | "shape" }) {
     <div class="roofline">
       <Card
         title="Roofline"
-        text="Each mark is an operator: to the right, more arithmetic for each byte; up, faster. The slope is what the memory allows, flat lines what the arithmetic allows. A mark far below both wastes the device; its area is its part of the device's time."
+        text="Each mark is an operator: further right means more FLOPs per byte, higher means faster. The slope is the memory limit, the flat lines are compute limits. A mark far below both leaves performance unused. Its area is its share of device time."
       >
         <Plot
           rows={answer.roofline}

@@ -10,7 +10,7 @@ export function outline(bound: string | null, r: number): string {
       return `M${-a} ${-a}H${a}V${a}H${-a}Z`;
     }
     case "host_bus": {
-      // An upright triangle with its centre of gravity at 0,0.
+      // An upright triangle with its center of gravity at 0,0.
       const side = r * Math.sqrt((4 * Math.PI) / Math.sqrt(3));
       const height = (side * Math.sqrt(3)) / 2;
       return `M0 ${(-height * 2) / 3}L${side / 2} ${height / 3}H${-side / 2}Z`;

@@ -69,7 +69,7 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
         <svg
           class="chart-svg"
           role="img"
-          aria-label={`Roofline of ${drawn.length} operators. The table of operators holds the same figures; its rows are pointed out here.`}
+          aria-label={`Roofline of ${drawn.length} operators. The table of operators has the same numbers; its rows are highlighted here.`}
           width={width + LEFT + RIGHT}
           height={HEIGHT + BELOW + ABOVE}
           viewBox={`${-LEFT} ${-ABOVE} ${width + LEFT + RIGHT} ${HEIGHT + BELOW + ABOVE}`}
@@ -192,7 +192,7 @@ function Tip({ row }: { row: CostRow }) {
         </p>
       )}
       <p>
-        {time(row.device_ns)}, {percent(row.share)} of the device's time
+        {time(row.device_ns)}, {percent(row.share)} of device time
       </p>
       <p>
         {digits(row.tflops)} TFLOP/s · {digits(row.gbs)} GB/s · {digits(row.intensity ?? 0)} FLOP/byte
@@ -238,9 +238,9 @@ function Missing(props: {
   const idle = props.rows.length - props.placed;
   const few = props.placed - props.drawn;
   const words: string[] = [];
-  if (idle > 0) words.push(`${idle} that only move data (copies, fills) have no place here: see the table.`);
-  if (props.beyond > 0) words.push(`${props.beyond} beyond the axes stand at their edge.`);
-  if (few > 0) words.push(`The ${few} shortest are not drawn.`);
-  if (!props.hardware) words.push("No roofs: the peaks of this device are not known.");
+  if (idle > 0) words.push(`${idle} operators that only move data are not plotted; see the table.`);
+  if (props.beyond > 0) words.push(`${props.beyond} are outside the axes and drawn at the edge.`);
+  if (few > 0) words.push(`The shortest ${few} are not drawn.`);
+  if (!props.hardware) words.push("No roofs: the peak rates of this device are unknown.");
   return words.length > 0 ? <p class="side-note">{words.join(" ")}</p> : null;
 }

@@ -1,4 +1,4 @@
-// Model FLOPs utilization step by step, and the device work that has no cost.
+// Model FLOPs utilization per step, and the device work that has no cost model.
 
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
@@ -21,12 +21,12 @@ export function Mfu({ answer }: { answer: Answered }) {
   const recomputes = steps.some((step) => (step.hfu ?? 0) > (step.mfu ?? 0));
   return (
     <Card
-      title="MFU of each step"
+      title="MFU per step"
       text={definition(answer.definitions, "mfu")}
-      note={partial > 0 ? `${partial} partial, not in the mean` : undefined}
+      note={partial > 0 ? `${partial} partial, excluded from the mean` : undefined}
     >
       <StepColumns
-        name="Model FLOPs utilization of each step"
+        name="Model FLOPs utilization per step"
         top={top}
         columns={steps.map((step) => ({
           step: step.step,
@@ -59,12 +59,12 @@ export function Unmodelled({ answer }: { answer: Answered }) {
   const share = all / Math.max(1, answer.totals.device_ns);
   return (
     <Card
-      title="Device work without a model"
-      text="Work whose FLOPs and bytes are not known. It counts neither in the plot nor in MFU."
-      note={`${time(all)}, ${percent(share)} of the device's time`}
+      title="Device work without a cost model"
+      text="Work whose FLOPs and bytes are unknown. It is included in neither the plot nor MFU."
+      note={`${time(all)}, ${percent(share)} of device time`}
     >
       <Table
-        label="Device work without a model"
+        label="Device work without a cost model"
         height={260}
         rows={rowsOf(rows)}
         columns={[
@@ -76,11 +76,16 @@ export function Unmodelled({ answer }: { answer: Answered }) {
           },
           {
             field: "reason",
-            label: "Why",
+            label: "Reason",
             width: "124px",
             cell: (row) => <span title={REASONS[row.reason]}>{word(row.reason)}</span>,
           },
-          { field: "kernels", label: "Pieces", text: "Kernels, copies and fills.", width: "70px" },
+          {
+            field: "kernels",
+            label: "Slices",
+            text: definition(answer.definitions, "kernels") ?? "Kernels, copies and memsets.",
+            width: "70px",
+          },
           { field: "device_ns", label: "Device time", width: "100px" },
           { field: "share", label: "Share", text: definition(answer.definitions, "share"), width: "76px" },
         ]}

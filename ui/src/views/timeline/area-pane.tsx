@@ -65,7 +65,7 @@ function Found({ area, model, controller }: { area: Area; model: Model; controll
       label: "Share",
       width: "150px",
       sortable: false,
-      text: "Self time of all self time in the area.",
+      text: "Self time as a share of all self time in the area.",
       cell: (row) => (
         <>
           <Bar share={row.share / most} category={row.category} /> <span class="num">{percent(row.share)}</span>
@@ -79,7 +79,7 @@ function Found({ area, model, controller }: { area: Area; model: Model; controll
         <header class="tl-title">
           <h2>{`${time(area.to_ns - area.from_ns)} selected`}</h2>
           <span class="quiet num">
-            {`${count(area.count)} slices · ${time(area.total_ns)} in all`}
+            {`${count(area.count)} slices · ${time(area.total_ns)} in total`}
             {area.names_more > 0 ? ` · ${count(area.names_more)} more names` : ""}
           </span>
           <span class="tl-grow" />
@@ -87,7 +87,7 @@ function Found({ area, model, controller }: { area: Area; model: Model; controll
             type="button"
             onClick={() => controller.actions.show({ from: area.from_ns, to: area.to_ns }, 0.02)}
           >
-            Zoom to it
+            Zoom to area
           </button>
         </header>
         <Table
@@ -100,7 +100,7 @@ function Found({ area, model, controller }: { area: Area; model: Model; controll
             model.query.value = { text: row.name, exact: true };
           }}
           fill
-          empty={<p class="quiet tl-none">Nothing lies in this area.</p>}
+          empty={<p class="quiet tl-none">Nothing in this area.</p>}
         />
       </div>
       <Rows area={area} model={model} />
@@ -121,7 +121,7 @@ function Rows({ area, model }: { area: Area; model: Model }) {
   return (
     <section class="tl-area-rows">
       <h3>
-        <Defined text="Share of the area in which something ran in this row.">Busy</Defined>
+        <Defined text="Share of the area during which this row was busy.">Busy</Defined>
       </h3>
       {groups.map((group) => (
         <div key={group} class="tl-area-lane">

@@ -96,8 +96,8 @@ export class CountersFeed {
       if (this.#closed || asked !== this.#askedPath) return;
       if (pieces.length === 0 && from === 0 && to >= model.extent) {
         model.pathProblem.value = {
-          message: "There is no critical path to draw.",
-          hint: "It needs host and device work that is tied together: record with both CPU and CUDA activities.",
+          message: "No critical path in this trace.",
+          hint: "It needs linked host and device work: record both CPU and CUDA activities.",
         };
         return;
       }

@@ -84,7 +84,7 @@ export interface Origin {
 }
 
 /** The slice after this one in its row, or the one before. */
-export async function neighbour(
+export async function neighbor(
   store: Pick<TileStore, "load">,
   top: number,
   origin: Origin,

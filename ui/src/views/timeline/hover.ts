@@ -99,7 +99,7 @@ export class Hover {
       if (!path || at === undefined) return undefined;
       const length = time(path.ends[at]! - path.starts[at]!);
       const kind = (path.classes[at] ?? "").replace("_", " ");
-      const many = path.counts[at]! > 1 ? `${count(path.counts[at]!)} pieces, most of it this · ` : "";
+      const many = path.counts[at]! > 1 ? `${count(path.counts[at]!)} segments, mostly this one · ` : "";
       return { name: path.names[at] ?? "", text: `${many}${length} on the critical path · ${kind}` };
     }
     if (spot.row < 0) return undefined;
@@ -142,7 +142,7 @@ export class Hover {
 
 function textOf(hit: Hit): string {
   const category = CATEGORIES[hit.category] ?? "";
-  if (hit.count > 1) return `longest of ${count(hit.count)} here · ${category} · zoom in to tell them apart`;
+  if (hit.count > 1) return `longest of ${count(hit.count)} here · ${category} · zoom in to see each`;
   if (hit.instant) return `instant · ${category}`;
   const length = time(hit.to - hit.from);
   if (!hit.exact) return `more than ${length} · ${category}`;

@@ -34,8 +34,8 @@ export function Timeline() {
   if (!data) return <div class="tl-wait" aria-busy="true" />;
   return (
     <Empty
-      title="This trace has nothing to draw."
-      hint="It holds no slices. Record at least one step with the profiler running:"
+      title="Nothing to draw in this trace."
+      hint="It contains no slices. Record at least one step:"
       code={RECORD}
     />
   );
@@ -62,7 +62,7 @@ function Drawn({ layout, run }: { layout: Layout; run: number }) {
       <Toolbar model={model} controller={controller} />
       <div class="tl-minimap">
         <span class="tl-minimap-label quiet">whole trace</span>
-        <canvas data-part="minimap" aria-label="The whole trace; what is framed is in sight" />
+        <canvas data-part="minimap" aria-label="The whole trace; the framed part is in view" />
       </div>
       <div class="tl-body">
         <Lanes model={model} controller={controller} />
@@ -76,7 +76,7 @@ function Drawn({ layout, run }: { layout: Layout; run: number }) {
           </div>
         </div>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroller must be reachable by keyboard */}
-        <section class="tl-bar" data-part="bar" tabIndex={0} aria-label="scroll the lanes">
+        <section class="tl-bar" data-part="bar" tabIndex={0} aria-label="Scroll lanes">
           <div data-part="barInner" />
         </section>
       </div>

@@ -150,7 +150,7 @@ function counterGroup(
   const plain = { rows: [], hidden: 0, detail: "", folded: false, canFold: false, canPin: true };
   const still = counters.filter((counter) => counter.max <= 0).map((counter) => counter.label);
   const about = folded ? [`${counters.length}`] : [];
-  if (still.length > 0) about.push(`0 throughout: ${still.join(", ")}`);
+  if (still.length > 0) about.push(`always 0: ${still.join(", ")}`);
   const lanes: Draft[] = [
     {
       ...plain,

@@ -94,7 +94,7 @@ function LaneName({ lane, model, controller, tabbable, onFocus }: NameProps) {
   const most = counter && `up to ${counterValue(counter, counter.max)}`;
   const events = lane.kind === "rows" ? `${count(lane.count)} events` : "";
   const said = [lane.label, most, lane.detail, events].filter(Boolean);
-  const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows folded` : ""}`;
+  const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows collapsed` : ""}`;
   // A counter is called by its words; the value beside them changes with the pointer and is no part of its name.
   const pinned = lane.pinned && lane.canPin ? ", pinned" : "";
   const name = lane.kind === "counter" ? undefined : `${said.join(", ")}${pinned}`;
@@ -133,7 +133,7 @@ function LaneName({ lane, model, controller, tabbable, onFocus }: NameProps) {
             class="tl-pin"
             tabIndex={-1}
             aria-pressed={lane.pinned}
-            aria-label={lane.pinned ? `unpin ${lane.label}` : `pin ${lane.label} to the top`}
+            aria-label={lane.pinned ? `Unpin ${lane.label}` : `Pin ${lane.label} to the top`}
             title={lane.pinned ? "Unpin (P)" : "Pin to the top (P)"}
             onClick={(event) => {
               event.stopPropagation();

@@ -7,7 +7,7 @@ import { startDrag } from "../../parts/drag.ts";
 import { boxOf, draggedTo, gripAt, isClick, LEAST_PX, type MinimapState, xOf } from "./minimap-drag.ts";
 import type { Model } from "./model.ts";
 import type { Motion } from "./motion.ts";
-import { centre } from "./window.ts";
+import { center } from "./window.ts";
 
 export class Minimap {
   readonly #canvas: HTMLCanvasElement;
@@ -158,7 +158,7 @@ export class Minimap {
       end: (at) => {
         end();
         if (grip.kind === "new" && isClick(grip, this.#place(at)))
-          this.#motion.glide(centre(model.view, grip.from, model.extent), performance.now());
+          this.#motion.glide(center(model.view, grip.from, model.extent), performance.now());
       },
       cancel: end,
     });

@@ -28,7 +28,7 @@ export function Pane({ model, controller }: { model: Model; controller: Controll
       <button
         type="button"
         class="tl-close"
-        aria-label="close"
+        aria-label="Close"
         title="Close (Esc)"
         onClick={() => controller.actions.clear()}
       >
@@ -72,7 +72,7 @@ function Grip() {
     <div
       class="tl-grip"
       role="separator"
-      aria-label="height of the details"
+      aria-label="Height of the details pane"
       aria-orientation="horizontal"
       aria-valuenow={height.value}
       aria-valuemin={LEAST}

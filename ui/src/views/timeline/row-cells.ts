@@ -28,7 +28,7 @@ const FAINTEST = 0.32;
 const DIM = 0.22;
 /** Narrower rectangles have no label. */
 export const LABEL_WIDTH = 26;
-/** Wide neighbours are kept apart by a line. */
+/** Wide neighbors are kept apart by a line. */
 const APART_WIDTH = 4;
 
 const NONE = 0xffffffff;
@@ -107,7 +107,7 @@ export class RowPainter {
       if (start > seenTo || (start >= stop && stop < WHOLE)) break;
       const end = words[END * n + i]!;
       const count = words[COUNT * n + i]!;
-      // A stretch of a coarser tile counts what starts within it; its neighbours count the rest.
+      // A stretch of a coarser tile counts what starts within it; its neighbors count the rest.
       if (start >= begin) {
         if (count === 1) tally.shown++;
         else tally.counted += count;
@@ -202,7 +202,7 @@ export class RowPainter {
     this.#open = false;
     const scene = this.#scene!;
     const { width, palette } = scene;
-    // Whole pixels: edges are sharp, and neighbours neither overlap nor leave a seam.
+    // Whole pixels: edges are sharp, and neighbors neither overlap nor leave a seam.
     let left = Math.max(0, Math.min(width - 1, Math.round(this.#left)));
     let right = Math.min(width, Math.max(left + 1, Math.round(this.#right)));
     if (left <= this.#taken && right > this.#taken + 1) left = this.#taken + 1;

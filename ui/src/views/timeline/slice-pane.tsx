@@ -9,7 +9,7 @@ import { exactly } from "../../parts/filter.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
 import { go } from "../../session/route.ts";
 import type { Controller } from "./controller.ts";
-import { Arguments, Children, LaneLayout, Links, Parents } from "./slice-parts.tsx";
+import { Arguments, Children, Links, Parents, PythonStack } from "./slice-parts.tsx";
 
 interface Props {
   details: Details;
@@ -18,9 +18,9 @@ interface Props {
 }
 
 const TEXTS = {
-  self: "Time in this slice and in none nested in it on the same lane.",
+  self: "Time in this slice but not in slices nested inside it on the same lane.",
   flops: "Floating-point operations, as PyTorch's with_flops counts them.",
-  start: "Since the trace's first event.",
+  start: "Time since the first event in the trace.",
 };
 
 export function SlicePane({ details, of, controller }: Props) {
@@ -38,7 +38,7 @@ export function SlicePane({ details, of, controller }: Props) {
           <Children details={details} />
         </div>
         <div>
-          <LaneLayout frames={details.stack} />
+          <PythonStack frames={details.stack} />
           <Arguments args={details.args} />
         </div>
       </div>
@@ -58,7 +58,7 @@ function Title({ details, of, controller }: Props) {
           type="button"
           class="tl-many"
           onClick={() => controller.actions.show(controller.actions.spanOf(details), 1.5)}
-          title="Zoom in to tell them apart"
+          title="Zoom in to see them separately"
         >
           {`1 of ${count(of)} here; zoom in`}
         </button>
@@ -66,12 +66,12 @@ function Title({ details, of, controller }: Props) {
       <span class="tl-grow" />
       {details.op !== null && (
         <button type="button" onClick={() => go("operators", { filter: exactly(details.name), open: 0 })}>
-          In Operators
+          Open in Operators
         </button>
       )}
       {details.kernel && (
         <button type="button" onClick={() => go("kernels", { filter: exactly(details.name), open: 0 })}>
-          In Kernels
+          Open in Kernels
         </button>
       )}
       <button
@@ -94,7 +94,7 @@ function CopyButton({ text }: { text: () => string }) {
       await navigator.clipboard.writeText(text());
       say("Copied");
     } catch {
-      say("Cannot copy here");
+      say("Copying is not allowed here");
     }
     setTimeout(() => say("Copy as JSON"), 1500);
   };

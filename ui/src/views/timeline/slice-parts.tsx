@@ -4,7 +4,7 @@ import type { Details, Ref, Relation } from "../../data/types.ts";
 import { count, percent, time } from "../../parts/format.ts";
 import type { Controller } from "./controller.ts";
 
-const SAID: Record<Relation, string> = {
+const RELATIONS: Record<Relation, string> = {
   "launched by": "Launched by",
   launches: "Launches",
   operator: "Operator",
@@ -17,11 +17,11 @@ export function Links({ details, controller }: { details: Details; controller: C
   if (details.links.length === 0) return null;
   return (
     <section>
-      <h3>Linked with</h3>
+      <h3>Linked slices</h3>
       <ul class="tl-refs">
         {details.links.map(({ relation, to }) => (
           <li key={`${relation}-${to.id}`}>
-            <span class="tl-relation quiet">{SAID[relation] ?? relation}</span>
+            <span class="tl-relation quiet">{RELATIONS[relation] ?? relation}</span>
             <RefButton to={to} controller={controller} />
           </li>
         ))}
@@ -50,7 +50,7 @@ export function Parents({ details, controller }: { details: Details; controller:
   if (details.parents.length === 0) return null;
   return (
     <section>
-      <h3>Within</h3>
+      <h3>Parents</h3>
       <ul class="tl-refs">
         {details.parents.map((parent) => (
           <li key={parent.id}>
@@ -66,7 +66,7 @@ export function Children({ details }: { details: Details }) {
   if (details.children.length === 0) return null;
   return (
     <section>
-      <h3>Holds</h3>
+      <h3>Children</h3>
       <table class="tl-table">
         <tbody>
           {details.children.map((child) => (
@@ -85,7 +85,7 @@ export function Children({ details }: { details: Details }) {
   );
 }
 
-export function LaneLayout({ frames }: { frames: string[] }) {
+export function PythonStack({ frames }: { frames: string[] }) {
   if (frames.length === 0) return null;
   return (
     <section>

@@ -19,7 +19,7 @@ export function Toolbar({ model, controller }: Props) {
       <span class="tl-grow" />
       {model.trouble.value && (
         <span class="tl-trouble" role="status" title={model.trouble.value.hint ?? undefined}>
-          Not everything could be fetched; trying again.
+          Some data could not be loaded. Retrying…
         </span>
       )}
       {empty > 0 && (
@@ -39,7 +39,7 @@ export function Toolbar({ model, controller }: Props) {
       </button>
       <span
         class="quiet num tl-total"
-        title={`Every slice and instant is drawn: where several share a pixel it is shaded by the time they cover. Arrows (${count(ledger.flows)}) show for the selection.`}
+        title={`Every slice and instant is drawn. Where several share a pixel, its shade is the share of time they cover. Arrows (${count(ledger.flows)}) are shown for the selection.`}
       >
         {`${count(ledger.drawn_slices + ledger.drawn_points)} events · ${time(model.extent)}`}
       </span>
@@ -56,7 +56,7 @@ function PathButton({ model }: { model: Model }) {
       title={
         problem
           ? `${problem.message} ${problem.hint ?? ""}`
-          : "The chain of work and waiting that decided how long the run took (C)"
+          : "The chain of work and waiting that determined how long the run took (C)"
       }
       onClick={() => {
         model.showPath.value = !model.showPath.value;
@@ -89,7 +89,7 @@ function Search({ model, controller }: Props) {
       <input
         type="search"
         aria-label="Search slices by name"
-        placeholder="Search names or /regex/ (press /)"
+        placeholder="Search names or /regex/ ( / )"
         value={text}
         spellcheck={false}
         onInput={(event) => set(event.currentTarget.value)}
@@ -106,8 +106,8 @@ function Search({ model, controller }: Props) {
           </span>
           <button
             type="button"
-            aria-label="previous hit"
-            title="Previous hit (Shift+Enter)"
+            aria-label="Previous match"
+            title="Previous match (Shift+Enter)"
             disabled={!hits?.total}
             onClick={() => void controller?.finder.go(false)}
           >
@@ -117,8 +117,8 @@ function Search({ model, controller }: Props) {
           </button>
           <button
             type="button"
-            aria-label="next hit"
-            title="Next hit (Enter)"
+            aria-label="Next match"
+            title="Next match (Enter)"
             disabled={!hits?.total}
             onClick={() => void controller?.finder.go(true)}
           >

@@ -1,4 +1,4 @@
-// The state of the timeline as parameters of the address, and back. Pure.
+// The state of the timeline as parameters of the URL, and back. Pure.
 
 import { ranges } from "../../data/http.ts";
 import type { Span } from "./window.ts";
@@ -13,7 +13,7 @@ export interface Marks {
   kept: readonly Span[];
 }
 
-export interface Address {
+export interface UrlState {
   window: Span | undefined;
   sel: number | undefined;
   area: AreaChoice | undefined;
@@ -28,11 +28,11 @@ export interface Address {
 
 type Params = Readonly<Record<string, string | undefined>>;
 
-/** A hostile address must not make us list rows for ever. */
+/** A hostile URL must not make us list rows for ever. */
 const MOST_ROWS = 1 << 20;
 const MOST_MARKS = 100;
 
-export function parseAddress(params: Params): Address {
+export function parseUrlState(params: Params): UrlState {
   const from = number(params.from);
   const to = number(params.to);
   return {
@@ -49,20 +49,20 @@ export function parseAddress(params: Params): Address {
   };
 }
 
-export function formatAddress(address: Address): Record<string, string | undefined> {
-  const { window, area } = address;
+export function formatUrlState(state: UrlState): Record<string, string | undefined> {
+  const { window, area } = state;
   return {
     from: window && String(Math.round(window.from)),
     to: window && String(Math.round(window.to)),
-    sel: address.sel?.toString(),
+    sel: state.sel?.toString(),
     area: area && `${Math.round(area.from)}-${Math.round(area.to)}-${ranges(area.rows)}`,
-    q: address.exact ? undefined : address.query || undefined,
-    name: address.exact ? address.query : undefined,
-    pins: address.pins.map(encodeURIComponent).join(",") || undefined,
-    collapsed: address.folded.map(encodeURIComponent).join(",") || undefined,
-    mark: formatMarks(address.marks),
-    path: address.path ? "1" : undefined,
-    empty: address.empty ? "1" : undefined,
+    q: state.exact ? undefined : state.query || undefined,
+    name: state.exact ? state.query : undefined,
+    pins: state.pins.map(encodeURIComponent).join(",") || undefined,
+    collapsed: state.folded.map(encodeURIComponent).join(",") || undefined,
+    mark: formatMarks(state.marks),
+    path: state.path ? "1" : undefined,
+    empty: state.empty ? "1" : undefined,
   };
 }
 

@@ -1,13 +1,13 @@
-// Keeps the address and the timeline the same: what a user does goes to the address, what the address says is done.
+// Keeps the URL and the timeline the same: what a user does goes to the URL, what the URL says is done.
 
 import { effect, untracked } from "@preact/signals";
 import { route, setParams } from "../../session/route.ts";
 import type { Actions } from "./actions.ts";
 import type { Model } from "./model.ts";
-import { type Address, formatAddress, parseAddress } from "./url-state.ts";
+import { formatUrlState, parseUrlState, type UrlState } from "./url-state.ts";
 import { home } from "./window.ts";
 
-/** The address is written when nothing has changed for this long. */
+/** The URL is written when nothing has changed for this long. */
 const QUIET_MS = 250;
 
 type Params = Record<string, string | undefined>;
@@ -37,7 +37,7 @@ export class Sync {
         untracked(() => this.#later());
       }),
       this.#model.onMove(() => this.#later()),
-      // What a drag passes over is not worth an address; where it ends is, at once.
+      // What a drag passes over is not worth a URL; where it ends is, at once.
       effect(() => {
         if (!this.#model.dragging.value && this.#dirty) untracked(() => this.#write());
       }),
@@ -55,8 +55,8 @@ export class Sync {
     for (const stop of this.#stops) stop();
   }
 
-  /** What the address should hold. */
-  #state(): Address {
+  /** What the URL should hold. */
+  #state(): UrlState {
     const model = this.#model;
     const { from, to } = model.view;
     const first = home(model.layout);
@@ -87,7 +87,7 @@ export class Sync {
     if (this.#model.dragging.peek()) return;
     this.#dirty = false;
     if (route.value.view !== "timeline") return;
-    this.#written = formatAddress(this.#state());
+    this.#written = formatUrlState(this.#state());
     setParams(this.#written);
   }
 
@@ -110,26 +110,25 @@ export class Sync {
 
   #read(params: Params): void {
     if (this.#isOurs(params)) return;
-    const address = parseAddress(params);
+    const state = parseUrlState(params);
     const model = this.#model;
-    this.#written = formatAddress(address);
-    model.pins.value = new Set(address.pins);
-    model.folded.value = new Set(address.folded);
-    model.marks.value = address.marks;
-    model.showEmpty.value = address.empty;
-    model.showPath.value = address.path;
-    model.query.value = { text: address.query, exact: address.exact };
-    if (address.window) model.view = address.window;
-    if (address.area) model.area.value = address.area;
+    this.#written = formatUrlState(state);
+    model.pins.value = new Set(state.pins);
+    model.folded.value = new Set(state.folded);
+    model.marks.value = state.marks;
+    model.showEmpty.value = state.empty;
+    model.showPath.value = state.path;
+    model.query.value = { text: state.query, exact: state.exact };
+    if (state.window) model.view = state.window;
+    if (state.area) model.area.value = state.area;
     else if (model.area.value) model.area.value = undefined;
-    if (address.sel === undefined) {
+    if (state.sel === undefined) {
       if (model.selection.value) model.selection.value = undefined;
-    } else if (model.selection.value?.id !== address.sel)
-      this.#choose(address.sel, address.window !== undefined);
-    if (!address.window && address.sel === undefined) this.#home(params);
+    } else if (model.selection.value?.id !== state.sel) this.#choose(state.sel, state.window !== undefined);
+    if (!state.window && state.sel === undefined) this.#home(params);
   }
 
-  /** No window in the address: the step asked for, else all slices. */
+  /** No window in the URL: the step asked for, else all slices. */
   #home(params: Params): void {
     const step = this.#model.layout.steps.find((one) => String(one.step) === params.step);
     if (step) this.#actions.show({ from: step.start_ns, to: step.end_ns }, 0.04);
@@ -149,7 +148,7 @@ export class Sync {
   }
 
   #isOurs(params: Params): boolean {
-    const now = formatAddress(parseAddress(params));
+    const now = formatUrlState(parseUrlState(params));
     return Object.keys(now).every((key) => now[key] === this.#written[key]);
   }
 }

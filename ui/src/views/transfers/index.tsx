@@ -1,4 +1,4 @@
-// Copies: how much goes where, how fast beside what the bus can do, and what of it nothing hides.
+// Copies: how much goes where, how fast compared with the bus, and what of it is exposed.
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
@@ -25,7 +25,7 @@ export function Transfers({ account }: { account: Account | undefined }) {
     <Await of={transfers}>
       {(answer) =>
         answer.transfers.length === 0 ? (
-          <Empty title="No copies in these steps." hint="Nothing was moved to, from or between devices." />
+          <Empty title="No copies in these steps." hint="No data moved to, from or between devices." />
         ) : (
           <div class="card-column">
             <Totals answer={answer} />
@@ -48,29 +48,29 @@ function Totals({ answer }: { answer: Answered }) {
         <Figure
           label="Moved"
           value={bytes(all.bytes)}
-          text="Bytes of all copies that say how many they moved."
+          text={text("bytes") ?? "Bytes moved, over all copies whose size is recorded."}
         />
         <Figure
           label="Copies"
           value={count(all.calls)}
-          text="Copies between host and devices, and on devices."
+          text={text("calls") ?? "Copies between host and devices, and within devices."}
         />
         <Figure
-          label="Copying"
+          label="Copy time"
           value={time(all.total_ns)}
-          text="The summed time of the copies on the device."
+          text={text("total_ns") ?? "Summed duration of the copies on the device."}
         />
         <Figure
           label="Exposed"
           value={time(all.exposed_ns)}
-          note={`${percent(all.exposed_ns / Math.max(1, all.total_ns))} of it`}
+          note={`${percent(all.exposed_ns / Math.max(1, all.total_ns))} of copy time`}
           share={all.exposed_ns / Math.max(1, all.total_ns)}
           text={text("exposed_ns")}
         />
         <Figure
-          label="On the host"
+          label="Host time"
           value={time(all.host_ns)}
-          text="The summed time of the calls that ask for the copies."
+          text={text("host_ns") ?? "Summed duration of the host calls that issue the copies."}
         />
       </div>
     </Card>
@@ -103,7 +103,7 @@ function Exposed({ answer }: { answer: Answered }) {
       </div>
       <ul class="legend chart-legend">
         <li>
-          <span class="swatch cat-10" /> exposed: no kernel ran meanwhile
+          <span class="swatch cat-10" /> exposed: no kernel was running
         </li>
         <li>
           <span class="swatch pale-fill hue-10" /> hidden behind kernels
@@ -121,9 +121,9 @@ function Rates({ answer }: { answer: Answered }) {
   const several = new Set(answer.transfers.map((row) => row.device)).size > 1;
   return (
     <Card
-      title="Rate of large copies beside the bus"
+      title="Bandwidth of large copies"
       text={`${definition(answer.definitions, "large_bytes_per_second")} ${definition(answer.definitions, "of_bus")}`}
-      note={`the bus can do ${bytesPerSecond(bus)} in one direction`}
+      note={`bus peak: ${bytesPerSecond(bus)} in one direction`}
     >
       <div class="versus-lengths">
         {rows.map((row) => (
@@ -145,23 +145,29 @@ function Rates({ answer }: { answer: Answered }) {
 
 function All({ answer }: { answer: Answered }) {
   const definitions = answer.definitions;
+  const text = (field: string) => definition(definitions, field);
   const several = new Set(answer.transfers.map((row) => row.device)).size > 1;
   const columns: Column<TransferRow>[] = [
     ...(several ? [{ field: "device", label: "Device", width: "64px" }] : []),
     defined<TransferRow>(definitions, "direction", { align: "left", cell: (row) => word(row.direction) }),
     defined<TransferRow>(definitions, "memory", { width: "90px", cell: (row) => word(row.memory) }),
-    { field: "calls", label: "Copies", width: "72px" },
-    { field: "bytes", label: "Moved", width: "90px" },
-    { field: "total_ns", label: "Time", text: "The summed time of the copies.", width: "90px" },
+    { field: "calls", label: "Copies", text: text("calls"), width: "72px" },
+    { field: "bytes", label: "Moved", text: text("bytes"), width: "90px" },
+    {
+      field: "total_ns",
+      label: "Time",
+      text: text("total_ns") ?? "Summed duration of the copies.",
+      width: "90px",
+    },
     defined<TransferRow>(definitions, "exposed_ns", { width: "90px" }),
     {
       field: "host_ns",
-      label: "On the host",
-      text: "Time of the calls that ask for the copies.",
+      label: "Host time",
+      text: text("host_ns") ?? "Duration of the host calls that issue the copies.",
       width: "100px",
     },
     defined<TransferRow>(definitions, "bytes_per_second", { width: "96px" }),
-    defined<TransferRow>(definitions, "large_bytes_per_second", { label: "Rate, large", width: "96px" }),
+    defined<TransferRow>(definitions, "large_bytes_per_second", { label: "Large copies", width: "96px" }),
     defined<TransferRow>(definitions, "of_bus", { width: "80px" }),
   ];
   return (

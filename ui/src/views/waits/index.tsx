@@ -1,4 +1,4 @@
-// Calls in which the host stands still until a device has caught up.
+// Calls that block the host until a device has caught up.
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
@@ -18,14 +18,14 @@ import type { WaitRow, Waits } from "./types.ts";
 export function WaitsTab({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
   const waits = useAsk<Waits>("waits", { ...scoped(false), top: 0 }, onDevice);
-  if (!onDevice) return <NoDevice what="Waits are calls in which the host stands still until a GPU is done." />;
+  if (!onDevice) return <NoDevice what="Waits are calls that block the host until a GPU has finished." />;
   return (
     <Await of={waits}>
       {(answer) =>
         answer.waits.length === 0 ? (
           <Empty
-            title="The host never waited for a device here."
-            hint="No synchronizing call in these steps."
+            title="The host never waited for a device in these steps."
+            hint="They contain no synchronizing calls."
           />
         ) : (
           <Shown answer={answer} />
@@ -68,7 +68,7 @@ function Shown({ answer }: { answer: Waits & { definitions?: Definition[] } }) {
     {
       field: "max_wait_ns",
       label: "Longest",
-      text: "The longest single wait.",
+      text: text("max_wait_ns") ?? "The longest single wait.",
       width: "90px",
     },
     timelineColumn((row) => ({
@@ -79,25 +79,25 @@ function Shown({ answer }: { answer: Waits & { definitions?: Definition[] } }) {
   ];
   return (
     <div class="card-column">
-      <Card title="Waits of the host" text={text("wait_ns")}>
+      <Card title="Host waits" text={text("wait_ns")}>
         <div class="figures">
-          <Figure label="Waiting" value={time(wait_ns)} text={text("wait_ns")} />
+          <Figure label="Wait time" value={time(wait_ns)} text={text("wait_ns")} />
           <Figure
-            label="Of the steps"
+            label="Share of step time"
             value={percent(wait_ns / Math.max(1, wall_ns))}
             note={`of ${time(wall_ns)}`}
             share={wait_ns / Math.max(1, wall_ns)}
-            text="Waiting divided by the wall time of the steps. Waiting is no loss by itself: the device works meanwhile. It is one if the device runs dry after it, because nothing was launched ahead."
+            text="Wait time divided by the wall time of the steps. Waiting is not a loss in itself, since the device keeps working. It becomes one if the device then runs out of work because nothing was launched ahead."
           />
-          <Figure label="Calls" value={count(calls)} text="Calls that wait for a device." />
+          <Figure label="Calls" value={count(calls)} text={text("calls") ?? "Calls that wait for a device."} />
           <Figure
-            label="A step"
+            label="Calls per step"
             value={digits(calls / Math.max(1, steps))}
-            text="Calls divided by the number of steps."
+            text={text("calls_per_step") ?? "Calls divided by the number of steps."}
           />
         </div>
       </Card>
-      <Card title="Who waits" note="open a row to see the code">
+      <Card title="What waits" note="open a row to see the code">
         <Table
           label="Waits"
           columns={columns}
@@ -118,7 +118,7 @@ function Wait({ row, text }: { row: WaitRow; text: (field: string) => string | u
         <Defined text={text("op")}>Operator</Defined>
       </dt>
       <dd>
-        <bdi>{row.op ?? "none around it"}</bdi>
+        <bdi>{row.op ?? "none"}</bdi>
       </dd>
       <dt>Call</dt>
       <dd>
@@ -128,7 +128,7 @@ function Wait({ row, text }: { row: WaitRow; text: (field: string) => string | u
         <Defined text={text("total_ns")}>Total</Defined>
       </dt>
       <dd>
-        {time(row.total_ns)} in {count(row.calls)} calls, {digits(row.calls_per_step)} a step
+        {time(row.total_ns)} in {count(row.calls)} calls, {digits(row.calls_per_step)} per step
       </dd>
       <dt>Python</dt>
       <dd>

@@ -1,4 +1,4 @@
-// The changes that can be put together: switches for the usual ones, sliders for operators and kernels.
+// The changes that can be combined: switches for common ones, sliders for operators and kernels.
 
 import { useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
@@ -60,11 +60,11 @@ export function Controls({ plan, set, tried, account }: Props) {
   return (
     <Card title="Changes" class="what-if-controls" note={reset}>
       <fieldset>
-        <legend>Usual changes</legend>
+        <legend>Common changes</legend>
         {CHANGES.map((change) => {
           // What the trace has nothing of is not among the changes tried.
           const missing = tried !== undefined && !tried.some((row) => row.change === change.words);
-          const nothing = onDevice ? "no matrix work in 32 bits whose cost is known" : "no device";
+          const nothing = onDevice ? "no FP32 matrix products with recorded shapes" : "no device";
           return (
             <label class="what-if-switch" key={change.option}>
               <input
@@ -84,7 +84,7 @@ export function Controls({ plan, set, tried, account }: Props) {
       <Sliders
         kind="op"
         legend="Operators"
-        text="The device work of the operator and of all it calls takes so many times less; its host time if it has none. The longest by their own time are listed, with their part of all."
+        text="Speeds up the device work of the operator and everything it calls, or its host time if it has no device work. Listed are the longest by self time, with their share of the total."
         targets={longest}
         plan={plan}
         set={set}
@@ -93,7 +93,7 @@ export function Controls({ plan, set, tried, account }: Props) {
         <Sliders
           kind="kernel"
           legend="Kernels"
-          text="Kernels with this text in their name take so many times less. Together with their operator both speedups count."
+          text="Speeds up kernels whose name contains this text. If their operator is sped up too, both apply."
           targets={kernels.data?.kernels ?? []}
           plan={plan}
           set={set}
@@ -165,16 +165,16 @@ function Another({ plan, set, onDevice }: { plan: Plan; set: (plan: Plan) => voi
       }}
     >
       <select
-        aria-label="What to make faster: an operator or range by its name, or kernels by a text in their names"
+        aria-label="What to speed up: an operator or range by name, or kernels whose name contains a text"
         value={kind}
         onChange={(event) => setKind(event.currentTarget.value === "kernel" ? "kernel" : "op")}
       >
         <option value="op">Operator</option>
-        {onDevice && <option value="kernel">Kernels with</option>}
+        {onDevice && <option value="kernel">Kernels containing</option>}
       </select>
       <input
         type="text"
-        aria-label="Its name"
+        aria-label="Name"
         placeholder={kind === "op" ? "aten::linear" : "elementwise"}
         value={name}
         onInput={(event) => setName(event.currentTarget.value)}

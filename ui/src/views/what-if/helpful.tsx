@@ -1,4 +1,4 @@
-// Each change replayed alone: what would help most. A row puts its change into the plan or takes it out.
+// Each change simulated alone: what would help most. A row adds its change to the plan or removes it.
 
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
@@ -42,7 +42,7 @@ export function Helpful(props: {
   if (set) {
     columns.push({
       field: "set",
-      label: "Change it",
+      label: "Try it",
       width: "92px",
       cell: (row) =>
         changeOf(row.change) && (
@@ -62,21 +62,22 @@ export function Helpful(props: {
     });
   }
   return (
-    <Card title="What would help most" note="each change alone: savings do not add up">
+    <Card title="What would help most" note="each change alone; savings overlap">
       <Table
         label="What would help most"
         columns={columns}
         rows={rowsOf(useful)}
         {...(set ? { onOpen: (row: WhatIfRow) => set(toggled(plan, row.change)) } : {})}
-        empty={<Empty title="None of the usual changes would save anything." />}
+        empty={<Empty title="None of the common changes would save anything." />}
       />
       {useless.length > 0 && (
         <p class="side-note">
-          Saves nothing: <bdi>{useless.map((row) => row.change).join(", ")}</bdi>.
+          No savings: <bdi>{useless.map((row) => row.change).join(", ")}</bdi>.
         </p>
       )}
       <p class="side-note">
-        Estimates: the host makes the same calls in the same order, and overlapping work does not slow down.
+        These are estimates: they assume that the host makes the same calls in the same order and that
+        overlapping work does not slow down.
       </p>
     </Card>
   );

@@ -1,4 +1,4 @@
-// What if: changes put together, the run replayed with them, and what would help most.
+// What if: changes combined, the run simulated with them, and what would help most.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
@@ -45,7 +45,7 @@ export function WhatIfTab({ account }: { account: Account | undefined }) {
       {source.isReport ? (
         <Card title="Changes" class="what-if-controls">
           <p class="quiet">
-            A report holds the changes tried below. To put changes together, open the trace with{" "}
+            This report contains only the changes below. To combine changes, open the trace with{" "}
             <code>stepscope view</code>.
           </p>
         </Card>

@@ -1,4 +1,4 @@
-// Which changes are put together for one replay: from the address, to the address, to the question for the server.
+// Which changes are put together for one replay: from the URL, to the URL, to the question for the server.
 
 import type { Options } from "../../data/types.ts";
 
@@ -8,7 +8,7 @@ export const CHANGES = [
     option: "no-data-loading",
     label: "No data loading",
     words: "no data loading",
-    text: "The next batch is always there.",
+    text: "The next batch is always ready.",
   },
   {
     option: "no-sync",
@@ -20,19 +20,19 @@ export const CHANGES = [
     option: "overlap-transfers",
     label: "Overlap transfers",
     words: "overlapped transfers",
-    text: "Copies between host and device run beside everything else.",
+    text: "Copies between host and device overlap with all other work.",
   },
   {
     option: "free-launches",
     label: "Free launches",
     words: "free launches (CUDA graphs)",
-    text: "Host work between launches takes no time, as in a CUDA graph.",
+    text: "Host work between launches takes no time, as with a CUDA graph.",
   },
   {
     option: "tensor-cores",
     label: "Tensor cores",
     words: "matrix work on tensor cores in bf16",
-    text: "Matrix work in 32 bits runs in bf16 on tensor cores, as fast as well-made kernels do there. Its new length wins over a speedup set below.",
+    text: "FP32 matrix products run in bf16 on tensor cores, as fast as well-tuned kernels do. Overrides a speedup set below.",
   },
 ] as const;
 
@@ -66,7 +66,7 @@ export function readable(words: string): string {
   return words.replaceAll(` ${FREE}x faster`, " free");
 }
 
-/** The stop nearest to a speedup that came from an address. */
+/** The stop nearest to a speedup that came from a URL. */
 export function stopOf(speedup: number): number {
   let best = 0;
   SPEEDUPS.forEach((stop, at) => {
@@ -80,18 +80,18 @@ export function isEmpty(plan: Plan): boolean {
   return plan.changes.length === 0 && plan.faster.length === 0;
 }
 
-// In an address: `no-sync,free-launches` and `op:2:aten::mm|kernel:3:nvjet`; a bar in a name is written `\p`.
+// In a URL: `no-sync,free-launches` and `op:2:aten::mm|kernel:3:nvjet`; a bar in a name is written `\p`.
 
 const escaped = (name: string) => name.replaceAll("\\", "\\\\").replaceAll("|", "\\p");
 const unescaped = (text: string) => text.replace(/\\(.)/gs, (_, c: string) => (c === "p" ? "|" : c));
 
-/** The plan as parameters of the address. */
+/** The plan as parameters of the URL. */
 export function toParams(plan: Plan): { change: string | undefined; faster: string | undefined } {
   const faster = plan.faster.map((one) => `${one.kind}:${one.speedup}:${escaped(one.name)}`);
   return { change: plan.changes.join(",") || undefined, faster: faster.join("|") || undefined };
 }
 
-/** The plan of an address; what makes no sense is left out. */
+/** The plan of a URL; what makes no sense is left out. */
 export function fromParams(change: string | undefined, faster: string | undefined): Plan {
   const wanted = new Set((change ?? "").split(","));
   const plan: Plan = {

@@ -1,4 +1,4 @@
-// The answer of a replay: measured beside predicted, what is saved, step by step.
+// The result of a simulation: measured and predicted time, what is saved, step by step.
 
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
@@ -40,21 +40,19 @@ export function Unchanged({ answer }: { answer: Answered }) {
       {first && first.measured_ns > 0 ? (
         <>
           <Bars rows={[{ label: "Measured", ns: first.measured_ns, class: "measured" }]} />
-          <p class="quiet">
-            Choose changes to see the run replayed with them. {replayWords(first.replay_error)}
-          </p>
+          <p class="quiet">Select changes to simulate the run with them. {replayWords(first.replay_error)}</p>
         </>
       ) : (
-        <p class="quiet">Nothing to replay: nothing was recorded in these steps.</p>
+        <p class="quiet">Nothing to simulate: nothing was recorded in these steps.</p>
       )}
     </Card>
   );
 }
 
 function replayWords(error: number): string {
-  if (error === 0) return "Without any change the replay reproduces the measured time exactly.";
-  const off = `Without any change the replay is ${percent(error)} off the measured time`;
-  return error > POOR ? `${off}: take predictions with care.` : `${off}.`;
+  if (error === 0) return "Without changes, the simulation reproduces the measured time exactly.";
+  const off = `Without changes, the simulation is ${percent(error)} off the measured time`;
+  return error > POOR ? `${off}. Treat predictions with care.` : `${off}.`;
 }
 
 export function Result({ answer }: { answer: Answered }) {
@@ -75,16 +73,16 @@ export function Result({ answer }: { answer: Answered }) {
       />
       <div class="figures" aria-live="polite">
         <Figure label="Saves" value={time(row.saves_ns)} text={text("saves_ns")} tone={tone} />
-        <Figure label="Of the step" value={percent(row.saves_share)} text={text("saves_share")} tone={tone} />
+        <Figure label="Share of step" value={percent(row.saves_share)} text={text("saves_share")} tone={tone} />
         <Figure label="Speedup" value={`${digits(row.speedup)}×`} text={text("speedup")} />
         <Figure
-          label="Work touched"
+          label="Slices changed"
           value={row.device_slices_changed.toLocaleString("en-US")}
           text={text("device_slices_changed")}
         />
       </div>
       {row.saves_ns === 0 && (
-        <p class="side-note">It saves nothing: other work takes at least as long meanwhile.</p>
+        <p class="side-note">No savings: other work takes at least as long in the meantime.</p>
       )}
       <p class={row.replay_error > POOR ? "side-note tone-bad" : "side-note"}>
         <Defined text={text("replay_error")}>{replayWords(row.replay_error)}</Defined>
@@ -97,7 +95,7 @@ export function Result({ answer }: { answer: Answered }) {
 function Steps({ steps }: { steps: ReplayedStep[] }) {
   return (
     <Table
-      label="Step by step"
+      label="Per step"
       height={220}
       rows={rowsOf(steps)}
       columns={[
@@ -112,7 +110,7 @@ function Steps({ steps }: { steps: ReplayedStep[] }) {
         { field: "saves_ns", label: "Saves", cell: (s) => time(s.measured_ns - s.replayed_ns) },
         {
           field: "share",
-          label: "Of the step",
+          label: "Share of step",
           width: "160px",
           cell: (s) => <Share share={(s.measured_ns - s.replayed_ns) / Math.max(1, s.measured_ns)} />,
         },

@@ -49,7 +49,7 @@ export function BarTip({ bar, canChoose }: { bar: StepBar; canChoose: boolean })
         </tbody>
       </table>
       {bar.partial[0] && <p>Partial: {bar.partial[0]}</p>}
-      {canChoose && <p class="quiet">Click to look at {bar.steps > 1 ? "these steps" : "this step"} alone.</p>}
+      {canChoose && <p class="quiet">Click to show only {bar.steps > 1 ? "these steps" : "this step"}.</p>}
     </div>
   );
 }

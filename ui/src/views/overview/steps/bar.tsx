@@ -73,7 +73,7 @@ export function Bar(props: BarProps) {
       )}
       {props.cut && <path class="cut" d={`M${left - 2} ${props.top + 9}l${thick + 4} -5v4l-${thick + 4} 5z`} />}
       {props.label && (
-        <text class="mark" x={x + slot / 2} y={floor + 18} text-anchor="middle">
+        <text class="tick" x={x + slot / 2} y={floor + 18} text-anchor="middle">
           {props.label}
         </text>
       )}
