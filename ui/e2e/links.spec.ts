@@ -46,7 +46,7 @@ test("overview: step, table, parts, findings", async ({ page, context, open }) =
   await expect(other.locator('[data-bar="1"]')).toHaveAttribute("aria-pressed", "true");
   await expect(other.locator(".finding h3 button").last()).toHaveAttribute("aria-expanded", "true");
   await page.getByRole("button", { name: "Table", exact: true }).click();
-  expect(params(page).steps).toBe("table");
+  await expect.poll(() => params(page).steps).toBe("table");
   await sameElsewhere(page, context);
 });
 

@@ -66,7 +66,7 @@ function Chip(props: { name: string; text: string; clear: Record<string, undefin
   );
 }
 
-/** The view, or what stands in for it: no run, a failed one. */
+/** The view, or what replaces it: no run, a failed one. */
 function Body({ children }: { children: preact.ComponentChildren }) {
   if (!runs.value)
     return runsProblem.value ? <Trouble problem={runsProblem.value} /> : <div class="skeleton" />;

@@ -16,7 +16,7 @@ export interface Account {
   devices: { device: number | null; wall_ns: number }[];
   /** Only with `by=step`. */
   steps?: { step: number; device: number | null; wall_ns: number; partial: boolean }[];
-  /** No steps were recorded: the whole trace stands for one. */
+  /** No steps were recorded: the whole trace counts as one. */
   synthetic: boolean;
   verdict: { text: string; grade: "good" | "fair" | "poor" } | null;
 }

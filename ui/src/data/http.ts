@@ -155,7 +155,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** `?a=1&b=x`: a flag that is true is 1, what is undefined, false or empty is left out, pairs stand in their order. */
+/** `?a=1&b=x`: a flag that is true is 1, what is undefined, false or empty is left out, pairs keep their order. */
 export function query(options: Options | Record<string, unknown>): string {
   const parts: string[] = [];
   for (const [key, value] of Object.entries(options)) {

@@ -32,7 +32,7 @@ export function packedSource(): Source | undefined {
   return globalThis.document && hasSection("meta") ? new PackSource() : undefined;
 }
 
-/** How a command groups its rows unless told otherwise. */
+/** How a command groups its rows unless asked otherwise. */
 const DEFAULT_BY: Record<string, string> = {
   steps: "breakdown",
   account: "cause",
@@ -93,7 +93,7 @@ class PackSource implements Source {
   }
 
   async slice(_run: number, id: number): Promise<Details> {
-    // Instants stand behind the slices, in sections of their own.
+    // Instants come after the slices, in sections of their own.
     const kind = id >= FIRST_INSTANT ? "instants" : "details";
     const at = id % FIRST_INSTANT;
     const all = await jsonSection<Record<string, Details>>(`${kind}/${Math.floor(at / DETAILS)}`);

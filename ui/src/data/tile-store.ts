@@ -84,7 +84,7 @@ export class TileStore {
     this.#giveUp(new Set(keys));
     if (this.#retry !== undefined) return;
     const missing = keys.filter((key) => !this.#isFlying(key));
-    // Looking ahead never stands in the way of what is in sight.
+    // Looking ahead never delays what is in sight.
     if (urgent === 0 && this.#flying.size > 0) return;
     for (let at = 0; at < missing.length && this.#flying.size < AT_ONCE; at += MOST)
       void this.#send(missing.slice(at, at + MOST));

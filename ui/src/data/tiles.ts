@@ -92,7 +92,7 @@ export class Tile {
     return this.bytes[FLAGS * this.n + i]!;
   }
 
-  /** The first item that ends after `fine` (1/4096 of a bucket), or stands exactly there. */
+  /** The first item that ends after `fine` (1/4096 of a bucket), or is exactly there. */
   firstEndingAfter(fine: number): number {
     let low = 0;
     let high = this.n;

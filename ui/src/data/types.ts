@@ -196,7 +196,7 @@ export interface Flame {
   deeper_slices: number;
 }
 
-/** A stretch of the critical path; several pieces where they are too short to be told apart. */
+/** A stretch of the critical path; several pieces where they are too short to be shown apart. */
 export interface PathPiece {
   name: string;
   class: string;

@@ -9,7 +9,7 @@ export const AREA = 1;
 /** No cells: one color from `left` to `right`. */
 export const SOLID = 2;
 
-/** In a flat cell's opacity byte: diagonal stripes, so that communication and waits can be told without color. */
+/** In a flat cell's opacity byte: diagonal stripes, so that communication and waits can be recognized without color. */
 export const STRIPES = 0x01000000;
 
 /** A flat cell: color 0x00BBGGRR weighted with its opacity, as blending wants it; opacity from 0 to 255. */

@@ -4,7 +4,7 @@
 export interface DragHandlers {
   /** Each place the pointer comes to, the one where it is released included. */
   move(event: PointerEvent): void;
-  /** It was released; `move` has been told where. */
+  /** It was released; `move` has been called with the place. */
   end?(event: PointerEvent): void;
   /** It was taken away: a gesture of the system, another window. */
   cancel?(): void;

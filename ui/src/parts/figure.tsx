@@ -47,7 +47,7 @@ export function Figure(props: {
   );
 }
 
-/** A thin line filled by a share from 0 to 1; the number stands beside it. */
+/** A thin line filled by a share from 0 to 1; the number is beside it. */
 function Meter({ share }: { share: number }) {
   return (
     <div class="meter" aria-hidden="true">

@@ -68,7 +68,7 @@ function Choice(props: {
   );
 }
 
-/** Said once above the figures, where the recording marks no steps. */
+/** Shown once above the numbers, where the recording has no steps. */
 export function NoSteps() {
   return (
     <p class="side-note" role="note">

@@ -59,7 +59,7 @@ export function Trouble({ problem }: { problem: Problem }) {
   );
 }
 
-/** A sentence in which `code` stands between backticks. */
+/** A sentence with `code` between backticks. */
 export function Ticked({ text }: { text: string }) {
   const parts = text.split("`");
   // An odd number of parts: every tick has its partner.

@@ -21,7 +21,7 @@ interface Props<R> {
   onSort?: (field: string) => void;
   /** Enter or a click on a row. */
   onOpen?: (row: R, index: number) => void;
-  /** What stands below an opened row. */
+  /** What is shown below an opened row. */
   detail?: (row: R) => ComponentChildren;
   /** The opened row. */
   open?: number | undefined;

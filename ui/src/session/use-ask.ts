@@ -17,7 +17,7 @@ export interface Loaded<T> {
 /** Asks again whenever `key` changes; `undefined` asks nothing. */
 export function useLoaded<T>(key: string | undefined, ask: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, set] = useState<Loaded<T>>({ data: undefined, problem: undefined, pending: key !== undefined });
-  // The key stands for everything that `ask` closes over.
+  // The key represents everything that `ask` closes over.
   useEffect(() => {
     if (key === undefined) return;
     const control = new AbortController();

@@ -28,7 +28,7 @@ export function useRows<R>(command: string, part: string, options: Options): Pag
     answer: Answer | undefined;
   }>();
   const [problem, setProblem] = useState<Problem>();
-  // The key stands for run, command, part and options.
+  // The key represents run, command, part and options.
   const ask = useMemo(() => {
     const asked = new Set<number>();
     const control = new AbortController();

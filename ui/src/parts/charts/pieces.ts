@@ -26,7 +26,7 @@ export function gather(pieces: Piece[]): Piece[] {
   return [...byKey.values()].filter((p) => p.value > 0).sort((a, b) => b.value - a.value);
 }
 
-/** Pieces one after the other. `whole` is what the bar stands for; their sum if they reach beyond it. */
+/** Pieces one after the other. `whole` is what the bar represents; their sum if they reach beyond it. */
 export function place(pieces: Piece[], whole?: number): { placed: Placed[]; sum: number; whole: number } {
   const sum = pieces.reduce((total, piece) => total + piece.value, 0);
   const all = Math.max(sum, whole ?? 0);

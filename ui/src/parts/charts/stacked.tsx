@@ -8,7 +8,7 @@ import { gather, type Piece, place } from "./pieces.ts";
 export function Stacked(props: {
   label: string;
   pieces: Piece[];
-  /** What the bar stands for, if more than its parts. */
+  /** What the bar represents, if more than its parts. */
   whole?: number | undefined;
   /** What is left of the whole. */
   rest?: string;

@@ -31,7 +31,7 @@ export function ticksWithin(max: number, about: number): number[] {
   return multiples(0, max, roundStep(max / Math.max(1, about)));
 }
 
-/** The same, up to the first that is not below `max`: nothing stands above the axis. */
+/** The same, up to the first that is not below `max`: nothing is above the axis. */
 export function ticksAround(max: number, about: number): number[] {
   if (!(max > 0) || !Number.isFinite(max)) return [0];
   const step = roundStep(max / Math.max(1, about));
@@ -82,7 +82,7 @@ export function timeLabel(at: number, step: number, scale: number): string {
 
 export interface LogTick {
   value: number;
-  /** A power of ten; the others stand between. */
+  /** A power of ten; the others are between. */
   major: boolean;
 }
 
@@ -116,7 +116,7 @@ export function decades(values: Iterable<number>): [min: number, max: number] | 
   return [10 ** from, 10 ** Math.max(to, from + 1)];
 }
 
-/** Where a value stands between `min` and `max` on a logarithmic axis of `length`; clamped to it. */
+/** Where a value is between `min` and `max` on a logarithmic axis of `length`; clamped to it. */
 export function logPosition(value: number, min: number, max: number, length: number): number {
   if (!(value > min)) return 0;
   if (value >= max) return length;

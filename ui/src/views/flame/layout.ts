@@ -1,4 +1,4 @@
-// Where the nodes of a tree stand in a picture so wide. Pure: the painter only paints.
+// Where the nodes of a tree are in a picture so wide. Pure: the painter only paints.
 
 import type { Placed, Tree } from "./tree.ts";
 
@@ -9,7 +9,7 @@ export interface Box {
   /** Pixels; may reach beyond the picture. */
   x: number;
   width: number;
-  /** How many nodes a band stands for, not counting what is below them; 0 for a single node. */
+  /** How many nodes a band represents, not counting what is below them; 0 for a single node. */
   merged: number;
   /** Nanoseconds. */
   total: number;

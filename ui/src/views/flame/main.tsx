@@ -117,7 +117,7 @@ export function Main(props: Props) {
   );
 }
 
-/** Whether slices bear this name, so that the timeline can find them; what stands for several does not. */
+/** Whether slices bear this name, so that the timeline can find them; what represents several does not. */
 function hasSlices(name: string): boolean {
   return !name.startsWith("(") && name !== "ProfilerStep*";
 }

@@ -17,7 +17,7 @@ export interface ModuleColumn extends ColumnChoice {
 const SHARE =
   "Device time launched by the module and its backward operators, including child modules, as a share of all device time. Host time if nothing ran on a device.";
 
-/** What can be shown; the name of the module stands before them. */
+/** What can be shown; the name of the module comes first. */
 export function moduleColumns(
   rows: readonly ModuleRow[],
   definitions: Definition[] | undefined,

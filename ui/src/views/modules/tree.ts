@@ -7,7 +7,7 @@ export interface Forest {
   children: number[][];
 }
 
-/** Who stands below whom; a module always stands after the one around it. */
+/** Which module is inside which; a module always comes after the one around it. */
 export function forestOf(rows: readonly ModuleRow[]): Forest {
   const roots: number[] = [];
   const children: number[][] = rows.map(() => []);
@@ -33,7 +33,7 @@ export interface Seen {
 
 export interface Wanted {
   isOpen: (index: number) => boolean;
-  /** Siblings by this figure, the largest first; as they were called if left out. */
+  /** Siblings by this number, the largest first; as they were called if left out. */
   sort?: string | undefined;
   /** Only what holds this text, what is around it and what is below it. */
   text?: string | undefined;

@@ -86,7 +86,7 @@ export function RunInfo({ info, text }: { info: Info; text: (field: string) => s
   );
 }
 
-/** Devices that differ in nothing but their number stand in one line. */
+/** Devices that differ only in their number share one line. */
 function sameDevices(devices: Info["devices"]): { name: string; about: string; indices: string }[] {
   const groups = new Map<string, { name: string; about: string; indices: string }>();
   for (const d of devices) {

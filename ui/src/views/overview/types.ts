@@ -28,7 +28,7 @@ export interface StepRow extends PartTimes {
 export interface StepsAnswer {
   steps: StepRow[];
   average: (PartTimes & { wall_ns: number; gpu_busy_ns: number }) | null;
-  /** No steps were recorded: the whole trace stands for one. */
+  /** No steps were recorded: the whole trace counts as one. */
   synthetic: boolean;
   device_slices_outside: number;
 }

@@ -28,7 +28,7 @@ export function precisionClass(precision: string | null): string {
   return `mark-${precision ?? "none"}`;
 }
 
-/** The mark as it stands in a table or legend. */
+/** The mark as drawn in a table or legend. */
 export function Mark({ row }: { row: Pick<CostRow, "bound" | "precision"> }) {
   return (
     <svg class="roofline-mark" width={14} height={14} viewBox="-7 -7 14 14" aria-hidden="true">

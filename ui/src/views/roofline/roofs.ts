@@ -95,12 +95,12 @@ export function domainOf(rows: CostRow[], roofs: Roof[], gbs: number | undefined
   return { x: shortened(decades(xs) ?? [0.1, 1000]), y: shortened(decades(ys) ?? [0.1, 1000]) };
 }
 
-/** A few tiny operators must not press all others into a corner: the axis ends there, they stand at its edge. */
+/** A few tiny operators must not press all others into a corner: the axis ends there, they are drawn at its edge. */
 function shortened([min, max]: [number, number]): [number, number] {
   return [Math.max(min, max / 10 ** MOST_DECADES), max];
 }
 
-/** Whether an operator lies beyond the axes, so that its mark stands at the edge. */
+/** Whether an operator lies beyond the axes, so that its mark is drawn at the edge. */
 export function isBeyond(row: CostRow, domain: Domain): boolean {
   return (
     hasPlace(row) && ((row.intensity ?? 0) < domain.x[0] * (1 - 1e-9) || row.tflops < domain.y[0] * (1 - 1e-9))

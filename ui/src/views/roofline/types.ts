@@ -43,7 +43,7 @@ export interface MfuRow {
   hfu: number | null;
 }
 
-/** A device's peaks by the maker's figures: TFLOP/s by arithmetic, GB/s of its memory. */
+/** A device's peaks as published by its maker: TFLOP/s by arithmetic, GB/s of its memory. */
 export interface Hardware {
   name: string;
   memory_gbs: number;

@@ -20,7 +20,7 @@ export interface CriticalPath {
   onPath: ReadonlyMap<number, readonly number[]>;
 }
 
-/** No slice stands behind this piece. */
+/** This piece has no slice. */
 export const NO_SLICE = -1;
 
 /** Classes of the path by the category whose color they take. */

@@ -1,4 +1,4 @@
-// Which lanes there are and how high each stands: steps and pinned lanes on top, the others below, scrolled. Pure.
+// Which lanes there are and how high each is: steps and pinned lanes on top, the others below, scrolled. Pure.
 
 import type { Counter, Group, Layout } from "../../data/types.ts";
 
@@ -40,7 +40,7 @@ export interface LaneLayout {
   height: number;
   /** Lanes without anything in them. */
   empty: number;
-  /** Where each row stands; rows folded away stand where their lane does. */
+  /** Where each row is; a row folded away is where its lane is. */
   places: Map<number, Place>;
 }
 

@@ -226,7 +226,7 @@ function refOf(hit: { row: number; from: number; to: number }): Place {
 
 type Place = Pick<Ref, "row" | "start_ns" | "dur_ns">;
 
-/** A frame around a slice, if its row stands in this part. */
+/** A frame around a slice, if its row is in this part. */
 function outline(
   context: CanvasRenderingContext2D,
   screen: Screen,

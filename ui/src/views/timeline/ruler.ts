@@ -1,4 +1,4 @@
-// Where the ticks of the ruler stand. Pure.
+// Where the ticks of the ruler are. Pure.
 
 import { roundStep } from "../../parts/charts/ticks.ts";
 
@@ -12,7 +12,7 @@ export interface Ticks {
   minor: number;
 }
 
-/** Round times, so that neighbors stand at least `APART` pixels apart. */
+/** Round times, so that neighbors are at least `APART` pixels apart. */
 export function ticksFor(from: number, to: number, width: number): Ticks {
   const step = roundStep(Math.max(1, ((to - from) / Math.max(1, width)) * APART));
   const isTwo = Math.round(step / 10 ** Math.floor(Math.log10(step) + 1e-9)) === 2;

@@ -51,7 +51,7 @@ export class Screen {
     return lane.pinned ? RULER + lane.y - this.pinScroll : this.split + lane.y - this.scroll;
   }
 
-  /** The top of a row, in sight or not; rows folded away stand where their lane does. */
+  /** The top of a row, in sight or not; a row folded away is where its lane is. */
   rowY(row: number): number | undefined {
     const place = this.laneLayout.places.get(row);
     return place && this.placeY(place);

@@ -8,7 +8,7 @@ import { FINE, type Tile, tileSpan } from "../../data/tiles.ts";
 const SHARP_LEVELS = 8;
 const MOST_PIECES = 64;
 
-/** Tiles side by side, each with the stretch it stands for. Reused from row to row. */
+/** Tiles side by side, each with the stretch of time it covers. Reused from row to row. */
 export class TileCover {
   n = 0;
   readonly tiles: (Tile | undefined)[] = new Array(MOST_PIECES).fill(undefined);

@@ -79,7 +79,9 @@ export class Sync {
     this.#dirty = true;
     clearTimeout(this.#timer);
     if (this.#closed || this.#model.dragging.peek()) return;
-    this.#timer = setTimeout(() => this.#write(), QUIET_MS);
+    // Frames may be further apart than the pause while a key is held or the window glides.
+    const isMoving = () => this.#actions.motion.moving;
+    this.#timer = setTimeout(() => (isMoving() ? this.#later() : this.#write()), QUIET_MS);
   }
 
   #write(): void {

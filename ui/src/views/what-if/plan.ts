@@ -50,7 +50,7 @@ export interface Plan {
   faster: Faster[];
 }
 
-/** What stands for "takes no time": the shortest kernels round to nothing long before. */
+/** What means "takes no time": the shortest kernels round to nothing long before. */
 export const FREE = 1e9;
 
 /** The stops of a slider. */

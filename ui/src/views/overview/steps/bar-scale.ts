@@ -4,7 +4,7 @@
 const TOWERING = 3;
 const ROOM = 1.3;
 
-/** The height at which bars are cut off; none if no step stands out. */
+/** The height at which bars are cut off; none if no step is much longer. */
 export function roof(heights: readonly number[]): number | undefined {
   if (heights.length < 4) return undefined;
   const sorted = [...heights].sort((a, b) => a - b);
@@ -14,7 +14,7 @@ export function roof(heights: readonly number[]): number | undefined {
   return cap > 0 && highest > TOWERING * cap ? cap : undefined;
 }
 
-/** Every how many bars a number stands below one, so that they do not touch. */
+/** Every how many bars one is numbered, so that they do not touch. */
 export function labelEvery(bars: number, width: number, room = 44): number {
   const most = Math.max(1, Math.floor(width / room));
   const rough = Math.ceil(bars / most);

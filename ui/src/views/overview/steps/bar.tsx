@@ -13,7 +13,7 @@ interface BarProps {
   thick: number;
   parts: readonly (typeof PARTS)[number][];
   y: (ns: number) => number;
-  /** Where the drawing begins and where the bars stand. */
+  /** Where the drawing begins and where the bars begin. */
   top: number;
   floor: number;
   cut: boolean;

@@ -8,7 +8,7 @@ export const MOST_BARS = 400;
 export interface StepBar {
   first: number;
   last: number;
-  /** How many steps the bar stands for. */
+  /** How many steps the bar represents. */
   steps: number;
   /** Means over these steps. */
   wall_ns: number;
