@@ -29,7 +29,7 @@ test("drawings follow the theme at once", async ({ page, open }) => {
     await open(TRACES.gpt, view);
     const drawing = page.locator(view === "timeline" ? ".tl-tracks" : ".flame-graph");
     const before = await drawing.screenshot();
-    await page.locator('button[aria-label^="Use the "]').click();
+    await page.locator('button[aria-label^="Switch to "]').click();
     await page.mouse.move(0, 0);
     await idle(page);
     expect(before.equals(await drawing.screenshot())).toBe(false);
