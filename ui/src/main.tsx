@@ -1,3 +1,5 @@
+// Starts the page: styles, theme, routing, commands, the list of runs, then the frame around the views.
+
 import { render } from "preact";
 import "./tokens.css";
 import "./base.css";

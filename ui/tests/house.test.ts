@@ -117,6 +117,20 @@ describe("the sources", () => {
   });
 });
 
+describe("every source", () => {
+  it("opens with a sentence on what it is for", () => {
+    const styles = files.filter((name) => name.endsWith(".css"));
+    const first = (file: string) => readFileSync(join(SRC, file), "utf8").split("\n", 1)[0] ?? "";
+    const mute = [...sources, ...styles].filter((file) => !/^(\/\/|\/\*) \S+ \S+/.test(first(file)));
+    expect(mute).toEqual([]);
+  });
+
+  it("is short enough to be read at one go", () => {
+    const long = sources.filter((file) => readFileSync(join(SRC, file), "utf8").split("\n").length > 600);
+    expect(long).toEqual([]);
+  });
+});
+
 describe("the names of files", () => {
   it("are written in lower case, with hyphens between words", () => {
     const ours = [join(SRC), import.meta.dirname, join(import.meta.dirname, "../e2e")];
