@@ -15,7 +15,7 @@ export default defineConfig({
   timeout: 90_000,
   expect: {
     timeout: 10_000,
-    // Texts are drawn with the fonts of the machine: letters may differ, boxes and colours may not.
+    // Texts are drawn with the fonts of the machine: letters may differ, boxes and colors may not.
     toHaveScreenshot: { maxDiffPixelRatio: 0.06, threshold: 0.3, animations: "disabled", scale: "css" },
   },
   reporter: [["line"], ["./e2e/support/count.ts"]],

@@ -19,15 +19,15 @@ for (const step of [undefined, "3"]) {
     const { totals, kinds, culprits } = ask<Gaps>("gaps", TRACES.gpt, "--top", "0", ...options);
     expect(await figures(page)).toEqual({
       Idle: time(totals.idle_ns),
-      "Of the steps": percent(totals.idle_ns / totals.wall_ns),
+      "Share of step time": percent(totals.idle_ns / totals.wall_ns),
       Gaps: count(totals.gaps),
       Longest: time(Math.max(...kinds.map((kind) => kind.max_ns))),
     });
     const first = culprits.slice(0, 8);
-    expect((await columnOf(page, "Culprits", "Pieces")).slice(0, 8)).toEqual(
+    expect((await columnOf(page, "Causes of idle time", "Segments")).slice(0, 8)).toEqual(
       first.map((row) => count(row.pieces)),
     );
-    const names = page.locator("table[aria-label=Culprits] tbody tr td:first-child");
+    const names = page.locator('table[aria-label="Causes of idle time"] tbody tr td:first-child');
     expect((await names.allInnerTexts()).slice(0, 8)).toEqual(first.map((row) => shortName(row.culprit)));
   });
 }
@@ -52,26 +52,26 @@ test("what if: each change alone", async ({ page, open }) => {
   expect(await names.evaluateAll((all) => all.map((name) => name.getAttribute("title")))).toEqual(
     useful.map((row) => row.change),
   );
-  await expect(page.locator(".diag-versus")).toContainText(time(what_if[0]?.measured_ns ?? 0));
+  await expect(page.locator(".versus")).toContainText(time(what_if[0]?.measured_ns ?? 0));
 });
 
-test("what if: changes put together", async ({ page, open }) => {
+test("what if: changes combined", async ({ page, open }) => {
   await open(TRACES.gpt, "diagnosis", { tab: "what-if" });
   await page.getByRole("checkbox", { name: "Free launches" }).check();
-  const slider = page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).first().locator("input");
+  const slider = page.locator("label.what-if-slider").filter({ hasText: "aten::mm" }).first().locator("input");
   await slider.focus();
   for (let stop = 0; stop < 3; stop++) await slider.press("ArrowRight");
   await idle(page);
   await expect(
-    page.locator("label.diag-slider").filter({ hasText: "aten::mm" }).locator("output").first(),
+    page.locator("label.what-if-slider").filter({ hasText: "aten::mm" }).locator("output").first(),
   ).toHaveText("2×");
   const options = ["--op", "aten::mm", "--speedup", "2", "--free-launches"];
   const [row] = ask<WhatIf>("what-if", TRACES.gpt, ...options).what_if;
   if (!row) throw new Error("no answer");
-  await expect(page.locator(".diag-versus")).toContainText(time(row.predicted_ns));
-  const shown = await figures(page.locator(".diag-result"));
+  await expect(page.locator(".versus")).toContainText(time(row.predicted_ns));
+  const shown = await figures(page.locator(".what-if-result"));
   expect(shown.Saves).toBe(time(row.saves_ns));
-  expect(shown["Of the step"]).toBe(percent(row.saves_share));
+  expect(shown["Share of step"]).toBe(percent(row.saves_share));
   expect(shown.Speedup).toBe(`${digits(row.speedup)}×`);
 });
 
@@ -83,9 +83,9 @@ test("roofline", async ({ page, open }) => {
   }>("roofline", TRACES.gpt);
   expect(await figures(page)).toEqual({
     "Mean MFU": percent(mean_mfu),
-    "Of roofline": percent(totals.ideal_ns / totals.modelled_ns),
-    "Device time with a model": percent(totals.modelled_share),
-    "Rate while busy": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,
+    "Share of roofline": percent(totals.ideal_ns / totals.modelled_ns),
+    "Modeled device time": percent(totals.modelled_share),
+    "Compute rate": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,
   });
   await expect(page.locator(".figures")).toContainText(flops(totals.flops));
 });
@@ -98,7 +98,7 @@ test("the critical path", async ({ page, open }) => {
     "--top",
     "0",
   );
-  await expect(page.locator(".diag-lead")).toContainText(time(wall_ns));
+  await expect(page.locator(".lead")).toContainText(time(wall_ns));
   const names = page.locator('table[aria-label="Names on the critical path"] tbody tr td:first-child bdi');
   const shown = await names.evaluateAll((all) => all.map((name) => name.getAttribute("title")));
   expect(shown.slice(0, 10)).toEqual(path.slice(0, 10).map((row) => row.name));

@@ -1,9 +1,9 @@
 // The overview says what the terminal says.
 
+import type { Account } from "../src/data/account.ts";
 import { count, percent, time } from "../src/parts/format.ts";
 import { bySeverity } from "../src/views/overview/findings.ts";
 import {
-  type AccountAnswer,
   type FindingsAnswer,
   type GpuRow,
   type Info,
@@ -50,7 +50,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
 
     test("the account", async ({ page, open }) => {
       await open(trace, "overview");
-      const { causes, verdict } = ask<AccountAnswer>("account", trace);
+      const { causes, verdict } = ask<Account>("account", trace);
       const first = causes[0]?.device;
       const rows = causes.filter((cause) => cause.device === first && cause.total_ns > 0);
       const want = rows.map((row) => [row.label, time(row.per_step_ns), percent(row.share)]);
@@ -100,12 +100,12 @@ test("the largest operators and kernels", async ({ page, open }) => {
     ops: { name: string; device_self_ns: number }[];
     totals: { total_device_self_ns: number };
   }>("ops", TRACES.gpt, "--sort", "device_self_ns", "--top", "8");
-  const shown = await rowsOf(page, "Operators by time on the device");
+  const shown = await rowsOf(page, "Top operators by device time");
   const share = (ns: number) => percent(ns / totals.total_device_self_ns);
   expect(shown.map(([, ns, part]) => [ns, part])).toEqual(
     ops.map((op) => [time(op.device_self_ns), share(op.device_self_ns)]),
   );
-  const titles = page.locator('table[aria-label="Operators by time on the device"] a');
+  const titles = page.locator('table[aria-label="Top operators by device time"] a');
   expect(await titles.evaluateAll((links) => links.map((a) => a.getAttribute("title")))).toEqual(
     ops.map((op) => op.name),
   );

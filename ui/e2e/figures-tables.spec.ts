@@ -114,9 +114,9 @@ test("memory", async ({ page, open }) => {
   expect(await figures(page)).toEqual({
     "Peak allocated": bytes(device.peak_allocated_bytes),
     "Peak reserved": bytes(device.peak_reserved_bytes),
-    "At the start": bytes(device.opening_allocated_bytes),
-    "Allocated in all": bytes(device.allocated_bytes),
-    "Freed in all": bytes(device.freed_bytes),
+    "At start": bytes(device.opening_allocated_bytes),
+    "Total allocated": bytes(device.allocated_bytes),
+    "Total freed": bytes(device.freed_bytes),
     "Still live": bytes(device.still_live_bytes),
   });
   const own = answer.operators.filter((row) => row.device === device.device);

@@ -46,7 +46,7 @@ test("overview: step, table, parts, findings", async ({ page, context, open }) =
   await expect(other.locator('[data-bar="1"]')).toHaveAttribute("aria-pressed", "true");
   await expect(other.locator(".finding h3 button").last()).toHaveAttribute("aria-expanded", "true");
   await page.getByRole("button", { name: "Table", exact: true }).click();
-  expect(params(page).steps).toBe("table");
+  await expect.poll(() => params(page).steps).toBe("table");
   await sameElsewhere(page, context);
 });
 
@@ -162,8 +162,8 @@ test("memory: stretch, table, scale", async ({ page, context, open }) => {
   await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 });
   await page.mouse.up();
   await idle(page);
-  await page.getByRole("button", { name: "Every allocation" }).click();
-  await page.getByRole("checkbox", { name: /up to the device/ }).check();
+  await page.getByRole("button", { name: "All allocations" }).click();
+  await page.getByRole("checkbox", { name: /scale to device memory/ }).check();
   await idle(page);
   const { from, to, by, scale } = params(page);
   expect(Number(to)).toBeGreaterThan(Number(from));
@@ -189,7 +189,7 @@ test("modules: class, search, sort, opened rows", async ({ page, context, open }
 test("diagnosis: tab, step, changes", async ({ page, context, open }) => {
   await open(TRACES.gpt, "diagnosis");
   await page.getByRole("checkbox", { name: "No synchronization" }).check();
-  const slider = page.locator("label.diag-slider input").first();
+  const slider = page.locator("label.what-if-slider input").first();
   await slider.focus();
   await slider.press("ArrowRight");
   await idle(page);
@@ -248,7 +248,7 @@ test("an address that makes no sense does no harm", async ({ page, open, complai
   await open(server, "diagnosis", { tab: "nonsense", faster: "op:x:y|z" });
   await expect(page.locator("[role=tabpanel] .card").first()).toBeVisible();
   await page.goto(`${server.url}#/nowhere`);
-  await expect(page.locator("main")).toContainText("There is no such view");
+  await expect(page.locator("main")).toContainText("No such view");
 });
 
 /** As `sameElsewhere`, for a view whose picture says more than its words. */

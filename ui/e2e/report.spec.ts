@@ -96,7 +96,7 @@ test("its timeline can be searched, clicked and marked", async ({ page, context,
   await page.getByRole("searchbox").press("Enter");
   await idle(page);
   await expect(page.locator(".tl-found")).toContainText(/\d+ · /);
-  await page.getByRole("button", { name: "next hit" }).click();
+  await page.getByRole("button", { name: "Next match" }).click();
   await idle(page);
   await expect(page.locator(".tl-pane h2")).toContainText("nvjet");
   await page.keyboard.press("Escape");
@@ -131,7 +131,7 @@ test("what does not fit is left out, and the report says what", async ({ page, f
   expect(statSync(file).size).toBeLessThanOrEqual(1_200_000);
   await visit(page, urlOf(file));
   const notice = page.locator(".notice");
-  await expect(notice).toContainText("leaves out");
+  await expect(notice).toContainText("omits");
   await expect(notice).toContainText(/slices/);
   await expectAccessible(page, "a report that leaves something out");
   await turnTo(page, address("timeline"));

@@ -32,7 +32,7 @@ test("a folder with two runs: one is chosen at the top", async ({ page, start, f
   await expect(page).toHaveTitle(new RegExp(other));
   await page.keyboard.press("Digit9");
   await idle(page);
-  await expect(page.getByRole("table", { name: "Figures" })).toContainText("Mean step");
+  await expect(page.getByRole("table", { name: "Metrics" })).toContainText("Mean step");
   await expectAccessible(page, "two runs compared");
 });
 
@@ -50,8 +50,8 @@ test("Escape closes the list of runs in a view that has a use for Escape", async
 test("a watched folder: a new trace appears by itself", async ({ page, start, folder }) => {
   const server = await start([folder]);
   await visit(page, server.url);
-  await expect(page.locator("main")).toContainText("No trace here yet");
-  await expect(page.locator("main")).toContainText("appears here by itself");
+  await expect(page.locator("main")).toContainText("No traces yet");
+  await expect(page.locator("main")).toContainText("appear here automatically");
   await expectAccessible(page, "an empty folder");
   copyTrace(folder, TRACES.nccl, "one.pt.trace.json.gz");
   await expect(page.locator(".verdict-text")).toBeVisible();
@@ -137,11 +137,11 @@ test("the server goes: the page keeps what it shows and says so", async ({ page,
   await visit(page, `${server.url}#/operators`);
   const rows = (await rowsOf(page, "Operators")).slice(0, 15);
   await server.stop();
-  await expect(page.getByRole("alert").filter({ hasText: "does not answer" })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "not responding" })).toBeVisible();
   expect((await rowsOf(page, "Operators")).slice(0, 15)).toEqual(rows);
   await expectAccessible(page, "a page without its server");
   await page.keyboard.press("Digit4");
-  await expect(page.locator("main .trouble").first()).toContainText("does not answer");
+  await expect(page.locator("main .trouble").first()).toContainText("not responding");
   await expect(page.locator("main .trouble .hint").first()).toContainText("stepscope view");
 });
 
@@ -150,7 +150,7 @@ test("the server goes: the timeline goes on with what it has", async ({ page, st
   const server = await start([TRACES.gpt]);
   await visit(page, `${server.url}#/timeline`);
   await server.stop();
-  await expect(page.getByRole("alert").filter({ hasText: "does not answer" })).toBeVisible();
+  await expect(page.getByRole("alert").filter({ hasText: "not responding" })).toBeVisible();
   const frames = await page.evaluate(() => window.stepscopeStats?.frames ?? 0);
   await page.keyboard.press("n");
   await page.waitForFunction((old) => (window.stepscopeStats?.frames ?? 0) > old, frames);
@@ -179,5 +179,5 @@ test("a trace that goes while the page is open leaves the list", async ({
   await expect(page.locator(".run-button")).toHaveCount(0);
   await expect(page.locator(".run-name")).toHaveText("b");
   rmSync(second);
-  await expect(page.locator("main")).toContainText("No trace here yet");
+  await expect(page.locator("main")).toContainText("No traces yet");
 });

@@ -11,13 +11,13 @@ test("the themes differ, and a choice outlives the page", async ({ page, open })
   await open(TRACES.gpt, "overview");
   expect(await theme(page)).toBe("light");
   const light = await ground(page);
-  await page.getByRole("button", { name: "Use the dark theme" }).click();
+  await page.getByRole("button", { name: "Switch to dark theme" }).click();
   expect(await theme(page)).toBe("dark");
   expect(await ground(page)).not.toBe(light);
   await page.reload();
   await settled(page);
   expect(await theme(page)).toBe("dark");
-  await page.getByRole("button", { name: "Use the light theme" }).click();
+  await page.getByRole("button", { name: "Switch to light theme" }).click();
   await page.reload();
   await settled(page);
   expect(await theme(page)).toBe("light");
@@ -29,7 +29,7 @@ test("drawings follow the theme at once", async ({ page, open }) => {
     await open(TRACES.gpt, view);
     const drawing = page.locator(view === "timeline" ? ".tl-tracks" : ".flame-graph");
     const before = await drawing.screenshot();
-    await page.locator('button[aria-label^="Use the "]').click();
+    await page.locator('button[aria-label^="Switch to "]').click();
     await page.mouse.move(0, 0);
     await idle(page);
     expect(before.equals(await drawing.screenshot())).toBe(false);

@@ -75,7 +75,7 @@ test("the wheel zooms with Ctrl and scrolls without", async ({ page, open, serve
   expect(Math.abs(from + (to - from) / 4 - (first.from + whole / 4))).toBeLessThan(whole / 500);
   const before = (await stats(page)).rows;
   await page.mouse.wheel(0, 300);
-  expect((await stats(page)).rows).not.toEqual(before);
+  await expect.poll(async () => (await stats(page)).rows).not.toEqual(before);
 });
 
 test("N and Shift+N go from step to step", async ({ page, open, serve }) => {

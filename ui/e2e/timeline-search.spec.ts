@@ -59,7 +59,7 @@ test("Enter goes from hit to hit", async ({ page, open, serve }) => {
   await field.press("Shift+Enter");
   await idle(page);
   await expect.poll(() => params(page).sel).toBe(String(hits[1]?.id));
-  await page.getByRole("button", { name: "next hit" }).click();
+  await page.getByRole("button", { name: "Next match" }).click();
   await idle(page);
   await expect.poll(() => params(page).sel).toBe(String(hits[2]?.id));
 });
@@ -76,5 +76,5 @@ test("a regular expression that is none is said to be none", async ({ page, open
 test("nothing found says so", async ({ page, open }) => {
   await open(TRACES.gpt, "timeline", { q: "no such name" });
   await expect(page.locator(".tl-found")).toContainText("0 · 0 ns");
-  await expect(page.getByRole("button", { name: "next hit" })).toBeDisabled();
+  await expect(page.getByRole("button", { name: "Next match" })).toBeDisabled();
 });

@@ -1,3 +1,5 @@
+// Starts the page: styles, theme, routing, commands, the list of runs, then the frame around the views.
+
 import { render } from "preact";
 import "./tokens.css";
 import "./base.css";
@@ -5,14 +7,15 @@ import "./app/shell.css";
 import "./parts/parts.css";
 import "./parts/table.css";
 import "./parts/browse.css";
+import "./parts/charts/charts.css";
 import "./categories.css";
-import { App } from "./app/App.tsx";
-import { startKeyboard } from "./app/commands.ts";
-import { registerShared } from "./app/Dialogs.tsx";
-import { route, startRouting } from "./app/route.ts";
-import { startWatching } from "./app/state.ts";
-import { startTheme } from "./app/theme.ts";
-import { whenIdle } from "./data/use.ts";
+import { App } from "./app/app.tsx";
+import { registerShared } from "./app/dialogs.tsx";
+import { whenIdle } from "./session/busy.ts";
+import { startKeyboard } from "./session/commands.ts";
+import { route, startRouting } from "./session/route.ts";
+import { startWatching } from "./session/state.ts";
+import { startTheme } from "./session/theme.ts";
 
 startTheme();
 startRouting();

@@ -2,7 +2,7 @@
 
 /**
  * From the page's first moment: keeps the moment when a large canvas first shows more than its ground: at least one
- * pixel in a hundred that is far from the commonest colour. Grid lines are fainter, texts are fewer.
+ * pixel in a hundred that is far from the commonest color. Grid lines are fainter, texts are fewer.
  */
 export function watchCanvases() {
   const SAMPLE = { width: 320, height: 200 };
@@ -46,16 +46,16 @@ export function watchCanvases() {
     const { data } = context.getImageData(0, 0, small.width, small.height);
     const seen = new Map();
     for (let i = 0; i < data.length; i += 4) {
-      const colour = data[i + 3] < 128 ? -1 : (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
-      seen.set(colour, (seen.get(colour) ?? 0) + 1);
+      const color = data[i + 3] < 128 ? -1 : (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+      seen.set(color, (seen.get(color) ?? 0) + 1);
     }
     const ground = [...seen].sort((a, b) => b[1] - a[1])[0][0];
-    const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+    const parts = (color) => [color >> 16, (color >> 8) & 255, color & 255];
     const [red, green, blue] = parts(ground === -1 ? 0xffffff : ground);
     let far = 0;
-    for (const [colour, count] of seen) {
-      if (colour === -1) continue;
-      const [r, g, b] = parts(colour);
+    for (const [color, count] of seen) {
+      if (color === -1) continue;
+      const [r, g, b] = parts(color);
       if (Math.max(Math.abs(r - red), Math.abs(g - green), Math.abs(b - blue)) > FAR) far += count;
     }
     return far > SHARE * small.width * small.height;

@@ -29,9 +29,11 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
     expect(await violations(page), `${what}, ${shown} theme`).toEqual([]);
     await page.evaluate(() => {
       // As the button does, without moving the focus or closing what is open.
-      const button = document.querySelector<HTMLElement>('button[aria-label^="Use the "]');
-      button?.click();
+      const button = document.querySelector<HTMLElement>('button[aria-label^="Switch to "]');
+      if (!button) throw new Error("no button switches the theme");
+      button.click();
     });
     await idle(page);
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).not.toBe(shown);
   }
 }

@@ -133,11 +133,13 @@ export async function settled(page: Page): Promise<void> {
   await idle(page);
 }
 
-/** Nothing is awaited and the frames are drawn. */
+/** Nothing is awaited, the frames are drawn, and the test knows the page's URL. */
 export async function idle(page: Page): Promise<void> {
   // Twice: what has just been drawn may ask for more.
   await page.evaluate(() => window.stepscopeIdle());
   await page.evaluate(() => window.stepscopeIdle());
+  // The browser tells of a changed hash by a message of its own, which may come after the answer.
+  await expect.poll(async () => page.url() === (await page.evaluate(() => location.href))).toBe(true);
 }
 
 /** The parameters in the page's address. */

@@ -1,11 +1,12 @@
 // Reports: written by the program, opened without a network, unpacked by hand.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import type { BrowserContext } from "@playwright/test";
 import { run } from "./cli.ts";
+import { UI_DIR } from "./paths.ts";
 
 /** `stepscope export --to html`; returns the file and what the program said. */
 export function writeReport(
@@ -16,7 +17,20 @@ export function writeReport(
   const file = join(folder, "report.html");
   const { status, stdout, stderr } = run("export", "--to", "html", "-o", file, ...options, trace);
   if (status !== 0) throw new Error(`no report: ${stderr}`);
+  if (UI_DIR) putPage(file, UI_DIR);
   return { file, said: stdout + stderr };
+}
+
+/** A report bears the page inside the program: a build under test takes its place, as it does on the server. */
+function putPage(file: string, build: string): void {
+  const part = (name: string) => readFileSync(join(build, name), "utf8");
+  const html = readFileSync(file, "utf8")
+    .replace(/<style>[\s\S]*?<\/style>/, () => `<style>${part("stepscope.css")}</style>`)
+    .replace(
+      /<script type="module">[\s\S]*?<\/script>/,
+      () => `<script type="module">${part("stepscope.js")}</script>`,
+    );
+  writeFileSync(file, html);
 }
 
 export function urlOf(file: string): string {

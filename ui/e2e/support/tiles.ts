@@ -1,4 +1,6 @@
-// Tiles read from the wire by the words of the format alone, not by the page's own code.
+// Tiles read from the wire by the words of the format alone, not by the page's own code; only its constants are shared.
+
+import { BUCKETS, MAGIC } from "../../src/data/tiles.ts";
 
 export interface WireItem {
   start: number;
@@ -18,11 +20,9 @@ export interface WireTile {
   items: WireItem[];
 }
 
-const BUCKETS = 512;
-
 export function readTiles(bytes: ArrayBuffer): WireTile[] {
   const view = new DataView(bytes);
-  if (view.getUint32(0, true) !== 0x53544c31) throw new Error("no tiles");
+  if (view.getUint32(0, true) !== MAGIC) throw new Error("no tiles");
   const tiles: WireTile[] = [];
   let at = 8;
   for (let tile = 0; tile < view.getUint32(4, true); tile++) {

@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from "@playwright/test";
 import type { Layout, Ref } from "../../src/data/types.ts";
-import { ROW_HEIGHT, rowTop } from "../../src/views/timeline/stack.ts";
+import { ROW_HEIGHT, rowTop } from "../../src/views/timeline/lane-layout.ts";
 import type { FrameStats } from "../../src/views/timeline/stats.ts";
 import { idle, params } from "./fixtures.ts";
 

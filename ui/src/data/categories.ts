@@ -5,7 +5,7 @@ export const CATEGORIES = [
   "Python",
   "annotation",
   "runtime call",
-  "wait for the device",
+  "device wait",
   "matrix multiply",
   "attention",
   "elementwise",

@@ -17,14 +17,14 @@ import type {
 } from "./types.ts";
 
 const GONE: Problem = {
-  message: "The server does not answer.",
-  hint: "It may have been stopped. Start `stepscope view` again and open the address it prints; what is on screen stays usable.",
+  message: "The server is not responding.",
+  hint: "It may have been stopped. Run `stepscope view` again and open the URL it prints. What you see stays usable.",
 };
 
-/** What an address with another key gets. */
+/** What a URL with another token gets. */
 const RESTARTED: Problem = {
-  message: "The server was started again since this page was opened.",
-  hint: "Each start has its own key: open the address that `stepscope view` printed last.",
+  message: "The server was restarted after this page was opened.",
+  hint: "Each start has its own token: open the URL that `stepscope view` printed last.",
 };
 
 /** Told when a load makes progress and when the server goes or comes back. */
@@ -155,7 +155,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** `?a=1&b=x`: a flag that is true is 1, what is undefined, false or empty is left out, pairs stand in their order. */
+/** `?a=1&b=x`: a flag that is true is 1, what is undefined, false or empty is left out, pairs keep their order. */
 export function query(options: Options | Record<string, unknown>): string {
   const parts: string[] = [];
   for (const [key, value] of Object.entries(options)) {

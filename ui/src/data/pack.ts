@@ -7,6 +7,7 @@ import { hasSection, jsonSection, section } from "./pack/sections.ts";
 import { arrange } from "./pack/tables.ts";
 import { encodeTiles } from "./pack/tiles.ts";
 import { type Source, SourceError } from "./source.ts";
+import { FIRST_INSTANT } from "./tiles.ts";
 import type {
   Answer,
   Area,
@@ -31,7 +32,7 @@ export function packedSource(): Source | undefined {
   return globalThis.document && hasSection("meta") ? new PackSource() : undefined;
 }
 
-/** How a command groups its rows unless told otherwise. */
+/** How a command groups its rows unless asked otherwise. */
 const DEFAULT_BY: Record<string, string> = {
   steps: "breakdown",
   account: "cause",
@@ -44,7 +45,7 @@ const DEFAULT_BY: Record<string, string> = {
   roofline: "shape",
 };
 
-const LIVE = "A report holds the whole run only; `stepscope view` on the trace answers everything.";
+const LIVE = "A report covers the whole run only. Open the trace with `stepscope view` for everything else.";
 
 class PackSource implements Source {
   readonly isReport = true;
@@ -63,10 +64,10 @@ class PackSource implements Source {
     // One operator's kernels are among all kernels by operator.
     const ofOperator = command === "kernels" && beyond?.[0] === "op" ? String(beyond[1]) : undefined;
     if (beyond && ofOperator === undefined)
-      throw new SourceError({ message: "This needs the live page.", hint: LIVE });
+      throw new SourceError({ message: "Not available in a report.", hint: LIVE });
     const by = options.by && options.by !== DEFAULT_BY[command] ? `?by=${options.by}` : "";
     const answer = await jsonSection<Answer>(`ask/${command}${by}`);
-    if (!answer) throw new SourceError({ message: "This is not in the report.", hint: LIVE });
+    if (!answer) throw new SourceError({ message: "Not included in this report.", hint: LIVE });
     if (ofOperator !== undefined) {
       const rows = (answer.kernels ?? []) as { op?: string }[];
       return arrange({ ...answer, kernels: rows.filter((row) => row.op === ofOperator) }, options);
@@ -92,13 +93,16 @@ class PackSource implements Source {
   }
 
   async slice(_run: number, id: number): Promise<Details> {
-    // Instants stand behind the slices, in sections of their own.
-    const kind = id >= 0x80000000 ? "instants" : "details";
-    const at = id % 0x80000000;
+    // Instants come after the slices, in sections of their own.
+    const kind = id >= FIRST_INSTANT ? "instants" : "details";
+    const at = id % FIRST_INSTANT;
     const all = await jsonSection<Record<string, Details>>(`${kind}/${Math.floor(at / DETAILS)}`);
     const details = all?.[String(id)];
     if (!details)
-      throw new SourceError({ message: "The details of this slice were left out of the report.", hint: LIVE });
+      throw new SourceError({
+        message: "The details of this slice are not included in the report.",
+        hint: LIVE,
+      });
     return details;
   }
 
@@ -124,7 +128,7 @@ class PackSource implements Source {
 
   flame(_run: number, weight: string, options: Options = {}): Promise<Flame> {
     if (options.step !== undefined)
-      throw new SourceError({ message: "One step alone needs the live page.", hint: LIVE });
+      throw new SourceError({ message: "Single steps are not available in a report.", hint: LIVE });
     return need(jsonSection<Flame>(`flame/${weight}`), "this flame graph");
   }
 
@@ -141,7 +145,8 @@ class PackSource implements Source {
 
 async function need<T>(part: Promise<T | undefined>, what: string): Promise<T> {
   const found = await part;
-  if (found === undefined) throw new SourceError({ message: `The report does not hold ${what}.`, hint: LIVE });
+  if (found === undefined)
+    throw new SourceError({ message: `This report does not include ${what}.`, hint: LIVE });
   return found;
 }
 

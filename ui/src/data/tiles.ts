@@ -25,9 +25,12 @@ export const CATEGORY = 1;
 export const FLAGS = 2;
 const BYTES = 3;
 
-const MAGIC = 0x53544c31;
-const HEAD = 8;
-const TILE_HEAD = 24;
+/** What a response begins with, how long that is, and what each tile begins with. */
+export const MAGIC = 0x53544c31;
+export const HEAD = 8;
+export const TILE_HEAD = 24;
+/** Instants are numbered from here on, slices below. */
+export const FIRST_INSTANT = 0x80000000;
 /** What a tile costs beside its columns: two views, a buffer, an entry in the cache. */
 const OVERHEAD = 480;
 
@@ -40,7 +43,7 @@ export class Tile {
   /** Columns one after the other; whoever is in a hurry reads them directly. */
   readonly words: Uint32Array;
   readonly bytes: Uint8Array;
-  /** Neighbours in the order of use; kept by the cache. */
+  /** Neighbors in the order of use; kept by the cache. */
   newer: Tile | undefined;
   older: Tile | undefined;
 
@@ -89,7 +92,7 @@ export class Tile {
     return this.bytes[FLAGS * this.n + i]!;
   }
 
-  /** The first item that ends after `fine` (1/4096 of a bucket), or stands exactly there. */
+  /** The first item that ends after `fine` (1/4096 of a bucket), or is exactly there. */
   firstEndingAfter(fine: number): number {
     let low = 0;
     let high = this.n;
@@ -132,6 +135,11 @@ export function topLevel(extent: number): number {
   return level;
 }
 
+/** How many bytes the columns of a tile take: the next one starts at a multiple of eight. */
+export function tileBytes(n: number): number {
+  return Math.ceil(((4 * WORDS + BYTES) * n) / 8) * 8;
+}
+
 export function tileKey(row: number, level: number, index: number): string {
   return `${row}.${level}.${index}`;
 }
@@ -153,7 +161,7 @@ export function decodeTiles(buffer: ArrayBuffer): Tile[] {
     const size = (4 * WORDS + BYTES) * n;
     if (at + size > buffer.byteLength) throw new Error("The tiles end too early.");
     tiles.push(new Tile(row, level, index, n, n === 0 ? buffer : buffer.slice(at, at + size)));
-    at += Math.ceil(size / 8) * 8;
+    at += tileBytes(n);
   }
   return tiles;
 }

@@ -4,7 +4,6 @@ export interface Run {
   id: number;
   path: string;
   label: string;
-  worker: string | null;
   modified_ms: number | null;
   bytes: number | null;
   state: "waiting" | "loading" | "ready" | "failed";
@@ -197,8 +196,7 @@ export interface Flame {
   deeper_slices: number;
 }
 
-/** A value, several under one name, or pairs of name and value whose order matters (`op` before its `speedup`). */
-/** A stretch of the critical path; several pieces where they are too short to be told apart. */
+/** A stretch of the critical path; several pieces where they are too short to be shown apart. */
 export interface PathPiece {
   name: string;
   class: string;
@@ -208,6 +206,7 @@ export interface PathPiece {
   count: number;
 }
 
+/** A value, several under one name, or pairs of name and value whose order matters (`op` before its `speedup`). */
 export type Options = Record<
   string,
   string | number | boolean | undefined | (string | number)[] | [name: string, value: string | number][]

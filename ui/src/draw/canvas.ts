@@ -1,9 +1,9 @@
 // Strips without a GPU: written into an image of our own. A flat strip is worked out once and copied down its height.
 
-import type { Rgb } from "./colour.ts";
-import { resize } from "./gl.ts";
+import type { Rgb } from "./color.ts";
 import { AREA, type DrawList, SOLID, STRIPES, type Strip } from "./list.ts";
 import type { Painter } from "./painter.ts";
+import { resize } from "./painter.ts";
 
 /** An image, one word 0xAABBGGRR a pixel. */
 export interface Image {
@@ -68,7 +68,7 @@ function flat(
   }
 }
 
-/** A weighted colour over another, in whole numbers: this is done for every pixel. */
+/** A weighted color over another, in whole numbers: this is done for every pixel. */
 function over(under: number, cell: number, dark: boolean): number {
   const opacity = (cell >>> 24) & 0xfe;
   if (opacity === 0xfe && !dark) return (cell | 0xff000000) >>> 0;
@@ -83,10 +83,10 @@ function over(under: number, cell: number, dark: boolean): number {
 function solid(image: Image, ratio: number, strip: Strip, first: number, last: number): void {
   const left = Math.max(0, Math.round(strip.left * ratio));
   const right = Math.min(image.width, Math.round(strip.right * ratio));
-  const alpha = (strip.colour >>> 24) / 255;
+  const alpha = (strip.color >>> 24) / 255;
   for (let y = first; y < last; y++)
     for (let at = y * image.width + left; at < y * image.width + right; at++)
-      image.pixels[at] = blend(image.pixels[at]!, strip.colour, alpha);
+      image.pixels[at] = blend(image.pixels[at]!, strip.color, alpha);
 }
 
 function area(
@@ -107,16 +107,16 @@ function area(
       if (up >= high) continue;
       const alpha = up >= high - 1 ? EDGE : up < low ? SURE : BETWEEN;
       const at = y * image.width + x;
-      image.pixels[at] = blend(image.pixels[at]!, strip.colour, alpha);
+      image.pixels[at] = blend(image.pixels[at]!, strip.color, alpha);
     }
   }
 }
 
-function blend(under: number, colour: number, alpha: number): number {
+function blend(under: number, color: number, alpha: number): number {
   const rest = 1 - alpha;
-  const r = (under & 255) * rest + (colour & 255) * alpha + 0.5;
-  const g = ((under >>> 8) & 255) * rest + ((colour >>> 8) & 255) * alpha + 0.5;
-  const b = ((under >>> 16) & 255) * rest + ((colour >>> 16) & 255) * alpha + 0.5;
+  const r = (under & 255) * rest + (color & 255) * alpha + 0.5;
+  const g = ((under >>> 8) & 255) * rest + ((color >>> 8) & 255) * alpha + 0.5;
+  const b = ((under >>> 16) & 255) * rest + ((color >>> 16) & 255) * alpha + 0.5;
   return opaque(r, g, b);
 }
 

@@ -1,9 +1,9 @@
 // Strips with WebGL2: all cells in one texture, two triangles a strip, one draw call. (Instanced rectangles, one a slice,
 // were tried first: where the GPU is emulated each instance costs as much as a call.)
 
-import type { Rgb } from "./colour.ts";
+import type { Rgb } from "./color.ts";
 import { AREA, type DrawList, SOLID, type Strip } from "./list.ts";
-import type { Painter } from "./painter.ts";
+import { type Painter, resize } from "./painter.ts";
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec2 place;
@@ -11,11 +11,11 @@ layout(location = 1) in vec4 strip;
 layout(location = 2) in vec4 ink;
 uniform vec2 size;
 flat out vec4 about;
-flat out vec4 colour;
+flat out vec4 color;
 void main() {
   gl_Position = vec4(place / size * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);
   about = strip;
-  colour = ink;
+  color = ink;
 }`;
 
 // Plain cells come first and do the least: most pixels are theirs.
@@ -25,11 +25,11 @@ uniform sampler2D cells;
 uniform vec2 size;
 uniform float ratio;
 flat in vec4 about;
-flat in vec4 colour;
+flat in vec4 color;
 out vec4 seen;
 void main() {
   if (about.y == 3.0) {
-    seen = vec4(colour.rgb * colour.a, colour.a);
+    seen = vec4(color.rgb * color.a, color.a);
     return;
   }
   vec4 cell = texelFetch(cells, ivec2(int(gl_FragCoord.x), int(about.x)), 0);
@@ -46,16 +46,16 @@ void main() {
   float up = about.z + about.w - (size.y - gl_FragCoord.y / ratio);
   float alpha = up < low ? 0.38 : up < high ? 0.19 : 0.0;
   if (up < high && up >= high - 1.0) alpha = 0.9;
-  seen = vec4(colour.rgb * alpha, alpha);
+  seen = vec4(color.rgb * alpha, alpha);
 }`;
 
 /** What the shader calls the kinds of strips. */
 const PLAIN_CELLS = 0;
 const STRIPED_CELLS = 1;
 const AREA_CELLS = 2;
-const ONE_COLOUR = 3;
+const ONE_COLOR = 3;
 
-/** Floats a corner takes: place, strip, colour. */
+/** Floats a corner takes: place, strip, color. */
 const CORNER = 10;
 const CORNERS = 6;
 
@@ -143,7 +143,7 @@ export class GlPainter implements Painter {
     let corner = 0;
     for (let i = 0; i < list.n; i++) {
       const strip = list.strips[i]!;
-      const { kind, top, height, colour } = strip;
+      const { kind, top, height, color } = strip;
       const upper = Math.max(top, strip.from);
       const lower = Math.min(top + height, strip.to);
       const left = kind === SOLID ? strip.left : 0;
@@ -158,7 +158,7 @@ export class GlPainter implements Painter {
         this.#corners[at + 4] = top;
         this.#corners[at + 5] = height;
         for (let part = 0; part < 4; part++)
-          this.#corners[at + 6 + part] = ((colour >>> (8 * part)) & 255) / 255;
+          this.#corners[at + 6 + part] = ((color >>> (8 * part)) & 255) / 255;
       }
     }
     gl.bufferData(gl.ARRAY_BUFFER, this.#corners, gl.STREAM_DRAW, 0, corner * CORNER);
@@ -167,17 +167,9 @@ export class GlPainter implements Painter {
 }
 
 function kindOf(strip: Strip): number {
-  if (strip.kind === SOLID) return ONE_COLOUR;
+  if (strip.kind === SOLID) return ONE_COLOR;
   if (strip.kind === AREA) return AREA_CELLS;
   return strip.striped ? STRIPED_CELLS : PLAIN_CELLS;
-}
-
-/** Gives a canvas the pixels its size on the screen needs. */
-export function resize(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
-  const w = Math.max(1, Math.round(width * ratio));
-  const h = Math.max(1, Math.round(height * ratio));
-  if (canvas.width !== w) canvas.width = w;
-  if (canvas.height !== h) canvas.height = h;
 }
 
 function makeProgram(gl: WebGL2RenderingContext): WebGLProgram | undefined {

@@ -2,20 +2,20 @@
 // slices looks the same all the way down, so a line is all it takes: painting costs the same for ten slices and for ten
 // million. Made without a canvas, so it can be tested; reused from frame to frame.
 
-/** A cell is a colour. */
+/** A cell is a color. */
 export const FLAT = 0;
 /** A cell is two heights: filled up to the lower, lighter up to the higher. */
 export const AREA = 1;
-/** No cells: one colour from `left` to `right`. */
+/** No cells: one color from `left` to `right`. */
 export const SOLID = 2;
 
-/** In a flat cell's opacity byte: diagonal stripes, so that communication and waits can be told without colour. */
+/** In a flat cell's opacity byte: diagonal stripes, so that communication and waits can be recognized without color. */
 export const STRIPES = 0x01000000;
 
-/** A flat cell: colour 0x00BBGGRR weighted with its opacity, as blending wants it; opacity from 0 to 255. */
-export function flatCell(colour: number, opacity: number, striped: boolean): number {
-  const part = (shift: number) => Math.round((((colour >> shift) & 255) * opacity) / 255) << shift;
-  const weighted = opacity === 255 ? colour : part(0) | part(8) | part(16);
+/** A flat cell: color 0x00BBGGRR weighted with its opacity, as blending wants it; opacity from 0 to 255. */
+export function flatCell(color: number, opacity: number, striped: boolean): number {
+  const part = (shift: number) => Math.round((((color >> shift) & 255) * opacity) / 255) << shift;
+  const weighted = opacity === 255 ? color : part(0) | part(8) | part(16);
   return (weighted | ((opacity & 0xfe) << 24) | (striped ? STRIPES : 0)) >>> 0;
 }
 
@@ -36,7 +36,7 @@ export interface Strip {
   left: number;
   right: number;
   /** Of an area or a solid one: 0xAABBGGRR. */
-  colour: number;
+  color: number;
   /** Whether any cell is striped. */
   striped: boolean;
 }
@@ -61,7 +61,7 @@ export class DrawList {
   }
 
   /** Adds an empty strip; what is filled next goes there. */
-  strip(kind: number, top: number, height: number, from: number, to: number, colour = 0): void {
+  strip(kind: number, top: number, height: number, from: number, to: number, color = 0): void {
     const end = (this.n + 1) * this.width;
     if (end > this.cells.length) {
       const grown = new Uint32Array(Math.max(end, 2 * this.cells.length));
@@ -69,12 +69,12 @@ export class DrawList {
       this.cells = grown;
     }
     this.cells.fill(0, this.n * this.width, end);
-    this.#place(kind, top, height, from, to, 0, 0, colour);
+    this.#place(kind, top, height, from, to, 0, 0, color);
   }
 
-  /** Adds a rectangle of one colour, without cells. */
-  solid(left: number, right: number, top: number, bottom: number, colour: number): void {
-    this.#place(SOLID, top, bottom - top, top, bottom, left, right, colour);
+  /** Adds a rectangle of one color, without cells. */
+  solid(left: number, right: number, top: number, bottom: number, color: number): void {
+    this.#place(SOLID, top, bottom - top, top, bottom, left, right, color);
     this.quads++;
   }
 
@@ -86,11 +86,11 @@ export class DrawList {
     to: number,
     left: number,
     right: number,
-    colour: number,
+    color: number,
   ): void {
     let strip = this.strips[this.n];
     if (!strip) {
-      strip = { kind, top, height, from, to, left, right, colour, striped: false };
+      strip = { kind, top, height, from, to, left, right, color, striped: false };
       this.strips.push(strip);
     }
     strip.kind = kind;
@@ -100,7 +100,7 @@ export class DrawList {
     strip.to = to;
     strip.left = left;
     strip.right = right;
-    strip.colour = colour;
+    strip.color = color;
     strip.striped = false;
     this.n++;
   }

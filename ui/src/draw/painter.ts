@@ -1,8 +1,6 @@
-// Paints a list of rectangles, with the GPU where there is one.
+// What paints a list of rectangles, whatever it paints with.
 
-import { CanvasPainter } from "./canvas.ts";
-import type { Rgb } from "./colour.ts";
-import { GlPainter } from "./gl.ts";
+import type { Rgb } from "./color.ts";
 import type { DrawList } from "./list.ts";
 
 export interface Painter {
@@ -13,8 +11,10 @@ export interface Painter {
   close(): void;
 }
 
-/** The best painter there is; `lost` is called when it stops working and another must take its place. */
-export function makePainter(gpu: boolean, lost: () => void): Painter {
-  const painter = gpu ? GlPainter.make(lost) : undefined;
-  return painter ?? new CanvasPainter();
+/** Gives a canvas the pixels its size on the screen needs. */
+export function resize(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): void {
+  const w = Math.max(1, Math.round(width * ratio));
+  const h = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== w) canvas.width = w;
+  if (canvas.height !== h) canvas.height = h;
 }

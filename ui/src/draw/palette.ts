@@ -1,15 +1,15 @@
-// The colours of slices: hue by category, shade by name. Read from tokens.css, again when the theme changes.
+// The colors of slices: hue by category, shade by name. Read from tokens.css, again when the theme changes.
 
 import { CATEGORIES } from "../data/categories.ts";
-import { SHADES } from "../data/namestore.ts";
-import { contrast, mix, pack, parseColour, type Rgb, unpack } from "./colour.ts";
+import { SHADES } from "../data/name-store.ts";
+import { contrast, mix, pack, parseColor, type Rgb, unpack } from "./color.ts";
 import { flatCell } from "./list.ts";
 
 const WHITE: Rgb = { r: 255, g: 255, b: 255 };
 const BLACK: Rgb = { r: 0, g: 0, b: 0 };
-/** How far the outermost shades lie from the category's colour. */
+/** How far the outermost shades lie from the category's color. */
 const SPREAD = 0.2;
-/** Steps of opacity for which text colours are known. */
+/** Steps of opacity for which text colors are known. */
 const FILLS = 8;
 /** Steps of opacity for which cells are made beforehand. */
 const OPACITIES = 64;
@@ -27,7 +27,7 @@ export interface Palette {
   css: Record<Ink, string>;
 }
 
-/** The other colours of the drawing, by their variable. */
+/** The other colors of the drawing, by their variable. */
 export const INKS = [
   "surface",
   "sunken",
@@ -48,17 +48,17 @@ export type Ink = (typeof INKS)[number];
 
 /** Makes the palette; `read` gives the value of a CSS variable. */
 export function makePalette(read: (variable: string) => string): Palette {
-  const ground = parseColour(read("--surface"));
+  const ground = parseColor(read("--surface"));
   const slices = new Uint32Array(CATEGORIES.length * SHADES);
   const darkText = new Uint8Array(CATEGORIES.length * SHADES * FILLS);
   const cells = new Uint32Array(CATEGORIES.length * SHADES * OPACITIES);
   for (let category = 0; category < CATEGORIES.length; category++) {
-    const base = parseColour(read(`--cat-${category}`));
+    const base = parseColor(read(`--cat-${category}`));
     for (let shade = 0; shade < SHADES; shade++) {
       const at = category * SHADES + shade;
       const way = (2 * shade) / (SHADES - 1) - 1;
-      const colour = mix(base, way > 0 ? WHITE : BLACK, Math.abs(way) * SPREAD);
-      slices[at] = pack(colour);
+      const color = mix(base, way > 0 ? WHITE : BLACK, Math.abs(way) * SPREAD);
+      slices[at] = pack(color);
       for (let step = 0; step < OPACITIES; step++) {
         const opacity = Math.round((255 * step) / (OPACITIES - 1));
         cells[at * OPACITIES + step] = flatCell(slices[at]!, opacity, STRIPED.has(category));
@@ -82,7 +82,7 @@ export function sliceCell(palette: Palette, at: number, opacity: number): number
   return palette.cells[at * OPACITIES + ((opacity * (OPACITIES - 1) + 0.5) | 0)]!;
 }
 
-/** Whether dark text reads better on this colour with an opacity from 0 to 1. */
+/** Whether dark text reads better on this color with an opacity from 0 to 1. */
 export function wantsDarkText(palette: Palette, at: number, opacity: number): boolean {
   return palette.darkText[at * FILLS + Math.min(FILLS - 1, (opacity * FILLS) | 0)] === 1;
 }

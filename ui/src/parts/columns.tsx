@@ -1,4 +1,4 @@
-// Which columns a table shows: kept in the address as `cols=a,b,c`, left out while it is the usual choice.
+// Which columns a table shows: kept in the URL as `cols=a,b,c`, left out while it is the usual choice.
 
 import { Icon } from "./icons.tsx";
 import { Menu } from "./menu.tsx";
@@ -19,7 +19,7 @@ export function chosenFields(all: readonly ColumnChoice[], text: string | undefi
   return all.filter((c) => c.fixed || asked.has(c.field)).map((c) => c.field);
 }
 
-/** The address after a column was shown or hidden; `undefined` for the usual choice. */
+/** The URL after a column was shown or hidden; `undefined` for the usual choice. */
 export function toggledFields(
   all: readonly ColumnChoice[],
   text: string | undefined,
@@ -62,7 +62,7 @@ export function ColumnMenu(props: {
               </label>
             ))}
           <button type="button" disabled={props.value === undefined} onClick={() => props.onChange(undefined)}>
-            The usual ones
+            Reset columns
           </button>
         </div>
       )}

@@ -1,8 +1,8 @@
 // A field that narrows a table by a regular expression, a moment after typing stops.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { register } from "../app/commands.ts";
-import { Icon } from "./icons.tsx";
+import { register } from "../session/commands.ts";
+import { SearchBox } from "./search-box.tsx";
 
 const PAUSE_MS = 180;
 
@@ -16,7 +16,7 @@ export function Filter(props: {
 }) {
   const [text, setText] = useState(props.value ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The address may change under the field: back, a link, a cleared filter.
+  // The URL may change under the field: back, a link, a cleared filter.
   useEffect(() => setText(props.value ?? ""), [props.value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const field = useRef<HTMLInputElement>(null);
@@ -31,27 +31,18 @@ export function Filter(props: {
     props.onChange(next === "" ? undefined : next);
   };
   return (
-    <span class="filter">
-      <Icon name="search" />
-      <input
-        ref={field}
-        type="search"
-        aria-label={props.label}
-        placeholder={props.placeholder ?? "Filter by name (regular expression)"}
-        spellcheck={false}
-        autocomplete="off"
-        value={text}
-        onInput={(event) => {
-          const next = event.currentTarget.value;
-          setText(next);
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => tell(next), PAUSE_MS);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Enter") tell(text);
-        }}
-      />
-    </span>
+    <SearchBox
+      field={field}
+      label={props.label}
+      placeholder={props.placeholder ?? "Filter by name (regex)"}
+      value={text}
+      onInput={(next) => {
+        setText(next);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => tell(next), PAUSE_MS);
+      }}
+      onEnter={() => tell(text)}
+    />
   );
 }
 

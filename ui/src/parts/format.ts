@@ -1,22 +1,46 @@
-// Numbers as people read them. The same rules as the terminal: three digits, SI for FLOPs, 1024 for bytes.
+// Numbers as people read them, by the rules of the terminal's tables: times in four digits, sizes (by 1024) and FLOPs
+// (by 1000) in three. Axes have their own, shorter labels: see charts/ticks.
 
-/** `12.3 ms`: three significant digits, in the largest unit that keeps one digit before the point. */
+/** Nanoseconds from which minutes are easier to read than seconds. */
+const MINUTES_ABOVE = 120e9;
+
+/** `812 ns`, `12.35 µs`, `1.234 ms`, `3.456 s`, `3 m 12 s`, `2 h 05 m`: four significant digits. */
 export function time(ns: number): string {
-  const abs = Math.abs(ns);
-  // What would round to 1000 of a unit is 1 of the next.
-  if (abs < 999.5) return `${Math.round(ns)} ns`;
-  if (abs < 999.5e3) return `${digits(ns / 1e3)} µs`;
-  if (abs < 999.5e6) return `${digits(ns / 1e6)} ms`;
-  if (abs < 60e9) return `${digits(ns / 1e9)} s`;
-  const minutes = Math.floor(abs / 60e9);
-  return `${ns < 0 ? "-" : ""}${minutes} min ${digits((abs - minutes * 60e9) / 1e9)} s`;
+  const size = Math.round(Math.abs(ns));
+  return `${ns < 0 && size > 0 ? "-" : ""}${timeOf(size)}`;
 }
 
+function timeOf(ns: number): string {
+  if (ns < 1000) return `${ns} ns`;
+  if (ns > MINUTES_ABOVE) return clock(ns);
+  // Rounding comes before the choice of unit, so that 999,999 ns becomes 1.000 ms and not 1000.0 µs.
+  for (const [unit, name] of [
+    [1e3, "µs"],
+    [1e6, "ms"],
+    [1e9, "s"],
+  ] as const)
+    for (const decimals of [3, 2, 1]) {
+      const scaled = Math.round((ns * 10 ** decimals) / unit);
+      if (scaled < 10_000) return `${(scaled / 10 ** decimals).toFixed(decimals)} ${name}`;
+    }
+  return clock(ns);
+}
+
+function clock(ns: number): string {
+  const seconds = Math.round(ns / 1e9);
+  const two = (value: number) => String(value).padStart(2, "0");
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`;
+  const minutes = Math.round(seconds / 60);
+  return `${count(Math.floor(minutes / 60))} h ${two(minutes % 60)} m`;
+}
+
+/** `812 B`, `1.88 GiB`: three significant digits. */
 export function bytes(value: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let at = 0;
   let scaled = value;
-  while (Math.abs(scaled) >= 1024 && at < units.length - 1) {
+  // 1023.5 would be written as 1024, which is 1.00 of the next unit.
+  while (Math.abs(scaled) >= (at === 0 ? 1024 : 1023.5) && at < units.length - 1) {
     scaled /= 1024;
     at++;
   }
@@ -47,13 +71,17 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** A share from 0 to 1 as `12.3 %`. */
+/** A share from 0 to 1 as `12.3%`. What is neither nothing nor everything never reads so: `<0.1%`, `>99.9%`. */
 export function percent(share: number): string {
-  const value = share * 100;
-  if (!Number.isFinite(value)) return "–";
-  const abs = Math.abs(value);
-  if (abs > 0 && abs < 0.1) return `${value < 0 ? "> -" : "< "}0.1 %`;
-  return `${abs >= 99.95 || abs < 0.05 ? value.toFixed(0) : value.toFixed(1)} %`;
+  if (!Number.isFinite(share)) return "–";
+  const sign = share < 0 ? "-" : "";
+  const size = Math.abs(share);
+  // Sums of shares miss one by a few bits; that is not "almost all".
+  const isOne = Math.abs(size - 1) < 1e-9;
+  if (size === 0 || isOne) return `${sign}${isOne ? 100 : 0}%`;
+  if (size < 0.0005) return share < 0 ? ">-0.1%" : "<0.1%";
+  if (size >= 0.9995 && size < 1) return share < 0 ? "<-99.9%" : ">99.9%";
+  return `${sign}${size >= 9.9995 ? count(size * 100) : (size * 100).toFixed(1)}%`;
 }
 
 /** Three significant digits, without trailing noise. */
@@ -64,7 +92,7 @@ export function digits(value: number): string {
   return value.toFixed(2);
 }
 
-/** What a field holds is told by its ending. */
+/** The ending of a field's name says what it is. */
 export function byField(field: string, value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "";
@@ -80,7 +108,7 @@ export function byField(field: string, value: unknown): string {
 
 const KERNEL_NOISE = /\bat::native::|\(anonymous namespace\)::|\bc10::|\bvoid\b |\bstd::/g;
 
-/** A name short enough for a cell: without namespaces everyone knows; the whole stands in the title. */
+/** A name short enough for a cell: without namespaces everyone knows; the title has all of it. */
 export function shortName(name: string): string {
   if (name.startsWith("autograd::engine::evaluate_function: ")) return `autograd: ${name.slice(37)}`;
   const short = name.replace(KERNEL_NOISE, "");

@@ -1,4 +1,4 @@
-// Small drawings, so that none depends on the fonts of the machine. All are decoration: the words stand beside.
+// Small drawings, so that none depends on the fonts of the machine. All are decoration: the words are beside them.
 
 const PATHS = {
   chevron: "M6 3.5 10.5 8 6 12.5",

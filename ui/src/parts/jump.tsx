@@ -1,6 +1,6 @@
 // From a table to the timeline: a slice is shown selected, with some room around it.
 
-import { go } from "../app/route.ts";
+import { go } from "../session/route.ts";
 import { time } from "./format.ts";
 import { Icon } from "./icons.tsx";
 

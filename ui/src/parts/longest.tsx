@@ -1,12 +1,13 @@
 // The longest calls of one name, each a jump away on the timeline.
 
-import { href } from "../app/route.ts";
-import { runId, source } from "../app/state.ts";
-import { useLoaded } from "../data/use.ts";
+import { href } from "../session/route.ts";
+import { runId, source } from "../session/state.ts";
+import { useLoaded } from "../session/use-ask.ts";
+import { Bar } from "./figure.tsx";
 import { count, time } from "./format.ts";
 import { JumpButton } from "./jump.tsx";
 import { Box } from "./mini.tsx";
-import { Await, Bar } from "./words.tsx";
+import { Await } from "./states.tsx";
 
 const LIMIT = 20;
 const SHOWN = 8;
@@ -18,11 +19,11 @@ export function Longest({ name }: { name: string }) {
     source.search(run ?? 0, { ...asked, order: "dur", limit: LIMIT }, signal),
   );
   return (
-    <Box title="Longest calls" note={hits.data && <>{count(hits.data.total)} in the whole trace</>}>
+    <Box title="Longest calls" note={hits.data && <>{count(hits.data.total)} in the trace</>}>
       <Await of={hits}>
         {(data) => {
           const longest = data.hits[0]?.dur_ns ?? 1;
-          if (data.hits.length === 0) return <p class="quiet">None in the timeline by this name.</p>;
+          if (data.hits.length === 0) return <p class="quiet">No slices with this name on the timeline.</p>;
           return (
             <>
               <ol class="longest">
@@ -35,7 +36,7 @@ export function Longest({ name }: { name: string }) {
                   </li>
                 ))}
               </ol>
-              <a href={href("timeline", { q: name })}>Search them on the timeline</a>
+              <a href={href("timeline", { q: name })}>Show all on the timeline</a>
             </>
           );
         }}
@@ -44,7 +45,7 @@ export function Longest({ name }: { name: string }) {
   );
 }
 
-/** Steps stand under one name in the tables, with their numbers on the timeline. */
+/** Steps share one name in the tables but are numbered on the timeline. */
 function query(name: string): { q: string; exact: boolean } {
   if (name === "ProfilerStep*") return { q: "/^ProfilerStep#\\d+$/", exact: false };
   return { q: name, exact: true };

@@ -1,11 +1,11 @@
 // Small tables for the place below an opened row: a handful of rows, no scrolling.
 
 import type { ComponentChildren } from "preact";
-import { Await } from "./words.tsx";
+import { Await } from "./states.tsx";
 
 export interface MiniColumn<R> {
   label: string;
-  /** Texts take the room there is; numbers stand right. */
+  /** Texts take the room there is; numbers are aligned right. */
   wide?: boolean;
   cell: (row: R) => ComponentChildren;
 }

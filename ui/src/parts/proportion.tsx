@@ -1,4 +1,4 @@
-// One bar: how a whole is shared out among its largest parts. Lengths are compared, so colours need not mean anything.
+// One bar: how a whole is shared out among its largest parts. Lengths are compared, so colors need not mean anything.
 
 import { percent, shortName, time } from "./format.ts";
 import { tipOn } from "./tip.tsx";
@@ -49,7 +49,7 @@ export function Proportion(props: {
           <span
             class="rest"
             style={{ flexGrow: rest }}
-            {...tipOn(<PortionTip name="all others" ns={rest} total={total_ns} />)}
+            {...tipOn(<PortionTip name="everything else" ns={rest} total={total_ns} />)}
           >
             {rest / total_ns >= NAMED && "others"}
           </span>

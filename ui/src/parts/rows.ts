@@ -1,4 +1,4 @@
-// Which rows of a long table are in sight, and where they lie. One row may be open: what stands below it has a height of its own.
+// Which rows of a long table are in sight, and where they lie. One row may be open: what is below it has a height of its own.
 
 export const ROW = 28;
 /** The height of the head above the rows. */

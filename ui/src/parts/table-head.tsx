@@ -1,9 +1,9 @@
 // The head of a column: its name, its definition, and the button that sorts.
 
 import { useId } from "preact/hooks";
+import { Defined } from "./figure.tsx";
 import { Icon } from "./icons.tsx";
 import { tipOn } from "./tip.tsx";
-import { Defined } from "./words.tsx";
 
 export interface HeadColumn {
   field: string;

@@ -2,6 +2,7 @@
 
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Rows } from "../data/rows.ts";
 import { byField } from "./format.ts";
 import { Icon } from "./icons.tsx";
 import { HEAD, inSight, ROW, rowAt, rowTop } from "./rows.ts";
@@ -12,18 +13,6 @@ export interface Column<R> extends HeadColumn {
   cell?: (row: R, index: number) => ComponentChildren;
 }
 
-/** Rows by position; those not here yet are `undefined` and asked for with `want`. */
-export interface Rows<R> {
-  total: number;
-  at(index: number): R | undefined;
-  want?(from: number, to: number): void;
-}
-
-/** All rows at hand. */
-export function rowsOf<R>(rows: R[]): Rows<R> {
-  return { total: rows.length, at: (index) => rows[index] };
-}
-
 interface Props<R> {
   label: string;
   columns: Column<R>[];
@@ -32,7 +21,7 @@ interface Props<R> {
   onSort?: (field: string) => void;
   /** Enter or a click on a row. */
   onOpen?: (row: R, index: number) => void;
-  /** What stands below an opened row. */
+  /** What is shown below an opened row. */
   detail?: (row: R) => ComponentChildren;
   /** The opened row. */
   open?: number | undefined;

@@ -15,7 +15,7 @@ async function messageOf(response: Response): Promise<string> {
 it("tells a refusal of this server from the page of an earlier one", async () => {
   const own = JSON.stringify({ error: { message: "no such run" } });
   expect(await messageOf(new Response(own, { status: 404 }))).toBe("no such run");
-  expect(await messageOf(new Response("Not here.", { status: 404 }))).toContain("started again");
+  expect(await messageOf(new Response("Not here.", { status: 404 }))).toContain("restarted");
   expect(await messageOf(new Response("", { status: 500, statusText: "Bad" }))).toBe(
     "The server answered 500 Bad.",
   );

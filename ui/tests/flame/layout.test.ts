@@ -22,7 +22,7 @@ test("a node is as wide as its share, its children side by side within it", () =
   ]);
 });
 
-test("neighbours too narrow to draw become one band that keeps their time", () => {
+test("neighbors too narrow to draw become one band that keeps their time", () => {
   const tiny = Array.from({ length: 100 }, (_, i) => `  t${i} 1`).join("\n");
   const tree = treeOf(flameOf(`main 0\n  big 9900\n${tiny}`));
   const row = whole(tree, 1000)[2]!;
@@ -111,7 +111,7 @@ test("the box under the pointer is found; the thinnest can be hit on a whole pix
   expect(boxAt(undefined, 1)).toBeUndefined();
 });
 
-test("arrow keys lead to parent, largest child and neighbours as drawn", () => {
+test("arrow keys lead to parent, largest child and neighbors as drawn", () => {
   const tree = treeOf(flameOf("main 0\n  a 10\n  b 30\n  c 20"));
   const placed = place(tree, "heavy");
   expect(step(tree, placed, 1, "child")).toBe(3);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitted, labels } from "../../src/views/flame/label.ts";
+import { fitted, labels } from "../../src/views/flame/box-label.ts";
 import { match, nextMatch, shares } from "../../src/views/flame/match.ts";
 import { treeOf } from "../../src/views/flame/tree.ts";
 import { flameOf } from "./trees.ts";

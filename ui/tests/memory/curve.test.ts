@@ -1,16 +1,13 @@
 import { expect, test } from "vitest";
 import { arrangeOperators } from "../../src/views/memory/arrange.ts";
 import {
-  byteTicks,
   levelAt,
   parseTime,
-  plain,
   reach,
   spanOf,
   spanOfSteps,
   stepPath,
   stepsOf,
-  timeTicks,
 } from "../../src/views/memory/curve.ts";
 import type { CurvePoint, DeviceMemory, OperatorMemory, StepRow } from "../../src/views/memory/types.ts";
 
@@ -76,18 +73,6 @@ test("what is not known is not drawn", () => {
     (v) => v,
   );
   expect(nothing).toBe("");
-});
-
-test("ticks are round in bytes and in time", () => {
-  expect(byteTicks(0, 3 * 2 ** 30, 4)).toEqual([0, 2 ** 30, 2 * 2 ** 30, 3 * 2 ** 30]);
-  expect(byteTicks(0, 1.5 * 2 ** 30, 3)).toEqual([0, 2 ** 29, 2 ** 30, 3 * 2 ** 29]);
-  expect(byteTicks(0, 0, 4)).toEqual([0]);
-  expect(timeTicks({ from: 0, to: 28_800_000 }, 6)).toEqual([0, 5e6, 10e6, 15e6, 20e6, 25e6]);
-  expect(timeTicks({ from: 2_000_000, to: 9_000_000 }, 7)).toHaveLength(8);
-  expect(plain("3.00 GiB")).toBe("3 GiB");
-  expect(plain("2.50 ms")).toBe("2.5 ms");
-  expect(plain("100 ms")).toBe("100 ms");
-  expect(plain("10.0 ms")).toBe("10 ms");
 });
 
 const steps: StepRow[] = [2, 3, 5].map((step, i) => ({ step, name: "", start_ns: i * 100, wall_ns: 80 }));

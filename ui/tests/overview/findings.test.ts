@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { barOrder, causeCategory, isIdle } from "../../src/views/overview/causes.ts";
+import type { CauseRow } from "../../src/data/account.ts";
+import { causeCategory } from "../../src/parts/causes.ts";
+import { barOrder, isIdle } from "../../src/views/overview/causes.ts";
 import { amount, bySeverity, keysOf, openKeys, toggledKeys } from "../../src/views/overview/findings.ts";
-import type { CauseRow, Finding } from "../../src/views/overview/types.ts";
+import type { Finding } from "../../src/views/overview/types.ts";
 
 function finding(rule: string, severity: Finding["severity"], saves_ns: number | null): Finding {
   return { rule, severity, saves_ns } as Finding;
@@ -38,8 +40,8 @@ describe("findings", () => {
   });
 
   it("write each figure in its unit", () => {
-    expect(amount({ unit: "ns", value: 1_500_000 })).toBe("1.50 ms");
-    expect(amount({ unit: "share", value: 0.5 })).toBe("50.0 %");
+    expect(amount({ unit: "ns", value: 1_500_000 })).toBe("1.500 ms");
+    expect(amount({ unit: "share", value: 0.5 })).toBe("50.0%");
     expect(amount({ unit: "bytes", value: 2048 })).toBe("2.00 KiB");
     expect(amount({ unit: "count", value: 12345 })).toBe("12,345");
     expect(amount({ unit: "text", value: "gloo" })).toBe("gloo");
@@ -73,7 +75,7 @@ describe("causes", () => {
     expect(isIdle(row("host_unrecorded", false, 1, null))).toBe(true);
   });
 
-  it("have a colour even when new", () => {
+  it("have a color even when new", () => {
     expect(causeCategory("kernel")).toBe(5);
     expect(causeCategory("something_new")).toBe(15);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { labelEvery, labelOf, roof } from "../../src/views/overview/steps/bar-scale.ts";
 import { barsOf, isChosen, partsSeen, stepsText } from "../../src/views/overview/steps/bins.ts";
-import { labelEvery, labelOf, markLabel, marks, roof } from "../../src/views/overview/steps/scale.ts";
 import { PARTS, type StepRow } from "../../src/views/overview/types.ts";
 
 function step(number: number, kernel_ns: number, host_ns: number, partial = false): StepRow {
@@ -28,7 +28,7 @@ describe("bars of steps", () => {
     expect(bars.every((bar) => bar.steps === 1 && bar.first === bar.last)).toBe(true);
   });
 
-  it("joins neighbours beyond that and loses none", () => {
+  it("joins neighbors beyond that and loses none", () => {
     const bars = barsOf(many(5000), 400);
     expect(bars.length).toBeLessThanOrEqual(400);
     expect(bars.reduce((sum, bar) => sum + bar.steps, 0)).toBe(5000);
@@ -88,19 +88,6 @@ describe("the scale", () => {
     expect(roof([10, 10, 10, 60, 60, 60])).toBeUndefined(); // two kinds of steps are no outliers
     expect(roof([1, 1000, 1])).toBeUndefined(); // too few to call one unusual
     expect(roof([0, 0, 0, 0])).toBeUndefined();
-  });
-
-  it("has round marks that reach above the highest", () => {
-    expect(marks(43.4e6)).toEqual([0, 10e6, 20e6, 30e6, 40e6, 50e6]);
-    expect(marks(8.3e6).at(-1)).toBeGreaterThanOrEqual(8.3e6);
-    expect(marks(0)).toEqual([0]);
-  });
-
-  it("writes marks in one unit without idle digits", () => {
-    expect(markLabel(0, 50e6)).toBe("0");
-    expect(markLabel(20e6, 50e6)).toBe("20 ms");
-    expect(markLabel(2.5e6, 10e6)).toBe("2.5 ms");
-    expect(markLabel(1e9, 10e9)).toBe("1 s");
   });
 
   it("numbers bars so that labels do not touch", () => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { matching, runNames } from "../../src/app/names.ts";
 import type { Run } from "../../src/data/types.ts";
 import { type ColumnChoice, chosenFields, toggledFields } from "../../src/parts/columns.tsx";
 import { exactly } from "../../src/parts/filter.tsx";
 import { windowAround } from "../../src/parts/jump.tsx";
 import { place, placeBeside } from "../../src/parts/place.ts";
 import { inSight, ROW, rowAt, rowTop } from "../../src/parts/rows.ts";
-import { causeLines, change, figureLines, type RunFigures } from "../../src/views/compare/figures.ts";
+import { matching, runNames } from "../../src/session/names.ts";
+import { causeLines, change, figureLines, type RunFigures } from "../../src/views/compare/metrics.ts";
 import { choices as kernelChoices } from "../../src/views/kernels/columns.tsx";
-import { callSite, moduleOf } from "../../src/views/operators/CallSite.tsx";
+import { callSite, moduleOf } from "../../src/views/operators/call-site.tsx";
 import { choices } from "../../src/views/operators/columns.tsx";
 
 describe("columns", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Image, raster } from "../../src/draw/canvas.ts";
-import { contrast, parseColour, unpack } from "../../src/draw/colour.ts";
+import { contrast, parseColor, unpack } from "../../src/draw/color.ts";
 import { AREA, areaCell, DrawList, FLAT, flatCell } from "../../src/draw/list.ts";
 import { makePalette, slot, wantsDarkText } from "../../src/draw/palette.ts";
 import { Fitter } from "../../src/draw/text.ts";
@@ -70,15 +70,15 @@ describe("painting without a GPU", () => {
   });
 });
 
-describe("colours", () => {
+describe("colors", () => {
   it("reads what CSS writes", () => {
-    expect(parseColour("#0b5cad")).toEqual({ r: 11, g: 92, b: 173, a: 1 });
-    expect(parseColour(" rgb(11 92 173 / 14%)")).toEqual({ r: 11, g: 92, b: 173, a: 0.14 });
-    expect(parseColour("rgba(1, 2, 3, 0.5)")).toEqual({ r: 1, g: 2, b: 3, a: 0.5 });
-    expect(parseColour("#fff")).toEqual({ r: 255, g: 255, b: 255, a: 1 });
+    expect(parseColor("#0b5cad")).toEqual({ r: 11, g: 92, b: 173, a: 1 });
+    expect(parseColor(" rgb(11 92 173 / 14%)")).toEqual({ r: 11, g: 92, b: 173, a: 0.14 });
+    expect(parseColor("rgba(1, 2, 3, 0.5)")).toEqual({ r: 1, g: 2, b: 3, a: 0.5 });
+    expect(parseColor("#fff")).toEqual({ r: 255, g: 255, b: 255, a: 1 });
   });
 
-  it("picks text that reads well on every colour of both themes", async () => {
+  it("picks text that reads well on every color of both themes", async () => {
     const { readFileSync } = await import("node:fs");
     const css = readFileSync(new URL("../../src/tokens.css", import.meta.url), "utf8");
     const dark = css.indexOf('[data-theme="dark"]');
@@ -87,9 +87,9 @@ describe("colours", () => {
       const palette = makePalette((variable) => read(variable) || "#000000");
       for (let category = 0; category < 16; category++)
         for (let shade = 0; shade < 5; shade++) {
-          const colour = unpack(palette.slices[slot(category, shade)]!);
+          const color = unpack(palette.slices[slot(category, shade)]!);
           const text = wantsDarkText(palette, slot(category, shade), 1) ? "#000000" : "#ffffff";
-          expect(contrast(colour, parseColour(text))).toBeGreaterThanOrEqual(4.5);
+          expect(contrast(color, parseColor(text))).toBeGreaterThanOrEqual(4.5);
         }
     }
   });

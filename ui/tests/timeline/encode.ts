@@ -1,6 +1,7 @@
-// A second, slow writing of what the server does: slices to tiles to bytes. Tests compare the fast code with it.
+// A second, slow writing of what the server does: slices to the items of tiles. Tests compare the fast code with it.
 
 import { BEYOND, BUCKETS, FINE, FROM_LEFT, tileSpan } from "../../src/data/tiles.ts";
+import type { TileItem } from "../../src/data/write-tiles.ts";
 
 export interface Slice {
   start: number;
@@ -10,25 +11,14 @@ export interface Slice {
   category: number;
 }
 
-export interface Item {
-  start: number;
-  end: number;
-  id: number;
-  name: number;
-  count: number;
-  busy: number;
-  category: number;
-  flags: number;
-}
-
 /** The items of one tile. Slices must be sorted and must not overlap. */
-export function itemsOf(slices: readonly Slice[], level: number, index: number): Item[] {
+export function itemsOf(slices: readonly Slice[], level: number, index: number): TileItem[] {
   const from = index * tileSpan(level);
   const to = from + tileSpan(level);
   const bucket = 2 ** level;
   const fine = (time: number) =>
     Math.max(0, Math.min(BUCKETS * FINE, Math.floor(((time - from) / bucket) * FINE)));
-  const items: Item[] = [];
+  const items: TileItem[] = [];
   const across = slices.find((slice) => slice.start < from && slice.end > from);
   if (across) items.push(item([across], 0, FROM_LEFT | (across.end > to ? BEYOND : 0), fine));
   const buckets = new Map<number, Slice[]>();
@@ -42,7 +32,7 @@ export function itemsOf(slices: readonly Slice[], level: number, index: number):
   return items;
 }
 
-function item(group: Slice[], count: number, flags: number, fine: (time: number) => number): Item {
+function item(group: Slice[], count: number, flags: number, fine: (time: number) => number): TileItem {
   const longest = group.reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
   const first = group[0]!.start;
   const last = group[group.length - 1]!.end;
@@ -50,41 +40,6 @@ function item(group: Slice[], count: number, flags: number, fine: (time: number)
   const busy = last > first ? Math.round((255 * covered) / (last - first)) : 255;
   const { id, name, category } = longest;
   return { start: fine(first), end: fine(last), id, name, count, busy, category, flags };
-}
-
-export interface TileItems {
-  row: number;
-  level: number;
-  index: number;
-  items: Item[];
-}
-
-/** The wire format. */
-export function encode(tiles: readonly TileItems[]): ArrayBuffer {
-  const sizes = tiles.map(({ items }) => 24 + Math.ceil((23 * items.length) / 8) * 8);
-  const buffer = new ArrayBuffer(8 + sizes.reduce((a, b) => a + b, 0));
-  const view = new DataView(buffer);
-  view.setUint32(0, 0x53544c31, true);
-  view.setUint32(4, tiles.length, true);
-  let at = 8;
-  tiles.forEach(({ row, level, index, items }, t) => {
-    const n = items.length;
-    view.setUint32(at, row, true);
-    view.setUint32(at + 4, level, true);
-    view.setFloat64(at + 8, index, true);
-    view.setUint32(at + 16, n, true);
-    const body = at + 24;
-    items.forEach((one, i) => {
-      [one.start, one.end, one.id, one.name, one.count].forEach((value, column) => {
-        view.setUint32(body + 4 * (column * n + i), value, true);
-      });
-      [one.busy, one.category, one.flags].forEach((value, column) => {
-        view.setUint8(body + 20 * n + column * n + i, value);
-      });
-    });
-    at += sizes[t]!;
-  });
-  return buffer;
 }
 
 /** Numbers from a seed, so that a failure can be repeated. */

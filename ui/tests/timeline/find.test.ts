@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { TileCache } from "../../src/data/tilecache.ts";
+import { TileCache } from "../../src/data/tile-cache.ts";
+import { Wanted } from "../../src/data/tile-store.ts";
 import { decodeTiles, type Tile, topLevel } from "../../src/data/tiles.ts";
-import { Wanted } from "../../src/data/tilestore.ts";
 import type { Ref } from "../../src/data/types.ts";
-import { Cover, cover } from "../../src/views/timeline/cover.ts";
+import { writeTiles } from "../../src/data/write-tiles.ts";
 import { lastBefore, matcher } from "../../src/views/timeline/finder.ts";
-import { itemAt, neighbour } from "../../src/views/timeline/hit.ts";
-import { encode, itemsOf, random, randomRow, type Slice } from "./encode.ts";
+import { itemAt, neighbor } from "../../src/views/timeline/hit.ts";
+import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
+import { itemsOf, random, randomRow, type Slice } from "./encode.ts";
 
 const tileOf = (slices: readonly Slice[], level: number, index: number): Tile =>
-  decodeTiles(encode([{ row: 0, level, index, items: itemsOf(slices, level, index) }]))[0]!;
+  decodeTiles(writeTiles([{ row: 0, level, index, items: itemsOf(slices, level, index) }]))[0]!;
 
-describe("the neighbour in a row", () => {
+describe("the neighbor in a row", () => {
   // Without slices of no length: several of those may start at one moment.
   const slices = randomRow(11, 2000)
     .filter((slice) => slice.end > slice.start)
@@ -20,7 +21,7 @@ describe("the neighbour in a row", () => {
   const store = { load: async (_row: number, level: number, index: number) => tileOf(slices, level, index) };
   const from = (id: number, forward: boolean) => {
     const origin = { row: 0, id, start: slices[id]!.start };
-    return neighbour(store, top, origin, forward, new AbortController().signal);
+    return neighbor(store, top, origin, forward, new AbortController().signal);
   };
 
   it("is the next and the previous slice, wherever they are", async () => {
@@ -44,7 +45,7 @@ describe("what is under the pointer", () => {
     ];
     const cache = new TileCache(1e9);
     for (let index = 0; index < 8; index++) cache.put(tileOf(slices, 8, index));
-    const pieces = new Cover();
+    const pieces = new TileCover();
     const row = { id: 0, first_ns: 1000, last_ns: 950_100, count: 2 };
     cover(pieces, cache, row, 8, 11, 0, 1_000_000, new Wanted());
     expect(itemAt(pieces, 500_000, 100)).toMatchObject({ id: 0, from: 1000, exact: true, count: 1 });

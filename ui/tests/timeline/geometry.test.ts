@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Counter, Layout } from "../../src/data/types.ts";
 import { AREA, areaCell, DrawList, FLAT } from "../../src/draw/list.ts";
-import { counterAt, counterCells, firstAfter } from "../../src/views/timeline/areas.ts";
 import { curveOf } from "../../src/views/timeline/arrows.ts";
-import { tickLabel, ticksFor } from "../../src/views/timeline/ruler.ts";
+import { counterAt, counterCells, firstAfter } from "../../src/views/timeline/counter-cells.ts";
+import { laneAt, layOutLanes, rowAt, rowTop } from "../../src/views/timeline/lane-layout.ts";
+import { ticksFor } from "../../src/views/timeline/ruler.ts";
 import { RULER, Screen } from "../../src/views/timeline/screen.ts";
-import { buildStack, laneAt, rowAt, rowTop } from "../../src/views/timeline/stack.ts";
-import { around, between, centre, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
+import { around, between, center, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
 
 const EXTENT = 1_000_000;
 
@@ -68,7 +68,7 @@ describe("the window", () => {
     const all = whole(0);
     expect(all.to).toBeGreaterThan(all.from);
     expect(clamp({ from: 0, to: 0 }, 0).to).toBeGreaterThan(clamp({ from: 0, to: 0 }, 0).from);
-    expect(Number.isFinite(centre(all, 5, 0).from)).toBe(true);
+    expect(Number.isFinite(center(all, 5, 0).from)).toBe(true);
     expect(Number.isFinite(around({ from: 0, to: 0 }, 0).to)).toBe(true);
   });
 });
@@ -82,14 +82,6 @@ describe("the ruler", () => {
       expect(first).toBeGreaterThanOrEqual(100);
       expect(first % step).toBe(0);
     }
-  });
-
-  it("says times with as many digits as neighbours need", () => {
-    expect(tickLabel(20_000_000, 10_000_000, 100_000_000)).toBe("20 ms");
-    expect(tickLabel(428_439_400, 200, 428_441_000)).toBe("428.4394 ms");
-    expect(tickLabel(0, 1000, 50_000)).toBe("0 µs");
-    expect(tickLabel(-1e-9, 1000, 50_000)).toBe("0 µs");
-    expect(tickLabel(12, 5, 40)).toBe("12 ns");
   });
 });
 
@@ -131,28 +123,28 @@ const none = { pins: new Set<string>(), folded: new Set<string>(), showEmpty: fa
 
 describe("the lanes", () => {
   it("pins the steps, hides empty lanes and says how many", () => {
-    const stack = buildStack(layout, [counter], none);
-    expect(stack.pinned.map((lane) => lane.key)).toEqual(["g0"]);
-    expect(stack.lanes.map((lane) => lane.key)).toEqual(["counters", "c:u", "g1", "g2"]);
-    expect(stack.empty).toBe(1);
-    const all = buildStack(layout, [counter], { ...none, showEmpty: true });
+    const placed = layOutLanes(layout, [counter], none);
+    expect(placed.pinned.map((lane) => lane.key)).toEqual(["g0"]);
+    expect(placed.lanes.map((lane) => lane.key)).toEqual(["counters", "c:u", "g1", "g2"]);
+    expect(placed.empty).toBe(1);
+    const all = layOutLanes(layout, [counter], { ...none, showEmpty: true });
     expect(all.lanes.map((lane) => lane.key)).toContain("g3");
   });
 
   it("stand one below the other without gap or overlap", () => {
-    const stack = buildStack(layout, [counter], { ...none, pins: new Set(["g1", "c:u"]), path: true });
-    for (const lanes of [stack.pinned, stack.lanes])
+    const placed = layOutLanes(layout, [counter], { ...none, pins: new Set(["g1", "c:u"]), path: true });
+    for (const lanes of [placed.pinned, placed.lanes])
       lanes.reduce((y, lane) => {
         expect(lane.y).toBe(y);
         return y + lane.height;
       }, 0);
-    expect(stack.pinned.map((lane) => lane.key)).toEqual(["g0", "path", "c:u", "g1"]);
+    expect(placed.pinned.map((lane) => lane.key)).toEqual(["g0", "path", "c:u", "g1"]);
   });
 
   it("folds the counters of a file if they are many, until they are opened", () => {
     const recorded = Array.from({ length: 7 }, (_, i) => ({ ...counter, id: `file:${i}` }));
     const kinds = (folded: string[], counters: Counter[]) =>
-      buildStack(layout, counters, { ...none, folded: new Set(folded) }).lanes.filter(
+      layOutLanes(layout, counters, { ...none, folded: new Set(folded) }).lanes.filter(
         (lane) => lane.kind === "counter",
       );
     expect(kinds([], [counter, ...recorded])).toHaveLength(1);
@@ -162,16 +154,16 @@ describe("the lanes", () => {
   });
 
   it("keep every event counted when folded", () => {
-    const stack = buildStack(layout, [], { ...none, folded: new Set(["g2"]) });
-    const lane = stack.lanes.find((one) => one.key === "g2")!;
+    const placed = layOutLanes(layout, [], { ...none, folded: new Set(["g2"]) });
+    const lane = placed.lanes.find((one) => one.key === "g2")!;
     expect(lane.rows).toEqual([2]);
     expect(lane.hidden).toBe(2);
     expect(lane.count).toBe(30);
-    expect(stack.places.get(4)).toMatchObject({ at: 0, hidden: true });
+    expect(placed.places.get(4)).toMatchObject({ at: 0, hidden: true });
   });
 
   it("are found by height as a search from the top finds them", () => {
-    const { lanes, height } = buildStack(layout, [counter], none);
+    const { lanes, height } = layOutLanes(layout, [counter], none);
     for (let y = 0; y < height; y++)
       expect(laneAt(lanes, y)).toBe(lanes.find((lane) => y >= lane.y && y < lane.y + lane.height));
     expect(laneAt(lanes, height)).toBeUndefined();
@@ -186,7 +178,7 @@ describe("the screen", () => {
   screen.width = 1000;
   screen.height = 200;
   screen.view = { from: 0, to: EXTENT };
-  screen.stack = buildStack(layout, [counter], none);
+  screen.laneLayout = layOutLanes(layout, [counter], none);
 
   it("turns times to pixels and back", () => {
     expect(screen.x(250_000)).toBeCloseTo(250, 6);
@@ -197,7 +189,7 @@ describe("the screen", () => {
     screen.scroll = 1e6;
     screen.settle();
     expect(screen.scroll).toBe(screen.mostScroll);
-    const last = screen.stack.lanes.at(-1)!;
+    const last = screen.laneLayout.lanes.at(-1)!;
     expect(screen.laneTop(last) + last.height).toBeCloseTo(screen.height, 6);
     screen.scroll = -5;
     screen.settle();

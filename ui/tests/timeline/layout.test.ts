@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { TileCache } from "../../src/data/tilecache.ts";
+import { TileCache } from "../../src/data/tile-cache.ts";
+import { Wanted } from "../../src/data/tile-store.ts";
 import { decodeTiles, levelFor, tileSpan, topLevel } from "../../src/data/tiles.ts";
-import { Wanted } from "../../src/data/tilestore.ts";
+import { writeTiles } from "../../src/data/write-tiles.ts";
 import { DrawList, FLAT } from "../../src/draw/list.ts";
 import { makePalette } from "../../src/draw/palette.ts";
-import { Cover, cover } from "../../src/views/timeline/cover.ts";
-import { RowPainter, type Scene } from "../../src/views/timeline/layout.ts";
 import { Stretches } from "../../src/views/timeline/marks.ts";
+import { RowPainter, type Scene } from "../../src/views/timeline/row-cells.ts";
+import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
 import type { Span } from "../../src/views/timeline/window.ts";
-import { encode, itemsOf, randomRow, type Slice } from "./encode.ts";
+import { itemsOf, randomRow, type Slice } from "./encode.ts";
 
 const WIDTH = 1400;
 
@@ -38,7 +39,9 @@ const rangeOf = (slices: readonly Slice[]) => ({
 function load(cache: TileCache, slices: readonly Slice[], level: number, from: number, to: number): void {
   const span = tileSpan(level);
   for (let index = Math.max(0, Math.floor(from / span)); index * span <= to; index++)
-    for (const tile of decodeTiles(encode([{ row: 0, level, index, items: itemsOf(slices, level, index) }])))
+    for (const tile of decodeTiles(
+      writeTiles([{ row: 0, level, index, items: itemsOf(slices, level, index) }]),
+    ))
       cache.put(tile);
 }
 
@@ -48,7 +51,7 @@ function paint(slices: readonly Slice[], view: Span, prepare: (cache: TileCache,
   const level = levelFor((view.to - view.from) / WIDTH, top);
   const cache = new TileCache(1e9);
   prepare(cache, level);
-  const pieces = new Cover();
+  const pieces = new TileCover();
   const missing = new Wanted();
   cover(pieces, cache, rangeOf(slices), level, top, view.from, view.to, missing);
   made.list.clear(WIDTH, 1);
@@ -89,7 +92,7 @@ describe("counting", () => {
     const inside = slices.filter((slice) => slice.start >= view.from && slice.start <= view.to).length;
     const total = made.tally.shown + made.tally.counted;
     expect(total).toBeGreaterThanOrEqual(inside);
-    // A bucket at the edge may hold neighbours that start just outside.
+    // A bucket at the edge may hold neighbors that start just outside.
     expect(total).toBeLessThanOrEqual(inside + 4);
   });
 });
@@ -164,7 +167,7 @@ describe("what is drawn", () => {
     const cache = new TileCache(1e9);
     const level = levelFor(1000, 40);
     load(cache, slices, level, 0, view.to);
-    const pieces = new Cover();
+    const pieces = new TileCover();
     cover(pieces, cache, rangeOf(slices), level, 12, view.from, view.to, new Wanted());
     made.list.clear(WIDTH, 1);
     made.list.strip(FLAT, 0, 20, 0, 20);
@@ -196,7 +199,7 @@ describe("what is drawn", () => {
     const top = topLevel(view.to);
     const level = levelFor((view.to - view.from) / WIDTH, top);
     load(cache, slices, level, 0, view.to);
-    const pieces = new Cover();
+    const pieces = new TileCover();
     cover(pieces, cache, rangeOf(slices), level, top, view.from, view.to, new Wanted());
     made.list.clear(WIDTH, 1);
     made.list.strip(FLAT, 0, 20, 0, 20);

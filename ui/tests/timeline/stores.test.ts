@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NameStore, SHADES, shadeOf } from "../../src/data/namestore.ts";
-import { TileStore, Wanted } from "../../src/data/tilestore.ts";
-import { encode } from "./encode.ts";
+import { NameStore, SHADES, shadeOf } from "../../src/data/name-store.ts";
+import { TileStore, Wanted } from "../../src/data/tile-store.ts";
+import { writeTiles } from "../../src/data/write-tiles.ts";
 
 const wanted = (...keys: [number, number, number][]) => {
   const list = new Wanted();
@@ -10,7 +10,7 @@ const wanted = (...keys: [number, number, number][]) => {
 };
 const none = new Wanted();
 const empty = (keys: string[]) =>
-  encode(
+  writeTiles(
     keys.map((key) => {
       const [row = 0, level = 0, index = 0] = key.split(".").map(Number);
       return { row, level, index, items: [] };
@@ -127,7 +127,7 @@ describe("asking for tiles", () => {
     const store = new TileStore({
       fetch: async () => {
         asked++;
-        return encode([]);
+        return writeTiles([]);
       },
       changed: () => {},
       failed: () => {},

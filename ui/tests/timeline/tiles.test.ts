@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { TileCache } from "../../src/data/tilecache.ts";
+import { TileCache } from "../../src/data/tile-cache.ts";
 import { decodeTiles, levelFor, Tile, tileSpan, topLevel } from "../../src/data/tiles.ts";
-import { encode, type Item, itemsOf, randomRow } from "./encode.ts";
+import { type TileItem, writeTiles } from "../../src/data/write-tiles.ts";
+import { itemsOf, randomRow } from "./encode.ts";
 
-function columns(tile: Tile): Item[] {
+function columns(tile: Tile): TileItem[] {
   return Array.from({ length: tile.n }, (_, i) => ({
     start: tile.start(i),
     end: tile.end(i),
@@ -23,7 +24,7 @@ describe("the wire", () => {
     const tiles = [0, 3, 6, 9, 14].flatMap((level) =>
       [0, 1, 2].map((index) => ({ row: 7, level, index, items: itemsOf(row, level, index) })),
     );
-    const read = decodeTiles(encode(tiles));
+    const read = decodeTiles(writeTiles(tiles));
     expect(read).toHaveLength(tiles.length);
     read.forEach((tile, i) => {
       expect([tile.row, tile.level, tile.index]).toEqual([tiles[i]!.row, tiles[i]!.level, tiles[i]!.index]);
@@ -33,14 +34,14 @@ describe("the wire", () => {
 
   it("keeps indices beyond 2^32 and instants' numbers", () => {
     const item = { start: 1, end: 1, id: 0x80000005, name: 2, count: 1, busy: 255, category: 15, flags: 4 };
-    const [tile] = decodeTiles(encode([{ row: 1, level: 0, index: 2 ** 40 + 1, items: [item] }]));
+    const [tile] = decodeTiles(writeTiles([{ row: 1, level: 0, index: 2 ** 40 + 1, items: [item] }]));
     expect(tile?.index).toBe(2 ** 40 + 1);
     expect(tile?.id(0)).toBe(0x80000005);
   });
 
   it("refuses what it cannot read", () => {
     expect(() => decodeTiles(new ArrayBuffer(4))).toThrow("not tiles");
-    const short = encode([{ row: 0, level: 0, index: 0, items: itemsOf(randomRow(2, 50), 10, 0) }]);
+    const short = writeTiles([{ row: 0, level: 0, index: 0, items: itemsOf(randomRow(2, 50), 10, 0) }]);
     expect(() => decodeTiles(short.slice(0, 60))).toThrow("too early");
   });
 
@@ -92,7 +93,7 @@ describe("levels", () => {
 describe("finding items", () => {
   it("finds the first that ends after a place, as a search from the left does", () => {
     const [tile] = decodeTiles(
-      encode([{ row: 0, level: 8, index: 0, items: itemsOf(randomRow(3, 300), 8, 0) }]),
+      writeTiles([{ row: 0, level: 8, index: 0, items: itemsOf(randomRow(3, 300), 8, 0) }]),
     );
     for (let fine = 0; fine < 512 * 4096; fine += 7919) {
       const slow = columns(tile!).findIndex((i) => i.end > fine || (i.end === fine && i.start >= fine));

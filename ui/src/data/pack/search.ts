@@ -74,8 +74,8 @@ function matcher({ q, exact }: SearchQuery): (name: string) => boolean {
     return (name) => regex.test(name);
   } catch {
     throw new SourceError({
-      message: `Not a regular expression: ${pattern}`,
-      hint: "Leave the slashes out to search for the text itself.",
+      message: `Invalid regular expression: ${pattern}`,
+      hint: "Remove the slashes to search for the text itself.",
     });
   }
 }

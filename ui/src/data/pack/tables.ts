@@ -38,8 +38,8 @@ function matcher(pattern: string): (row: RowLike) => boolean {
     regex = compiled(pattern);
   } catch {
     throw new SourceError({
-      message: `The filter is not a regular expression: ${pattern}`,
-      hint: "Quote special characters with a backslash.",
+      message: `Invalid regular expression: ${pattern}`,
+      hint: "Escape special characters with a backslash.",
     });
   }
   return (row) => {

@@ -1,12 +1,12 @@
-// Two runs side by side: their figures and where their time went.
+// Two runs side by side: their numbers and where their time went.
 
-import { runNames } from "../../app/names.ts";
-import { param, setParams } from "../../app/route.ts";
-import { run, runs, source } from "../../app/state.ts";
-import { useLoaded } from "../../data/use.ts";
 import { digits, percent, time } from "../../parts/format.ts";
-import { Await, Card, Empty } from "../../parts/words.tsx";
-import { causeLines, change, figureLines, type Line, type RunFigures } from "./figures.ts";
+import { Await, Card, Empty } from "../../parts/states.tsx";
+import { runNames } from "../../session/names.ts";
+import { param, setParams } from "../../session/route.ts";
+import { run, runs, source } from "../../session/state.ts";
+import { useLoaded } from "../../session/use-ask.ts";
+import { causeLines, change, figureLines, type Line, type RunFigures } from "./metrics.ts";
 import "./style.css";
 
 export function Compare() {
@@ -33,8 +33,8 @@ export function Compare() {
   return (
     <>
       <div class="toolbar compare-runs">
-        {pick("a", "A, before", a)}
-        {pick("b", "B, after", b)}
+        {pick("a", "Baseline (A)", a)}
+        {pick("b", "Candidate (B)", b)}
         <button type="button" onClick={() => setParams({ a: b, b: a })}>
           Swap
         </button>
@@ -42,18 +42,18 @@ export function Compare() {
       <Await of={figures}>
         {([before, after]) => (
           <div class="two-columns even">
-            <Card title="Figures" note="of the first device and the mean step">
-              <Lines lines={figureLines(before, after)} label="Figures" />
+            <Card title="Metrics" note="first device, mean step">
+              <Lines lines={figureLines(before, after)} label="Metrics" />
             </Card>
-            <Card title="Where the time of a step went" note="what changed most comes first">
+            <Card title="Where step time goes" note="largest changes first">
               <Lines lines={causeLines(before, after)} label="Causes" />
             </Card>
           </div>
         )}
       </Await>
       <p class="quiet">
-        These are plain differences of means. Operators and kernels matched between the runs, and whether a
-        difference is more than the noise between steps, are not shown here yet.
+        Differences of means. Operators and kernels are not matched between the runs, and a difference may be
+        noise between steps.
       </p>
     </>
   );
@@ -75,8 +75,8 @@ function OneRun() {
   return (
     <Card title="Compare two runs">
       <Empty
-        title="There is only one run here."
-        hint="Open two traces, or a folder of them, to see them side by side:"
+        title="Only one run is open."
+        hint="Open two traces, or a folder of traces, to compare them:"
         code="stepscope view before.pt.trace.json.gz after.pt.trace.json.gz"
       />
     </Card>
@@ -89,7 +89,7 @@ function Lines({ lines, label }: { lines: Line[]; label: string }) {
     <table class="plain compare" aria-label={label}>
       <thead>
         <tr>
-          <th scope="col">{label === "Causes" ? "Cause" : "Figure"}</th>
+          <th scope="col">{label === "Causes" ? "Cause" : "Metric"}</th>
           <th scope="col" class="num">
             A
           </th>
@@ -101,7 +101,7 @@ function Lines({ lines, label }: { lines: Line[]; label: string }) {
           </th>
           {label === "Causes" && (
             <th scope="col">
-              <span class="sr-only">less or more</span>
+              <span class="sr-only">decrease or increase</span>
             </th>
           )}
         </tr>

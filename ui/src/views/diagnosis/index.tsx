@@ -1,24 +1,24 @@
 // Why it is slow, question by question: what a change would save, why the device waits, how well it is used.
 
 import type { ComponentType } from "preact";
-import { register } from "../../app/commands.ts";
-import { go, param, pushParams } from "../../app/route.ts";
-import { Idle } from "./idle/index.tsx";
-import { Launches } from "./launches.tsx";
-import { LoadingTab } from "./loading.tsx";
-import { Path } from "./path.tsx";
-import { RooflineTab } from "./roofline/index.tsx";
-import { NoSteps, Scope, useScope } from "./scope.tsx";
+import { NoSteps, Scope, useScope } from "../../parts/scope.tsx";
+import { register } from "../../session/commands.ts";
+import { go, param, pushParams } from "../../session/route.ts";
+import { Path } from "../critical-path/index.tsx";
+import { LoadingTab } from "../data-loading/index.tsx";
+import { Idle } from "../idle/index.tsx";
+import { Launches } from "../launches/index.tsx";
+import { RooflineTab } from "../roofline/index.tsx";
 import "./style.css";
-import type { Account } from "./answers.ts";
+import type { Account } from "../../data/account.ts";
+import { Transfers } from "../transfers/index.tsx";
+import { WaitsTab } from "../waits/index.tsx";
+import { WhatIfTab } from "../what-if/index.tsx";
 import { type Tab, Tabs } from "./tabs.tsx";
-import { Transfers } from "./transfers.tsx";
-import { WaitsTab } from "./waits.tsx";
-import { WhatIfTab } from "./whatif/index.tsx";
 
 interface Page extends Tab {
   component: ComponentType<{ account: Account | undefined }>;
-  /** Whether its figures are of one device at a time. */
+  /** Whether its numbers are of one device at a time. */
   device: boolean;
 }
 
@@ -51,7 +51,7 @@ export function Diagnosis() {
   const Shown = page.component;
   return (
     <>
-      <div class="diag-head">
+      <div class="diagnosis-head">
         <Tabs
           label="Diagnosis"
           tabs={PAGES}
@@ -60,8 +60,14 @@ export function Diagnosis() {
         />
         <Scope account={scope.data} withDevice={page.device} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the panel of a tab takes the focus */}
-      <div class="diag-panel" id="diag-panel" role="tabpanel" aria-labelledby={`tab-${page.id}`} tabIndex={0}>
+      <div
+        class="diagnosis-panel"
+        id="diagnosis-panel"
+        role="tabpanel"
+        aria-labelledby={`tab-${page.id}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the panel of a tab takes the focus
+        tabIndex={0}
+      >
         {scope.data?.synthetic && <NoSteps />}
         <Shown account={scope.data} key={page.id} />
       </div>

@@ -1,4 +1,4 @@
-// Pages of a view, as tabs: arrows move between them, the address remembers which.
+// Pages of a view, as tabs: arrows move between them, the URL remembers which.
 
 import { useRef } from "preact/hooks";
 
@@ -29,7 +29,7 @@ export function Tabs(props: {
     show(to);
   };
   return (
-    <div class="diag-tabs" role="tablist" aria-label={props.label} ref={list} onKeyDown={onKeyDown}>
+    <div class="diagnosis-tabs" role="tablist" aria-label={props.label} ref={list} onKeyDown={onKeyDown}>
       {props.tabs.map((tab, index) => (
         <button
           key={tab.id}
@@ -37,7 +37,7 @@ export function Tabs(props: {
           role="tab"
           id={`tab-${tab.id}`}
           aria-selected={index === at}
-          aria-controls="diag-panel"
+          aria-controls="diagnosis-panel"
           tabIndex={index === at ? 0 : -1}
           onClick={() => props.onShow(tab.id)}
         >

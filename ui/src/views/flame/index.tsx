@@ -1,19 +1,19 @@
 // The flame graph: host time, device time or modules by stack; and all places of one function together.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { register } from "../../app/commands.ts";
-import { go, param, pushParams, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
 import type { Flame as Columns } from "../../data/types.ts";
-import { useLoaded } from "../../data/use.ts";
-import { Await, Empty, Trouble } from "../../parts/words.tsx";
-import { Main } from "./Main.tsx";
+import { Await, Empty, Trouble } from "../../parts/states.tsx";
+import { register } from "../../session/commands.ts";
+import { go, param, pushParams, setParams } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useLoaded } from "../../session/use-ask.ts";
+import { Main } from "./main.tsx";
 import { match, nextMatch } from "./match.ts";
 import { functions } from "./sandwich.ts";
 import "./style.css";
-import { Toolbar, WeightChoice } from "./Toolbar.tsx";
+import { type Weight, WORDS, weightOf } from "./labels.ts";
+import { Toolbar, WeightChoice } from "./toolbar.tsx";
 import { findPath, linked, linkTo, nameOf, type Order, place, type Tree, treeOf } from "./tree.ts";
-import { type Weight, WORDS, weightOf } from "./words.ts";
 
 export function Flame() {
   const run = runId.value;
@@ -172,8 +172,8 @@ function useCommands(actions: Actions): void {
       one("back", "Zoom out, clear the search", "Escape"),
       one("flip", "Root at the top or bottom", "KeyI"),
       one("order", "Order by time or by name", "KeyO"),
-      one("sandwich", "Callers and callees of what is chosen", "KeyC"),
-      one("timeline", "Find what is chosen on the timeline", "KeyT"),
+      one("sandwich", "Callers and callees of the selection", "KeyC"),
+      one("timeline", "Find the selection on the timeline", "KeyT"),
     ]);
   }, []);
 }

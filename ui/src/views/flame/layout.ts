@@ -1,15 +1,15 @@
-// Where the nodes of a tree stand in a picture so wide. Pure: the painter only paints.
+// Where the nodes of a tree are in a picture so wide. Pure: the painter only paints.
 
 import type { Placed, Tree } from "./tree.ts";
 
-/** A node, or neighbours too narrow to be drawn one by one. */
+/** A node, or neighbors too narrow to be drawn one by one. */
 export interface Box {
   /** The node; of a band the largest. */
   node: number;
   /** Pixels; may reach beyond the picture. */
   x: number;
   width: number;
-  /** How many nodes a band stands for, not counting what is below them; 0 for a single node. */
+  /** How many nodes a band represents, not counting what is below them; 0 for a single node. */
   merged: number;
   /** Nanoseconds. */
   total: number;

@@ -14,7 +14,7 @@ export interface Match {
 }
 
 /**
- * Looks for a text in the names, in any case. Nothing is sought with an empty text. The root stands for all and has no
+ * Looks for a text in the names, in any case. Nothing is sought with an empty text. The root is everything and has no
  * name of its own, unless `root` says so.
  */
 export function match(tree: Tree, text: string, root = false): Match | undefined {

@@ -1,7 +1,7 @@
 // Paints the boxes in sight onto a canvas. Knows nothing of where they come from.
 
-import { hashOf, type Palette } from "./colour.ts";
-import { fitted } from "./label.ts";
+import { fitted } from "./box-label.ts";
+import { hashOf, type Palette } from "./color.ts";
 import type { Box } from "./layout.ts";
 import { isSmaller, nameOf, type Tree } from "./tree.ts";
 
@@ -9,7 +9,7 @@ export const ROW = 20;
 const PAD = 5;
 /** Narrower boxes bear no text. */
 const LABEL = 26;
-/** Communication and waits are hatched: colour is never alone. */
+/** Communication and waits are hatched: color is never alone. */
 const HATCHED = new Set([4, 9]);
 
 export interface Picture {
@@ -54,7 +54,7 @@ function paintBox(
 ): void {
   const left = Math.max(0, box.x);
   const right = Math.min(width, box.x + box.width);
-  // A gap of a pixel parts neighbours where there is room for it; nothing is thinner than a pixel can show.
+  // A gap of a pixel parts neighbors where there is room for it; nothing is thinner than a pixel can show.
   const wide = Math.max(right - left - (right - left > 3 ? 1 : 0), 0.75);
   const high = ROW - 1;
   const name = box.merged > 0 ? "" : nameOf(tree, box.node);
@@ -89,9 +89,9 @@ function frame(
   width: number,
   height: number,
   line: number,
-  colour: string,
+  color: string,
 ): void {
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.lineWidth = line;
   const half = line / 2;
   context.strokeRect(x + half, y + half, Math.max(width - line, 1), height - line);

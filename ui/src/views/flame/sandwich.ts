@@ -1,4 +1,4 @@
-// All occurrences of a function together: its figures, who calls it and what it calls.
+// All occurrences of a function together: its numbers, who calls it and what it calls.
 
 import { build, isSmaller, nameOf, type Tree } from "./tree.ts";
 
@@ -13,7 +13,7 @@ export interface FunctionRow {
   count: number;
 }
 
-/** Whether a node stands inside no other of its name: counting only those counts recursion once. */
+/** Whether a node is inside no other of its name: counting only those counts recursion once. */
 export function outermost(tree: Tree): Uint8Array {
   const out = new Uint8Array(tree.size);
   const open = new Map<number, number>();
@@ -121,7 +121,7 @@ export function callers(tree: Tree, id: number): Tree | undefined {
   return merger.name.length > 0 ? merger.tree() : undefined;
 }
 
-/** What a function called, all its occurrences laid over each other. */
+/** What a function called, all its occurrences merged. */
 export function callees(tree: Tree, id: number): Tree | undefined {
   const merger = new Merger(tree);
   const totals: number[] = [];

@@ -1,8 +1,8 @@
-// A flame graph's columns as a tree one can walk. Node 0 is all of it; a parent stands before its children.
+// A flame graph's columns as a tree one can walk. Node 0 is all of it; a parent comes before its children.
 
 import { CATEGORIES } from "../../data/categories.ts";
 import type { Flame } from "../../data/types.ts";
-import { MODULE_KINDS, MODULE_NAMES } from "./words.ts";
+import { MODULE_KINDS, MODULE_NAMES } from "./labels.ts";
 
 export interface Tree {
   size: number;
@@ -48,7 +48,7 @@ export interface Columns {
 
 const OTHER = 15;
 
-/** Nodes of one parent too small to be sent one by one stand together under such a name. */
+/** Nodes of one parent too small to be sent one by one are merged under such a name. */
 export function isSmaller(name: string): boolean {
   return /^\(\d+ smaller\)$/.test(name);
 }
@@ -59,7 +59,7 @@ function moduleKind(name: string): number {
   return name.startsWith("(") ? MODULE_KINDS.outside : MODULE_KINDS.module;
 }
 
-/** The tree of an answer, below one node that stands for all. */
+/** The tree of an answer, below one node for everything. */
 export function treeOf(flame: Flame): Tree {
   const n = flame.name.length;
   const shifted = (values: ArrayLike<number>, head: number, by = 0) => {
@@ -114,7 +114,7 @@ export function build(columns: Columns): Tree {
   for (let i = 0; i < size; i++) first[i + 1]! += first[i]!;
   const next = first.slice();
   for (let i = 1; i < size; i++) kids[next[parent[i]!]!++] = i;
-  // From the leaves up: never less than what is inside, or children would stand out.
+  // From the leaves up: never less than what is inside, or children would reach out.
   for (let i = size - 1; i >= 0; i--) {
     total[i] = Math.max(total[i]! + self[i]!, columns.total?.[i] ?? 0);
     if (i > 0) total[parent[i]!]! += total[i]!;
@@ -165,12 +165,12 @@ export function pathTo(tree: Tree, node: number): number[] {
   return path.reverse();
 }
 
-/** A node as the address holds it, with the size of its tree: in another tree the number means nothing. */
+/** A node as the URL holds it, with the size of its tree: in another tree the number means nothing. */
 export function linkTo(tree: Tree, node: number): string | undefined {
   return node === 0 ? undefined : `${node}.${tree.size}`;
 }
 
-/** The node of an address; the root where it is of another tree. */
+/** The node of a URL; the root where it is of another tree. */
 export function linked(tree: Tree, text: string | undefined): number {
   const [node, size] = (text ?? "").split(".").map(Number);
   return size === tree.size && node !== undefined && Number.isInteger(node) && node > 0 && node < size

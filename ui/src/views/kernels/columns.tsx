@@ -1,9 +1,10 @@
 // The columns of the kernel table: which there are by grouping, how their cells look.
 
+import { dash, NameCell, valueCell } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
-import { byField, digits, shortName } from "../../parts/format.ts";
+import { Share } from "../../parts/figure.tsx";
+import { digits, shortName } from "../../parts/format.ts";
 import type { Column } from "../../parts/table.tsx";
-import { Share } from "../../parts/words.tsx";
 import type { Group, Row } from "./types.ts";
 
 const LABELS: Record<string, string> = {
@@ -80,18 +81,14 @@ export function columns(
       text: text(field),
       align: TEXTS.has(field) ? "left" : "right",
       sortable: field !== "devices" && field !== "streams",
-      cell: (row) => cell(field, row[field as keyof Row]),
+      cell: (row) => valueCell(field, row[field as keyof Row]),
     };
     if (field === "name") {
-      column.cell = (row) => (
-        <bdi class="mono-name" title={row.name}>
-          {shortName(row.name)}
-        </bdi>
-      );
+      column.cell = (row) => <NameCell name={row.name} />;
     } else if (field === "op") {
       column.width = "18%";
       column.cell = (row) =>
-        row.op ? <bdi title={row.op}>{shortName(row.op)}</bdi> : <span class="quiet">none known</span>;
+        row.op ? <bdi title={row.op}>{shortName(row.op)}</bdi> : <span class="quiet">unknown</span>;
     } else if (field === "share") {
       column.cell = (row) => <Share share={row.share ?? 0} of={largestShare} />;
     } else if (field === "blocks_per_sm") {
@@ -101,11 +98,4 @@ export function columns(
     }
     return column;
   });
-}
-
-const dash = <span class="quiet">–</span>;
-
-function cell(field: string, value: unknown) {
-  if (value === null || value === undefined || value === false) return dash;
-  return byField(field, value);
 }

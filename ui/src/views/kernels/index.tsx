@@ -1,113 +1,86 @@
-// Kernels, copies and fills: one table, grouped, sorted and filtered by the server.
+// Kernels, copies and memsets: one table, grouped, sorted and filtered by the server.
 
-import { param, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
-import { useRows } from "../../data/rows.ts";
 import type { Answer } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
-import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
-import { exactly, Filter } from "../../parts/filter.tsx";
+import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
+import { Choice } from "../../parts/choice.tsx";
+import { chosenFields } from "../../parts/columns.tsx";
+import { Defined, definition } from "../../parts/figure.tsx";
+import { exactly } from "../../parts/filter.tsx";
 import { count, time } from "../../parts/format.ts";
-import { Icon } from "../../parts/icons.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
-import { Table } from "../../parts/table.tsx";
-import { Choice, Defined, definition, Empty, Trouble } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { useRows } from "../../session/use-rows.ts";
 import { choices, columns } from "./columns.tsx";
-import { Detail } from "./Detail.tsx";
+import { Detail } from "./detail.tsx";
 import { GROUPS, type Group, type KernelsAnswer, type KernelTotals, type Row } from "./types.ts";
 
 const TOP = 12;
 
 const GROUP_NAMES: Record<Group, { name: string; text: string }> = {
-  name: { name: "By name", text: "One row a kernel." },
-  op: { name: "By operator", text: "One row a kernel and the operator that launched it." },
-  launch: { name: "By launch", text: "One row a kernel, operator, grid, block, registers and shared memory." },
-  stream: { name: "By stream", text: "One row a kernel, device and stream." },
-  copies: { name: "Copies and fills", text: "Memcpy and memset by kind, with bytes and rates." },
+  name: { name: "By name", text: "One row per kernel." },
+  op: { name: "By operator", text: "One row per kernel and launching operator." },
+  launch: {
+    name: "By launch",
+    text: "One row per kernel, operator, grid, block, registers and shared memory.",
+  },
+  stream: { name: "By stream", text: "One row per kernel, device and stream." },
+  copies: { name: "Memcpy and memset", text: "Copies and memsets by kind, with bytes and bandwidth." },
 };
 
 const RECORD = "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])";
 
-/** Changes what the table shows; the opened row was another table's. */
-function change(params: Record<string, string | number | undefined>): void {
-  setParams({ ...params, open: undefined });
-}
-
 export function Kernels() {
   const by: Group = GROUPS.find((g) => g === param("by")) ?? "name";
   const chosen = { step: param("step"), device: param("device") };
-  const options = {
-    by: by === "name" ? undefined : by,
-    sort: param("sort"),
-    filter: param("filter"),
-    ...chosen,
-  };
+  const options = { ...browseOptions<Group>(by, "name"), ...chosen };
   const part = by === "copies" ? "copies" : "kernels";
-  const { rows, answer, problem, pending } = useRows<Row>("kernels", part, options);
+  const table = useRows<Row>("kernels", part, options);
+  const { answer } = table;
   const largest = useAsk<KernelsAnswer>("kernels", { top: TOP, ...chosen });
   const totals = answer?.totals as KernelTotals | undefined;
   const all = choices(by);
   const text = (field: string) => textOf(answer, field, by);
   const shown = columns(chosenFields(all, param("cols")), largest.data?.kernels[0]?.share ?? 1, text);
-  const open = Number.parseInt(param("open") ?? "", 10);
-  const url =
-    runId.value === undefined ? undefined : source.csvUrl(runId.value, "kernels", { ...options, top: 0 });
   return (
-    <div class="browse">
-      <section class="card bars" aria-label="Where kernel time goes">
-        {largest.data && (
+    <Browse
+      view="kernels"
+      barsLabel="Where kernel time goes"
+      bars={
+        largest.data && (
           <Proportion
             label="Kernels"
             total_ns={largest.data.totals.kernel_ns}
             portions={largest.data.kernels.map((row) => ({ name: row.name, ns: row.total_ns }))}
             onPick={(name) => setParams({ by: undefined, filter: exactly(name), open: 0 })}
           />
-        )}
-      </section>
-      <div class="toolbar">
+        )
+      }
+      grouping={
         <Choice
           label="Group"
           value={by}
           options={GROUPS.map((value) => ({ value, ...GROUP_NAMES[value] }))}
           onChange={(value) =>
-            change({ by: value === "name" ? undefined : value, sort: undefined, cols: undefined })
+            changeTable({ by: value === "name" ? undefined : value, sort: undefined, cols: undefined })
           }
         />
-        <Filter
-          view="kernels"
-          label="Filter by name"
-          value={param("filter")}
-          onChange={(filter) => change({ filter })}
-        />
-        <span class="grow" />
-        <ColumnMenu all={all} value={param("cols")} onChange={(cols) => setParams({ cols })} />
-        {url && (
-          <a class="button" href={url} download>
-            <Icon name="download" /> CSV
-          </a>
-        )}
-      </div>
-      {problem && <Trouble problem={problem} />}
-      {rows ? (
-        <div class={pending ? "browse-table stale" : "browse-table"}>
-          <Table
-            fill
-            label={GROUP_NAMES[by].name}
-            columns={shown}
-            rows={rows}
-            sort={param("sort") ?? "total_ns"}
-            onSort={(sort) => change({ sort })}
-            open={Number.isNaN(open) ? undefined : open}
-            onOpen={(_, index) => setParams({ open: index === open ? undefined : index })}
-            detail={(row) => <Detail key={row.name} row={row} by={by} />}
-            empty={<NoRows copies={by === "copies"} />}
-          />
-        </div>
-      ) : (
-        !problem && <div class="skeleton browse-table" aria-busy="true" />
-      )}
-      {totals && rows && <Sums rows={rows.total} totals={totals} text={text} />}
-    </div>
+      }
+      table={table}
+      label={GROUP_NAMES[by].name}
+      command="kernels"
+      options={options}
+      choices={all}
+      columns={shown}
+      usualSort="total_ns"
+      detail={(row) => <Detail key={row.name} row={row} by={by} />}
+      empty={{
+        title: by === "copies" ? "No copies or memsets in this trace." : "No kernels in this trace.",
+        hint: "Record GPU activity too, on a machine with a GPU:",
+        code: RECORD,
+      }}
+      ledger={(rows) => totals && <Sums rows={rows} totals={totals} text={text} />}
+    />
   );
 }
 
@@ -127,32 +100,20 @@ function Sums(props: { rows: number; totals: KernelTotals; text: (field: string)
       </span>
       {totals.unlinked_ns > 0 && (
         <span class="warned">
-          <Defined text={props.text("unlinked_ns")}>of no operator</Defined>{" "}
+          <Defined text={props.text("unlinked_ns")}>without operator</Defined>{" "}
           <b class="num">{time(totals.unlinked_ns)}</b>
         </span>
       )}
       {totals.memcpy_ns > 0 && (
         <span>
-          copies <b class="num">{time(totals.memcpy_ns)}</b>
+          memcpy <b class="num">{time(totals.memcpy_ns)}</b>
         </span>
       )}
       {totals.memset_ns > 0 && (
         <span>
-          fills <b class="num">{time(totals.memset_ns)}</b>
+          memset <b class="num">{time(totals.memset_ns)}</b>
         </span>
       )}
     </footer>
-  );
-}
-
-function NoRows({ copies }: { copies: boolean }) {
-  if (param("filter") !== undefined)
-    return <Empty title="No row matches the filter." hint="It is a regular expression on the whole name." />;
-  return (
-    <Empty
-      title={copies ? "No copies or fills are in this trace." : "No kernels are in this trace."}
-      hint="Record the device as well, on a machine with a GPU:"
-      code={RECORD}
-    />
   );
 }

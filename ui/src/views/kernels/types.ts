@@ -27,7 +27,7 @@ export interface CopyRow {
   name: string;
   kind: string;
   calls: number;
-  bytes: number;
+  bytes: number | null;
   calls_with_bytes: number;
   total_ns: number;
   mean_ns: number;

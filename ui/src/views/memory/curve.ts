@@ -58,38 +58,6 @@ export function stepPath(
   return path === "" ? "" : `${path}H${at(x(span.to))}`;
 }
 
-/** Round byte values from `low` to `high`, about so many. */
-export function byteTicks(low: number, high: number, about: number): number[] {
-  const raw = (high - low) / Math.max(1, about);
-  if (!(raw > 0)) return [0];
-  const unit = 1024 ** Math.max(0, Math.floor(Math.log(raw) / Math.log(1024)));
-  const step = unit * niceStep(raw / unit, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
-  return ticks(low, high, step);
-}
-
-/** Round moments of a span, about so many. */
-export function timeTicks(span: Span, about: number): number[] {
-  const raw = (span.to - span.from) / Math.max(1, about);
-  if (!(raw > 0)) return [span.from];
-  const unit = 10 ** Math.max(0, Math.floor(Math.log10(raw)));
-  return ticks(span.from, span.to, unit * niceStep(raw / unit, [1, 2, 5, 10]));
-}
-
-/** `3 GiB` for `3.00 GiB`: round values stand beside an axis. */
-export function plain(text: string): string {
-  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
-}
-
-function niceStep(least: number, steps: number[]): number {
-  return steps.find((step) => step >= least * 0.999) ?? steps[steps.length - 1]!;
-}
-
-function ticks(low: number, high: number, step: number): number[] {
-  const out: number[] = [];
-  for (let k = Math.ceil(low / step); k * step <= high * (1 + 1e-9) && out.length < 50; k++) out.push(k * step);
-  return out;
-}
-
 /** The steps meant by `7`, `3,5` or `2-4`. */
 export function stepsOf(text: string | undefined, steps: readonly StepRow[]): StepRow[] {
   if (text === undefined) return [];

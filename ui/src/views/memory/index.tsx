@@ -1,19 +1,20 @@
-// Memory over time: how much is allocated and reserved, what lived at the peak, and who takes it.
+// Memory over time: how much is allocated and reserved, what was live at the peak, and what allocates it.
 
 import { useEffect } from "preact/hooks";
-import { register } from "../../app/commands.ts";
-import { numberParam, param, pushParams, setParams } from "../../app/route.ts";
 import type { Answer, Options } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
-import { Await, Card, Choice, Empty, Trouble } from "../../parts/words.tsx";
-import { Chart } from "./Chart.tsx";
+import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
+import { register } from "../../session/commands.ts";
+import { numberParam, param, pushParams, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { Chart } from "./chart.tsx";
 import { spanOf, spanOfSteps, stepsOf } from "./curve.ts";
-import { Figures, Notes } from "./Figures.tsx";
-import { LiveAtPeak } from "./Live.tsx";
-import { RangeBar } from "./RangeBar.tsx";
+import { LiveAtPeak } from "./live.tsx";
+import { Figures, Notes } from "./metrics.tsx";
+import { RangeBar } from "./range-bar.tsx";
 import "./style.css";
-import { Tables } from "./Tables.tsx";
+import { Tables } from "./tables.tsx";
 import type { DeviceMemory, MemoryAnswer, Span, StepRow } from "./types.ts";
 
 interface Info {
@@ -31,7 +32,7 @@ export function Memory() {
         answer.devices.length === 0 ? (
           <Empty
             title="No allocations in this trace."
-            hint="Record with profile_memory=True to see them."
+            hint="Record with profile_memory=True:"
             code={"with profile(activities=[…], profile_memory=True, record_shapes=True) as prof:\n    train()"}
           />
         ) : (
@@ -42,7 +43,7 @@ export function Memory() {
   );
 }
 
-/** The device looked at: the one in the address, else the accelerator with the highest peak. */
+/** The device looked at: the one in the URL, else the accelerator with the highest peak. */
 function chosenDevice(devices: DeviceMemory[]): DeviceMemory | undefined {
   const asked = param("on");
   const number = numberParam("device");
@@ -79,7 +80,7 @@ function Loaded({ whole }: { whole: MemoryAnswer & Answer }) {
       register([
         {
           id: "memory-whole",
-          name: "Memory of the whole run",
+          name: "Show memory of the whole run",
           view: "memory",
           keys: ["Escape"],
           run: () => param("from") !== undefined && select(undefined),
@@ -119,7 +120,7 @@ function Loaded({ whole }: { whole: MemoryAnswer & Answer }) {
         {span && shown && shown.curve.length > 0 && (
           <Chart
             key={`${device.device}-part`}
-            label={`Memory on ${device.device} in the selected stretch`}
+            label={`Memory on ${device.device} in the selected range`}
             device={shown}
             span={span}
             extent={extent}
@@ -133,10 +134,7 @@ function Loaded({ whole }: { whole: MemoryAnswer & Answer }) {
         {part.problem && isNarrow && <Trouble problem={part.problem} />}
         {shown && <Notes device={shown} definitions={answer?.definitions} />}
         {isNarrow && answer && !shown && (
-          <Empty
-            title={`No allocator record of ${device.device} in this stretch.`}
-            hint="Select a longer one."
-          />
+          <Empty title={`No allocations on ${device.device} in this range.`} hint="Select a longer range." />
         )}
       </Card>
       {shown && <LiveAtPeak device={shown} definitions={answer?.definitions} />}
@@ -163,7 +161,7 @@ function Head(props: { devices: DeviceMemory[]; device: DeviceMemory; capacity: 
             checked={param("scale") === "device"}
             onChange={(event) => setParams({ scale: event.currentTarget.checked ? "device" : undefined })}
           />
-          up to the device's {bytes(capacity)}
+          scale to device memory ({bytes(capacity)})
         </label>
       )}
       {devices.length > 1 && (
@@ -186,7 +184,7 @@ function Legend({ device }: { device: DeviceMemory }) {
       </li>
       {(device.peak_reserved_bytes ?? 0) > 0 && (
         <li>
-          <span class="mem-key reserved" /> reserved from the device
+          <span class="mem-key reserved" /> reserved
         </li>
       )}
     </ul>

@@ -1,10 +1,10 @@
-// The figures of a module, one column each.
+// The numbers of a module, one column each.
 
 import type { ComponentChildren } from "preact";
 import type { Definition } from "../../data/types.ts";
 import type { ColumnChoice } from "../../parts/columns.tsx";
+import { definition } from "../../parts/figure.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
-import { definition } from "../../parts/words.tsx";
 import { shareOf } from "./tree.ts";
 import type { ModuleRow } from "./types.ts";
 
@@ -15,9 +15,9 @@ export interface ModuleColumn extends ColumnChoice {
 }
 
 const SHARE =
-  "Device time launched by the module and by its backward operators, child modules included, as a share of all device time of the run. Host time where nothing ran on a device.";
+  "Device time launched by the module and its backward operators, including child modules, as a share of all device time. Host time if nothing ran on a device.";
 
-/** What can be shown; the name of the module stands before them. */
+/** What can be shown; the name of the module comes first. */
 export function moduleColumns(
   rows: readonly ModuleRow[],
   definitions: Definition[] | undefined,
@@ -68,10 +68,10 @@ export function moduleColumns(
     many("operators_total", "Operators", false),
     {
       field: "share",
-      label: onDevice ? "Of device time" : "Of host time",
+      label: onDevice ? "Share of device time" : "Share of host time",
       usual: true,
       width: "190px",
-      text: SHARE,
+      text: text("share") ?? SHARE,
       cell: (row) => <ShareCell {...shareOf(row, device, host)} of={largest} />,
     },
     ns("device_total_ns", "Device total", onDevice, "116px"),

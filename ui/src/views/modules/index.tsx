@@ -1,20 +1,21 @@
 // The nn.Module tree with what each module costs, and the same by class.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { register } from "../../app/commands.ts";
-import { go, param, pushParams, setParams } from "../../app/route.ts";
 import type { Answer } from "../../data/types.ts";
-import { useAsk } from "../../data/use.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { count } from "../../parts/format.ts";
-import { Icon } from "../../parts/icons.tsx";
-import { Await, Card, Choice, Empty } from "../../parts/words.tsx";
-import { Classes } from "./Classes.tsx";
+import { SearchBox } from "../../parts/search-box.tsx";
+import { Await, Card, Empty } from "../../parts/states.tsx";
+import { register } from "../../session/commands.ts";
+import { go, param, pushParams, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { Classes } from "./classes.tsx";
 import { moduleColumns } from "./columns.tsx";
-import { Ledger } from "./Ledger.tsx";
+import { Ledger } from "./ledger.tsx";
 import "./style.css";
-import { TreeTable } from "./TreeTable.tsx";
 import { forestOf, inOrder, opensAtFirst, toggle, toggledOf } from "./tree.ts";
+import { TreeTable } from "./tree-table.tsx";
 import type { ClassRow, ModuleRow, ModulesAnswer } from "./types.ts";
 
 const BY = [
@@ -33,7 +34,7 @@ export function Modules() {
       register([
         {
           id: "modules-search",
-          name: "Search the modules",
+          name: "Search modules",
           view: "modules",
           keys: ["Slash"],
           run: () => search.current?.focus(),
@@ -47,7 +48,7 @@ export function Modules() {
         answer.modules.length === 0 ? (
           <Empty
             title="No modules in this trace."
-            hint="Record with with_stack=True (or with_modules=True) to see them."
+            hint="Record with with_stack=True or with_modules=True:"
             code={"with profile(activities=[…], with_stack=True) as prof:\n    train()"}
           />
         ) : (
@@ -63,20 +64,14 @@ export function Modules() {
                     pushParams({ by: value === "tree" ? undefined : value, sort: undefined })
                   }
                 />
-                <span class="filter">
-                  <Icon name="search" />
-                  <input
-                    ref={search}
-                    type="search"
-                    aria-label="Search modules"
-                    aria-keyshortcuts="/"
-                    placeholder="Search names ( / )"
-                    spellcheck={false}
-                    autocomplete="off"
-                    value={param("q") ?? ""}
-                    onInput={(event) => setParams({ q: event.currentTarget.value || undefined })}
-                  />
-                </span>
+                <SearchBox
+                  field={search}
+                  label="Search modules"
+                  shortcut="/"
+                  placeholder="Search names ( / )"
+                  value={param("q") ?? ""}
+                  onInput={(q) => setParams({ q: q || undefined })}
+                />
                 {by === "tree" && <TreeTools answer={answer} />}
               </div>
               {by === "tree" ? (
@@ -110,13 +105,13 @@ function Note({ answer }: { answer: TreeAnswer }) {
     <>
       {count(answer.modules.length)} modules
       {answer.origin === "hierarchy-text" &&
-        ", from the hierarchy recorded with each operator: calls are not told apart"}
-      {misnested > 0 && `; ${count(misnested)} calls overlap without nesting, their module may be wrong`}
+        ", from the hierarchy recorded with each operator; individual calls cannot be distinguished"}
+      {misnested > 0 && `; ${count(misnested)} calls overlap without nesting, so their module may be wrong`}
     </>
   );
 }
 
-/** Rows differ from how they are at first: the address says which. */
+/** Rows differ from how they are at first: the URL says which. */
 function isOpenNow(rows: readonly ModuleRow[]): (index: number) => boolean {
   const toggled = toggledOf(param("t"));
   const all = param("open");
@@ -129,10 +124,10 @@ function TreeTools({ answer }: { answer: TreeAnswer }) {
   return (
     <>
       <button type="button" onClick={() => setParams({ open: "all", t: undefined })}>
-        Open all
+        Expand all
       </button>
       <button type="button" onClick={() => setParams({ open: "none", t: undefined })}>
-        Close all
+        Collapse all
       </button>
       <ColumnMenu all={columns} value={param("cols")} onChange={(cols) => setParams({ cols })} />
     </>
@@ -149,7 +144,7 @@ function Tree({ answer }: { answer: TreeAnswer }) {
   const [text, sort] = [param("q"), param("sort")];
   const seen = inOrder(rows, forest, { isOpen: isOpenNow(rows), sort, text });
   const fields = new Set(chosenFields(columns, param("cols")));
-  if (seen.length === 0) return <Empty title="No module's name holds this text." />;
+  if (seen.length === 0) return <Empty title="No modules match." />;
   return (
     <TreeTable
       rows={rows}

@@ -7,7 +7,7 @@ export interface Forest {
   children: number[][];
 }
 
-/** Who stands below whom; a module always stands after the one around it. */
+/** Which module is inside which; a module always comes after the one around it. */
 export function forestOf(rows: readonly ModuleRow[]): Forest {
   const roots: number[] = [];
   const children: number[][] = rows.map(() => []);
@@ -33,7 +33,7 @@ export interface Seen {
 
 export interface Wanted {
   isOpen: (index: number) => boolean;
-  /** Siblings by this figure, the largest first; as they were called if left out. */
+  /** Siblings by this number, the largest first; as they were called if left out. */
   sort?: string | undefined;
   /** Only what holds this text, what is around it and what is below it. */
   text?: string | undefined;
@@ -90,7 +90,7 @@ export function toggledOf(text: string | undefined): Set<number> {
   return new Set((text ?? "").split(".").filter(Boolean).map(Number).filter(Number.isInteger));
 }
 
-/** The address after a row was opened or closed. */
+/** The URL after a row was opened or closed. */
 export function toggle(text: string | undefined, index: number): string | undefined {
   const rows = toggledOf(text);
   if (!rows.delete(index)) rows.add(index);

@@ -1,10 +1,10 @@
 // The columns of the operator table: which there are, which are usual, how their cells look.
 
+import { dash, NameCell, valueCell } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
-import { byField, shortName } from "../../parts/format.ts";
+import { Share } from "../../parts/figure.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Share } from "../../parts/words.tsx";
-import { CallSite } from "./CallSite.tsx";
+import { CallSite } from "./call-site.tsx";
 import type { Group, OpRow, Part, Totals } from "./types.ts";
 
 /** A share column sorts as the time it is a share of. */
@@ -95,25 +95,21 @@ export function columns(
       label: LABELS[field] ?? field,
       text: text(SORT_AS[field] ?? field),
       align: TEXTS.has(field) ? "left" : "right",
-      cell: (row) => byFieldOrDash(field, row[field as keyof OpRow]),
+      cell: (row) => valueCell(field, row[field as keyof OpRow] || null),
     };
     if (field === "name") {
-      column.cell = (row) => (
-        <bdi class="mono-name" title={row.name}>
-          {shortName(row.name)}
-        </bdi>
-      );
+      column.cell = (row) => <NameCell name={row.name} />;
     } else if (field === "stack") {
       column.cell = (row) => <CallSite stack={row.stack} />;
     } else if (field === "input_shapes" || field === "overload") {
       column.cell = (row) => <bdi title={row[field] ?? undefined}>{row[field]}</bdi>;
     } else if (field === "device_share") {
       const total = totals?.total_device_self_ns ?? 0;
-      column.text = `Device self as a part of all device time. ${column.text ?? ""}`;
+      column.text = `Device self as a share of all device time. ${column.text ?? ""}`;
       column.cell = (row) => share(row.device_self_ns, total, largest.device);
     } else if (field === "host_share") {
       const total = totals?.total_host_self_ns ?? 0;
-      column.text = `Host self as a part of that of all rows. ${column.text ?? ""}`;
+      column.text = `Host self as a share of the total over all rows. ${column.text ?? ""}`;
       column.cell = (row) => share(row.host_self_ns, total, largest.host);
     }
     return column;
@@ -121,11 +117,6 @@ export function columns(
 }
 
 function share(ns: number, total: number, largest: number) {
-  if (total <= 0 || ns === 0) return <span class="quiet">–</span>;
+  if (total <= 0 || ns === 0) return dash;
   return <Share share={ns / total} of={largest / total} />;
-}
-
-function byFieldOrDash(field: string, value: unknown) {
-  if (value === 0 || value === null) return <span class="quiet">–</span>;
-  return byField(field, value);
 }

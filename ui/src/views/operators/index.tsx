@@ -1,47 +1,41 @@
 // Operators, annotations and runtime calls: one table each, grouped, sorted and filtered by the server.
 
-import { param, setParams } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
-import { useRows } from "../../data/rows.ts";
-import { useAsk } from "../../data/use.ts";
-import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
-import { exactly, Filter } from "../../parts/filter.tsx";
-import { Icon } from "../../parts/icons.tsx";
+import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
+import { Choice } from "../../parts/choice.tsx";
+import { chosenFields } from "../../parts/columns.tsx";
+import { definition } from "../../parts/figure.tsx";
+import { exactly } from "../../parts/filter.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
-import { Table } from "../../parts/table.tsx";
-import { Choice, definition, Empty, Trouble } from "../../parts/words.tsx";
+import { param, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { useRows } from "../../session/use-rows.ts";
 import { choices, columns, SORT_AS } from "./columns.tsx";
-import { Detail } from "./Detail.tsx";
-import { Ledger } from "./Ledger.tsx";
+import { Detail } from "./detail.tsx";
+import { Ledger } from "./ledger.tsx";
 import { GROUPS, type Group, type OpRow, type OpsAnswer, PARTS, type Part, type Totals } from "./types.ts";
 
 const TOP = 12;
 
 const PART_NAMES: Record<Part, { name: string; text: string }> = {
-  ops: { name: "Operators", text: "What PyTorch calls: aten::mm, autograd nodes, collectives." },
-  annotations: { name: "Annotations", text: "Ranges named by record_function and the profiler." },
+  ops: { name: "Operators", text: "PyTorch operators such as aten::mm, autograd nodes and collectives." },
+  annotations: { name: "Annotations", text: "Ranges from record_function and the profiler." },
   calls: {
     name: "Runtime calls",
-    text: "Host time inside the libraries of the device: launches, copies, waits.",
+    text: "Host time in CUDA or HIP calls: launches, copies, synchronization.",
   },
 };
 
 const GROUP_NAMES: Record<Group, string> = {
   name: "Name",
   shape: "Input shapes",
-  "shape-lists": "Input shapes, lists too",
+  "shape-lists": "Input shapes with lists",
   stack: "Call site",
   overload: "Overload",
 };
 
 function oneOf<T extends string>(all: readonly T[], value: string | undefined): T {
   return all.find((one) => one === value) ?? (all[0] as T);
-}
-
-/** Changes what the table shows; the opened row was another table's. */
-function change(params: Record<string, string | number | undefined>): void {
-  setParams({ ...params, open: undefined });
 }
 
 export function Operators() {
@@ -53,13 +47,9 @@ export function Operators() {
     "by-launch": param("launch") === "1",
     "own-threads": param("own") === "1",
   };
-  const options = {
-    by: by === "name" ? undefined : by,
-    sort: param("sort"),
-    filter: param("filter"),
-    ...chosen,
-  };
-  const { rows, answer, problem, pending } = useRows<OpRow>("ops", part, options);
+  const options = { ...browseOptions(by, "name"), ...chosen };
+  const table = useRows<OpRow>("ops", part, options);
+  const { answer } = table;
   const byHost = useAsk<OpsAnswer>("ops", { sort: "host_self_ns", top: TOP, ...chosen });
   const totals = (answer?.totals as Totals | undefined) ?? byHost.data?.totals;
   const hasDevice = (totals?.total_device_self_ns ?? 0) > 0;
@@ -77,74 +67,63 @@ export function Operators() {
   );
   const usualSort =
     part === "annotations" ? "host_total_ns" : hasDevice && part === "ops" ? "device_self_ns" : "host_self_ns";
-  const open = Number.parseInt(param("open") ?? "", 10);
   const pick = (name: string) => setParams({ part: undefined, by: undefined, filter: exactly(name), open: 0 });
   return (
-    <div class="browse">
-      <Bars hasDevice={hasDevice} byDevice={byDevice.data} byHost={byHost.data} onPick={pick} />
-      <div class="toolbar">
-        <Choice
-          label="Table"
-          value={part}
-          options={PARTS.map((value) => ({ value, ...PART_NAMES[value] }))}
-          onChange={(value) =>
-            change({ part: value === "ops" ? undefined : value, sort: undefined, cols: undefined })
-          }
+    <Browse
+      view="operators"
+      barsLabel="Where the time goes"
+      bars={<Bars hasDevice={hasDevice} byDevice={byDevice.data} byHost={byHost.data} onPick={pick} />}
+      grouping={<Grouping part={part} by={by} />}
+      more={<CountingMenu />}
+      table={table}
+      label={PART_NAMES[part].name}
+      command="ops"
+      options={options}
+      choices={all}
+      columns={shown}
+      usualSort={usualSort}
+      sortAs={SORT_AS}
+      detail={(row) => (
+        <Detail
+          key={JSON.stringify([row.name, row.stack, row.input_shapes])}
+          row={row}
+          part={part}
+          hasDevice={hasDevice}
         />
-        <label>
-          by
-          <select
-            value={by}
-            onChange={(event) =>
-              change({ by: event.currentTarget.value === "name" ? undefined : event.currentTarget.value })
-            }
-          >
-            {GROUPS.map((value) => (
-              <option key={value} value={value}>
-                {GROUP_NAMES[value]}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Filter
-          view="operators"
-          label="Filter by name"
-          value={param("filter")}
-          onChange={(filter) => change({ filter })}
-        />
-        <span class="grow" />
-        <CountingMenu />
-        <ColumnMenu all={all} value={param("cols")} onChange={(cols) => setParams({ cols })} />
-        <Csv options={{ ...options, top: 0 }} />
-      </div>
-      {problem && <Trouble problem={problem} />}
-      {rows ? (
-        <div class={pending ? "browse-table stale" : "browse-table"}>
-          <Table
-            fill
-            label={PART_NAMES[part].name}
-            columns={shown}
-            rows={rows}
-            sort={param("sort") ?? usualSort}
-            onSort={(field) => change({ sort: SORT_AS[field] ?? field })}
-            open={Number.isNaN(open) ? undefined : open}
-            onOpen={(_, index) => setParams({ open: index === open ? undefined : index })}
-            detail={(row) => (
-              <Detail
-                key={JSON.stringify([row.name, row.stack, row.input_shapes])}
-                row={row}
-                part={part}
-                hasDevice={hasDevice}
-              />
-            )}
-            empty={<NoRows part={part} />}
-          />
-        </div>
-      ) : (
-        !problem && <div class="skeleton browse-table" aria-busy="true" />
       )}
-      {totals && rows && <Ledger rows={rows.total} totals={totals} text={text} />}
-    </div>
+      empty={NONE[part]}
+      ledger={(rows) => totals && <Ledger rows={rows} totals={totals} text={text} />}
+    />
+  );
+}
+
+function Grouping({ part, by }: { part: Part; by: Group }) {
+  return (
+    <>
+      <Choice
+        label="Table"
+        value={part}
+        options={PARTS.map((value) => ({ value, ...PART_NAMES[value] }))}
+        onChange={(value) =>
+          changeTable({ part: value === "ops" ? undefined : value, sort: undefined, cols: undefined })
+        }
+      />
+      <label>
+        by
+        <select
+          value={by}
+          onChange={(event) =>
+            changeTable({ by: event.currentTarget.value === "name" ? undefined : event.currentTarget.value })
+          }
+        >
+          {GROUPS.map((value) => (
+            <option key={value} value={value}>
+              {GROUP_NAMES[value]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
   );
 }
 
@@ -156,7 +135,7 @@ function Bars(props: {
 }) {
   const { byDevice, byHost } = props;
   return (
-    <section class="card bars" aria-label="Where the time goes">
+    <>
       {props.hasDevice && byDevice && (
         <Proportion
           label="Device self"
@@ -173,22 +152,22 @@ function Bars(props: {
           onPick={props.onPick}
         />
       )}
-    </section>
+    </>
   );
 }
 
-/** Two rules in which one may differ from PyTorch's tables. */
+/** Two rules that may differ from those of PyTorch's tables. */
 function CountingMenu() {
   const rules = [
     {
       name: "launch",
-      label: "Give device work that names no operator to the one around its launch",
-      text: "For CUDA graphs and old files. PyTorch's tables give it to nobody.",
+      label: "Attribute device work without an operator to the one around its launch.",
+      text: "Useful for CUDA graphs and old traces. PyTorch's tables leave it out.",
     },
     {
       name: "own",
-      label: "Leave runtime calls that name no operator on their own thread",
-      text: "PyTorch's tables charge them to the main thread, where they can push self times below zero.",
+      label: "Keep runtime calls without an operator on their own thread.",
+      text: "PyTorch's tables charge them to the main thread, which can make self times negative.",
     },
   ];
   return (
@@ -200,7 +179,7 @@ function CountingMenu() {
               <input
                 type="checkbox"
                 checked={param(name) === "1"}
-                onChange={(event) => change({ [name]: event.currentTarget.checked ? 1 : undefined })}
+                onChange={(event) => changeTable({ [name]: event.currentTarget.checked ? 1 : undefined })}
               />
               <span>
                 {label}
@@ -214,35 +193,20 @@ function CountingMenu() {
   );
 }
 
-function Csv({ options }: { options: Parameters<typeof source.csvUrl>[2] }) {
-  const url = runId.value === undefined ? undefined : source.csvUrl(runId.value, "ops", options);
-  if (!url) return null;
-  return (
-    <a class="button" href={url} download>
-      <Icon name="download" /> CSV
-    </a>
-  );
-}
-
-function NoRows({ part }: { part: Part }) {
-  if (param("filter") !== undefined)
-    return <Empty title="No row matches the filter." hint="It is a regular expression on the whole name." />;
-  const none = {
-    ops: {
-      title: "No operators were recorded.",
-      hint: "Record what the host does:",
-      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
-    },
-    annotations: {
-      title: "No annotations were recorded.",
-      hint: "Name the parts of your program:",
-      code: 'with torch.profiler.record_function("forward"):\n    loss = model(batch)',
-    },
-    calls: {
-      title: "No runtime calls were recorded.",
-      hint: "Record the device as well:",
-      code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
-    },
-  }[part];
-  return <Empty {...none} />;
-}
+const NONE: Record<Part, { title: string; hint: string; code: string }> = {
+  ops: {
+    title: "No operators recorded.",
+    hint: "Record CPU activity:",
+    code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+  },
+  annotations: {
+    title: "No annotations recorded.",
+    hint: "Annotate parts of your program:",
+    code: 'with torch.profiler.record_function("forward"):\n    loss = model(batch)',
+  },
+  calls: {
+    title: "No runtime calls recorded.",
+    hint: "Record GPU activity too:",
+    code: "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+  },
+};

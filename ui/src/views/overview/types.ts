@@ -28,13 +28,13 @@ export interface StepRow extends PartTimes {
 export interface StepsAnswer {
   steps: StepRow[];
   average: (PartTimes & { wall_ns: number; gpu_busy_ns: number }) | null;
-  /** No steps were recorded: the whole trace stands for one. */
+  /** No steps were recorded: the whole trace counts as one. */
   synthetic: boolean;
   device_slices_outside: number;
 }
 
 export interface GpuRow {
-  device: number;
+  device: number | null;
   name: string | null;
   window_ns: number;
   utilization: number | null;
@@ -42,23 +42,6 @@ export interface GpuRow {
   occupancy: number | null;
   tensor_core_share: number | null;
   eligible_share: number | null;
-}
-
-export interface CauseRow {
-  device: number | null;
-  cause: string;
-  label: string;
-  busy: boolean;
-  total_ns: number;
-  per_step_ns: number;
-  share: number;
-}
-
-export interface AccountAnswer {
-  causes: CauseRow[];
-  devices: { device: number | null; wall_ns: number }[];
-  synthetic: boolean;
-  verdict: { text: string; grade: "good" | "fair" | "poor" } | null;
 }
 
 export interface Note {

@@ -3,14 +3,14 @@
 import { isAbort, problemOf } from "../../data/source.ts";
 import type { Ref } from "../../data/types.ts";
 import { count, time } from "../../parts/format.ts";
-import type { AreaChoice } from "./address.ts";
 import { isBackward } from "./arrows.ts";
-import { type Hit, neighbour } from "./hit.ts";
+import { type Hit, neighbor } from "./hit.ts";
+import { ROW_HEIGHT } from "./lane-layout.ts";
 import { type Model, type Selection, watched } from "./model.ts";
 import type { Motion } from "./motion.ts";
 import { RULER, type Screen } from "./screen.ts";
-import { ROW_HEIGHT } from "./stack.ts";
-import { around, centre, type Span, whole } from "./window.ts";
+import type { AreaChoice } from "./url-state.ts";
+import { around, center, type Span, whole } from "./window.ts";
 
 /** A slice narrower than this is hard to see: jumping to it zooms in. */
 const LEAST_SEEN = 6;
@@ -26,7 +26,7 @@ export class Actions {
   readonly screen: Screen;
   /** The lane under the pointer or with the focus. */
   lane: string | undefined;
-  /** Called when the address should remember where we were. */
+  /** Called when the URL should remember where we were. */
   onJump: (() => void) | undefined;
   #loading: AbortController | undefined;
   #walking: AbortController | undefined;
@@ -53,7 +53,7 @@ export class Actions {
     };
     const begin = () => model.selection.value?.id !== id && show({});
     // After a click the answer is nearly always there within a frame: then the page changes once, not twice. A jump
-    // without one is in the address at once, or going back would not find it.
+    // without one is in the URL at once, or going back would not find it.
     const late = hit && setTimeout(begin, ANSWER_MS);
     if (!hit) begin();
     try {
@@ -104,7 +104,8 @@ export class Actions {
   reveal(ref: Ref): void {
     const { model, screen } = this;
     const group = model.layout.rows[ref.row]?.group;
-    if (group !== undefined && screen.stack.places.get(ref.row)?.hidden) model.toggle("folded", `g${group}`);
+    if (group !== undefined && screen.laneLayout.places.get(ref.row)?.hidden)
+      model.toggle("folded", `g${group}`);
     this.scrollTo(ref.row);
     const view = this.motion.target;
     const perPixel = (view.to - view.from) / screen.width;
@@ -113,15 +114,15 @@ export class Actions {
     if (wide < LEAST_SEEN) this.show(this.spanOf(ref), 4);
     else if (ref.dur_ns > view.to - view.from) this.show(this.spanOf(ref), 0.15);
     else if (ref.start_ns < view.from || end > view.to)
-      this.motion.glide(centre(view, (ref.start_ns + end) / 2, model.extent), performance.now());
+      this.motion.glide(center(view, (ref.start_ns + end) / 2, model.extent), performance.now());
   }
 
   /** Scrolls so that a row is in sight. */
   scrollTo(row: number): void {
     const { model, screen } = this;
-    screen.stack = model.stack.value;
+    screen.laneLayout = model.laneLayout.value;
     if (screen.sees(row)) return;
-    const place = screen.stack.places.get(row);
+    const place = screen.laneLayout.places.get(row);
     if (!place) return;
     const y = screen.placeY(place);
     if (place.lane.pinned) model.pinScroll += y - (RULER + 8);
@@ -158,7 +159,7 @@ export class Actions {
     return hit ?? marks.value.current;
   }
 
-  /** Once: in the centre. Twice: as wide as the window. */
+  /** Once: in the center. Twice: as wide as the window. */
   focus(now: number): void {
     const span = this.chosen();
     if (!span) return;
@@ -167,7 +168,7 @@ export class Actions {
     const row = this.model.selection.value?.details?.row;
     if (row !== undefined) this.scrollTo(row);
     if (twice) this.show(span);
-    else this.motion.glide(centre(this.motion.target, (span.from + span.to) / 2, this.model.extent), now);
+    else this.motion.glide(center(this.motion.target, (span.from + span.to) / 2, this.model.extent), now);
   }
 
   /** The slice after or before the chosen one in its row. */
@@ -182,9 +183,9 @@ export class Actions {
     const start = details?.start_ns ?? (forward ? model.view.from : model.view.to);
     const origin = { row, id: details?.id ?? -1, start };
     try {
-      const id = await watched(neighbour(model.tiles, model.top, origin, forward, control.signal));
+      const id = await watched(neighbor(model.tiles, model.top, origin, forward, control.signal));
       if (id === undefined) {
-        model.announcement.value = forward ? "the last one of this row" : "the first one of this row";
+        model.announcement.value = forward ? "last slice in this row" : "first slice in this row";
         return;
       }
       await this.select(id);
@@ -197,7 +198,7 @@ export class Actions {
 
   /** The row of the lane under the pointer, else the first with anything in it. */
   #firstRow(): number | undefined {
-    const { pinned, lanes } = this.model.stack.value;
+    const { pinned, lanes } = this.model.laneLayout.value;
     const all = [...pinned, ...lanes];
     const here = all.find((lane) => lane.key === this.lane && lane.rows.length > 0);
     const lane = here ?? lanes.find((one) => one.rows.length > 0) ?? all.find((one) => one.rows.length > 0);
@@ -209,7 +210,7 @@ export class Actions {
     const links = this.model.selection.value?.details?.links ?? [];
     const link = links.find(({ relation }) => isBackward(relation) !== forward);
     if (link) void this.jump(link.to.id, link.to);
-    else this.model.announcement.value = forward ? "no arrow leads on" : "no arrow leads back";
+    else this.model.announcement.value = forward ? "no arrow leads forward" : "no arrow leads back";
   }
 
   /** The next or previous training step fills the window. */

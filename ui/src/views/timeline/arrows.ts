@@ -1,7 +1,7 @@
 // Arrows from the selected slice to what it is linked with. Where they run is pure; drawing is below.
 
 import type { Details, Ref, Relation } from "../../data/types.ts";
-import { ROW_HEIGHT } from "./stack.ts";
+import { ROW_HEIGHT } from "./lane-layout.ts";
 
 /** Relations in which the other end comes first. */
 const BACKWARD: ReadonlySet<Relation> = new Set(["launched by", "operator", "forward"]);

@@ -1,25 +1,26 @@
 // Draws the timeline, outside of Preact: on demand, at most once a frame, everything from typed arrays that are reused.
 
+import { Wanted } from "../../data/tile-store.ts";
 import { levelFor } from "../../data/tiles.ts";
-import { Wanted } from "../../data/tilestore.ts";
 import type { Ref } from "../../data/types.ts";
-import { busy } from "../../data/use.ts";
 import { AREA, DrawList, FLAT } from "../../draw/list.ts";
-import { makePainter, type Painter } from "../../draw/painter.ts";
+import { makePainter } from "../../draw/make-painter.ts";
+import type { Painter } from "../../draw/painter.ts";
 import { type Palette, pagePalette } from "../../draw/palette.ts";
-import { wantAhead } from "./ahead.ts";
-import { counterCells, counterColour } from "./areas.ts";
-import { Cover, cover } from "./cover.ts";
+import { busy } from "../../session/busy.ts";
+import { counterCells, counterColor } from "./counter-cells.ts";
+import { pathCells } from "./critical-path.ts";
 import { gridLines } from "./grid.ts";
-import { RowPainter, type Scene } from "./layout.ts";
+import { LANE_PAD, type Lane, ROW_GAP, ROW_HEIGHT, rowTop } from "./lane-layout.ts";
 import { Stretches } from "./marks.ts";
 import type { Model } from "./model.ts";
 import type { Motion } from "./motion.ts";
 import { Overlay } from "./overlay.ts";
-import { pathCells } from "./path.ts";
+import { prefetch } from "./prefetch.ts";
+import { RowPainter, type Scene } from "./row-cells.ts";
 import { RULER, Screen } from "./screen.ts";
-import { LANE_PAD, type Lane, ROW_GAP, ROW_HEIGHT, rowTop } from "./stack.ts";
 import { Stats } from "./stats.ts";
+import { cover, TileCover } from "./tile-cover.ts";
 
 /** Room above the curve of a counter. */
 const COUNTER_PAD = 4;
@@ -38,14 +39,14 @@ export class Engine {
   readonly #host: HTMLElement;
   readonly #overlay = new Overlay();
   readonly #resize: ResizeObserver;
-  readonly #cover = new Cover();
+  readonly #cover = new TileCover();
   readonly #missing = new Wanted();
   readonly #ahead = new Wanted();
   readonly #rows = new RowPainter();
   readonly #scene: Scene;
   #painter: Painter;
   #palette: Palette = pagePalette();
-  #counterColour = 0;
+  #counterColor = 0;
   #asked: number | undefined;
   #closed = false;
 
@@ -73,11 +74,11 @@ export class Engine {
     this.retheme();
   }
 
-  /** The theme changed: colours are read again. */
+  /** The theme changed: colors are read again. */
   retheme(): void {
     this.#palette = pagePalette();
     this.#scene.palette = this.#palette;
-    this.#counterColour = counterColour(this.#palette);
+    this.#counterColor = counterColor(this.#palette);
     this.invalidate();
   }
 
@@ -105,7 +106,7 @@ export class Engine {
   }
 
   /** Tiles of a row as they are drawn now; valid until the next call. */
-  piecesOf(row: number, from: number, to: number): Cover {
+  piecesOf(row: number, from: number, to: number): TileCover {
     const range = this.#model.layout.rows[row];
     this.#cover.clear();
     if (!range) return this.#cover;
@@ -138,7 +139,7 @@ export class Engine {
     const began = performance.now();
     screen.ratio = globalThis.devicePixelRatio || 1;
     screen.view = model.view;
-    screen.stack = model.stack.value;
+    screen.laneLayout = model.laneLayout.value;
     screen.scroll = model.scroll;
     screen.pinScroll = model.pinScroll;
     screen.settle();
@@ -169,12 +170,12 @@ export class Engine {
     scene.searching = this.#model.hits.value !== undefined;
     scene.onPath = this.#model.showPath.value ? this.#model.path.value?.onPath : undefined;
     this.#grid(RULER, screen.split);
-    this.#lanes(screen.stack.pinned, RULER, screen.split);
+    this.#lanes(screen.laneLayout.pinned, RULER, screen.split);
     scene.labels.split = scene.labels.n;
     scene.path.split = scene.path.n;
     this.#grid(screen.split, screen.height);
-    this.#lanes(screen.stack.lanes, screen.split, screen.height);
-    if (this.#missing.n === 0) wantAhead(this.#model, screen, this.stats.rows, this.#ahead);
+    this.#lanes(screen.laneLayout.lanes, screen.split, screen.height);
+    if (this.#missing.n === 0) prefetch(this.#model, screen, this.stats.rows, this.#ahead);
   }
 
   #grid(top: number, bottom: number): void {
@@ -218,7 +219,7 @@ export class Engine {
     if (!counter) return;
     const { list } = this.#scene;
     const height = lane.height - 2 * COUNTER_PAD;
-    list.strip(AREA, Math.round(top) + COUNTER_PAD, height, from, to, this.#counterColour);
+    list.strip(AREA, Math.round(top) + COUNTER_PAD, height, from, to, this.#counterColor);
     counterCells(list, counter, this.screen.view, this.screen.width);
   }
 

@@ -1,10 +1,11 @@
 // Pointer and wheel on the rows: hover, click, area, pan, zoom, scroll.
 
+import { startDrag } from "../../parts/drag.ts";
 import type { Actions } from "./actions.ts";
+import { NO_SLICE, pieceAt } from "./critical-path.ts";
 import type { Engine } from "./engine.ts";
 import { itemAt } from "./hit.ts";
 import type { Hover } from "./hover.ts";
-import { NO_SLICE, pieceAt } from "./path.ts";
 import { RULER } from "./screen.ts";
 import { pan, zoomAt } from "./window.ts";
 
@@ -36,9 +37,7 @@ export class Gestures {
     this.#hover = hover;
     const options = { signal: this.#stop.signal };
     host.addEventListener("pointerdown", (event) => this.#down(event), options);
-    host.addEventListener("pointermove", (event) => this.#move(event), options);
-    host.addEventListener("pointerup", (event) => this.#up(event), options);
-    host.addEventListener("pointercancel", () => this.#end(), options);
+    host.addEventListener("pointermove", (event) => this.#hoverAt(event), options);
     host.addEventListener("pointerleave", () => this.#hover.hide(), options);
     host.addEventListener("dblclick", (event) => this.#twice(event), options);
     host.addEventListener("wheel", (event) => this.wheel(event), { ...options, passive: false });
@@ -56,7 +55,12 @@ export class Gestures {
   #down(event: PointerEvent): void {
     if (event.button > 1) return;
     const { x, y } = this.#place(event);
-    this.#host.setPointerCapture(event.pointerId);
+    startDrag(this.#host, event, {
+      move: (to) => this.#move(to),
+      end: (at) => this.#up(at),
+      cancel: () => this.#end(),
+    });
+    this.#actions.model.dragging.value = true;
     this.#actions.motion.stop();
     if (event.shiftKey || event.button === 1 || event.pointerType === "touch") {
       event.preventDefault();
@@ -78,17 +82,21 @@ export class Gestures {
     return undefined;
   }
 
-  #move(event: PointerEvent): void {
+  #hoverAt(event: PointerEvent): void {
     const { x, y } = this.#place(event);
     const { screen } = this.#engine;
     this.#actions.motion.anchor = Math.max(0, Math.min(1, x / screen.width));
+    if (this.#drag) return;
+    this.#hover.at(x, y);
+    this.#actions.lane = screen.at(y)?.lane.key;
+    this.#host.classList.toggle("on-edge", this.#edgeAt(x) !== undefined);
+  }
+
+  #move(event: PointerEvent): void {
+    const { x, y } = this.#place(event);
+    const { screen } = this.#engine;
     const drag = this.#drag;
-    if (!drag) {
-      this.#hover.at(x, y);
-      this.#actions.lane = screen.at(y)?.lane.key;
-      this.#host.classList.toggle("on-edge", this.#edgeAt(x) !== undefined);
-      return;
-    }
+    if (!drag) return;
     if (drag.kind === "pan") this.#pan(drag, x, y);
     else if (drag.kind === "edge") this.#resizeArea(drag.fixed, screen.time(x));
     else if (drag.kind === "area") this.#spanArea(drag, x, y);
@@ -139,6 +147,7 @@ export class Gestures {
   #end(): void {
     this.#drag = undefined;
     this.#host.classList.remove("panning");
+    this.#actions.model.dragging.value = false;
   }
 
   #click({ x, y }: { x: number; y: number }): void {

@@ -1,7 +1,7 @@
 // Lines behind the slices: round times, and where training steps begin. Pure.
 
 import type { StepRange } from "../../data/types.ts";
-import { pack, parseColour } from "../../draw/colour.ts";
+import { pack, parseColor } from "../../draw/color.ts";
 import type { DrawList } from "../../draw/list.ts";
 import type { Palette } from "../../draw/palette.ts";
 import { ticksFor } from "./ruler.ts";
@@ -24,14 +24,14 @@ export function gridLines(
 ): void {
   const { view, width } = screen;
   const { step, first } = ticksFor(view.from, view.to, width);
-  const line = ((TICK << 24) | pack(parseColour(palette.css.line))) >>> 0;
+  const line = ((TICK << 24) | pack(parseColor(palette.css.line))) >>> 0;
   for (let n = 0; n < MOST_LINES && first + n * step <= view.to; n++) {
     const x = Math.round(screen.x(first + n * step));
     list.solid(x, x + 1, top, bottom, line);
   }
   const one = steps[0];
   if (!one || (one.end_ns - one.start_ns) / screen.nsPerPixel < LEAST_STEP_PX) return;
-  const accent = ((STEP << 24) | pack(parseColour(palette.css.accent))) >>> 0;
+  const accent = ((STEP << 24) | pack(parseColor(palette.css.accent))) >>> 0;
   for (const { start_ns } of steps) {
     const x = Math.round(screen.x(start_ns));
     if (x >= 0 && x < width) list.solid(x, x + 1, top, bottom, accent);

@@ -1,8 +1,8 @@
 // What lies under the pointer, and what comes before or after a slice in its row.
 
+import type { TileStore } from "../../data/tile-store.ts";
 import { BEYOND, BUCKETS, FINE, FROM_LEFT, INSTANT, type Tile, tileSpan } from "../../data/tiles.ts";
-import type { TileStore } from "../../data/tilestore.ts";
-import type { Cover } from "./cover.ts";
+import type { TileCover } from "./tile-cover.ts";
 
 export interface Hit {
   id: number;
@@ -22,7 +22,7 @@ export interface Hit {
 }
 
 /** The item at a time, or the nearest within `reach` ns. */
-export function itemAt(pieces: Cover, time: number, reach: number): Hit | undefined {
+export function itemAt(pieces: TileCover, time: number, reach: number): Hit | undefined {
   let best: Hit | undefined;
   let distance = reach;
   for (let p = 0; p < pieces.n; p++) {
@@ -58,7 +58,7 @@ function hitOf(tile: Tile, i: number): Hit {
 }
 
 /** Joins the pieces of a slice that lies across several tiles. */
-function widen(hit: Hit, pieces: Cover): Hit {
+function widen(hit: Hit, pieces: TileCover): Hit {
   if (hit.exact) return hit;
   let starts = false;
   let ends = false;
@@ -84,7 +84,7 @@ export interface Origin {
 }
 
 /** The slice after this one in its row, or the one before. */
-export async function neighbour(
+export async function neighbor(
   store: Pick<TileStore, "load">,
   top: number,
   origin: Origin,

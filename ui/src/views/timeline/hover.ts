@@ -1,16 +1,16 @@
 // What is shown under the pointer: a line, a frame, a few words. Elements moved directly, nothing is rendered anew.
 
 import { CATEGORIES } from "../../data/categories.ts";
+import { timeLabel } from "../../parts/charts/ticks.ts";
 import { count, time } from "../../parts/format.ts";
-import { counterAt } from "./areas.ts";
-import { counterText } from "./counterformat.ts";
+import { counterAt } from "./counter-cells.ts";
+import { counterText } from "./counter-text.ts";
+import { pieceAt } from "./critical-path.ts";
 import type { Engine } from "./engine.ts";
 import { type Hit, itemAt } from "./hit.ts";
+import { ROW_HEIGHT } from "./lane-layout.ts";
 import type { Model } from "./model.ts";
-import { pieceAt } from "./path.ts";
-import { tickLabel } from "./ruler.ts";
 import type { Spot } from "./screen.ts";
-import { ROW_HEIGHT } from "./stack.ts";
 
 const REACH_PX = 4;
 const TIP_GAP = 14;
@@ -67,7 +67,7 @@ export class Hover {
     line.hidden = false;
     line.style.transform = `translateX(${Math.round(this.#x)}px)`;
     moment.hidden = false;
-    moment.textContent = tickLabel(
+    moment.textContent = timeLabel(
       now,
       Math.max(1, screen.nsPerPixel),
       Math.max(Math.abs(now), screen.view.to),
@@ -99,7 +99,7 @@ export class Hover {
       if (!path || at === undefined) return undefined;
       const length = time(path.ends[at]! - path.starts[at]!);
       const kind = (path.classes[at] ?? "").replace("_", " ");
-      const many = path.counts[at]! > 1 ? `${count(path.counts[at]!)} pieces, most of it this · ` : "";
+      const many = path.counts[at]! > 1 ? `${count(path.counts[at]!)} segments, mostly this one · ` : "";
       return { name: path.names[at] ?? "", text: `${many}${length} on the critical path · ${kind}` };
     }
     if (spot.row < 0) return undefined;
@@ -142,7 +142,7 @@ export class Hover {
 
 function textOf(hit: Hit): string {
   const category = CATEGORIES[hit.category] ?? "";
-  if (hit.count > 1) return `longest of ${count(hit.count)} here · ${category} · zoom in to tell them apart`;
+  if (hit.count > 1) return `longest of ${count(hit.count)} here · ${category} · zoom in to see each`;
   if (hit.instant) return `instant · ${category}`;
   const length = time(hit.to - hit.from);
   if (!hit.exact) return `more than ${length} · ${category}`;

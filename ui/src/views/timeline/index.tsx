@@ -1,12 +1,12 @@
 // The timeline: every slice of the trace over time, by lane.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { param } from "../../app/route.ts";
-import { runId, source } from "../../app/state.ts";
 import type { Layout } from "../../data/types.ts";
-import { useLoaded } from "../../data/use.ts";
-import { Empty, Trouble } from "../../parts/words.tsx";
-import { Board, type BoardParts } from "./board.ts";
+import { Empty, Trouble } from "../../parts/states.tsx";
+import { param } from "../../session/route.ts";
+import { runId, source } from "../../session/state.ts";
+import { useLoaded } from "../../session/use-ask.ts";
+import { Controller, type ControllerParts } from "./controller.ts";
 import { Lanes } from "./lanes.tsx";
 import { Model } from "./model.ts";
 import { Pane } from "./pane.tsx";
@@ -34,8 +34,8 @@ export function Timeline() {
   if (!data) return <div class="tl-wait" aria-busy="true" />;
   return (
     <Empty
-      title="This trace has nothing to draw."
-      hint="It holds no slices. Record at least one step with the profiler running:"
+      title="Nothing to draw in this trace."
+      hint="It contains no slices. Record at least one step:"
       code={RECORD}
     />
   );
@@ -44,10 +44,10 @@ export function Timeline() {
 function Drawn({ layout, run }: { layout: Layout; run: number }) {
   const model = useMemo(() => new Model(run, source, layout), [run, layout]);
   const root = useRef<HTMLDivElement>(null);
-  const [board, setBoard] = useState<Board>();
+  const [controller, setBoard] = useState<Controller>();
   useEffect(() => {
     if (!root.current) return;
-    const made = new Board(model, partsIn(root.current), {
+    const made = new Controller(model, partsIn(root.current), {
       gpu: param("gl") !== "0",
       focusSearch: () => root.current?.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
     });
@@ -59,13 +59,13 @@ function Drawn({ layout, run }: { layout: Layout; run: number }) {
   }, [model]);
   return (
     <div class="tl" ref={root}>
-      <Toolbar model={model} board={board} />
-      <div class="tl-strip">
-        <span class="tl-strip-label quiet">whole trace</span>
-        <canvas data-part="strip" aria-label="The whole trace; what is framed is in sight" />
+      <Toolbar model={model} controller={controller} />
+      <div class="tl-minimap">
+        <span class="tl-minimap-label quiet">whole trace</span>
+        <canvas data-part="minimap" aria-label="The whole trace; the framed part is in view" />
       </div>
       <div class="tl-body">
-        <Lanes model={model} board={board} />
+        <Lanes model={model} controller={controller} />
         <div class="tl-tracks" data-part="tracks">
           <div class="tl-cursor" data-part="line" hidden />
           <div class="tl-frame" data-part="frame" hidden />
@@ -76,11 +76,11 @@ function Drawn({ layout, run }: { layout: Layout; run: number }) {
           </div>
         </div>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroller must be reachable by keyboard */}
-        <section class="tl-bar" data-part="bar" tabIndex={0} aria-label="scroll the lanes">
+        <section class="tl-bar" data-part="bar" tabIndex={0} aria-label="Scroll lanes">
           <div data-part="barInner" />
         </section>
       </div>
-      {board && <Pane model={model} board={board} />}
+      {controller && <Pane model={model} controller={controller} />}
       <div class="sr-only" role="status" aria-live="polite">
         {model.announcement}
       </div>
@@ -89,7 +89,7 @@ function Drawn({ layout, run }: { layout: Layout; run: number }) {
 }
 
 /** The elements that are worked on directly. */
-function partsIn(root: HTMLElement): BoardParts {
+function partsIn(root: HTMLElement): ControllerParts {
   const part = (name: string) => {
     const found = root.querySelector<HTMLElement>(`[data-part="${name}"]`);
     if (!found) throw new Error(`The timeline lacks its ${name}.`);
@@ -97,7 +97,7 @@ function partsIn(root: HTMLElement): BoardParts {
   };
   return {
     tracks: part("tracks"),
-    strip: part("strip") as HTMLCanvasElement,
+    minimap: part("minimap") as HTMLCanvasElement,
     pinned: part("pinned"),
     pinnedInner: part("pinnedInner"),
     lanes: part("lanes"),

@@ -1,6 +1,6 @@
 // The timeline's commands: one entry each for the keyboard, the palette and the help.
 
-import { type Command, register } from "../../app/commands.ts";
+import { type Command, register } from "../../session/commands.ts";
 import type { Actions } from "./actions.ts";
 import type { Finder } from "./finder.ts";
 import type { Held } from "./motion.ts";
@@ -35,7 +35,7 @@ export function registerKeys({ actions, finder, focusSearch }: KeyTargets): () =
     held("right", "Move right", ["KeyD", "ArrowRight"]),
     held("up", "Scroll up", ["ArrowUp"]),
     held("down", "Scroll down", ["ArrowDown"]),
-    one("focus", "Centre the selection; twice: fit it to the window", ["KeyF"], () =>
+    one("focus", "Center the selection; press twice to fit it to the window", ["KeyF"], () =>
       actions.focus(performance.now()),
     ),
     one("all", "Show the whole trace", ["Digit0"], () => actions.showAll()),
@@ -43,15 +43,17 @@ export function registerKeys({ actions, finder, focusSearch }: KeyTargets): () =
     one("step-next", "Next training step", ["KeyN"], () => actions.step(true)),
     one("step-previous", "Previous training step", ["Shift+KeyN"], () => actions.step(false)),
     one("search", "Search", ["Slash"], focusSearch),
-    one("hit-next", "Next hit", ["Enter"], () => void finder.go(true)),
-    one("hit-previous", "Previous hit", ["Shift+Enter"], () => void finder.go(false)),
-    one("flow-back", "Follow the arrow back: to what launched this", ["BracketLeft"], () =>
+    one("hit-next", "Next match", ["Enter"], () => void finder.go(true)),
+    one("hit-previous", "Previous match", ["Shift+Enter"], () => void finder.go(false)),
+    one("flow-back", "Follow the arrow back, to what launched this", ["BracketLeft"], () =>
       actions.follow(false),
     ),
-    one("flow-on", "Follow the arrow on: to what this launches", ["BracketRight"], () => actions.follow(true)),
-    one("slice-previous", "Previous slice of the row", ["Comma"], () => void actions.walk(false)),
-    one("slice-next", "Next slice of the row", ["Period"], () => void actions.walk(true)),
-    one("mark", "Mark the selection's span", ["KeyM"], () => actions.mark(false)),
+    one("flow-on", "Follow the arrow forward, to what this launches", ["BracketRight"], () =>
+      actions.follow(true),
+    ),
+    one("slice-previous", "Previous slice in the row", ["Comma"], () => void actions.walk(false)),
+    one("slice-next", "Next slice in the row", ["Period"], () => void actions.walk(true)),
+    one("mark", "Mark the selected time range", ["KeyM"], () => actions.mark(false)),
     one("mark-keep", "Keep the mark", ["Shift+KeyM"], () => actions.mark(true)),
     one("pin", "Pin the lane to the top", ["KeyP"], () => actions.pin()),
     one("path", "Show or hide the critical path", ["KeyC"], () => {
@@ -59,7 +61,7 @@ export function registerKeys({ actions, finder, focusSearch }: KeyTargets): () =
     }),
     gesture("wheel-zoom", "Zoom at the pointer", ["Ctrl+wheel"]),
     gesture("wheel-pan", "Move left and right", ["Shift+wheel", "Shift+drag"]),
-    gesture("drag", "Select an area: its time by name", ["drag"]),
+    gesture("drag", "Select an area to sum up time by name", ["drag"]),
     gesture("twice", "Fit a slice to the window", ["double click"]),
   ]);
   const control = new AbortController();

@@ -4,28 +4,28 @@ import { useRef } from "preact/hooks";
 import { count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { tipOn } from "../../parts/tip.tsx";
-import type { Board } from "./board.ts";
-import { counterValue } from "./counterformat.ts";
+import type { Controller } from "./controller.ts";
+import { counterValue } from "./counter-text.ts";
+import type { Lane } from "./lane-layout.ts";
 import type { Model } from "./model.ts";
-import type { Lane } from "./stack.ts";
 
 /** Lanes as high as this have room for two lines. */
 const TALL = 40;
 
 interface Props {
   model: Model;
-  board: Board | undefined;
+  controller: Controller | undefined;
 }
 
-export function Lanes({ model, board }: Props) {
-  const stack = model.stack.value;
-  const [first, last] = board?.seen.value ?? [0, 0];
+export function Lanes({ model, controller }: Props) {
+  const layout = model.laneLayout.value;
+  const [first, last] = controller?.seen.value ?? [0, 0];
   const at = useRef<string | undefined>(undefined);
   const focus = (key: string) => {
     at.current = key;
-    requestAnimationFrame(() => board?.labels.get(key)?.focus());
+    requestAnimationFrame(() => controller?.labels.get(key)?.focus());
   };
-  const all = [...stack.pinned, ...stack.lanes];
+  const all = [...layout.pinned, ...layout.lanes];
   const onKeyDown = (event: KeyboardEvent) => {
     const index = all.findIndex((lane) => lane.key === at.current);
     const lane = all[index];
@@ -33,7 +33,7 @@ export function Lanes({ model, board }: Props) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       const next = all[index + (event.key === "ArrowDown" ? 1 : -1)];
       if (next) {
-        if (next.rows[0] !== undefined) board?.actions.scrollTo(next.rows[0]);
+        if (next.rows[0] !== undefined) controller?.actions.scrollTo(next.rows[0]);
         focus(next.key);
       }
     } else if (event.key === "ArrowRight" && lane.folded) model.toggle("folded", lane.key);
@@ -43,29 +43,29 @@ export function Lanes({ model, board }: Props) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const seen = stack.lanes.slice(first, last);
-  const shown = [...stack.pinned, ...seen];
+  const seen = layout.lanes.slice(first, last);
+  const shown = [...layout.pinned, ...seen];
   const current = shown.some((lane) => lane.key === at.current) ? at.current : shown[0]?.key;
   const item = (lane: Lane) => (
     <LaneName
       key={lane.key}
       lane={lane}
       model={model}
-      board={board}
+      controller={controller}
       tabbable={lane.key === current}
       onFocus={() => {
         at.current = lane.key;
-        if (board) board.actions.lane = lane.key;
+        if (controller) controller.actions.lane = lane.key;
       }}
     />
   );
   return (
-    <div class="tl-names" onWheel={(event) => board?.wheel(event)}>
-      <div class="tl-corner quiet">{`${count(stack.pinned.length + stack.lanes.length)} lanes`}</div>
+    <div class="tl-names" onWheel={(event) => controller?.wheel(event)}>
+      <div class="tl-corner quiet">{`${count(layout.pinned.length + layout.lanes.length)} lanes`}</div>
       <div role="tree" aria-label="Lanes" class="tl-tree" onKeyDown={onKeyDown}>
         <div class="tl-pinned" data-part="pinned" role="none">
           <div class="tl-inner" data-part="pinnedInner" role="none">
-            {stack.pinned.map(item)}
+            {layout.pinned.map(item)}
           </div>
         </div>
         <div class="tl-lanes" role="none">
@@ -84,17 +84,17 @@ interface NameProps extends Props {
   onFocus(): void;
 }
 
-function LaneName({ lane, model, board, tabbable, onFocus }: NameProps) {
+function LaneName({ lane, model, controller, tabbable, onFocus }: NameProps) {
   const keep = (element: HTMLElement | null) => {
-    if (element) board?.labels.set(lane.key, element);
-    else board?.labels.delete(lane.key);
+    if (element) controller?.labels.set(lane.key, element);
+    else controller?.labels.delete(lane.key);
   };
   const fold = () => lane.canFold && model.toggle("folded", lane.key);
   const counter = model.counterLanes.value.find((one) => one.id === lane.counter);
   const most = counter && `up to ${counterValue(counter, counter.max)}`;
   const events = lane.kind === "rows" ? `${count(lane.count)} events` : "";
   const said = [lane.label, most, lane.detail, events].filter(Boolean);
-  const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows folded` : ""}`;
+  const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows collapsed` : ""}`;
   // A counter is called by its words; the value beside them changes with the pointer and is no part of its name.
   const pinned = lane.pinned && lane.canPin ? ", pinned" : "";
   const name = lane.kind === "counter" ? undefined : `${said.join(", ")}${pinned}`;
@@ -133,7 +133,7 @@ function LaneName({ lane, model, board, tabbable, onFocus }: NameProps) {
             class="tl-pin"
             tabIndex={-1}
             aria-pressed={lane.pinned}
-            aria-label={lane.pinned ? `unpin ${lane.label}` : `pin ${lane.label} to the top`}
+            aria-label={lane.pinned ? `Unpin ${lane.label}` : `Pin ${lane.label} to the top`}
             title={lane.pinned ? "Unpin (P)" : "Pin to the top (P)"}
             onClick={(event) => {
               event.stopPropagation();

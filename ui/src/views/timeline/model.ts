@@ -1,16 +1,16 @@
 // What the timeline shows of one run. Signals for what the page renders; the window is a plain value, drawn by frames.
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import { NameStore } from "../../data/namestore.ts";
+import { NameStore } from "../../data/name-store.ts";
 import type { Source } from "../../data/source.ts";
+import { TileStore } from "../../data/tile-store.ts";
 import { topLevel } from "../../data/tiles.ts";
-import { TileStore } from "../../data/tilestore.ts";
 import type { Counter, Details, Hits, Layout, Problem } from "../../data/types.ts";
-import { busy } from "../../data/use.ts";
-import type { AreaChoice, Marks } from "./address.ts";
+import { busy } from "../../session/busy.ts";
+import type { CriticalPath } from "./critical-path.ts";
 import type { Hit } from "./hit.ts";
-import type { CriticalPath } from "./path.ts";
-import { buildStack, type Stack } from "./stack.ts";
+import { type LaneLayout, layOutLanes } from "./lane-layout.ts";
+import type { AreaChoice, Marks } from "./url-state.ts";
 import { clamp, home, type Span } from "./window.ts";
 
 /** The slice chosen: what was under the pointer at once, all about it when it has come. */
@@ -43,6 +43,8 @@ export class Model {
   readonly showPath = signal(false);
   readonly path = signal<CriticalPath | undefined>(undefined);
   readonly pathProblem = signal<Problem | undefined>(undefined);
+  /** Whether the pointer holds something: what it is at is not final. */
+  readonly dragging = signal(false);
   readonly selection = signal<Selection | undefined>(undefined);
   readonly area = signal<AreaChoice | undefined>(undefined);
   readonly marks = signal<Marks>({ current: undefined, kept: [] });
@@ -56,7 +58,7 @@ export class Model {
   readonly trouble = signal<Problem | undefined>(undefined);
   /** Said to those who do not see the picture. */
   readonly announcement = signal("");
-  readonly stack: ReadonlySignal<Stack>;
+  readonly laneLayout: ReadonlySignal<LaneLayout>;
   /** Counters by number and order, not by values: lanes change only with these. */
   readonly counterLanes: ReadonlySignal<readonly Counter[]>;
 
@@ -93,8 +95,8 @@ export class Model {
       if (!same) lanes = now;
       return lanes;
     });
-    this.stack = computed(() =>
-      buildStack(layout, this.counterLanes.value, {
+    this.laneLayout = computed(() =>
+      layOutLanes(layout, this.counterLanes.value, {
         pins: this.pins.value,
         folded: this.folded.value,
         showEmpty: this.showEmpty.value,

@@ -1,17 +1,15 @@
 // The layer above the rectangles: names, lines, selection, arrows, ruler.
 
 import type { Ref } from "../../data/types.ts";
-import { resize } from "../../draw/gl.ts";
-import type { Palette } from "../../draw/palette.ts";
+import { resize } from "../../draw/painter.ts";
 import { Fitter } from "../../draw/text.ts";
 import { shortName } from "../../parts/format.ts";
 import { arrowsOf, curveOf, drawCurve } from "./arrows.ts";
-import type { Stretches } from "./marks.ts";
-import type { Model } from "./model.ts";
-import { pathNames } from "./path.ts";
-import { drawRuler } from "./rulerdraw.ts";
+import { pathNames } from "./critical-path.ts";
+import { drawRuler } from "./draw-ruler.ts";
+import type { Frame } from "./frame.ts";
+import { LANE_PAD, ROW_HEIGHT } from "./lane-layout.ts";
 import { RULER, type Screen } from "./screen.ts";
-import { LANE_PAD, ROW_HEIGHT } from "./stack.ts";
 
 const TEXT_PX = 11.5;
 const PAD = 4;
@@ -21,16 +19,6 @@ const MOST_SHORT = 8192;
 const MOST_HITS = 2000;
 /** Height of the line of the critical path. */
 const PATH_LINE = 4;
-
-export interface Frame {
-  screen: Screen;
-  model: Model;
-  palette: Palette;
-  labels: Stretches;
-  path: Stretches;
-  /** Hits near the window. */
-  found: readonly Ref[];
-}
 
 export class Overlay {
   readonly canvas = document.createElement("canvas");
@@ -76,7 +64,7 @@ export class Overlay {
   /** Lines between lanes, and what the axis of a counter says. */
   #lanes(context: CanvasRenderingContext2D, { screen, palette }: Frame, pinned: boolean): void {
     context.fillStyle = palette.css.line;
-    for (const lane of pinned ? screen.stack.pinned : screen.stack.lanes) {
+    for (const lane of pinned ? screen.laneLayout.pinned : screen.laneLayout.lanes) {
       const bottom = screen.laneTop(lane) + lane.height;
       if (bottom < 0) continue;
       if (bottom - lane.height > screen.height) break;
@@ -106,7 +94,9 @@ export class Overlay {
 
   /** What the pieces in the lane of the critical path are called. */
   #pathNames(context: CanvasRenderingContext2D, { screen, model, palette }: Frame, pinned: boolean): void {
-    const lane = (pinned ? screen.stack.pinned : screen.stack.lanes).find((one) => one.kind === "path");
+    const lane = (pinned ? screen.laneLayout.pinned : screen.laneLayout.lanes).find(
+      (one) => one.kind === "path",
+    );
     const path = model.path.value;
     if (!lane || !path) return;
     const middle = Math.round(screen.laneTop(lane)) + LANE_PAD + ROW_HEIGHT / 2 + 0.5;
@@ -182,7 +172,7 @@ export class Overlay {
     context.fillStyle = palette.css.area;
     for (const row of area.rows) {
       const y = screen.rowY(row);
-      const place = screen.stack.places.get(row);
+      const place = screen.laneLayout.places.get(row);
       if (y === undefined || !place || place.hidden) continue;
       const top = place.lane.pinned ? RULER : split;
       const bottom = place.lane.pinned ? split : height;
@@ -204,16 +194,16 @@ export class Overlay {
     const arrows = arrowsOf(details);
     // Pinned lanes lie above the others: only arrows that end there are drawn over them.
     const ends = arrows.flatMap(({ from, to }) => [from.row, to.row]);
-    const pinned = ends.some((row) => screen.stack.places.get(row)?.lane.pinned);
+    const pinned = ends.some((row) => screen.laneLayout.places.get(row)?.lane.pinned);
     const top = pinned ? RULER : screen.split;
     context.beginPath();
     context.rect(0, top, screen.width, screen.height - top);
     context.clip();
-    for (const [colour, line] of [
+    for (const [color, line] of [
       [palette.css.surface, 4],
       [palette.css.select, 1.5],
     ] as const) {
-      context.strokeStyle = colour;
+      context.strokeStyle = color;
       context.fillStyle = palette.css.select;
       context.lineWidth = line;
       for (const arrow of arrows) {
@@ -236,7 +226,7 @@ function refOf(hit: { row: number; from: number; to: number }): Place {
 
 type Place = Pick<Ref, "row" | "start_ns" | "dur_ns">;
 
-/** A frame around a slice, if its row stands in this part. */
+/** A frame around a slice, if its row is in this part. */
 function outline(
   context: CanvasRenderingContext2D,
   screen: Screen,
@@ -244,7 +234,7 @@ function outline(
   pinned: boolean,
   inset: number,
 ) {
-  const place = screen.stack.places.get(ref.row);
+  const place = screen.laneLayout.places.get(ref.row);
   if (!place || place.lane.pinned !== pinned) return;
   const y = screen.placeY(place);
   if (y > screen.height || y + ROW_HEIGHT < 0) return;

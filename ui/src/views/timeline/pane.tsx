@@ -1,19 +1,20 @@
 // Below the timeline: all about the selected slice, or what an area holds. Its height can be changed.
 
 import { signal } from "@preact/signals";
+import { startDrag } from "../../parts/drag.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { Trouble } from "../../parts/words.tsx";
-import { AreaPane } from "./areapane.tsx";
-import type { Board } from "./board.ts";
+import { Trouble } from "../../parts/states.tsx";
+import { AreaPane } from "./area-pane.tsx";
+import type { Controller } from "./controller.ts";
 import type { Model } from "./model.ts";
 import "./pane.css";
-import { SlicePane } from "./slicepane.tsx";
+import { SlicePane } from "./slice-pane.tsx";
 
 const LEAST = 90;
 const STEP = 24;
 const height = signal(270);
 
-export function Pane({ model, board }: { model: Model; board: Board }) {
+export function Pane({ model, controller }: { model: Model; controller: Controller }) {
   const chosen = model.selection.value;
   const area = model.area.value;
   if (!chosen && !area) return null;
@@ -27,19 +28,19 @@ export function Pane({ model, board }: { model: Model; board: Board }) {
       <button
         type="button"
         class="tl-close"
-        aria-label="close"
+        aria-label="Close"
         title="Close (Esc)"
-        onClick={() => board.actions.clear()}
+        onClick={() => controller.actions.clear()}
       >
         <Icon name="close" size={14} />
       </button>
       <div class="tl-pane-body">
         {area ? (
-          <AreaPane model={model} area={area} board={board} />
+          <AreaPane model={model} area={area} controller={controller} />
         ) : chosen?.problem ? (
           <Trouble problem={chosen.problem} />
         ) : chosen?.details ? (
-          <SlicePane details={chosen.details} of={chosen.of} board={board} />
+          <SlicePane details={chosen.details} of={chosen.of} controller={controller} />
         ) : (
           <div class="tl-pane-wait" aria-busy="true" />
         )}
@@ -58,12 +59,7 @@ function Grip() {
     const grip = event.currentTarget as HTMLElement;
     const from = event.clientY;
     const old = height.value;
-    const control = new AbortController();
-    const { signal: stop } = control;
-    grip.setPointerCapture(event.pointerId);
-    grip.addEventListener("pointermove", (move) => set(old + from - move.clientY), { signal: stop });
-    for (const end of ["pointerup", "pointercancel"])
-      grip.addEventListener(end, () => control.abort(), { signal: stop });
+    startDrag(grip, event, { move: (to) => set(old + from - to.clientY) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "ArrowUp") set(height.value + STEP);
@@ -76,7 +72,7 @@ function Grip() {
     <div
       class="tl-grip"
       role="separator"
-      aria-label="height of the details"
+      aria-label="Height of the details pane"
       aria-orientation="horizontal"
       aria-valuenow={height.value}
       aria-valuemin={LEAST}

@@ -1,6 +1,6 @@
 // Where things are on the screen: times to pixels, rows to heights, and back.
 
-import { type Lane, laneAt, type Place, ROW_HEIGHT, rowAt, rowTop, type Stack } from "./stack.ts";
+import { type Lane, type LaneLayout, laneAt, type Place, ROW_HEIGHT, rowAt, rowTop } from "./lane-layout.ts";
 import type { Span } from "./window.ts";
 
 /** Height of the ruler above the rows. */
@@ -21,20 +21,20 @@ export class Screen {
   height = 1;
   ratio = 1;
   view: Span = { from: 0, to: 1 };
-  stack: Stack = { pinned: [], pinnedHeight: 0, lanes: [], height: 0, empty: 0, places: new Map() };
+  laneLayout: LaneLayout = { pinned: [], pinnedHeight: 0, lanes: [], height: 0, empty: 0, places: new Map() };
   scroll = 0;
   pinScroll = 0;
 
   /** Where pinned lanes end and scrolled ones begin. */
   get split(): number {
     const most = Math.floor((this.height - RULER) * PINNED_SHARE);
-    return RULER + Math.min(this.stack.pinnedHeight, most);
+    return RULER + Math.min(this.laneLayout.pinnedHeight, most);
   }
   get mostScroll(): number {
-    return Math.max(0, this.stack.height - (this.height - this.split));
+    return Math.max(0, this.laneLayout.height - (this.height - this.split));
   }
   get mostPinScroll(): number {
-    return Math.max(0, this.stack.pinnedHeight - (this.split - RULER));
+    return Math.max(0, this.laneLayout.pinnedHeight - (this.split - RULER));
   }
 
   x(time: number): number {
@@ -51,9 +51,9 @@ export class Screen {
     return lane.pinned ? RULER + lane.y - this.pinScroll : this.split + lane.y - this.scroll;
   }
 
-  /** The top of a row, in sight or not; rows folded away stand where their lane does. */
+  /** The top of a row, in sight or not; a row folded away is where its lane is. */
   rowY(row: number): number | undefined {
-    const place = this.stack.places.get(row);
+    const place = this.laneLayout.places.get(row);
     return place && this.placeY(place);
   }
   placeY(place: Place): number {
@@ -62,7 +62,7 @@ export class Screen {
 
   /** Whether a row's whole height is in sight. */
   sees(row: number): boolean {
-    const place = this.stack.places.get(row);
+    const place = this.laneLayout.places.get(row);
     if (!place || place.hidden) return false;
     const y = this.placeY(place);
     return place.lane.pinned
@@ -75,7 +75,7 @@ export class Screen {
     if (y < RULER || y >= this.height) return undefined;
     const pinned = y < this.split;
     const inside = pinned ? y - RULER + this.pinScroll : y - this.split + this.scroll;
-    const lane = laneAt(pinned ? this.stack.pinned : this.stack.lanes, inside);
+    const lane = laneAt(pinned ? this.laneLayout.pinned : this.laneLayout.lanes, inside);
     return lane && { lane, row: rowAt(lane, inside - lane.y), top: this.laneTop(lane) };
   }
 
@@ -84,7 +84,7 @@ export class Screen {
     const low = Math.min(a, b);
     const high = Math.max(a, b);
     const rows: number[] = [];
-    for (const lanes of [this.stack.pinned, this.stack.lanes])
+    for (const lanes of [this.laneLayout.pinned, this.laneLayout.lanes])
       for (const lane of lanes)
         lane.rows.forEach((row, at) => {
           const y = this.laneTop(lane) + rowTop(at);

@@ -1,6 +1,6 @@
 // What the last frame did, for tests and for the curious: `window.stepscopeStats`.
 
-import type { Tally } from "./layout.ts";
+import type { Tally } from "./row-cells.ts";
 
 export interface FrameStats {
   drawCalls: number;

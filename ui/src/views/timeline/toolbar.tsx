@@ -2,24 +2,24 @@
 
 import { count, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
-import type { Board } from "./board.ts";
+import type { Controller } from "./controller.ts";
 import type { Model } from "./model.ts";
 
 interface Props {
   model: Model;
-  board: Board | undefined;
+  controller: Controller | undefined;
 }
 
-export function Toolbar({ model, board }: Props) {
-  const { empty } = model.stack.value;
+export function Toolbar({ model, controller }: Props) {
+  const { empty } = model.laneLayout.value;
   const { ledger } = model.layout;
   return (
     <div class="tl-toolbar" role="toolbar" aria-label="Timeline">
-      <Search model={model} board={board} />
+      <Search model={model} controller={controller} />
       <span class="tl-grow" />
       {model.trouble.value && (
         <span class="tl-trouble" role="status" title={model.trouble.value.hint ?? undefined}>
-          Not everything could be fetched; trying again.
+          Some data could not be loaded. Retrying…
         </span>
       )}
       {empty > 0 && (
@@ -34,12 +34,12 @@ export function Toolbar({ model, board }: Props) {
         </button>
       )}
       <PathButton model={model} />
-      <button type="button" onClick={() => board?.actions.showAll()} title="Show the whole trace (0)">
+      <button type="button" onClick={() => controller?.actions.showAll()} title="Show the whole trace (0)">
         Whole trace
       </button>
       <span
         class="quiet num tl-total"
-        title={`Every slice and instant is drawn: where several share a pixel it is shaded by the time they cover. Arrows (${count(ledger.flows)}) show for the selection.`}
+        title={`Every slice and instant is drawn. Where several share a pixel, its shade is the share of time they cover. Arrows (${count(ledger.flows)}) are shown for the selection.`}
       >
         {`${count(ledger.drawn_slices + ledger.drawn_points)} events · ${time(model.extent)}`}
       </span>
@@ -56,7 +56,7 @@ function PathButton({ model }: { model: Model }) {
       title={
         problem
           ? `${problem.message} ${problem.hint ?? ""}`
-          : "The chain of work and waiting that decided how long the run took (C)"
+          : "The chain of work and waiting that determined how long the run took (C)"
       }
       onClick={() => {
         model.showPath.value = !model.showPath.value;
@@ -67,7 +67,7 @@ function PathButton({ model }: { model: Model }) {
   );
 }
 
-function Search({ model, board }: Props) {
+function Search({ model, controller }: Props) {
   const { text, exact } = model.query.value;
   const hits = model.hits.value;
   const at = model.hitAt.value;
@@ -77,7 +77,7 @@ function Search({ model, board }: Props) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") {
       event.preventDefault();
-      void board?.finder.go(!event.shiftKey);
+      void controller?.finder.go(!event.shiftKey);
     } else if (event.key === "Escape" && event.currentTarget instanceof HTMLElement) {
       event.currentTarget.blur();
       event.stopPropagation();
@@ -89,7 +89,7 @@ function Search({ model, board }: Props) {
       <input
         type="search"
         aria-label="Search slices by name"
-        placeholder="Search names or /regex/ (press /)"
+        placeholder="Search names or /regex/ ( / )"
         value={text}
         spellcheck={false}
         onInput={(event) => set(event.currentTarget.value)}
@@ -106,10 +106,10 @@ function Search({ model, board }: Props) {
           </span>
           <button
             type="button"
-            aria-label="previous hit"
-            title="Previous hit (Shift+Enter)"
+            aria-label="Previous match"
+            title="Previous match (Shift+Enter)"
             disabled={!hits?.total}
-            onClick={() => void board?.finder.go(false)}
+            onClick={() => void controller?.finder.go(false)}
           >
             <span class="tl-back">
               <Icon name="chevron" size={14} />
@@ -117,10 +117,10 @@ function Search({ model, board }: Props) {
           </button>
           <button
             type="button"
-            aria-label="next hit"
-            title="Next hit (Enter)"
+            aria-label="Next match"
+            title="Next match (Enter)"
             disabled={!hits?.total}
-            onClick={() => void board?.finder.go(true)}
+            onClick={() => void controller?.finder.go(true)}
           >
             <Icon name="chevron" size={14} />
           </button>

@@ -57,8 +57,8 @@ export function around(span: Span, extent: number, air = 0.15): Span {
   return clamp({ from: span.from - air * length, to: span.to + air * length }, extent);
 }
 
-/** Moves so that `middle` is in the centre. */
-export function centre(span: Span, middle: number, extent: number): Span {
+/** Moves so that `middle` is in the center. */
+export function center(span: Span, middle: number, extent: number): Span {
   const half = (span.to - span.from) / 2;
   return clamp({ from: middle - half, to: middle + half }, extent);
 }

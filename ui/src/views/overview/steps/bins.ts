@@ -1,4 +1,4 @@
-// Steps as bars: a few thousand would be thinner than a pixel, so neighbours share a bar and the bar says so.
+// Steps as bars: a few thousand would be thinner than a pixel, so neighbors share a bar and the bar says so.
 
 import { PARTS, type PartField, type PartTimes, type StepRow } from "../types.ts";
 
@@ -8,7 +8,7 @@ export const MOST_BARS = 400;
 export interface StepBar {
   first: number;
   last: number;
-  /** How many steps the bar stands for. */
+  /** How many steps the bar represents. */
   steps: number;
   /** Means over these steps. */
   wall_ns: number;
@@ -18,7 +18,7 @@ export interface StepBar {
   partial: string[];
 }
 
-/** One bar a step, or one bar for each run of equally many neighbours. */
+/** One bar a step, or one bar for each run of equally many neighbors. */
 export function barsOf(steps: readonly StepRow[], most = MOST_BARS): StepBar[] {
   const size = Math.max(1, Math.ceil(steps.length / most));
   const bars: StepBar[] = [];
@@ -38,7 +38,7 @@ function bar(steps: readonly StepRow[]): StepBar {
     wall_ns: mean("wall_ns"),
     parts: Object.fromEntries(PARTS.map(({ field }) => [field, mean(field)])) as PartTimes,
     longest,
-    partial: steps.filter((s) => s.partial).map((s) => s.partial_reason ?? "the recording lacks a part of it"),
+    partial: steps.filter((s) => s.partial).map((s) => s.partial_reason ?? "some of its work was not recorded"),
   };
 }
 
@@ -51,7 +51,7 @@ export function stepsText(bar: StepBar): string {
   return bar.first === bar.last ? String(bar.first) : `${bar.first}-${bar.last}`;
 }
 
-/** Whether the steps chosen in the address (`7`, `3,5`, `2-4`) have one of this bar. */
+/** Whether the steps chosen in the URL (`7`, `3,5`, `2-4`) have one of this bar. */
 export function isChosen(bar: StepBar, text: string | undefined): boolean {
   if (text === undefined) return false;
   return text.split(",").some((part) => {

@@ -1,15 +1,18 @@
 // The steps of the run, as a chart or as a table.
 
-import { param, pushParams, setParams } from "../../../app/route.ts";
+import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
+import { Choice } from "../../../parts/choice.tsx";
+import { definition } from "../../../parts/figure.tsx";
 import { count, time } from "../../../parts/format.ts";
-import { type Column, rowsOf, Table } from "../../../parts/table.tsx";
+import { Card, Empty } from "../../../parts/states.tsx";
+import { type Column, Table } from "../../../parts/table.tsx";
 import { tipOn } from "../../../parts/tip.tsx";
-import { Card, Choice, definition, Empty } from "../../../parts/words.tsx";
+import { param, pushParams, setParams } from "../../../session/route.ts";
 import { PARTS, type StepRow, type StepsAnswer } from "../types.ts";
+import { roof } from "./bar-scale.ts";
 import { barsOf, isChosen, partsSeen, type StepBar, stepsText } from "./bins.ts";
-import { Chart } from "./Chart.tsx";
-import { roof } from "./scale.ts";
+import { Chart } from "./chart.tsx";
 
 const RECORD_STEPS = `with torch.profiler.profile(...) as prof:
     for batch in loader:
@@ -25,12 +28,12 @@ export function Steps({ of, definitions }: { of: StepsAnswer; definitions: Defin
         pushParams({ step: isChosen(bar, param("step")) ? undefined : stepsText(bar), finding: undefined });
   return (
     <Card
-      title={of.synthetic ? "Time of the trace" : "Time of each step"}
+      title={of.synthetic ? "Trace duration" : "Step time"}
       text={definition(definitions, "wall_ns")}
       class="steps"
       note={
         <Choice
-          label="Steps as"
+          label="Show steps as"
           value={shape}
           options={[
             { value: "chart", name: "Chart" },
@@ -47,8 +50,8 @@ export function Steps({ of, definitions }: { of: StepsAnswer; definitions: Defin
       )}
       {of.synthetic && (
         <p class="card-note">
-          No steps were recorded, so the whole trace stands for one. Call <code>prof.step()</code> after each
-          batch to see them apart.
+          No steps were recorded, so the whole trace counts as one. Call <code>prof.step()</code> after each
+          batch to mark them.
         </p>
       )}
     </Card>
@@ -60,8 +63,8 @@ export function NoSteps() {
   return (
     <Card title="How to record a run">
       <Empty
-        title="This file holds nothing that took time."
-        hint="Profile some work, and mark its steps:"
+        title="This file contains no timed events."
+        hint="Profile some work and mark its steps:"
         code={RECORD_STEPS}
       />
     </Card>
@@ -116,8 +119,8 @@ function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefi
       <div class="card-note chart-notes">
         {bars.length < steps.length && (
           <p>
-            {count(steps.length)} steps: each bar is the mean of {bars[0]?.steps} neighbours, the line above it
-            the longest of them.
+            {count(steps.length)} steps: each bar is the mean of {bars[0]?.steps} neighboring steps; the line
+            above it marks the longest.
           </p>
         )}
         {towering.length > 0 && (
@@ -128,12 +131,12 @@ function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefi
               class="link"
               onClick={() => setParams({ scale: whole ? undefined : "whole" })}
             >
-              {whole ? "Cut off, so that the others can be read" : "Cut off here: show whole"}
+              {whole ? "Clip, so that the others can be read" : "Clipped here: show in full"}
             </button>
           </p>
         )}
         {steps.some((s) => s.partial) && (
-          <p>Hatched steps are partial: the recording lacks a part of their work; means leave them out.</p>
+          <p>Hatched steps are partial: some of their work was not recorded. Means exclude them.</p>
         )}
       </div>
     </>
@@ -143,7 +146,7 @@ function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefi
 function toweringText(steps: readonly StepRow[]): string {
   if (steps.length === 1) return `Step ${steps[0]?.step} took ${time(steps[0]?.wall_ns ?? 0)}.`;
   const longest = Math.max(...steps.map((step) => step.wall_ns));
-  return `${count(steps.length)} steps tower over the others, the longest with ${time(longest)}.`;
+  return `${count(steps.length)} steps are much longer than the rest; the longest took ${time(longest)}.`;
 }
 
 function StepsTable(props: { steps: StepRow[]; definitions: Definition[] | undefined; choose: Choose }) {

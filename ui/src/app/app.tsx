@@ -1,0 +1,164 @@
+// The frame around the views: which run, which view, how loading goes, help.
+
+import { useEffect, useRef } from "preact/hooks";
+import { bytes } from "../parts/format.ts";
+import { Icon } from "../parts/icons.tsx";
+import { Empty, Trouble } from "../parts/states.tsx";
+import { TipLayer, tipOn } from "../parts/tip.tsx";
+import { runCommand } from "../session/commands.ts";
+import { href, param, pushParams, route } from "../session/route.ts";
+import { loading, online, run, runs, runsProblem } from "../session/state.ts";
+import { theme, toggleTheme } from "../session/theme.ts";
+import { Dialogs } from "./dialogs.tsx";
+import { RunPicker } from "./run-picker.tsx";
+import { VIEWS } from "./views.ts";
+
+export function App() {
+  const view = VIEWS.find((v) => v.id === route.value.view);
+  const main = useRef<HTMLElement>(null);
+  const Shown = view?.component;
+  const title = [run.value?.label, view?.name, "Stepscope"].filter(Boolean).join(" · ");
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      <Top />
+      <nav class="nav" aria-label="Views">
+        {VIEWS.map((v, at) => (
+          <a key={v.id} href={href(v.id)} aria-current={v === view ? "page" : undefined}>
+            {v.name}
+            <span class="kbd" aria-hidden="true">
+              {at + 1}
+            </span>
+          </a>
+        ))}
+      </nav>
+      <main class="main" ref={main} tabIndex={-1}>
+        <h1 class="sr-only">{view?.name ?? "Not found"}</h1>
+        <Body>
+          {Shown ? (
+            <div class={view?.full ? "full" : "page"}>
+              <Shown />
+            </div>
+          ) : (
+            <Empty title="No such view." hint="Choose one on the left." />
+          )}
+        </Body>
+      </main>
+      <Dialogs />
+      <TipLayer />
+    </div>
+  );
+}
+
+/** What narrows all views, and the way out of it. */
+function Chip(props: { name: string; text: string; clear: Record<string, undefined> }) {
+  return (
+    <button type="button" class="chip" title={props.text} onClick={() => pushParams(props.clear)}>
+      {props.name}
+      <Icon name="close" size={12} />
+      <span class="sr-only">: {props.text}</span>
+    </button>
+  );
+}
+
+/** The view, or what replaces it: no run, a failed one. */
+function Body({ children }: { children: preact.ComponentChildren }) {
+  if (!runs.value)
+    return runsProblem.value ? <Trouble problem={runsProblem.value} /> : <div class="skeleton" />;
+  const chosen = run.value;
+  if (!chosen) {
+    const hint = runs.value.watching
+      ? "Watching this folder: new traces appear here automatically."
+      : "Run `stepscope view` with a trace or a folder.";
+    return <Empty title="No traces yet." hint={hint} />;
+  }
+  if (chosen.state === "failed" && chosen.error) {
+    return (
+      <div class="page">
+        <Trouble problem={chosen.error} />
+      </div>
+    );
+  }
+  return (
+    <div class="body" key={chosen.id}>
+      {children}
+    </div>
+  );
+}
+
+function Top() {
+  const report = runs.value?.report;
+  const other = theme.value === "dark" ? "light" : "dark";
+  return (
+    <header class="top-wrap">
+      <div class="top">
+        <a class="brand" href={href("overview")}>
+          Stepscope
+        </a>
+        <RunPicker />
+        {param("step") !== undefined && (
+          <Chip name={`step ${param("step")}`} text="Show all steps" clear={{ step: undefined }} />
+        )}
+        {param("device") !== undefined && (
+          <Chip name={`device ${param("device")}`} text="Show all devices" clear={{ device: undefined }} />
+        )}
+        <span class="grow" />
+        <Loading />
+        <button type="button" class="palette-button" onClick={() => runCommand("palette")}>
+          <Icon name="search" />
+          <span class="wide-text">Commands</span>
+          <span class="kbd wide-only" aria-hidden="true">
+            Ctrl K
+          </span>
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          onClick={toggleTheme}
+          aria-label={`Switch to ${other} theme`}
+          {...tipOn(`Switch to ${other} theme`)}
+        >
+          <Icon name={theme.value === "dark" ? "sun" : "moon"} />
+        </button>
+        <button
+          type="button"
+          class="icon-button"
+          onClick={() => runCommand("help")}
+          aria-label="Help"
+          {...tipOn("Help: keyboard shortcuts and colors (?)")}
+        >
+          <Icon name="help" />
+        </button>
+      </div>
+      {!online.value && (
+        <div class="notice" role="alert">
+          The server is not responding. What you see stays usable; run <code>stepscope view</code> again to load
+          more.
+        </div>
+      )}
+      {report && report.left_out.length > 0 && (
+        <div class="notice" role="note">
+          This report from {report.made} omits: {report.left_out.join("; ")}.
+        </div>
+      )}
+    </header>
+  );
+}
+
+function Loading() {
+  const at = loading.value;
+  if (!at) return null;
+  const share = at.total > 0 ? at.read / at.total : 0;
+  return (
+    <span class="loading" role="status">
+      Reading {bytes(at.read)}
+      {at.total > 0 ? ` of ${bytes(at.total)}` : ""}
+      <progress max={1} value={share} aria-label="Reading the trace" />
+    </span>
+  );
+}

@@ -1,0 +1,68 @@
+// What is shown beside the pointer.
+
+import { count, percent, time } from "../../parts/format.ts";
+import type { Box } from "./layout.ts";
+import { shares } from "./match.ts";
+import { nameOf, type Tree } from "./tree.ts";
+
+const LONGEST = 600;
+
+export function Tip({ tree, box }: { tree: Tree; box: Box }) {
+  const { node } = box;
+  const parts = shares(tree, node);
+  const name = nameOf(tree, node);
+  return (
+    <div class="flame-tip">
+      {box.merged > 0 ? (
+        <>
+          <div class="flame-tip-name">
+            {count(box.merged)} {box.merged === 1 ? "call" : "calls"} too short to draw
+          </div>
+          <dl>
+            <dt>Combined</dt>
+            <dd>{time(box.total)}</dd>
+            <dt>Of total</dt>
+            <dd>{percent(tree.total[0]! > 0 ? box.total / tree.total[0]! : 0)}</dd>
+          </dl>
+          <div class="quiet">Click to zoom in.</div>
+        </>
+      ) : (
+        <>
+          <div class="flame-tip-name">
+            <bdi>{name.length > LONGEST ? `${name.slice(0, LONGEST)}…` : name}</bdi>
+          </div>
+          <dl>
+            <dt>Total</dt>
+            <dd>
+              {time(tree.total[node]!)} <span class="quiet">{percent(parts.ofAll)} of total</span>
+            </dd>
+            {tree.parent[node]! > 0 && (
+              <>
+                <dt>Of parent</dt>
+                <dd>{percent(parts.ofParent)}</dd>
+              </>
+            )}
+            <dt>Self</dt>
+            <dd>
+              {time(tree.self[node]!)}{" "}
+              <span class="quiet">
+                {percent(tree.total[0]! > 0 ? tree.self[node]! / tree.total[0]! : 0)} of total
+              </span>
+            </dd>
+            {tree.count[node]! > 0 && (
+              <>
+                <dt>Count</dt>
+                <dd>{count(tree.count[node]!)}</dd>
+              </>
+            )}
+          </dl>
+          {node > 0 && (
+            <div class="flame-tip-kind">
+              <span class={`swatch cat-${tree.category[node]}`} /> {tree.kinds[tree.category[node]!]}
+            </div>
+          )}
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+// Why the device was idle: how much by kind and by cause, and the longest gaps.
+
+import type { Account, StepSpan } from "../../data/account.ts";
+import { rowsOf } from "../../data/rows.ts";
+import type { Definition } from "../../data/types.ts";
+import { Stacked } from "../../parts/charts/stacked.tsx";
+import { defined } from "../../parts/defined-column.ts";
+import { definition, Figure, Share } from "../../parts/figure.tsx";
+import { count, percent, shortName, time } from "../../parts/format.ts";
+import { cause, gapKind, partOf } from "../../parts/key-names.ts";
+import { Name } from "../../parts/links.tsx";
+import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
+import { Await, Card, Empty } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useAsk } from "../../session/use-ask.ts";
+import { IdleStrip } from "./chart.tsx";
+import { Longest } from "./longest.tsx";
+import type { CulpritRow, Gaps, StreamRow } from "./types.ts";
+
+/** Enough to draw; a note says how many are missing. */
+const SHOWN = 2000;
+
+type Answered = Gaps & { definitions?: Definition[] };
+
+export function Idle({ account }: { account: Account | undefined }) {
+  const onDevice = hasDevice(account);
+  const options = scoped(true);
+  const gaps = useAsk<Gaps>("gaps", { ...options, top: SHOWN }, onDevice);
+  const causes = useAsk<Account>("account", options, onDevice);
+  const steps = useAsk<{ steps: StepSpan[] }>("steps", scoped(false), onDevice);
+  if (!onDevice) return <NoDevice what="Idle time is time when a GPU has nothing to do." />;
+  return (
+    <Await of={gaps}>
+      {(answer) =>
+        answer.totals.gaps === 0 ? (
+          <Empty title="The device was never idle in these steps." hint="It always had work." />
+        ) : (
+          <div class="card-column">
+            <Totals answer={answer} />
+            <div class="card-pair">
+              <Kinds answer={answer} />
+              <Await of={causes}>{(data) => <Causes account={data} />}</Await>
+            </div>
+            <IdleStrip gaps={answer.gaps} totals={answer.totals} steps={steps.data?.steps ?? []} />
+            <Culprits answer={answer} />
+            <Longest answer={answer} />
+            <Streams answer={answer} />
+          </div>
+        )
+      }
+    </Await>
+  );
+}
+
+function Totals({ answer }: { answer: Answered }) {
+  const { gaps, idle_ns, wall_ns } = answer.totals;
+  const devices = new Set(answer.kinds.map((row) => row.device)).size;
+  const longest = Math.max(0, ...answer.kinds.map((row) => row.max_ns));
+  const text = definition(answer.definitions, "idle_ns");
+  return (
+    <Card title="Device idle time" text={text}>
+      <div class="figures">
+        <Figure label="Idle" value={time(idle_ns)} text={text} />
+        <Figure
+          label="Share of step time"
+          value={percent(idle_ns / Math.max(1, wall_ns))}
+          text={`Idle time divided by the wall time of the steps${devices > 1 ? ", across all devices" : ""}.`}
+          note={`of ${time(wall_ns)}`}
+          share={idle_ns / Math.max(1, wall_ns)}
+        />
+        <Figure label="Gaps" value={count(gaps)} text={text} />
+        <Figure
+          label="Longest"
+          value={time(longest)}
+          text={definition(answer.definitions, "max_ns") ?? "The longest gap."}
+        />
+      </div>
+    </Card>
+  );
+}
+
+function Kinds({ answer }: { answer: Answered }) {
+  const text = definition(answer.definitions, "kind");
+  const counts = new Map<string, number>();
+  for (const row of answer.kinds) counts.set(row.kind, (counts.get(row.kind) ?? 0) + row.gaps);
+  return (
+    <Card title="By kind of gap" text={text}>
+      <Stacked
+        label="Idle time by kind of gap"
+        counts={counts}
+        pieces={answer.kinds.map((row) => ({
+          key: row.kind,
+          ...gapKind(row.kind),
+          value: row.idle_ns,
+          text: partOf(text, row.kind),
+        }))}
+      />
+    </Card>
+  );
+}
+
+function Causes({ account }: { account: Account & { definitions?: Definition[] } }) {
+  const text = (key: string) =>
+    definition(account.definitions, `${key}_ns`) ??
+    (key.startsWith("host_") ? definition(account.definitions, "host_…_ns") : undefined);
+  return (
+    <Card title="By cause" text={definition(account.definitions, "total_ns")}>
+      <Stacked
+        label="Idle time by cause"
+        pieces={account.causes
+          .filter((row) => !row.busy)
+          .map((row) => ({
+            key: row.cause,
+            ...cause(row.cause),
+            value: row.total_ns,
+            text: text(row.cause),
+          }))}
+      />
+    </Card>
+  );
+}
+
+function Culprits({ answer }: { answer: Answered }) {
+  const most = Math.max(0, ...answer.culprits.map((row) => row.share));
+  const definitions = answer.definitions;
+  const columns: Column<CulpritRow>[] = [
+    defined(definitions, "culprit", {
+      label: "Host was in",
+      align: "left",
+      cell: (row) => <Name name={row.culprit} short={shortName(row.culprit)} />,
+    }),
+    defined(definitions, "cause", { align: "left", width: "220px", cell: (row) => cause(row.cause).label }),
+    {
+      field: "pieces",
+      label: "Segments",
+      text:
+        definition(definitions, "pieces") ?? "Segments of idle time during which the host was in this call.",
+      width: "90px",
+    },
+    defined(definitions, "idle_ns", { width: "90px" }),
+    {
+      field: "share",
+      label: "Share of idle",
+      text: definition(definitions, "share") ?? "Share of all idle time.",
+      width: "150px",
+      cell: (row) => <Share share={row.share} of={most} />,
+    },
+  ];
+  return (
+    <Card title="What keeps the device waiting" text={definition(definitions, "culprit")}>
+      <Table label="Causes of idle time" columns={columns} rows={rowsOf(answer.culprits)} height={300} />
+    </Card>
+  );
+}
+
+function Streams({ answer }: { answer: Answered }) {
+  if (answer.streams.length < 2) return null;
+  const text = definition(answer.definitions, "stream idle");
+  const columns: Column<StreamRow>[] = [
+    { field: "stream", label: "Stream", align: "left", cell: (row) => `${row.stream} of device ${row.device}` },
+    { field: "slices", label: "Slices" },
+    { field: "busy_ns", label: "Busy" },
+    { field: "host_wait_ns", label: "Host wait", text },
+    { field: "kernel_wait_ns", label: "Kernel wait", text },
+    { field: "other_ns", label: "Other", text },
+  ];
+  return (
+    <Card title="By stream" text={text}>
+      <Table label="Streams" columns={columns} rows={rowsOf(answer.streams)} height={240} />
+    </Card>
+  );
+}

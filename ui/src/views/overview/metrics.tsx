@@ -1,0 +1,120 @@
+// The numbers of the run in one row, each with its definition.
+
+import type { Definition } from "../../data/types.ts";
+import { definition, Figure } from "../../parts/figure.tsx";
+import { percent, time } from "../../parts/format.ts";
+import { type GpuRow, PARTS, type StepsAnswer } from "./types.ts";
+
+export interface Roofline {
+  mean_mfu: number | null;
+  totals: { modelled_ns: number };
+  steps: { precision: string | null; peak_tflops: number | null }[];
+}
+
+interface Loaded<T> {
+  data: (T & { definitions?: Definition[] }) | undefined;
+}
+
+export function Figures(props: {
+  steps: Loaded<StepsAnswer>;
+  gpu: Loaded<{ gpu: GpuRow[] }>;
+  roofline: Loaded<Roofline>;
+}) {
+  const { steps, gpu, roofline } = props;
+  const devices = gpu.data?.gpu ?? [];
+  return (
+    <div class="tiles" aria-busy={!steps.data || !gpu.data}>
+      {steps.data && <StepTime of={steps.data} definitions={steps.data.definitions} />}
+      {gpu.data && devices.length === 0 && steps.data && <HostParts of={steps.data} />}
+      {gpu.data &&
+        devices.length > 0 &&
+        SHARES.map(({ field, label, note }) => (
+          <ShareFigure
+            key={field}
+            label={label}
+            text={definition(gpu.data?.definitions, field)}
+            values={devices.map((d) => d[field])}
+            note={devices.length === 1 ? note?.(devices[0] as GpuRow) : `across ${devices.length} devices`}
+          />
+        ))}
+      {roofline.data && devices.length > 0 && (
+        <ShareFigure
+          label="MFU"
+          text={definition(roofline.data.definitions, "mean_mfu")}
+          values={[roofline.data.mean_mfu]}
+          note={peak(roofline.data)}
+        />
+      )}
+    </div>
+  );
+}
+
+const SHARES: {
+  field: "utilization" | "sm_efficiency" | "occupancy" | "tensor_core_share";
+  label: string;
+  note?: (row: GpuRow) => string;
+}[] = [
+  { field: "utilization", label: "GPU utilization", note: (row) => `over ${time(row.window_ns)}` },
+  { field: "sm_efficiency", label: "Est. SM efficiency" },
+  { field: "occupancy", label: "Est. occupancy" },
+  {
+    field: "tensor_core_share",
+    label: "Tensor cores",
+    note: (row) => (row.eligible_share === null ? "" : `${percent(row.eligible_share)} eligible`),
+  },
+];
+
+function StepTime({ of, definitions }: { of: StepsAnswer; definitions: Definition[] | undefined }) {
+  if (!of.average) return null;
+  const whole = of.steps.filter((s) => !s.partial);
+  const walls = (whole.length > 0 ? whole : of.steps).map((s) => s.wall_ns);
+  const several = walls.length > 1;
+  const range = `${time(Math.min(...walls))} to ${time(Math.max(...walls))}`;
+  return (
+    <Figure
+      label={of.synthetic ? "Trace" : several ? "Mean step" : "Step"}
+      value={time(of.average.wall_ns)}
+      text={definition(definitions, "wall_ns")}
+      note={several ? range : of.synthetic ? "no steps recorded" : ""}
+    />
+  );
+}
+
+/** Without a device: what the host did in a step. */
+function HostParts({ of }: { of: StepsAnswer & { definitions?: Definition[] } }) {
+  const { average } = of;
+  if (!average) return null;
+  return PARTS.filter(({ field }) => average[field] > 0).map(({ field, label }) => (
+    <Figure
+      key={field}
+      label={label}
+      value={time(average[field])}
+      text={definition(of.definitions, field)}
+      share={average[field] / average.wall_ns}
+      note={`${percent(average[field] / average.wall_ns)} of ${of.synthetic ? "the trace" : "the step"}`}
+    />
+  ));
+}
+
+/** A share of one device, or from the lowest to the highest of several. */
+function ShareFigure(props: {
+  label: string;
+  text: string | undefined;
+  values: (number | null)[];
+  note: string | undefined;
+}) {
+  const known = props.values.filter((v) => v !== null);
+  if (known.length === 0)
+    return <Figure label={props.label} value="–" text={props.text} note={props.note || "not recorded"} />;
+  const low = Math.min(...known);
+  const high = Math.max(...known);
+  const value =
+    percent(low) === percent(high) ? percent(low) : `${percent(low).replace("%", "")}–${percent(high)}`;
+  return <Figure label={props.label} value={value} text={props.text} note={props.note} share={low} />;
+}
+
+function peak(of: Roofline): string {
+  const step = of.steps.find((s) => s.peak_tflops !== null);
+  if (of.mean_mfu === null) return of.totals.modelled_ns === 0 ? "needs record_shapes=True" : "unknown";
+  return step?.peak_tflops ? `of ${Math.round(step.peak_tflops)} TFLOP/s ${step.precision ?? ""}` : "";
+}
