@@ -25,9 +25,7 @@ pub(crate) fn reading(error: &ReadError) -> PyErr {
     let words = format!("{error}\nhint: {}", error.hint());
     match error {
         ReadError::NotFound { .. } => PyFileNotFoundError::new_err(words),
-        ReadError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            PyPermissionError::new_err(words)
-        }
+        ReadError::Denied { .. } => PyPermissionError::new_err(words),
         _ => stepscope(error.to_string(), Some(error.hint().to_owned())),
     }
 }

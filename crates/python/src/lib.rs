@@ -2,6 +2,7 @@
 
 mod errors;
 mod monitor;
+mod pool;
 mod recording;
 mod region;
 mod timed;
@@ -43,10 +44,11 @@ fn forget_after_fork() {
     region::forget_after_fork();
 }
 
-/// The module.
-#[pymodule]
+/// The module. Regions are plain fields that only the holder of the interpreter touches: without its lock they are not safe.
+#[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MAX_REGIONS", stepscope_record::MAX_REGIONS)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(doctor, module)?)?;
