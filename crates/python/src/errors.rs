@@ -38,10 +38,6 @@ pub(crate) fn writing(error: &io::Error, path: &str) -> PyErr {
             let words = words.split(" (os error").next().unwrap_or_default();
             PyOSError::new_err((number, words.to_owned(), path.to_owned()))
         }
-        None if error.kind() == io::ErrorKind::IsADirectory => stepscope(
-            format!("cannot write {path}: it is a directory"),
-            Some("give the name of a file".to_owned()),
-        ),
         None => stepscope(format!("cannot write {path}: {error}"), None),
     }
 }

@@ -62,7 +62,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
     region::add(module)?;
-    module.add_class::<timed::RegionBook>()?;
+    module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;
     module.add_class::<recording::Recording>()

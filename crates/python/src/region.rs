@@ -510,13 +510,13 @@ unsafe fn decorate(
     object: *mut ffi::PyObject,
     function: *mut ffi::PyObject,
 ) -> PyResult<*mut ffi::PyObject> {
-    let wrap = py.import("stepscope._decorate")?.getattr("wrap")?;
+    let record_calls = py.import("stepscope._decorate")?.getattr("record_calls")?;
     // SAFETY: as promised; the name is a string that the object owns.
     let (name, function) = unsafe {
         let name = (*object.cast::<Region>()).name;
         (Bound::from_borrowed_ptr(py, name), Bound::from_borrowed_ptr(py, function))
     };
-    Ok(wrap.call1((name, function))?.into_ptr())
+    Ok(record_calls.call1((name, function))?.into_ptr())
 }
 
 unsafe extern "C" fn repr(object: *mut ffi::PyObject) -> *mut ffi::PyObject {

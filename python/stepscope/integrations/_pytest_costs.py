@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Optional
+from typing import Any
 
-from .. import _native
+from .._native import Monitor, now_ns
 
 #: Seconds between two looks at the process's memory.
 INTERVAL_S = 0.02
@@ -21,9 +21,9 @@ class Costs:
     #: Of all threads of the process; other processes are not counted.
     cpu_s: float
     #: The highest resident memory seen, less that at the start; None where it cannot be read.
-    memory_growth_bytes: Optional[int]
+    memory_growth_bytes: int | None
 
-    def as_dict(self) -> Dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain values, which travel between processes."""
         return asdict(self)
 
@@ -32,9 +32,7 @@ class CostMeter:
     """Measures one test after the other."""
 
     def __init__(self) -> None:
-        self._monitor = _native.Monitor(
-            INTERVAL_S, gpu=False, network=False, disk=False, temperature=False, power=False
-        )
+        self._monitor = Monitor(INTERVAL_S, gpu=False, network=False, disk=False, temperature=False, power=False)
 
     def start(self) -> None:
         """Begin to watch memory."""
@@ -44,7 +42,7 @@ class CostMeter:
         """Watch no more."""
         self._monitor.stop()
 
-    def begin(self) -> "Measurement":
+    def begin(self) -> Measurement:
         """A test begins."""
         self._monitor.sample_now()
         return Measurement(self._monitor)
@@ -56,7 +54,7 @@ class Measurement:
     def __init__(self, monitor: Any) -> None:
         self._monitor = monitor
         # A moment before the sample that was just taken, so that it counts as the first.
-        self._start_ns = _native.now_ns()
+        self._start_ns = now_ns()
         self._wall_s = time.perf_counter()
         self._cpu_s = time.process_time()
 
@@ -65,12 +63,12 @@ class Measurement:
         cpu_s = time.process_time() - self._cpu_s
         wall_s = time.perf_counter() - self._wall_s
         self._monitor.sample_now()
-        seen = self._monitor.window(self._start_ns, _native.now_ns()).get(_MEMORY)
+        seen = self._monitor.window(self._start_ns, now_ns()).get(_MEMORY)
         growth = None if seen is None else max(0, round(seen["max"] - seen["first"]))
         return Costs(wall_s, cpu_s, growth)
 
 
-def table(costs: Dict[str, Dict[str, Any]], top: int) -> List[str]:
+def table(costs: dict[str, dict[str, Any]], top: int) -> list[str]:
     """The slowest tests as lines of text.
 
     >>> print("\\n".join(table({"test_a": {"wall_s": 1.5, "cpu_s": 0.25, "memory_growth_bytes": 3 << 20}}, 10)))

@@ -7,20 +7,20 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 
 class CurrentRun:
     """What a script inside ``stepscope run`` can ask of it."""
 
     #: (name, raw value, place) of the settings given to ``stepscope run``; they win over those of the script.
-    overrides: List[Tuple[str, Any, Any]] = []
+    overrides: list[tuple[str, Any, Any]] = []
     #: The folder given to ``stepscope run``, or None.
-    output: Optional[str] = None
+    output: str | None = None
     #: The function that runs the script: frames up to it are ours, not the script's.
-    root: Optional[CodeType] = None
+    root: CodeType | None = None
     #: The outermost function of ``stepscope run``.
-    launcher: Optional[CodeType] = None
+    launcher: CodeType | None = None
 
     def profile_starts(self, profile: object) -> None:
         """A profiler is about to start; unless it is the run's own, the run stops recording."""
@@ -35,15 +35,15 @@ class CurrentRun:
         """The script says that an epoch has ended."""
 
 
-_current: Optional[CurrentRun] = None
+_current: CurrentRun | None = None
 
 
-def current_run() -> Optional[CurrentRun]:
+def current_run() -> CurrentRun | None:
     """The run that this script is in, or None."""
     return _current
 
 
-def set_current_run(run: Optional[CurrentRun]) -> None:
+def set_current_run(run: CurrentRun | None) -> None:
     """Called by ``stepscope run`` only."""
     global _current
     _current = run

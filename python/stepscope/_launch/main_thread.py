@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, List
+from typing import Any, Callable
 
 from ..profiler.sampler import hide_this_thread
 
-_kept: List[Any] = []  # ctypes callbacks must outlive the call
+_kept: list[Any] = []  # ctypes callbacks must outlive the call
 
 
 class MainThreadTimer:

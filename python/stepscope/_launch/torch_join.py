@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, ContextManager, Optional
+from contextlib import AbstractContextManager
+from typing import Any, Callable
 
 from ..errors import StepscopeError
 from .late_import import ImportWatch
+from .program_capture import ProgramCapture
 from .torch_guard import TorchGuard
 from .torch_start import FirstUse
-from .whole_run import WholeRun
 
 #: Calls what it is given; whatever goes wrong in there must not reach the program.
 Safely = Callable[[Callable[[], None]], None]
 
 
 class TorchJoin:
-    """Starts PyTorch's collector in ``whole`` once the program has imported PyTorch.
+    """Starts PyTorch's collector in ``capture`` once the program has imported PyTorch.
 
     ``give_way`` is called just before the program starts a profiler of PyTorch's own. ``safely`` calls everything
     that happens in the middle of the program. ``careful`` waits for the program's first use of PyTorch where starting
@@ -25,15 +26,15 @@ class TorchJoin:
 
     def __init__(
         self,
-        whole: WholeRun,
+        capture: ProgramCapture,
         give_way: Callable[[], None],
         safely: Safely,
         *,
         careful: bool = True,
-        imported: Optional[Callable[[], None]] = None,
-        joined: Optional[Callable[[], None]] = None,
+        imported: Callable[[], None] | None = None,
+        joined: Callable[[], None] | None = None,
     ) -> None:
-        self._whole = whole
+        self._capture = capture
         self._safely = safely
         self._careful = careful
         self._then = imported
@@ -62,7 +63,7 @@ class TorchJoin:
         """Whether PyTorch is there and its collector still waits for the program's first use of it."""
         return self._first_use.waits
 
-    def ours(self) -> ContextManager[None]:
+    def ours(self) -> AbstractContextManager[None]:
         """What PyTorch starts in here is ours, and nobody gives way to it."""
         return self._guard.ours()
 
@@ -78,8 +79,11 @@ class TorchJoin:
 
     def _join(self) -> None:
         if threading.current_thread() is not threading.main_thread():
-            raise StepscopeError("PyTorch was first used outside the main thread, so its operators are not recorded")
+            raise StepscopeError(
+                "PyTorch was first used outside the main thread, so its operators are not recorded",
+                hint="use stepscope.profile in the thread that uses PyTorch",
+            )
         with self._guard.ours():
-            self._whole.start_torch(self._torch)
+            self._capture.start_torch(self._torch)
         if self._joined is not None:
             self._joined()

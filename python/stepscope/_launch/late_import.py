@@ -1,4 +1,4 @@
-"""Being told when a module has been imported, however late, and by whom it may be.
+"""Noticing that a module has been imported, however late and by whomever.
 
 The genuine loader of the module does the work and stays on it: only its ``exec_module`` is
 wrapped, on that one loader and for that one import.
@@ -11,8 +11,9 @@ import importlib.machinery
 import importlib.util
 import sys
 import threading
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable
 
 
 class ImportWatch(importlib.abc.MetaPathFinder):
@@ -46,8 +47,8 @@ class ImportWatch(importlib.abc.MetaPathFinder):
             sys.meta_path.remove(self)
 
     def find_spec(
-        self, fullname: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None
-    ) -> Optional[importlib.machinery.ModuleSpec]:
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         """Let the others find the module, then wrap what its loader does."""
         if fullname != self._name or self._done or getattr(self._searching, "now", False):
             return None

@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import os
 import threading
-from typing import Any, Dict, Iterator, Optional
+from typing import Any
 
-from .. import _native
+from .._native import now_ns
 from ..config.settings import Settings
 from ..errors import StepscopeError
 from ..profiler import forks, torch_engine
 from ..profiler.activities import ProfilerActivity, torch_activities
 from ..profiler.metadata import environment_metadata
 from ..profiler.recorder import Recorder
-from ..profiler.saving import save_window
+from ..profiler.saving import save_capture
 
 #: Looks at the Python stacks per second.
 SAMPLES_HZ = 100.0
 
 
-_LOG_LEVEL = "KINETO_LOG_LEVEL"
-
-
-@contextlib.contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """PyTorch's collector logs its start and its end to stderr, unless told otherwise when it is first used."""
-    if _LOG_LEVEL in os.environ:
-        yield
-        return
-    os.environ[_LOG_LEVEL] = "99"
-    try:
-        yield
-    finally:
-        os.environ.pop(_LOG_LEVEL, None)
-
-
-class WholeRun:
+class ProgramCapture:
     """Regions, stacks and counters from the first line on; operators once PyTorch is there."""
 
-    def __init__(self, settings: Settings, journal: Optional[str]) -> None:
+    def __init__(self, settings: Settings, journal: str | None) -> None:
         self._settings = settings
         self._recorder = Recorder(settings.monitor, journal, SAMPLES_HZ)
         self._torch: Any = None
         self._inner: Any = None
-        self._torch_thread: Optional[int] = None
-        self._step_start_ns: Optional[int] = None
+        self._torch_thread: int | None = None
+        self._step_start_ns: int | None = None
         #: Steps that were marked.
         self.steps = 0
         #: Whether operators of PyTorch are in the recording.
@@ -63,22 +45,21 @@ class WholeRun:
             return
         taken = torch_engine.why_torch_is_taken(torch)
         if taken is not None:
-            raise StepscopeError(f"operators are not recorded, because {taken}")
+            raise StepscopeError(f"PyTorch operators are not recorded: {taken}", hint="run one profiler at a time")
         inner = torch_engine.make_inner(torch, self, self._options(torch))
         self._torch, self._torch_thread = torch, threading.get_ident()
-        with _quiet_collector():
-            inner.start()
+        inner.start()
         self._inner = inner
         self.has_torch = True
         torch_engine.claim(self)
 
     def step(self) -> None:
         """A step has ended. What lies before the end of the first one is start-up, not a step."""
-        window, now_ns = self._recorder.open, _native.now_ns()
-        if window is not None and self._step_start_ns is not None:
-            window.recording.step(self.steps, self._step_start_ns, now_ns)
+        capture, ended_ns = self._recorder.open, now_ns()
+        if capture is not None and self._step_start_ns is not None:
+            capture.recording.step(self.steps, self._step_start_ns, ended_ns)
             self.steps += 1
-        self._step_start_ns = now_ns
+        self._step_start_ns = ended_ns
 
     def stop(self) -> None:
         """End; what was recorded can be saved."""
@@ -90,10 +71,10 @@ class WholeRun:
 
     def save(self, path: str) -> None:
         """Write the trace, compressed if the name ends in ``.gz``."""
-        window = self._recorder.finished
-        if window is None:
-            raise StepscopeError("nothing was recorded")
-        save_window(window, path, environment_metadata())
+        capture = self._recorder.finished
+        if capture is None:
+            raise StepscopeError("nothing was recorded", hint="call start() and stop() before save()")
+        save_capture(capture, path, environment_metadata())
 
     def _stop_torch(self) -> None:
         inner, self._inner = self._inner, None
@@ -102,12 +83,15 @@ class WholeRun:
         torch_engine.release(self)
         torch_engine.keep_regions()
         if threading.get_ident() != self._torch_thread:
-            raise StepscopeError("PyTorch's collector was started in another thread and cannot be stopped from here")
+            raise StepscopeError(
+                "PyTorch's profiler was started in another thread and cannot be stopped from this one",
+                hint="end the recording in the thread that first used PyTorch",
+            )
         inner.stop()
 
-    def _options(self, torch: Any) -> Dict[str, Any]:
+    def _options(self, torch: Any) -> dict[str, Any]:
         settings = self._settings
-        options: Dict[str, Any] = {
+        options: dict[str, Any] = {
             "record_shapes": settings.record_shapes,
             "profile_memory": settings.profile_memory,
             "with_stack": settings.with_stack,

@@ -11,7 +11,6 @@ import pkgutil
 import sys
 import types
 from dataclasses import dataclass
-from typing import List, Optional
 
 from ..errors import StepscopeError
 
@@ -28,13 +27,13 @@ class Ending:
 class Program:
     """A script, a folder or archive with a ``__main__.py``, or a module (``-m``)."""
 
-    def __init__(self, name: str, arguments: List[str], *, is_module: bool) -> None:
-        self._code: Optional[types.CodeType] = None
+    def __init__(self, name: str, arguments: list[str], *, is_module: bool) -> None:
+        self._code: types.CodeType | None = None
         self.name = name
         self.arguments = arguments
         self.is_module = is_module
         if not is_module and not os.path.exists(name):
-            raise StepscopeError(f"there is no script {name}", hint=f"the current folder is {os.getcwd()}")
+            raise StepscopeError(f"no such script: {name}", hint=f"check the path; the current folder is {os.getcwd()}")
 
     def take_path(self) -> None:
         """Put on ``sys.path`` what ``python`` would have there first."""
@@ -52,7 +51,7 @@ class Program:
             self._run()
         except SystemExit as ending:
             return Ending(_exit_code(ending.code))
-        except BaseException as error:  # noqa: BLE001 - whatever the script raised is shown as Python shows it
+        except BaseException as error:  # whatever the script raised is shown as Python shows it
             self._show(error)
             return Ending(1, interrupted=isinstance(error, KeyboardInterrupt))
         return Ending(0)
@@ -123,7 +122,7 @@ class Program:
         error.__traceback__ = trace
         try:
             sys.excepthook(type(error), error, trace)
-        except BaseException:  # noqa: BLE001 - a broken hook of the script must not hide the error
+        except BaseException:  # a broken hook of the script must not hide the error
             sys.__excepthook__(type(error), error, trace)
 
 
@@ -131,7 +130,7 @@ class _Unfound(Exception):
     """The module or folder cannot be run; Python says so without a traceback."""
 
 
-def _find_module(name: str) -> Optional[importlib.machinery.ModuleSpec]:
+def _find_module(name: str) -> importlib.machinery.ModuleSpec | None:
     try:
         return importlib.util.find_spec(name)
     except ModuleNotFoundError as error:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Callable, List, Optional
+from typing import Callable
 
+from .._current_run import CurrentRun, current_run, set_current_run
 from ..config.settings import Settings
-from ..current_run import CurrentRun, current_run, set_current_run
+from .program_capture import ProgramCapture
 from .torch_join import TorchJoin
-from .whole_run import WholeRun
 
 
-class PieceRecording(CurrentRun):
+class BlockCapture(CurrentRun):
     """Records between :meth:`start` and :meth:`stop`. A profiler that the piece starts itself goes first.
 
     Nothing that goes wrong here reaches the piece; :attr:`notes` tells of it.
@@ -20,63 +20,63 @@ class PieceRecording(CurrentRun):
     def __init__(self, what: str, settings: Settings) -> None:
         self._what = what
         self._settings = settings
-        self._whole: Optional[WholeRun] = None
-        self._join: Optional[TorchJoin] = None
-        self._before: Optional[CurrentRun] = None
-        self.notes: List[str] = []
+        self._capture: ProgramCapture | None = None
+        self._join: TorchJoin | None = None
+        self._before: CurrentRun | None = None
+        self.notes: list[str] = []
 
     def start(self) -> None:
         """Begin to record."""
         try:
-            self._whole = WholeRun(self._settings, None)
-            self._whole.start()
-        except Exception as error:  # noqa: BLE001 - the piece matters more
-            self._whole = None
+            self._capture = ProgramCapture(self._settings, None)
+            self._capture.start()
+        except Exception as error:  # the piece matters more
+            self._capture = None
             self._failed(error)
             return
         self._before = current_run()
         set_current_run(self)
-        self._join = TorchJoin(self._whole, self._give_way, self._safely, careful=False)
+        self._join = TorchJoin(self._capture, self._give_way, self._safely, careful=False)
         self._join.start()
 
     def stop(self, path: Path) -> bool:
         """End, and write the trace; whether there is one."""
-        whole, self._whole = self._whole, None
+        capture, self._capture = self._capture, None
         if self._join is not None:
             self._join.remove()
             self._join = None
             set_current_run(self._before)
-        if whole is None:
+        if capture is None:
             return False
         try:
-            whole.stop()
+            capture.stop()
             path.parent.mkdir(parents=True, exist_ok=True)
-            whole.save(str(path))
-        except Exception as error:  # noqa: BLE001 - the piece matters more
+            capture.save(str(path))
+        except Exception as error:  # the piece matters more
             self._failed(error)
             return False
         return True
 
     def step(self) -> None:
         """The piece says that a step has ended."""
-        if self._whole is not None:
-            self._whole.step()
+        if self._capture is not None:
+            self._capture.step()
 
     def profile_starts(self, profile: object) -> None:
         """The piece uses a profiler of ours."""
         self._give_way()
 
     def _give_way(self) -> None:
-        whole, self._whole = self._whole, None
-        if whole is None:
+        capture, self._capture = self._capture, None
+        if capture is None:
             return
         self.notes.append(f"{self._what} uses a profiler itself, so nothing else was recorded")
-        self._safely(whole.stop)
+        self._safely(capture.stop)
 
     def _safely(self, do: Callable[[], None]) -> None:
         try:
             do()
-        except Exception as error:  # noqa: BLE001 - the piece matters more
+        except Exception as error:  # the piece matters more
             self._failed(error)
 
     def _failed(self, error: Exception) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterator
+from collections.abc import Iterator
+from typing import Any, Callable
 
 #: What every profiler of PyTorch calls to start, looked up in ``torch.autograd.profiler``.
 _STARTERS = ("_prepare_profiler", "_enable_profiler")
@@ -16,7 +17,7 @@ class TorchGuard:
         self._give_way = give_way
         self._ours = 0
         self._module: Any = None
-        self._originals: Dict[str, Any] = {}
+        self._originals: dict[str, Any] = {}
 
     def install(self, torch: Any) -> None:
         """Begin to watch."""

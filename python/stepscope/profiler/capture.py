@@ -8,23 +8,19 @@ import tempfile
 import weakref
 from typing import Any
 
-from .. import _native
+from .._native import MAX_REGIONS, Monitor, Recording
 from .region_stacks import ask_for_stacks, done_with_stacks
 from .sampler import StackSampler
 from .warn import warn_user
 
 
-MOST_REGIONS = 50_000_000
-"""What a recording has room for; it is the native module that counts."""
-
-
-class Window:
+class Capture:
     """Regions, steps, counters and Python samples of one stretch, and PyTorch's own results where it ran."""
 
     def __init__(
-        self, monitor: _native.Monitor | None, journal: str | None, samples_hz: float, with_stacks: bool = False
+        self, monitor: Monitor | None, journal: str | None, samples_hz: float, with_stacks: bool = False
     ) -> None:
-        self.recording = _native.Recording(monitor, journal)
+        self.recording = Recording(monitor, journal)
         self._monitor = monitor
         self._journal = journal
         self._samples_hz = samples_hz
@@ -41,7 +37,7 @@ class Window:
         """PyTorch's file, while it is not part of a written trace yet."""
         self.torch_gave_up = False
         """Whether PyTorch tried to write its file and failed."""
-        self._forget: weakref.finalize[..., Window] | None = None
+        self._forget: weakref.finalize[..., Capture] | None = None
         self._directory: str | None = None
 
     def start(self) -> None:
@@ -51,9 +47,9 @@ class Window:
         except Exception as error:
             if self._journal is None:
                 raise
-            warn_user(f"There is no journal of this recording: {error}")
+            warn_user(f"this recording has no journal: {error}")
             self.recording.stop()
-            self.recording = _native.Recording(self._monitor, None)
+            self.recording = Recording(self._monitor, None)
             self.recording.start()
         if self._samples_hz > 0:
             self._sampler = StackSampler(self.recording, self._samples_hz)
@@ -73,8 +69,8 @@ class Window:
         lost = self.recording.lost_regions
         if lost:
             warn_user(
-                f"{lost:,} regions are not in the trace: a recording has room for {MOST_REGIONS:,}. "
-                "Record fewer steps, with a schedule, or regions that are less fine."
+                f"{lost:,} regions are not in the trace: a recording has room for {MAX_REGIONS:,}; "
+                "record fewer steps with a schedule, or use coarser regions"
             )
 
     def forget_after_fork(self) -> None:
@@ -82,7 +78,7 @@ class Window:
         self.recording.forget_after_fork()
 
     def keep_raw(self, path: str) -> None:
-        """PyTorch's own file goes here; it is removed at the latest with this window."""
+        """PyTorch's own file goes here; it is removed at the latest with this capture."""
         self.raw_path = path
         self._forget = weakref.finalize(self, _remove_file, path, os.getpid())
 
@@ -93,7 +89,7 @@ class Window:
             self._forget()
 
     def temporary_path(self, name: str) -> str:
-        """A place for a file that lives as long as this window."""
+        """A place for a file that lives as long as this capture."""
         if self._directory is None:
             self._directory = tempfile.mkdtemp(prefix="stepscope-")
             weakref.finalize(self, _remove_directory, self._directory, os.getpid())

@@ -1,11 +1,12 @@
-"""A trace in a notebook: the verdict, the figures, a chart of the steps, what to change. Plain HTML and SVG, no script."""
+"""A trace in a notebook: the verdict, its numbers, a chart of the steps, what to change. Plain HTML and SVG."""
 
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from .words import share_text, time_text
+from ._units import share_text, time_text
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
 _PARTS = [
     ("kernel_ns", "kernels", "#009e73"),
     ("memcpy_ns", "copies", "#d55e00"),
-    ("memset_ns", "fills", "#5f8f87"),
+    ("memset_ns", "memsets", "#5f8f87"),
     ("communication_ns", "communication", "#cc79a7"),
     ("runtime_ns", "launch calls", "#e69f00"),
     ("data_loading_ns", "data loading", "#8c510a"),
     ("host_ns", "host", "#56b4e9"),
     ("other_ns", "other", "#999999"),
 ]
-_WIDTH, _HEIGHT, _MOST_STEPS = 640, 160, 80
+_WIDTH, _HEIGHT, _MAX_STEPS = 640, 160, 80
 
 
 def trace_html(trace: Trace) -> str:
@@ -35,7 +36,10 @@ def trace_html(trace: Trace) -> str:
 def _heading(verdict: str, path: str) -> str:
     name = html.escape(path.replace("\\", "/").rsplit("/", 1)[-1])
     said = html.escape(verdict) if verdict else "A trace"
-    return f'<p style="font-size:1.15em;font-weight:600;margin:4px 0">{said}</p><p style="opacity:.7;margin:0 0 8px">{name}</p>'
+    return (
+        f'<p style="font-size:1.15em;font-weight:600;margin:4px 0">{said}</p>'
+        f'<p style="opacity:.7;margin:0 0 8px">{name}</p>'
+    )
 
 
 def _figures(trace: Trace) -> str:
@@ -56,7 +60,7 @@ def _figures(trace: Trace) -> str:
 
 
 def _chart(steps: Sequence[Any]) -> str:
-    shown = steps[:_MOST_STEPS]
+    shown = steps[:_MAX_STEPS]
     longest = max((step["wall_ns"] for step in shown), default=0)
     if not longest:
         return ""
@@ -83,7 +87,8 @@ def _chart(steps: Sequence[Any]) -> str:
     more = f" (the first {len(shown)} of {len(steps)})" if len(steps) > len(shown) else ""
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="time of each step">{"".join(bars)}</svg>'
-        f'<div style="font-size:.85em;margin:2px 0 8px">{legend}time of each step, up to {time_text(longest)}{more}</div>'
+        f'<div style="font-size:.85em;margin:2px 0 8px">{legend}'
+        f"time of each step, up to {time_text(longest)}{more}</div>"
     )
 
 
@@ -92,10 +97,11 @@ def _findings(findings: Sequence[Any]) -> str:
         return ""
     items = []
     for one in findings:
-        saves = f" · saves about {time_text(one['saves_ns'])} a step" if one.get("saves_ns") else ""
+        saves = f" · saves about {time_text(one['saves_ns'])} per step" if one.get("saves_ns") else ""
         fix = one.get("fix") or ""
         items.append(
             f'<li style="margin:4px 0"><b>{html.escape(str(one.get("title", "")))}</b>{html.escape(saves)}'
             f"<br><span style='opacity:.8'>{html.escape(str(fix))}</span></li>"
         )
-    return f'<p style="margin:8px 0 2px;font-weight:600">What to change</p><ol style="margin-top:2px">{"".join(items)}</ol>'
+    heading = '<p style="margin:8px 0 2px;font-weight:600">What to change</p>'
+    return f'{heading}<ol style="margin-top:2px">{"".join(items)}</ol>'

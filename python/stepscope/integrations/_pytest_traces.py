@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import List, Optional
 
+from .._launch.block_capture import BlockCapture
+from .._launch.program_capture import ProgramCapture
 from ..config.profiling import trace_name
 from ..config.settings import Settings
-from ..launch.piece import PieceRecording
-from ..launch.whole_run import WholeRun
 
 
 class WholeSession:
@@ -20,31 +19,31 @@ class WholeSession:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._whole: Optional[WholeRun] = None
-        self.notes: List[str] = []
+        self._capture: ProgramCapture | None = None
+        self.notes: list[str] = []
         #: The trace, once it is written.
-        self.path: Optional[Path] = None
+        self.path: Path | None = None
 
     def start(self) -> None:
         """Begin to record."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._whole = WholeRun(Settings(), None)
-            self._whole.start()
-        except Exception as error:  # noqa: BLE001 - the tests matter more
-            self._whole = None
+            self._capture = ProgramCapture(Settings(), None)
+            self._capture.start()
+        except Exception as error:  # the tests matter more
+            self._capture = None
             self.notes.append(f"nothing was recorded: {error}")
 
     def stop(self) -> None:
         """Write the trace."""
-        if self._whole is None:
+        if self._capture is None:
             return
         try:
-            self._whole.stop()
+            self._capture.stop()
             path = self._folder / trace_name(gzip=True)
-            self._whole.save(str(path))
+            self._capture.save(str(path))
             self.path = path
-        except Exception as error:  # noqa: BLE001 - the tests matter more
+        except Exception as error:  # the tests matter more
             self.notes.append(f"no trace was written: {error}")
 
 
@@ -54,13 +53,13 @@ class EachTest:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._name = ""
-        self._recording: Optional[PieceRecording] = None
-        self.notes: List[str] = []
+        self._recording: BlockCapture | None = None
+        self.notes: list[str] = []
 
     def start(self, name: str) -> None:
         """A test begins."""
         self._name = name
-        self._recording = PieceRecording(name, Settings(record_shapes=True, profile_memory=True))
+        self._recording = BlockCapture(name, Settings(record_shapes=True, profile_memory=True))
         self._recording.start()
 
     def stop(self) -> None:

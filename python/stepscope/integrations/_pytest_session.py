@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Dict, Generator, List, Optional
+from typing import Any
 
 import pytest
 
 from ..profiler import record_function
-from .pytest_costs import CostMeter, Costs, table
-from .pytest_traces import EachTest, WholeSession
+from ._pytest_costs import CostMeter, Costs, table
+from ._pytest_traces import EachTest, WholeSession
 
 #: How costs travel with a test's report, from the processes of pytest-xdist too.
 _ATTRIBUTE = "stepscope"
@@ -21,10 +22,10 @@ class SessionPlugin:
     def __init__(self, config: Any) -> None:
         self._config = config
         self._top: int = config.getoption("stepscope_top")
-        self._fail_over: Optional[float] = config.getoption("stepscope_fail_over")
+        self._fail_over: float | None = config.getoption("stepscope_fail_over")
         self._meter = CostMeter()
-        self._measured: Dict[str, Costs] = {}
-        self._costs: Dict[str, Dict[str, Any]] = {}
+        self._measured: dict[str, Costs] = {}
+        self._costs: dict[str, dict[str, Any]] = {}
         folder = config.getoption("stepscope_dir")
         # With pytest-xdist the tests run in other processes, which record them.
         recording = folder is not None and not config.getoption("numprocesses", None)
@@ -94,7 +95,7 @@ class SessionPlugin:
         for line in self._trace_lines():
             terminalreporter.line(line)
 
-    def _trace_lines(self) -> List[str]:
+    def _trace_lines(self) -> list[str]:
         if self._folder is None:
             return []
         recorder = self._session or self._each

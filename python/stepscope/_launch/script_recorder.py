@@ -1,7 +1,7 @@
 """What is recorded while ``stepscope run`` runs a script, and how that changes on the way.
 
 It begins with a recording of everything. If a schedule is asked for, the end of the first step replaces
-it by a profiler that keeps the schedule; if no step is ever seen, the recording of everything stands.
+it by a profiler that keeps the schedule; if no step is ever seen, the recording of everything is kept.
 Nothing in here may disturb the script: what goes wrong becomes a note in the report.
 """
 
@@ -11,26 +11,27 @@ import contextlib
 import dataclasses
 import os
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Callable, ContextManager, List, Optional
+from typing import Any, Callable
 
+from .._current_run import CurrentRun
 from ..config.profiling import make_profile, trace_name
 from ..config.settings import Settings
-from ..current_run import CurrentRun
 from ..errors import StepscopeError
 from .main_thread import MainThreadTimer
 from .optimizer_steps import OptimizerSteps
+from .program_capture import SAMPLES_HZ, ProgramCapture
 from .torch_join import TorchJoin
-from .whole_run import SAMPLES_HZ, WholeRun
 
 #: Seconds of PyTorch's operators that are kept by default: they fill memory until they are written.
 TORCH_SECONDS = 60.0
 
 
-class RunRecorder(CurrentRun):
+class ScriptRecorder(CurrentRun):
     """Records one run; :attr:`traces` and :attr:`notes` say what came of it."""
 
-    def __init__(self, settings: Settings, output: Path, seconds: Optional[float]) -> None:
+    def __init__(self, settings: Settings, output: Path, seconds: float | None) -> None:
         if not settings.has_schedule:
             # Nobody chose: what most answers need.
             settings = dataclasses.replace(
@@ -41,10 +42,10 @@ class RunRecorder(CurrentRun):
         self._settings = settings
         self._folder = output
         self._seconds = seconds
-        self.traces: List[Path] = []
-        self.notes: List[str] = []
+        self.traces: list[Path] = []
+        self.notes: list[str] = []
         self._process = os.getpid()
-        self._whole: Optional[WholeRun] = None
+        self._capture: ProgramCapture | None = None
         self._profile: Any = None
         self._explicit_steps = False
         self._counted = 0
@@ -52,10 +53,10 @@ class RunRecorder(CurrentRun):
         self._made_folder = False
         self._here = threading.local()
         self._lock = threading.RLock()
-        self._overdue_s: Optional[float] = None
-        self._timer: Optional[MainThreadTimer] = None
+        self._overdue_s: float | None = None
+        self._timer: MainThreadTimer | None = None
         self._steps = OptimizerSteps(lambda: self._safely(self._step_found))
-        self._join: Optional[TorchJoin] = None
+        self._join: TorchJoin | None = None
 
     @property
     def _scheduled(self) -> bool:
@@ -70,12 +71,12 @@ class RunRecorder(CurrentRun):
         self._folder.mkdir(parents=True, exist_ok=True)
         self._path = self._folder / trace_name(self._settings.gzip)
         journal = str(self._path)[: -len(".gz")] if self._settings.gzip else str(self._path)
-        self._whole = WholeRun(self._settings, journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"))
-        self._whole.start()
+        self._capture = ProgramCapture(self._settings, journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"))
+        self._capture.start()
         if self._seconds:
             self._limit(self._seconds)
         self._join = TorchJoin(
-            self._whole,
+            self._capture,
             lambda: self._end("the script started PyTorch's profiler itself"),
             self._safely,
             imported=self._torch_imported,
@@ -90,9 +91,9 @@ class RunRecorder(CurrentRun):
             return
         unit = self._settings.unit
         early = self._ended
-        if not early and self._scheduled and self._profile is None and self._whole is not None:
+        if not early and self._scheduled and self._profile is None and self._capture is not None:
             self.notes.append(f"no {unit} were found, so the schedule did not apply and the whole run was recorded")
-        if not early and self._whole is not None and self._join is not None and self._join.waits:
+        if not early and self._capture is not None and self._join is not None and self._join.waits:
             self.notes.append(
                 "operators of PyTorch were not recorded: the script never used a module, an optimizer or the GPU"
             )
@@ -136,21 +137,21 @@ class RunRecorder(CurrentRun):
             with self._ours():
                 self._profile.step()
         elif not self._scheduled:
-            if self._whole is not None:
-                self._whole.step()
+            if self._capture is not None:
+                self._capture.step()
         else:
             self._keep_schedule()
 
     def _keep_schedule(self) -> None:
         """The first step has ended: from here on the schedule says what is recorded."""
-        whole, self._whole = self._whole, None
+        capture, self._capture = self._capture, None
         if self._join is not None:
             self._join.stop()
         if self._timer is not None:
             self._timer.cancel()
         with self._ours():
-            if whole is not None:
-                whole.stop()
+            if capture is not None:
+                capture.stop()
             self._here.starts_ours = True
             try:
                 self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ)
@@ -171,8 +172,8 @@ class RunRecorder(CurrentRun):
         self._let_go()
         self.notes.append("the script profiles itself, so nothing else was recorded")
         with self._ours():
-            if self._whole is not None:
-                self._whole.stop()
+            if self._capture is not None:
+                self._capture.stop()
             if self._profile is not None:
                 self._profile.stop()
         if self._made_folder and not any(self._folder.iterdir()):
@@ -188,7 +189,7 @@ class RunRecorder(CurrentRun):
         if not getattr(self._here, "busy", 0):
             self._safely(lambda: None)
 
-    def _end(self, reason: Optional[str]) -> None:
+    def _end(self, reason: str | None) -> None:
         """Stop and write; ``reason`` says why before the script has ended."""
         if self._ended:
             return
@@ -202,10 +203,10 @@ class RunRecorder(CurrentRun):
     def _stop_and_save(self) -> None:
         if self._profile is not None:
             self._profile.stop()
-        whole = self._whole
-        if whole is not None:
-            self._safely(whole.stop)
-            whole.save(str(self._path))
+        capture = self._capture
+        if capture is not None:
+            self._safely(capture.stop)
+            capture.save(str(self._path))
             self.traces.append(self._path)
 
     def _let_go(self) -> None:
@@ -216,7 +217,7 @@ class RunRecorder(CurrentRun):
         if self._timer is not None:
             self._timer.cancel()
 
-    def _ours(self) -> ContextManager[None]:
+    def _ours(self) -> AbstractContextManager[None]:
         return self._join.ours() if self._join is not None else contextlib.nullcontext()
 
     def _note(self, error: Exception) -> None:
@@ -233,7 +234,7 @@ class RunRecorder(CurrentRun):
                 do()
                 if self._overdue_s is not None and in_main_thread and self._here.busy == 1:
                     self._end(f"{self._overdue_s:g} s were over (--seconds)")
-        except Exception as error:  # noqa: BLE001 - see above
+        except Exception as error:  # see above
             self._note(error)
         finally:
             self._here.busy -= 1

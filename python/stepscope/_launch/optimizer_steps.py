@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 
 class OptimizerSteps:
@@ -18,7 +18,7 @@ class OptimizerSteps:
     def __init__(self, step_ended: Callable[[], None]) -> None:
         self._step_ended = step_ended
         self._process = os.getpid()
-        self._first: Optional["weakref.ref[Any]"] = None
+        self._first: weakref.ref[Any] | None = None
         self._handle: Any = None
 
     def watch(self) -> bool:

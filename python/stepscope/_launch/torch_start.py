@@ -12,8 +12,7 @@ import glob
 import os
 import sys
 import threading
-from typing import Any, Callable, List
-
+from typing import Any, Callable
 
 #: Where the system shows a GPU, by the attribute of ``torch.version`` that says what PyTorch was built for.
 _DEVICES = {
@@ -37,7 +36,7 @@ class FirstUse:
     def __init__(self, ready: Callable[[], None]) -> None:
         self._ready = ready
         self._process = os.getpid()
-        self._handles: List[Any] = []
+        self._handles: list[Any] = []
         self._lock = threading.Lock()
         self._done = False
 

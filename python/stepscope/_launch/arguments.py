@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import List, Optional
 
 from ..config.settings import FLAGS
 from ..config.values import is_boolean_word
@@ -17,20 +16,20 @@ Run a Python script or module and record where its time goes.
 Usage: stepscope run [OPTIONS] SCRIPT [ARGUMENTS...]
        stepscope run [OPTIONS] -m MODULE [ARGUMENTS...]
 
-The script runs as `python SCRIPT ARGUMENTS...` would run it, with its own exit code. Without
---config and without a schedule the whole run is recorded: named regions, Python stacks, counters
-of the machine, and the operators of PyTorch (with shapes and memory) if the script imports it. Steps
-are found by the steps of the first torch optimizer. Processes that the script starts are not recorded.
+The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Without
+--config and without a schedule, the whole run is recorded: named regions, Python stacks, system
+counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
+first torch optimizer counts as a step. Child processes are not recorded.
 
 Options:
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
-      --profiling.KEY VALUE    one setting, as in the file: --profiling.active 2, --profiling.with_stack
-  -o, --output FOLDER          where the trace goes [default: profiler_traces in the run folder]
-      --seconds N              stop recording after N seconds, the script goes on; 0: never
-                               [default: 60 s of PyTorch's operators, which fill memory; without PyTorch never]
-  -q, --quiet                  no line at the end that says where the trace is
-  -m MODULE                    run a module, as `python -m` does
-  -h, --help                   this text
+      --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
+  -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder]
+      --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
+                               [default: 60 with PyTorch, whose operators fill memory; no limit without]
+  -q, --quiet                  don't print the trace path when done
+  -m MODULE                    run a module, like `python -m`
+  -h, --help                   print this help
 
 Examples:
   stepscope run train.py --epochs 1
@@ -45,18 +44,18 @@ class RunArguments:
 
     program: str = ""
     is_module: bool = False
-    program_arguments: List[str] = field(default_factory=list)
-    config: Optional[str] = None
+    program_arguments: list[str] = field(default_factory=list)
+    config: str | None = None
     #: ``--profiling.…`` arguments as they were typed.
-    overrides: List[str] = field(default_factory=list)
-    output: Optional[str] = None
+    overrides: list[str] = field(default_factory=list)
+    output: str | None = None
     #: None: the default, which holds only while PyTorch's operators are recorded. 0: no limit.
-    seconds: Optional[float] = None
+    seconds: float | None = None
     quiet: bool = False
     help: bool = False
 
 
-def parse(arguments: List[str]) -> RunArguments:
+def parse(arguments: list[str]) -> RunArguments:
     """Split the arguments after ``stepscope run``. Everything from the script's name on is the script's.
 
     >>> parsed = parse(["--profiling.active", "2", "train.py", "--lr", "0.1"])
@@ -69,7 +68,7 @@ def parse(arguments: List[str]) -> RunArguments:
     def value(option: str) -> str:
         nonlocal at
         if at >= len(arguments):
-            raise StepscopeError(f"{option} needs a value", hint="stepscope run --help shows the options")
+            raise StepscopeError(f"{option} needs a value", hint="`stepscope run --help` lists the options")
         at += 1
         return arguments[at - 1]
 
@@ -103,13 +102,13 @@ def parse(arguments: List[str]) -> RunArguments:
         elif argument.startswith("-") and argument != "-":
             raise StepscopeError(
                 f"stepscope run has no option {argument}",
-                hint="options of the script stand after its name; stepscope run --help shows ours",
+                hint="put the script's own options after its name; `stepscope run --help` lists ours",
             )
         else:
             parsed.program = argument
             break
     if not parsed.program:
-        raise StepscopeError("there is no script to run", hint="stepscope run SCRIPT [ARGUMENTS...]")
+        raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
     parsed.program_arguments = arguments[at:]
     return parsed
 
@@ -125,5 +124,8 @@ def _set(parsed: RunArguments, name: str, text: str) -> None:
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
-            raise StepscopeError(f"--seconds must be a number, 0 or more; it is {text!r}")
+            raise StepscopeError(
+                f"--seconds must be a number, 0 or more; it is {text!r}",
+                hint="use for example --seconds 30",
+            )
         parsed.seconds = seconds

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import atexit
 import os
-from typing import Any, Dict, List, NoReturn, Optional, Union
+from typing import Any, NoReturn
 
 from ..config import Profiling, configure
 from ..errors import StepscopeError
 
 
-def checked(settings: Dict[str, Any]) -> Dict[str, Any]:
+def checked(settings: dict[str, Any]) -> dict[str, Any]:
     """The same settings, after an error for each that is wrong: better at the start than hours later."""
     configure({"profiling": settings})
     return settings
 
 
-_running: Optional[Profiling] = None
+_running: Profiling | None = None
 
 
-def begin(settings: Dict[str, Any], run_dir: Union[str, "os.PathLike[str]", None]) -> Profiling:
+def begin(settings: dict[str, Any], run_dir: str | os.PathLike[str] | None) -> Profiling:
     """Start profiling by these settings. It ends with the process, or with the next one, if nobody ends it before.
 
     Frameworks tell a callback nothing when training raises or is interrupted in a notebook. What was recorded
@@ -33,7 +33,7 @@ def begin(settings: Dict[str, Any], run_dir: Union[str, "os.PathLike[str]", None
     return profiling
 
 
-def end(profiling: Optional[Profiling]) -> List[str]:
+def end(profiling: Profiling | None) -> list[str]:
     """End profiling; returns the traces it has written."""
     global _running
     if profiling is None:
@@ -51,7 +51,7 @@ class Regions:
     """Named regions that a framework opens and closes with two separate calls."""
 
     def __init__(self) -> None:
-        self._open: Dict[str, List[Any]] = {}
+        self._open: dict[str, list[Any]] = {}
 
     def enter(self, name: str) -> None:
         """Open a region."""
@@ -68,6 +68,6 @@ class Regions:
             opened.pop().__exit__(None, None, None)
 
 
-def missing(framework: str, install: str, reason: Optional[BaseException]) -> NoReturn:
+def missing(framework: str, install: str, reason: BaseException | None) -> NoReturn:
     """The error for a framework that is not there."""
     raise StepscopeError(f"{framework} is not installed", hint=f"pip install {install}") from reason

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from . import _native
+from ._native import doctor as native_doctor
 from .table import Table
 
 
 def doctor() -> Table:
-    """One row a thing: area, what, state (ready, partly or absent), detail, fix.
+    """One row per source: area, what, state (ready, partly or absent), detail, fix.
 
     >>> {row["state"] for row in doctor()} <= {"ready", "partly", "absent"}
     True
     """
-    return Table(json.loads(_native.doctor()))
+    return Table(json.loads(native_doctor()))

@@ -7,25 +7,25 @@ import shlex
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, List, Optional, Type
+from typing import TYPE_CHECKING
 
-from .config.sources import read_document, read_section, trace_folder
+from ._current_run import set_current_run
+from ._launch.arguments import HELP, SECTION, RunArguments, parse
+from ._launch.script import Ending, Program
 from .config.overrides import split
 from .config.problems import Problems
 from .config.settings import CHECKS, Settings, check
-from .current_run import set_current_run
+from .config.sources import read_document, read_section, trace_folder
 from .errors import StepscopeError
-from .launch.arguments import HELP, SECTION, RunArguments, parse
-from .launch.script import Ending, Program
 
 if TYPE_CHECKING:
-    from .launch.run_recorder import RunRecorder
+    from ._launch.script_recorder import ScriptRecorder
 
 #: The exit code for a command line that cannot be understood, as elsewhere in the program.
 USAGE = 2
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """Run ``stepscope run`` with the arguments after ``run``; returns the script's own exit code.
 
     >>> main(["--help"])  # doctest: +ELLIPSIS
@@ -60,7 +60,7 @@ def main(argv: List[str]) -> int:
     return _end_as(ending)
 
 
-def _recorder(arguments: RunArguments) -> Optional[RunRecorder]:
+def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
     problems = Problems(SECTION)
     document = read_document(arguments.config, SECTION)
     _, values = read_section(document, SECTION, problems)
@@ -75,19 +75,21 @@ def _recorder(arguments: RunArguments) -> Optional[RunRecorder]:
         print("stepscope run: profiling is off in the configuration (enabled: false)", file=sys.stderr)
         return None
     try:
-        from .launch.run_recorder import RunRecorder
+        from ._launch.script_recorder import ScriptRecorder
     except ImportError as error:
         print(f"stepscope run: nothing is recorded, because a part of stepscope is missing: {error}", file=sys.stderr)
         return None
     # The script may change the current folder; the trace goes where the user stood.
-    recorder = RunRecorder(settings, Path(os.path.abspath(trace_folder(settings, document, None))), arguments.seconds)
+    recorder = ScriptRecorder(
+        settings, Path(os.path.abspath(trace_folder(settings, document, None))), arguments.seconds
+    )
     given = {name: value for name, value in values.items() if name != "output"}
     recorder.overrides = [(name, value, None) for name, value in given.items()]
     recorder.output = None if settings.output is None else os.path.abspath(os.path.expanduser(settings.output))
     return recorder
 
 
-def _report(traces: List[Path], notes: List[str], quiet: bool) -> None:
+def _report(traces: list[Path], notes: list[str], quiet: bool) -> None:
     """What the user has to know, on stderr, where it does not mix with the script's own output."""
     for note in notes:
         print(f"stepscope: {note}", file=sys.stderr)
@@ -116,6 +118,6 @@ def _end_as(ending: Ending) -> int:
     return ending.exit_code
 
 
-def _silent(kind: Type[BaseException], error: BaseException, trace: Optional[TracebackType]) -> None:
+def _silent(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)

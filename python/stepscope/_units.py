@@ -1,9 +1,8 @@
-"""Figures as people read them: times, sizes, shares."""
+"""Numbers as people read them: times, sizes, shares."""
 
 from __future__ import annotations
 
-import html
-from typing import Any, Sequence
+from typing import Any
 
 _TIMES = [(60e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]
 _SIZES = [(2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")]
@@ -35,12 +34,12 @@ def size_text(size_bytes: float) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share of one as per cent.
+    """A share of one as a percentage.
 
     >>> share_text(0.256)
-    '25.6 %'
+    '25.6%'
     """
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"
 
 
 def human(column: str, value: Any, most: int = 60) -> str:
@@ -65,22 +64,3 @@ def human(column: str, value: Any, most: int = 60) -> str:
         text = str(value)
     text = " ".join(text.split())
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-_CELL = "padding:2px 8px;white-space:nowrap;font-variant-numeric:tabular-nums"
-
-
-def html_table(heads: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]]) -> str:
-    """A table for a notebook: numbers to the right, every text escaped.
-
-    >>> "&lt;b&gt;" in html_table(["name"], [False], [["<b>"]])
-    True
-    """
-
-    def line(tag: str, texts: Sequence[str]) -> str:
-        sides = ("right" if number else "left" for number in numeric)
-        cells = (f'<{tag} style="{_CELL};text-align:{a}">{html.escape(t)}</{tag}>' for t, a in zip(texts, sides))
-        return f"<tr>{''.join(cells)}</tr>"
-
-    body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
