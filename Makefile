@@ -37,12 +37,13 @@ test: ui
 test-python: ui
 	scripts/test-python.sh
 
-## Formatting, clippy and docs, warnings denied.
+## Formatting, clippy, docs and types, warnings denied.
 lint: ui
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
 	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent lint
+	scripts/lint-python.sh
 
 ## Side by side with the peers, in one run; then what each analysis costs beside loading. See BENCHMARKS.md. Pass options
 ## for the first with ARGS; STEPSCOPE_BENCH_TRACE names the trace of both.

@@ -1,6 +1,6 @@
 """Why is my ML code slow, what should I change, and did the change help?
 
-``import stepscope as profiler`` stands in for ``import torch.profiler as profiler``:
+``import stepscope as profiler`` replaces ``import torch.profiler as profiler``:
 
     with profiler.profile(schedule=profiler.schedule(wait=1, warmup=1, active=3)) as prof:
         for batch in loader:
@@ -21,8 +21,8 @@ from ._native import Monitor, __version__, record_function
 from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
+    from ._doctor import doctor
     from .config import configure
-    from .machine import doctor
     from .performance import PerformanceProfiler, Unknown, is_unknown
     from .profiler import (
         ProfilerAction,
@@ -43,7 +43,7 @@ _WHERE = {
     "Trace": "trace",
     "Unknown": "performance",
     "configure": "config",
-    "doctor": "machine",
+    "doctor": "_doctor",
     "is_unknown": "performance",
     "open": "trace",
     "profile": "profiler",

@@ -5,20 +5,20 @@ from __future__ import annotations
 import signal
 import sys
 
-from . import _native
+from ._native import main as native_main
 
 
 def main() -> int:
     """Runs the program with the arguments of the command line; its exit code."""
     words = sys.argv[1:]
     if words[:1] == ["run"]:
-        from .run import main as run
+        from ._run import main as run
 
         return run(words[1:])
     # Python would only note a Ctrl-C, and Rust would never hear of it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
-    return _native.main(words)
+    return native_main(words)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 
 class StepscopeError(Exception):
     """Something that stepscope cannot do, and what to do about it.
@@ -14,7 +12,7 @@ class StepscopeError(Exception):
     hint: record one first
     """
 
-    def __init__(self, message: str, hint: Optional[str] = None) -> None:
+    def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint

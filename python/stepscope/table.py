@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Iterator, Mapping, Sequence, Union, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, overload
 
-from . import _native
-from .words import html_table, human
+from ._html_table import html_table
+from ._native import arrow_stream
+from ._units import human
 
 Row = Mapping[str, Any]
 
@@ -15,7 +17,7 @@ _SHOWN_WIDTH = 60
 
 
 class Table(Sequence[Row]):
-    """A list of rows with names. ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and ``table.to_pandas()`` take it.
+    """A list of named rows, for ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and ``table.to_pandas()``.
 
     Nested values (a call stack, the links of a finding) are lists and structs there.
 
@@ -29,7 +31,7 @@ class Table(Sequence[Row]):
     aten::mm      3       1.5 µs
     """
 
-    def __init__(self, rows: Sequence[Row], definitions: Union[Mapping[str, str], None] = None) -> None:
+    def __init__(self, rows: Sequence[Row], definitions: Mapping[str, str] | None = None) -> None:
         self._rows = list(rows)
         self._definitions = dict(definitions or {})
 
@@ -59,7 +61,7 @@ class Table(Sequence[Row]):
     def __getitem__(self, index: int) -> Row: ...
     @overload
     def __getitem__(self, index: slice) -> Table: ...
-    def __getitem__(self, index: Union[int, slice]) -> Union[Row, Table]:
+    def __getitem__(self, index: int | slice) -> Row | Table:
         if isinstance(index, slice):
             return Table(self._rows[index], self._definitions)
         return self._rows[index]
@@ -69,7 +71,7 @@ class Table(Sequence[Row]):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         lines = "\n".join(json.dumps(row) for row in self._rows)
-        return _native.arrow_stream(lines.encode())
+        return arrow_stream(lines.encode())
 
     def to_arrow(self) -> Any:
         """A ``pyarrow.Table``."""

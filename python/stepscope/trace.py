@@ -1,13 +1,13 @@
 """Reading a trace: what the program prints, as tables.
 
-    >>> import stepscope
-    >>> trace = stepscope.open(EXAMPLE)
-    >>> trace.steps().column("step")
-    [2, 3, 4]
-    >>> trace.ops(by="shape", top=1)[0]["name"]
-    'aten::copy_'
-    >>> [finding["rule"] for finding in trace.findings()][:1]
-    ['launch_bound']
+>>> import stepscope
+>>> trace = stepscope.open(EXAMPLE)
+>>> trace.steps().column("step")
+[2, 3, 4]
+>>> trace.ops(by="shape", top=1)[0]["name"]
+'aten::copy_'
+>>> [finding["rule"] for finding in trace.findings()][:1]
+['launch_bound']
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from ._native import NativeTrace
 from .table import Table
 
 if TYPE_CHECKING:
-    from .viewer import Viewer
+    from ._viewer import Viewer
 
 Path = Union[str, "os.PathLike[str]"]
 Option = Union[str, int, float, bool, None]
 
 
-def open(path: Path, rank: Optional[int] = None) -> Trace:  # noqa: A001 - it is stepscope.open
+def open(path: Path, rank: int | None = None) -> Trace:
     """Reads a trace: a file, or the one of ``rank`` in a folder (else the first)."""
     return Trace(NativeTrace.open(os.fspath(path), rank))
 
@@ -102,12 +102,12 @@ class Trace:
     def summary(self) -> str:
         """The screen that ``stepscope TRACE`` prints."""
         words = [sys.executable, "-m", "stepscope", "summary", self.path]
-        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, encoding="utf-8")
+        done = subprocess.run(words, capture_output=True, check=False, encoding="utf-8")
         return done.stdout if done.returncode == 0 else done.stderr
 
-    def view(self, *, port: Optional[int] = None, open_browser: bool = True) -> Viewer:
+    def view(self, *, port: int | None = None, open_browser: bool = True) -> Viewer:
         """Shows it in the browser; the page lives as long as what is returned."""
-        from .viewer import Viewer
+        from ._viewer import Viewer
 
         return Viewer([self.path], port=port, open_browser=open_browser)
 
@@ -115,6 +115,6 @@ class Trace:
         return f"Trace({self.path!r})"
 
     def _repr_html_(self) -> str:
-        from .notebook import trace_html
+        from ._notebook import trace_html
 
         return trace_html(self)

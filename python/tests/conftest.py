@@ -16,25 +16,27 @@ def example() -> pathlib.Path:
     return EXAMPLE
 
 
-# Tests that hold times against a clock fail if the machine stands still for a moment. They get another try; others do
-# not, and none where pytest-rerunfailures is not installed.
-TIMED = {
-    "test_compare_and_diagnose.py",
-    "test_everyday_use.py",
-    "test_lines.py",
-    "test_machine.py",
-    "test_monitor.py",
-    "test_profiling.py",
-    "test_pytest_plugin.py",
-    "test_region_stacks.py",
-    "test_regions.py",
-    "test_sampler.py",
-    "test_uses.py",
-}
+# What does not care whether PyTorch is there: tested without it, and not again with it.
+INDIFFERENT = ("config", "native", "reading", "test_house.py")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--beside-frameworks",
+        action="store_true",
+        help="leave out what does not care whether PyTorch is there",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # A test that holds times against a clock fails if the machine stands still for a moment. It gets another try, where
+    # pytest-rerunfailures is installed; others do not.
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
-            if item.path.name in TIMED:
+            if item.get_closest_marker("clock") is not None:
                 item.add_marker(pytest.mark.flaky(reruns=2))
+    if config.getoption("--beside-frameworks"):
+        here = pathlib.Path(__file__).parent
+        left_out = [item for item in items if item.path.relative_to(here).parts[0] in INDIFFERENT]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)

@@ -25,9 +25,7 @@ pub(crate) fn reading(error: &ReadError) -> PyErr {
     let words = format!("{error}\nhint: {}", error.hint());
     match error {
         ReadError::NotFound { .. } => PyFileNotFoundError::new_err(words),
-        ReadError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            PyPermissionError::new_err(words)
-        }
+        ReadError::Denied { .. } => PyPermissionError::new_err(words),
         _ => stepscope(error.to_string(), Some(error.hint().to_owned())),
     }
 }
@@ -40,10 +38,6 @@ pub(crate) fn writing(error: &io::Error, path: &str) -> PyErr {
             let words = words.split(" (os error").next().unwrap_or_default();
             PyOSError::new_err((number, words.to_owned(), path.to_owned()))
         }
-        None if error.kind() == io::ErrorKind::IsADirectory => stepscope(
-            format!("cannot write {path}: it is a directory"),
-            Some("give the name of a file".to_owned()),
-        ),
         None => stepscope(format!("cannot write {path}: {error}"), None),
     }
 }

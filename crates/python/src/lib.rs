@@ -2,6 +2,7 @@
 
 mod errors;
 mod monitor;
+mod pool;
 mod recording;
 mod region;
 mod timed;
@@ -43,10 +44,11 @@ fn forget_after_fork() {
     region::forget_after_fork();
 }
 
-/// The module.
-#[pymodule]
+/// The module. Regions are plain fields that only the holder of the interpreter touches: without its lock they are not safe.
+#[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MAX_REGIONS", stepscope_record::MAX_REGIONS)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(doctor, module)?)?;
@@ -60,7 +62,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
     region::add(module)?;
-    module.add_class::<timed::RegionBook>()?;
+    module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;
     module.add_class::<recording::Recording>()

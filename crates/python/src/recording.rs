@@ -151,7 +151,7 @@ impl Recording {
             entries.extend(metadata);
             let trace = inner.trace(base, &entries);
             drop(inner);
-            replace(&path, |out| write_chrome(&trace, out))
+            write_file(&path, |out| write_chrome(&trace, out))
         })
         .map_err(|error| errors::writing(&error, &path.display().to_string()))
     }
@@ -161,29 +161,23 @@ impl Recording {
         py.detach(|| {
             let mut theirs = BufReader::with_capacity(1 << 18, File::open(&source)?);
             let inner = self.lock();
-            replace(&path, |out| splice(&mut theirs, out, |base| inner.trace(base, &[])))
+            write_file(&path, |out| splice(&mut theirs, out, |base| inner.trace(base, &[])))
         })
         .map_err(|error| errors::writing(&error, &path.display().to_string()))
     }
 }
 
-/// Writes beside the file and then takes its place, so that nobody ever sees half of it.
-fn replace(path: &Path, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::Result<u64> {
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    let beside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
-    let file = BufWriter::with_capacity(1 << 18, File::create(&beside)?);
+/// Writes a file, compressed if its name says so; how many bytes it has. That a file is written whole or not at all is
+/// Python's to see to (`stepscope._writing`), for everything it writes.
+fn write_file(path: &Path, write: impl FnOnce(&mut Out) -> io::Result<()>) -> io::Result<u64> {
+    let file = BufWriter::with_capacity(1 << 18, File::create(path)?);
     let mut out = match path.extension().is_some_and(|end| end == "gz") {
         true => Out::Gzip(Box::new(GzEncoder::new(file, LEVEL))),
         false => Out::Plain(file),
     };
-    let written = write(&mut out).and_then(|()| out.finish()).and_then(|()| {
-        let bytes = std::fs::metadata(&beside)?.len();
-        std::fs::rename(&beside, path).map(|()| bytes)
-    });
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
+    write(&mut out)?;
+    out.finish()?;
+    Ok(std::fs::metadata(path)?.len())
 }
 
 enum Out {

@@ -28,7 +28,7 @@ static STACKS: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 /// No region is open.
 const CLOSED: i64 = i64::MIN;
 /// Names are mostly literals, the same object each time: this many are found by address.
-const MOST_KNOWN: usize = 256;
+const MAX_KNOWN: usize = 256;
 // What every Python since 3.9 has, and the limited API names only later.
 /// A method that is given its arguments as an array.
 const FASTCALL: c_int = 0x80;
@@ -92,6 +92,7 @@ pub(crate) fn is_recording() -> bool {
 
 pub(crate) fn forget_after_fork() {
     TORCH_RECORDS.store(false, Ordering::Relaxed);
+    NAMES.with_borrow_mut(Vec::clear);
 }
 
 /// The object in memory. Python zeroes it; `name` is set before anybody sees it.
@@ -182,7 +183,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let itself = itself_class(module.py())?;
     for name in ["__enter__", "__exit__"] {
         let method = class.getattr(name)?;
-        // SAFETY: the class has no `new` of its own, so its objects are made here; the reference becomes theirs.
+        // SAFETY: the class refuses to make objects, so they are made here; the reference becomes theirs.
         let descriptor = unsafe {
             let made = ffi::PyType_GenericAlloc(itself.as_ptr().cast(), 0);
             let made = Bound::from_owned_ptr_or_err(module.py(), made)?;
@@ -204,6 +205,7 @@ struct Itself {
 
 fn itself_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_tp_new, pfunc: no_new as *mut c_void },
         ffi::PyType_Slot { slot: ffi::Py_tp_descr_get, pfunc: get_itself as *mut c_void },
         ffi::PyType_Slot { slot: 0, pfunc: null_mut() },
     ];
@@ -216,6 +218,16 @@ fn itself_class(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     };
     // SAFETY: as above.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec)) }
+}
+
+/// Only the two that are made with the module have a method to hand out.
+unsafe extern "C" fn no_new(
+    _class: *mut ffi::PyTypeObject,
+    _args: *mut ffi::PyObject,
+    _keywords: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: Python calls this.
+    unsafe { guarded(|_| Err(PyTypeError::new_err("cannot create instances of this class"))) }
 }
 
 unsafe extern "C" fn get_itself(
@@ -348,6 +360,11 @@ fn parse(
     match name {
         Some(name) if name.is_instance_of::<PyString>() => {
             let more = more.filter(|value| !value.is_none());
+            // As PyTorch has it. And what is only ever a string cannot lead back here, so that regions need not be
+            // seen by the garbage collector, nor be freed in chains.
+            if more.as_ref().is_some_and(|value| !value.is_instance_of::<PyString>()) {
+                return wrong("args is a string or None");
+            }
             Ok((name.as_ptr(), more.map_or(null_mut(), |value| value.as_ptr())))
         }
         Some(_) => wrong("the name is a string"),
@@ -493,13 +510,13 @@ unsafe fn decorate(
     object: *mut ffi::PyObject,
     function: *mut ffi::PyObject,
 ) -> PyResult<*mut ffi::PyObject> {
-    let wrap = py.import("stepscope._decorate")?.getattr("wrap")?;
+    let record_calls = py.import("stepscope._decorate")?.getattr("record_calls")?;
     // SAFETY: as promised; the name is a string that the object owns.
     let (name, function) = unsafe {
         let name = (*object.cast::<Region>()).name;
         (Bound::from_borrowed_ptr(py, name), Bound::from_borrowed_ptr(py, function))
     };
-    Ok(wrap.call1((name, function))?.into_ptr())
+    Ok(record_calls.call1((name, function))?.into_ptr())
 }
 
 unsafe extern "C" fn repr(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
@@ -530,10 +547,10 @@ unsafe extern "C" fn get_args(object: *mut ffi::PyObject, _: *mut c_void) -> *mu
 /// # Safety
 /// `name` is a string.
 unsafe fn number_of(py: Python<'_>, name: *mut ffi::PyObject) -> u32 {
-    let place = (name as usize >> 4) % MOST_KNOWN;
+    let place = (name as usize >> 4) % MAX_KNOWN;
     NAMES.with_borrow_mut(|names| {
         if names.is_empty() {
-            names.resize_with(MOST_KNOWN, || None);
+            names.resize_with(MAX_KNOWN, || None);
         }
         match &names[place] {
             Some((known, number)) if known.as_ptr() == name => *number,

@@ -17,9 +17,9 @@ const NEW: i64 = -1;
 /// `end_ns` of a region that is open.
 const OPEN: i64 = 0;
 
-/// What the regions of one profiler share.
-#[pyclass(module = "stepscope._native")]
-pub(crate) struct RegionBook {
+/// What the regions of one profiler share, as far as their edges touch it; Python's registry is made of this one.
+#[pyclass(subclass, module = "stepscope._native")]
+pub(crate) struct RegionState {
     /// Of the context variable that holds the region entered last in this thread or task.
     get: Py<PyAny>,
     set: Py<PyAny>,
@@ -29,50 +29,60 @@ pub(crate) struct RegionBook {
     /// The last reading of the processor clock, and when it was taken.
     busy_ns: i64,
     read_ns: i64,
+    /// Asked instead of the system's clocks, for (time, processor time): a test's.
+    #[pyo3(get, set)]
+    clock: Option<Py<PyAny>>,
 }
 
 #[pymethods]
-impl RegionBook {
+impl RegionState {
     #[new]
-    fn new(entered: &Bound<'_, PyAny>) -> PyResult<RegionBook> {
-        Ok(RegionBook {
+    fn new(entered: &Bound<'_, PyAny>) -> PyResult<RegionState> {
+        Ok(RegionState {
             get: entered.getattr("get")?.unbind(),
             set: entered.getattr("set")?.unbind(),
             ended_last: None,
             busy_ns: 0,
             read_ns: i64::MIN / 2,
+            clock: None,
         })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.get)?;
         visit.call(&self.set)?;
-        visit.call(&self.ended_last)
+        visit.call(&self.ended_last)?;
+        visit.call(&self.clock)
     }
 
     fn __clear__(&mut self) {
         self.ended_last = None;
+        self.clock = None;
     }
 }
 
-impl RegionBook {
+impl RegionState {
     /// Both clocks.
-    fn read(&mut self) -> (i64, i64) {
+    fn read(&mut self, py: Python<'_>) -> PyResult<(i64, i64)> {
+        if let Some(clock) = &self.clock {
+            return clock.bind(py).call0()?.extract();
+        }
         let at_ns = steady_ns();
         let since_ns = at_ns - self.read_ns;
         if (0..SAME_READING_NS).contains(&since_ns) {
-            return (at_ns, self.busy_ns + since_ns);
+            return Ok((at_ns, self.busy_ns + since_ns));
         }
         self.busy_ns = busy_ns();
         self.read_ns = at_ns;
-        (at_ns, self.busy_ns)
+        Ok((at_ns, self.busy_ns))
     }
 }
 
 /// One stretch of the program, from `__enter__` to `__exit__`.
 #[pyclass(subclass, module = "stepscope._native")]
 pub(crate) struct TimedRegion {
-    book: Py<RegionBook>,
+    #[pyo3(get)]
+    state: Py<RegionState>,
     #[pyo3(get, set)]
     aggregate: Py<PyAny>,
     #[pyo3(get)]
@@ -101,15 +111,15 @@ pub(crate) struct TimedRegion {
 #[pymethods]
 impl TimedRegion {
     #[new]
-    #[pyo3(signature = (book, aggregate, name, amounts=None))]
+    #[pyo3(signature = (state, aggregate, name, amounts=None))]
     fn new(
-        book: Py<RegionBook>,
+        state: Py<RegionState>,
         aggregate: Py<PyAny>,
         name: Py<PyString>,
         amounts: Option<Py<PyAny>>,
     ) -> TimedRegion {
         TimedRegion {
-            book,
+            state,
             aggregate,
             name,
             amounts,
@@ -128,7 +138,7 @@ impl TimedRegion {
         Self::open(&this)?;
         let py = this.py();
         let mut region = this.borrow_mut();
-        (region.start_ns, region.cpu_start_ns) = region.book.borrow_mut(py).read();
+        (region.start_ns, region.cpu_start_ns) = region.state.borrow_mut(py).read(py)?;
         if let Some(parent) = &region.parent {
             parent.borrow_mut(py).open_child(region.start_ns);
         }
@@ -144,7 +154,7 @@ impl TimedRegion {
     ) -> PyResult<()> {
         let py = this.py();
         let mut region = this.borrow_mut();
-        let (end_ns, cpu_ns) = region.book.borrow_mut(py).read();
+        let (end_ns, cpu_ns) = region.state.borrow_mut(py).read(py)?;
         let end_ns = end_ns.max(region.start_ns + 1);
         region.end_ns = end_ns;
         let covered_ns = region.covered(end_ns);
@@ -158,17 +168,17 @@ impl TimedRegion {
         let times = (end_ns - region.start_ns, cpu_ns - region.cpu_start_ns, covered_ns);
         let told = region.amounts.is_some();
         let aggregate = region.aggregate.clone_ref(py).into_bound(py);
-        let book = region.book.clone_ref(py);
+        let state = region.state.clone_ref(py);
         drop(region);
 
         let failed = !kind.is_none();
-        let extra = if failed || repeated || told {
-            Some(this.call_method1(intern!(py, "extra"), (failed, repeated))?)
+        let details = if failed || repeated || told {
+            Some(this.call_method1(intern!(py, "details"), (failed, repeated))?)
         } else {
             None
         };
-        let record = (times.0, times.1, times.2, extra).into_pyobject(py)?;
-        let before = book.borrow_mut(py).ended_last.replace(this.clone().into_any().unbind());
+        let record = (times.0, times.1, times.2, details).into_pyobject(py)?;
+        let before = state.borrow_mut(py).ended_last.replace(this.clone().into_any().unbind());
         // What the last region held may be let go of here, and that may run anything.
         drop(before);
         let pending = aggregate.getattr(intern!(py, "pending"))?.cast_into::<PyList>()?;
@@ -188,9 +198,9 @@ impl TimedRegion {
             drop(region);
             return this.call_method0(intern!(py, "refuse")).map(drop);
         }
-        let book = region.book.borrow(py);
-        let (get, set) = (book.get.clone_ref(py), book.set.clone_ref(py));
-        drop(book);
+        let state = region.state.borrow(py);
+        let (get, set) = (state.get.clone_ref(py), state.set.clone_ref(py));
+        drop(state);
         drop(region);
         let mut parent = get.bind(py).call0()?.extract::<Option<Bound<'_, TimedRegion>>>()?;
         while let Some(around) = parent.take_if(|around| around.borrow().end_ns != OPEN) {
@@ -242,7 +252,7 @@ impl TimedRegion {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.book)?;
+        visit.call(&self.state)?;
         visit.call(&self.aggregate)?;
         visit.call(&self.amounts)?;
         visit.call(&self.parent)?;

@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 use stepscope_formats::{OpenOptions, discover, open};
 use stepscope_model::Trace;
 
-use crate::errors;
+use crate::{errors, pool};
 
 /// A trace in memory.
 #[pyclass(module = "stepscope._native", frozen)]
@@ -29,7 +29,7 @@ impl NativeTrace {
     #[staticmethod]
     #[pyo3(name = "open", signature = (path, rank = None))]
     fn read(py: Python<'_>, path: PathBuf, rank: Option<i64>) -> PyResult<NativeTrace> {
-        py.detach(|| {
+        pool::detached(py, || {
             let files = discover(&path).map_err(|error| errors::reading(&error))?;
             for file in files {
                 let trace =
@@ -51,7 +51,7 @@ impl NativeTrace {
         command: &str,
         options: Vec<(String, String)>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let answer = py.detach(|| stepscope_cli::ask(&self.trace, command, &options));
+        let answer = pool::detached(py, || stepscope_cli::ask(&self.trace, command, &options));
         let text = answer.map_err(|(message, hint)| errors::stepscope(message, hint))?;
         Ok(PyBytes::new(py, &text))
     }

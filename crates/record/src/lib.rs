@@ -13,4 +13,6 @@ mod samples;
 pub use doctor::{Check, State, doctor};
 pub use monitor::{CounterInfo, Missing, Monitor, MonitorOptions, Roots, Summary, end_all};
 pub use recording::{CounterValue, Recording, Told};
-pub use regions::{NO_STACK, Region, RegionToken, begin, end, forget_after_fork, intern, is_recording};
+pub use regions::{
+    MAX_REGIONS, NO_STACK, Region, RegionToken, begin, end, forget_after_fork, intern, is_recording,
+};

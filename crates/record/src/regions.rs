@@ -4,8 +4,8 @@
 //! All recordings of a process share one log; each takes the part that was written while it ran.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use crate::clock::now_ns;
 
 /// Regions that one log takes; about 2 GB. What comes after is counted, not kept.
-const MOST_REGIONS: usize = 50_000_000;
+pub const MAX_REGIONS: usize = 50_000_000;
 
 /// Where a region was entered is not known.
 pub const NO_STACK: u32 = u32::MAX;
@@ -55,7 +55,9 @@ impl RegionToken {
 }
 
 static RECORDINGS: AtomicU32 = AtomicU32::new(0);
-static LOG: Mutex<Log> = Mutex::new(Log::new());
+/// The log, and spare ones for forked children: one that another thread held when the process forked is held for ever.
+static LOGS: [Mutex<Log>; 4] = [const { Mutex::new(Log::new()) }; 4];
+static CURRENT_LOG: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static THREAD: Cell<u32> = const { Cell::new(0) };
@@ -86,8 +88,12 @@ impl Log {
     }
 }
 
+fn current_log() -> &'static Mutex<Log> {
+    &LOGS[CURRENT_LOG.load(Ordering::Relaxed) % LOGS.len()]
+}
+
 fn log() -> MutexGuard<'static, Log> {
-    LOG.lock().unwrap_or_else(PoisonError::into_inner)
+    current_log().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether anything records.
@@ -136,7 +142,7 @@ pub fn end(token: RegionToken, stack: u32, name: impl FnOnce() -> u32) {
         interleaved: depth != token.depth,
     };
     let mut log = log();
-    if log.regions.len() < MOST_REGIONS {
+    if log.regions.len() < MAX_REGIONS {
         log.regions.push(region);
     } else {
         log.lost += 1;
@@ -154,15 +160,17 @@ pub(crate) fn thread_number() -> u32 {
     number
 }
 
-/// In a forked child nothing records: the files belong to the parent.
+/// In a forked child nothing records: the files belong to the parent. Numbers of names are no longer valid.
 pub fn forget_after_fork() {
     RECORDINGS.store(0, Ordering::Relaxed);
     THREAD.set(0);
-    // If another thread of the parent held it, nobody will ever let it go: then it is left alone, and nothing asks for it
-    // while nothing records.
-    if let Ok(mut log) = LOG.try_lock() {
-        log.regions = Vec::new();
-        log.taken = 0;
+    match current_log().try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            // Another thread of the parent held it, and nobody here will ever let it go.
+            CURRENT_LOG.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(mut log) => *log = Log::new(),
+        Err(TryLockError::Poisoned(log)) => *log.into_inner() = Log::new(),
     }
 }
 

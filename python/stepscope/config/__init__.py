@@ -1,6 +1,6 @@
 """Profiling from a run's own configuration file and command line.
 
-One line in the training script reads the ``profiling`` section that stands beside the
+One line in the training script reads the ``profiling`` section beside the
 user's own sections; without such a section profiling is off and costs nothing.
 
 >>> from stepscope.config import configure
@@ -14,8 +14,8 @@ False
 
 from __future__ import annotations
 
-from .sources import configure
 from .profiling import Profiling
 from .settings import Settings
+from .sources import configure
 
 __all__ = ["Profiling", "Settings", "configure"]

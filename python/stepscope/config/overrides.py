@@ -7,8 +7,9 @@ yes/no settings a bare ``--profiling.with_stack``. Everything else is left alone
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Union
 
 from ..errors import StepscopeError
 from .problems import Place, Problems
@@ -23,9 +24,9 @@ class Split:
     """Arguments, split into ours and the user's."""
 
     #: (name, raw value, where it was written)
-    ours: List[Tuple[str, Any, Place]]
+    ours: list[tuple[str, Any, Place]]
     #: The arguments without ours.
-    remaining: List[str]
+    remaining: list[str]
 
 
 def split(overrides: Overrides, section: str, problems: Problems) -> Split:
@@ -47,16 +48,16 @@ def split(overrides: Overrides, section: str, problems: Problems) -> Split:
     return _from_arguments([str(argument) for argument in overrides], section, problems)
 
 
-def _from_mapping(key: Any, raw: Any, section: str) -> Tuple[str, Any, Place]:
+def _from_mapping(key: Any, raw: Any, section: str) -> tuple[str, Any, Place]:
     name = str(key)
     if name.startswith(section + "."):
         name = name[len(section) + 1 :]
     return name, raw, Place(f"override {section}.{name}")
 
 
-def _from_arguments(arguments: List[str], section: str, problems: Problems) -> Split:
-    ours: List[Tuple[str, Any, Place]] = []
-    remaining: List[str] = []
+def _from_arguments(arguments: list[str], section: str, problems: Problems) -> Split:
+    ours: list[tuple[str, Any, Place]] = []
+    remaining: list[str] = []
     at = 0
     while at < len(arguments):
         argument = arguments[at]
@@ -81,7 +82,7 @@ def _from_arguments(arguments: List[str], section: str, problems: Problems) -> S
     return Split(ours, remaining)
 
 
-def _name_and_value(argument: str, section: str) -> Optional[Tuple[str, Optional[str], bool]]:
+def _name_and_value(argument: str, section: str) -> tuple[str, str | None, bool] | None:
     """(name, value or None, whether it began with dashes), or None for an argument of the user's."""
     name, equals, value = argument.partition("=")
     dashed = name.startswith("--")
@@ -97,7 +98,7 @@ def _name_and_value(argument: str, section: str) -> Optional[Tuple[str, Optional
     return name, (value if equals else None), dashed
 
 
-def _following(name: str, following: Optional[str]) -> Tuple[Optional[str], int]:
+def _following(name: str, following: str | None) -> tuple[str | None, int]:
     """The value of ``--profiling.NAME`` from the argument after it, and how many arguments that takes."""
     if name in FLAGS:
         if following is not None and (is_boolean_word(following) or (name == "monitor" and _is_number(following))):

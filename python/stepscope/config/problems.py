@@ -1,9 +1,8 @@
-"""All that is wrong with a configuration, told at once and with the place of each."""
+"""Everything that is wrong with a configuration, reported at once, each with its place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
 
 from ..errors import StepscopeError
 
@@ -13,7 +12,7 @@ class Place:
     """Where a setting was written: a file (with its line, where known) or the command line."""
 
     source: str
-    line: Optional[int] = None
+    line: int | None = None
 
     def __str__(self) -> str:
         return self.source if self.line is None else f"{self.source}:{self.line}"
@@ -24,13 +23,13 @@ class Problems:
 
     def __init__(self, section: str) -> None:
         self._section = section
-        self._found: List[Tuple[Place, str]] = []
+        self._found: list[tuple[Place, str]] = []
 
     def add(self, place: Place, sentence: str) -> None:
         """Note one problem."""
         self._found.append((place, sentence))
 
-    def raise_if_any(self, known: List[str]) -> None:
+    def raise_if_any(self, known: list[str]) -> None:
         """Raise one error that names every problem; ``known`` are the settings there are."""
         if not self._found:
             return
@@ -39,4 +38,4 @@ class Problems:
             message = told[0]
         else:
             message = f"{len(told)} problems with the settings of {self._section}:\n  " + "\n  ".join(told)
-        raise StepscopeError(message, hint="the settings are " + ", ".join(known))
+        raise StepscopeError(message, hint="available settings: " + ", ".join(known))

@@ -13,9 +13,9 @@ import time
 import warnings
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, List, Optional, Type
+from typing import Any, Callable
 
-from ..current_run import current_run
+from .._current_run import current_run
 from ..errors import StepscopeWarning
 from .settings import Settings
 
@@ -39,9 +39,9 @@ class Profiling:
     #: Whether anything is recorded.
     enabled: bool = False
     #: The ``stepscope.profile`` at work, for ``key_averages()`` and the like; None while nothing runs.
-    profile: Optional[Any] = None
+    profile: Any | None = None
 
-    def __init__(self, settings: Settings, remaining: List[str], output: Path) -> None:
+    def __init__(self, settings: Settings, remaining: list[str], output: Path) -> None:
         #: The checked settings.
         self.settings = settings
         #: The arguments without ours: with ``overrides=sys.argv`` the first is still the program's name.
@@ -49,7 +49,7 @@ class Profiling:
         #: The folder for traces.
         self.output = output
         #: The trace files written so far.
-        self.traces: List[Path] = []
+        self.traces: list[Path] = []
 
     def start(self) -> None:
         """Begin; ``with`` does it for you."""
@@ -66,12 +66,12 @@ class Profiling:
     def __bool__(self) -> bool:
         return self.enabled
 
-    def __enter__(self) -> "Profiling":
+    def __enter__(self) -> Profiling:
         self.start()
         return self
 
     def __exit__(
-        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
 
@@ -81,7 +81,7 @@ class Profiling:
 
 
 class FollowingProfiling(Profiling):
-    """Off by itself, but ``stepscope run`` records this script: it is told of steps and epochs."""
+    """Off by itself, but ``stepscope run`` records this script: steps and epochs are passed on to it."""
 
     def step(self) -> None:
         run = current_run()
@@ -99,7 +99,7 @@ class ActiveProfiling(Profiling):
 
     enabled = True
 
-    def __init__(self, settings: Settings, remaining: List[str], output: Path) -> None:
+    def __init__(self, settings: Settings, remaining: list[str], output: Path) -> None:
         super().__init__(settings, remaining, output)
         self._state = "new"
 
@@ -144,8 +144,8 @@ class ActiveProfiling(Profiling):
         elif self._state == "new":
             self._state = "failed"
             warnings.warn(
-                "Profiling was configured but not started, so nothing is recorded. "
-                "Put the loop into `with stepscope.configure(…) as profiling:`.",
+                "profiling was configured but not started, so nothing is recorded; "
+                "put the loop inside `with stepscope.configure(…) as profiling:`",
                 StepscopeWarning,
                 stacklevel=3,
             )
@@ -161,7 +161,7 @@ class ActiveProfiling(Profiling):
 
     def _give_up(self, what: str, error: Exception) -> None:
         self._state = "failed"
-        warnings.warn(f"Profiling could not {what}, training goes on: {error}", StepscopeWarning, stacklevel=4)
+        warnings.warn(f"profiling could not {what}; training goes on: {error}", StepscopeWarning, stacklevel=4)
 
 
 def make_profile(settings: Settings, on_trace_ready: Callable[[Any], None], **more: Any) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, fields
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Union
+from typing import Any, Callable
 
 from . import values
-from .problems import Problems, Place
+from .problems import Place, Problems
 
 #: What can be recorded; ``cuda`` is also the name for ROCm devices, as in PyTorch.
 ACTIVITIES = ("cpu", "cuda", "xpu", "hpu", "mtia", "privateuse1")
@@ -51,15 +51,15 @@ class Settings:
     #: The ``nn.Module`` tree (TorchScript only, as in PyTorch).
     with_modules: bool = False
     #: What to record; None is everything that this machine offers.
-    activities: Optional[List[str]] = None
+    activities: list[str] | None = None
     #: The folder for traces; None is ``profiler_traces`` in the run folder.
-    output: Optional[str] = None
+    output: str | None = None
     #: Counters of the machine (processor, memory, GPU, disk, network): true, false or seconds between samples.
-    monitor: Union[bool, float] = True
+    monitor: bool | float = True
     #: Compress the trace files.
     gzip: bool = True
     #: The names that were written down by the user, in the file or as an override.
-    given: FrozenSet[str] = field(default=frozenset(), compare=False, repr=False)
+    given: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def has_schedule(self) -> bool:
@@ -71,7 +71,7 @@ def _at_least(least: int) -> Callable[[Any], int]:
     return lambda raw: values.whole_number(raw, least)
 
 
-CHECKS: Dict[str, Callable[[Any], Any]] = {
+CHECKS: dict[str, Callable[[Any], Any]] = {
     "enabled": values.boolean,
     "wait": _at_least(0),
     "warmup": _at_least(0),
@@ -98,13 +98,13 @@ FLAGS = frozenset(
 assert set(CHECKS) == {one.name for one in fields(Settings)} - {"given"}
 
 
-def nearest(name: str) -> Optional[str]:
+def nearest(name: str) -> str | None:
     """The setting that was probably meant, or None."""
     close = difflib.get_close_matches(name.lower().replace("-", "_"), CHECKS, n=1, cutoff=0.6)
     return close[0] if close else None
 
 
-def check(name: Any, raw: Any, place: Place, into: Dict[str, Any], problems: Problems) -> None:
+def check(name: Any, raw: Any, place: Place, into: dict[str, Any], problems: Problems) -> None:
     """Put one checked setting into ``into``, or one sentence into ``problems``."""
     known = str(name)
     if known not in CHECKS:
@@ -118,4 +118,4 @@ def check(name: Any, raw: Any, place: Place, into: Dict[str, Any], problems: Pro
     try:
         into[known] = CHECKS[known](raw)
     except ValueError as expected:
-        problems.add(place, f"{known} must be {expected}; it is {raw!r}")
+        problems.add(place, f"{known} must be {expected}; it is {values.shown(raw)}")

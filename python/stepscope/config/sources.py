@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Union
 
-from ..current_run import current_run
+from .._current_run import current_run
 from ..errors import StepscopeError
 from .documents import Document, load
 from .overrides import Overrides, split
 from .problems import Place, Problems
 from .profiling import ActiveProfiling, FollowingProfiling, Profiling
 from .settings import CHECKS, Settings, check
+from .values import shown
 
 Source = Union[str, "os.PathLike[str]", Mapping[str, Any], object, None]
 
@@ -27,7 +29,7 @@ def configure(
     source: Source = None,
     overrides: Overrides = None,
     *,
-    run_dir: Union[str, "os.PathLike[str]", None] = None,
+    run_dir: str | os.PathLike[str] | None = None,
     section: str = "profiling",
 ) -> Profiling:
     """Read the ``profiling`` section of a run and return the object that profiles by it.
@@ -86,7 +88,7 @@ def read_document(source: Source, section: str) -> Document:
     return Document("configuration", values)
 
 
-def read_section(document: Document, section: str, problems: Problems) -> Tuple[bool, Dict[str, Any]]:
+def read_section(document: Document, section: str, problems: Problems) -> tuple[bool, dict[str, Any]]:
     """Whether the section is there and not null, and its checked settings."""
     path = section.split(".")
     below: Any = document.values
@@ -102,15 +104,15 @@ def read_section(document: Document, section: str, problems: Problems) -> Tuple[
     content = _as_mapping(below)
     if content is None:
         place = Place(document.name, document.line(*path))
-        problems.add(place, f"{section} must hold settings such as 'active: 3'; it is {below!r}")
+        problems.add(place, f"{section} must hold settings such as 'active: 3'; it is {shown(below)}")
         return True, {}
-    values: Dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, raw in content.items():
         check(name, raw, Place(document.name, document.line(*path, str(name))), values, problems)
     return True, values
 
 
-def trace_folder(settings: Settings, document: Document, run_dir: Union[str, "os.PathLike[str]", None]) -> Path:
+def trace_folder(settings: Settings, document: Document, run_dir: str | os.PathLike[str] | None) -> Path:
     """Where traces go; see :func:`configure` for the rule."""
     if settings.output is not None:
         return Path(settings.output).expanduser()
@@ -123,12 +125,12 @@ def trace_folder(settings: Settings, document: Document, run_dir: Union[str, "os
     return Path(TRACES_FOLDER)
 
 
-def _as_mapping(value: Any) -> Optional[Mapping[str, Any]]:
+def _as_mapping(value: Any) -> Mapping[str, Any] | None:
     if isinstance(value, Mapping):
         return value
     if is_dataclass(value) and not isinstance(value, type):
         return {one.name: getattr(value, one.name) for one in fields(value)}
     if isinstance(value, (str, bytes, int, float, list, tuple, set, type)) or value is None:
         return None
-    attributes: Optional[Mapping[str, Any]] = getattr(value, "__dict__", None)
+    attributes: Mapping[str, Any] | None = getattr(value, "__dict__", None)
     return attributes

@@ -1,4 +1,4 @@
-"""Turning what stands in a file or on a command line into a checked value.
+"""Turning what a file or a command line says into a checked value.
 
 Each function takes the raw value and returns the value, or raises ``ValueError`` with the
 part of a sentence that says what was expected ("true or false").
@@ -6,10 +6,25 @@ part of a sentence that says what was expected ("true or false").
 
 from __future__ import annotations
 
-from typing import Any, List, Sequence, Union
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 TRUE_WORDS = frozenset({"true", "yes", "on", "1"})
 FALSE_WORDS = frozenset({"false", "no", "off", "0"})
+
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 80
+
+
+def shown(raw: Any) -> str:
+    """A value as an error shows it: short, whatever it holds. YAML's aliases can make a small file hold a lot.
+
+    >>> shown(-1), len(shown(["x"] * 1000)) < 50
+    ('-1', True)
+    """
+    return _short.repr(raw)
 
 
 def is_boolean_word(text: str) -> bool:
@@ -21,8 +36,8 @@ def boolean(raw: Any) -> bool:
     """true/false, yes/no, on/off or 1/0, in any case."""
     if isinstance(raw, bool):
         return raw
-    word = str(raw).strip().lower()
     if isinstance(raw, (str, int)):
+        word = str(raw).strip().lower()
         if word in TRUE_WORDS:
             return True
         if word in FALSE_WORDS:
@@ -53,7 +68,7 @@ def whole_number(raw: Any, least: int) -> int:
     return number
 
 
-def switch_or_seconds(raw: Any) -> Union[bool, float]:
+def switch_or_seconds(raw: Any) -> bool | float:
     """true or false, or the seconds between two samples; ``1`` is true, ``1.0`` is one second."""
     if isinstance(raw, (bool, int, str)):
         try:
@@ -70,24 +85,26 @@ def switch_or_seconds(raw: Any) -> Union[bool, float]:
     raise ValueError("true, false, or the seconds between two samples")
 
 
-def words(raw: Any, allowed: Sequence[str]) -> List[str]:
+def words(raw: Any, allowed: Sequence[str]) -> list[str]:
     """A list of names, written as a list, ``a,b`` or ``[a, b]``; case does not matter."""
     expected = "a list of " + ", ".join(allowed)
     if isinstance(raw, str):
         text = raw.strip()
         if text.startswith("[") and text.endswith("]"):
             text = text[1:-1]
-        parts: List[Any] = [part.strip().strip("'\"") for part in text.split(",")]
+        parts: list[Any] = [part.strip().strip("'\"") for part in text.split(",")]
     elif isinstance(raw, Sequence) and not isinstance(raw, (bytes, bytearray)):
         parts = list(raw)
     else:
         raise ValueError(expected)
-    names: List[str] = []
+    names: list[str] = []
     for part in parts:
+        if isinstance(part, (Mapping, list, tuple, set)):
+            raise ValueError(expected)
         # An enum member of torch or of ours prints as "ProfilerActivity.CPU".
         name = str(part).rsplit(".", 1)[-1].lower()
         if name not in allowed:
-            raise ValueError(f"{expected}; {str(part)!r} is none of them")
+            raise ValueError(f"{expected}; {shown(str(part))} is none of them")
         if name not in names:
             names.append(name)
     return names
@@ -95,8 +112,8 @@ def words(raw: Any, allowed: Sequence[str]) -> List[str]:
 
 def choice(raw: Any, allowed: Sequence[str]) -> str:
     """One word of a few."""
-    name = str(raw).strip().lower()
-    if not isinstance(raw, str) or name not in allowed:
+    name = raw.strip().lower() if isinstance(raw, str) else ""
+    if name not in allowed:
         raise ValueError(" or ".join(allowed))
     return name
 

@@ -8,12 +8,12 @@ import tempfile
 import warnings
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
+from .._launch.block_capture import BlockCapture
 from ..config.settings import Settings
 from ..errors import StepscopeWarning
-from ..launch.piece import PieceRecording
-from . import session
+from . import _session as session
 
 if TYPE_CHECKING:
     from typing import Callable, TypeVar
@@ -48,7 +48,7 @@ class StepscopeMagics(Magics):
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self._folder: Optional[str] = None
+        self._folder: str | None = None
         self._count = 0
 
     @magic_arguments()
@@ -81,7 +81,7 @@ class StepscopeMagics(Magics):
         """Run one statement, record it, and show where its time went: ``%ssrun train(epochs=1)``."""
         return self._show(line, Settings(record_shapes=True, profile_memory=True), None, False)
 
-    def _show(self, code: str, settings: Settings, output: Optional[str], quiet: bool) -> Any:
+    def _show(self, code: str, settings: Settings, output: str | None, quiet: bool) -> Any:
         path = output or self._temporary_path()
         if not self._record(code, settings, path):
             return None
@@ -97,7 +97,7 @@ class StepscopeMagics(Magics):
 
     def _record(self, code: str, settings: Settings, path: str) -> bool:
         """Run the code with a recording around it; whether there is a trace."""
-        recording = PieceRecording("this cell", settings)
+        recording = BlockCapture("this cell", settings)
         recording.start()
         try:
             # It shows exceptions and the last value itself, and knows magics and top-level await.

@@ -7,11 +7,12 @@ steps, named regions, Python stacks and counters of the machine; their operators
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Union
 
-from . import session
 from ..config import Profiling
 from ..errors import StepscopeError
+from . import _session as session
 
 if TYPE_CHECKING:
     Callback = object
@@ -38,7 +39,7 @@ class StepscopeCallback(Callback):
     """
 
     def __init__(
-        self, log_dir: Union[str, "os.PathLike[str]"] = "logs", profile_batch: Batches = (10, 20), **settings: Any
+        self, log_dir: str | os.PathLike[str] = "logs", profile_batch: Batches = (10, 20), **settings: Any
     ) -> None:
         super().__init__()
         self._log_dir = log_dir
@@ -48,12 +49,12 @@ class StepscopeCallback(Callback):
         if clash:
             raise StepscopeError(f"profile_batch decides {', '.join(clash)}", hint="leave these settings out")
         self._settings = session.checked({**settings, **schedule, "repeat": 1, "enabled": last > 0})
-        self._profiling: Optional[Profiling] = None
+        self._profiling: Profiling | None = None
         self._regions = session.Regions()
         #: The trace files written so far.
-        self.traces: List[str] = []
+        self.traces: list[str] = []
 
-    def on_train_begin(self, logs: Optional[Dict[str, Any]] = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """``fit`` begins."""
         self._finish()
         settings = dict(self._settings)
@@ -61,25 +62,25 @@ class StepscopeCallback(Callback):
         settings.setdefault("with_stack", _backend() != "torch")
         self._profiling = session.begin(settings, self._log_dir)
 
-    def on_train_batch_begin(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """A training batch begins."""
         self._regions.enter("train_batch")
 
-    def on_train_batch_end(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """A training batch has ended."""
         self._regions.leave("train_batch")
         if self._profiling is not None:
             self._profiling.step()
 
-    def on_test_batch_begin(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:
+    def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """A batch of ``evaluate``, or of the validation in ``fit``, begins."""
         self._regions.enter("test_batch")
 
-    def on_test_batch_end(self, batch: int, logs: Optional[Dict[str, Any]] = None) -> None:
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """A batch of ``evaluate``, or of the validation in ``fit``, has ended."""
         self._regions.leave("test_batch")
 
-    def on_train_end(self, logs: Optional[Dict[str, Any]] = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """``fit`` has ended."""
         self._finish()
 
@@ -88,7 +89,7 @@ class StepscopeCallback(Callback):
         self.traces += session.end(profiling)
 
 
-def batch_range(profile_batch: Batches) -> Tuple[int, int]:
+def batch_range(profile_batch: Batches) -> tuple[int, int]:
     """The first and the last batch to record.
 
     >>> batch_range("10,20"), batch_range(5), batch_range(0)
@@ -111,7 +112,7 @@ def batch_range(profile_batch: Batches) -> Tuple[int, int]:
     return numbers[0], numbers[1]
 
 
-def batch_schedule(first: int, last: int) -> Dict[str, int]:
+def batch_schedule(first: int, last: int) -> dict[str, int]:
     """The schedule that records these batches, with a batch of warm-up before them if there is one.
 
     >>> batch_schedule(10, 20)

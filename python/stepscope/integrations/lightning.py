@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, List, Optional, Union
+from typing import TYPE_CHECKING, Any
 
-from . import session
 from ..config import Profiling
+from . import _session as session
 
 if TYPE_CHECKING:
 
     class Profiler:
         """What Lightning's class looks like to a type checker that does not have it."""
 
-        def __init__(self, dirpath: object = None, filename: Optional[str] = None) -> None: ...
-        def setup(self, stage: str, local_rank: Optional[int] = None, log_dir: Optional[str] = None) -> None: ...
+        def __init__(self, dirpath: object = None, filename: str | None = None) -> None: ...
+        def setup(self, stage: str, local_rank: int | None = None, log_dir: str | None = None) -> None: ...
         def describe(self) -> None: ...
-        def teardown(self, stage: Optional[str]) -> None: ...
+        def teardown(self, stage: str | None) -> None: ...
 
 else:
     try:
@@ -58,8 +58,8 @@ class StepscopeProfiler(Profiler):
 
     def __init__(
         self,
-        dirpath: Union[str, "os.PathLike[str]", None] = None,
-        filename: Optional[str] = None,
+        dirpath: str | os.PathLike[str] | None = None,
+        filename: str | None = None,
         **settings: Any,
     ) -> None:
         # First, because Lightning tears down what it finds even if the settings are wrong.
@@ -67,13 +67,13 @@ class StepscopeProfiler(Profiler):
         if dirpath is not None:
             settings.setdefault("output", os.fspath(dirpath))
         self._settings = session.checked(settings)
-        self._profiling: Optional[Profiling] = None
+        self._profiling: Profiling | None = None
         self._regions = session.Regions()
         self._step_end = ""
         #: The trace files of all stages so far.
-        self.traces: List[str] = []
+        self.traces: list[str] = []
 
-    def setup(self, stage: str, local_rank: Optional[int] = None, log_dir: Optional[str] = None) -> None:
+    def setup(self, stage: str, local_rank: int | None = None, log_dir: str | None = None) -> None:
         """The trainer begins a stage."""
         super().setup(stage=stage, local_rank=local_rank, log_dir=log_dir)
         self._finish()
@@ -105,7 +105,7 @@ class StepscopeProfiler(Profiler):
         self._finish()
         super().describe()
 
-    def teardown(self, stage: Optional[str]) -> None:
+    def teardown(self, stage: str | None) -> None:
         """The trainer has ended a stage."""
         self._finish()
         super().teardown(stage=stage)

@@ -39,7 +39,7 @@ def pytest_configure(config: Any) -> None:
         or config.getoption("stepscope_fail_over") is not None
     )
     if wanted:
-        from .pytest_session import SessionPlugin
+        from ._pytest_session import SessionPlugin
 
         config.pluginmanager.register(SessionPlugin(config), _PLUGIN)
     elif config.getoption("stepscope_each"):

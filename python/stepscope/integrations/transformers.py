@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, List, Optional
+from typing import TYPE_CHECKING, Any
 
-from . import session
 from ..config import Profiling
+from . import _session as session
 
 if TYPE_CHECKING:
     TrainerCallback = object
@@ -31,10 +31,10 @@ class StepscopeCallback(TrainerCallback):
 
     def __init__(self, **settings: Any) -> None:
         self._settings = session.checked(settings)
-        self._profiling: Optional[Profiling] = None
+        self._profiling: Profiling | None = None
         self._regions = session.Regions()
         #: The trace files written so far.
-        self.traces: List[str] = []
+        self.traces: list[str] = []
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Training begins."""

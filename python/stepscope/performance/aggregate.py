@@ -7,78 +7,77 @@ each by itself. The list is never replaced, so that a thread that appends while 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Deque, Final, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Optional
 
+from .fork_lock import ForkLock
 from .histogram import ExponentialHistogram, exact_quantile
 from .resources import Mark, Resources
 
-if TYPE_CHECKING:
-    from .core import Core
-
-Marks = Tuple[Optional[Mark], Optional[Mark], Optional[Mark]]
+Marks = tuple[Optional[Mark], Optional[Mark], Optional[Mark]]
 """What a leak would raise: bytes of the process, bytes of PyTorch's tensors, Python objects."""
 
 
-class Extra(NamedTuple):
+class Details(NamedTuple):
     """What most occurrences do not have."""
 
-    samples: Optional[float] = None
-    items: Optional[float] = None
+    samples: float | None = None
+    items: float | None = None
     failed: bool = False
     repeated: bool = False
     """A region of the same name was open around it."""
-    marks: Optional[Marks] = None
-    own_flops: Optional[int] = None
+    marks: Marks | None = None
+    own_flops: int | None = None
 
 
 # What a region leaves behind. A plain tuple: a named one takes four times as long to make.
-Record = Tuple[int, int, int, Optional[Extra]]
+Record = tuple[int, int, int, Optional[Details]]
 WALL_NS: Final = 0
 CPU_NS: Final = 1
 COVERED_NS: Final = 2
-EXTRA: Final = 3
-_NO_EXTRA = Extra()
+DETAILS: Final = 3
+_NO_DETAILS = Details()
 
 
-def extra_of(record: Record) -> Extra:
+def details_of(record: Record) -> Details:
     """What a record holds beyond its times."""
-    return record[EXTRA] or _NO_EXTRA
+    return record[DETAILS] or _NO_DETAILS
 
 
 class Aggregate:
     """Sums, extremes, a histogram and the latest occurrences of one name."""
 
     __slots__ = (
-        "core", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns",
+        "lock", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns",
         "max_ns", "histogram", "recent", "samples", "samples_ns", "items", "items_ns", "own_flops", "overhead_ns",
         "resources", "latest", "forward", "folded_names",
     )  # fmt: skip
 
-    def __init__(self, core: Core, name: str, keep: int) -> None:
-        self.core = core
+    def __init__(self, lock: ForkLock, name: str, keep: int) -> None:
+        self.lock = lock
         self.name = name
-        self.pending: List[Record] = []
+        self.pending: list[Record] = []
         self.count = self.failed = 0
         self.wall_ns = self.self_ns = self.cpu_ns = self.inclusive_ns = 0
-        self.min_ns: Optional[int] = None
+        self.min_ns: int | None = None
         self.max_ns = 0
         self.histogram = ExponentialHistogram()
-        self.recent: Deque[Record] = deque(maxlen=keep)
-        self.samples: Optional[float] = None
+        self.recent: deque[Record] = deque(maxlen=keep)
+        self.samples: float | None = None
         self.samples_ns = 0
-        self.items: Optional[float] = None
+        self.items: float | None = None
         self.items_ns = 0
-        self.own_flops: Optional[int] = None
+        self.own_flops: int | None = None
         self.overhead_ns = 0
-        self.resources: Optional[Resources] = None
-        self.latest: Optional[Tuple[Record, Optional[Resources]]] = None
+        self.resources: Resources | None = None
+        self.latest: tuple[Record, Resources | None] | None = None
         # Where later occurrences go, once this name has been folded into a pattern.
-        self.forward: Optional[Aggregate] = None
+        self.forward: Aggregate | None = None
         self.folded_names = 0
 
     def add(self, record: Record, resources: Resources, overhead_ns: int) -> None:
         """One occurrence with what it used."""
-        with self.core.lock:
+        with self.lock:
             if self.forward is not None:
                 self.forward.add(record, resources, overhead_ns)
                 return
@@ -92,7 +91,7 @@ class Aggregate:
 
     def fold(self) -> None:
         """Takes in what waits."""
-        with self.core.lock:
+        with self.lock:
             pending = self.pending
             waiting = len(pending)
             if not waiting:
@@ -105,7 +104,7 @@ class Aggregate:
             target._take_in(batch)
 
     def _take_in(self, batch: Sequence[Record]) -> None:
-        walls, cpus, covered, extras = zip(*batch)
+        walls, cpus, covered, details = zip(*batch)
         wall_ns = sum(walls)
         self.count += len(batch)
         self.wall_ns += wall_ns
@@ -118,24 +117,24 @@ class Aggregate:
         self.histogram.extend(walls)
         self.recent.extend(batch)
         self.latest = (batch[-1], None)
-        if extras.count(None) < len(batch):
-            self._take_in_extras(batch)
+        if details.count(None) < len(batch):
+            self._take_in_details(batch)
 
-    def _take_in_extras(self, batch: Sequence[Record]) -> None:
+    def _take_in_details(self, batch: Sequence[Record]) -> None:
         for record in batch:
-            extra = extra_of(record)
+            details = details_of(record)
             wall_ns = record[WALL_NS]
-            self.failed += extra.failed
-            if extra.repeated:
+            self.failed += details.failed
+            if details.repeated:
                 self.inclusive_ns -= wall_ns
-            if extra.samples is not None:
-                self.samples = (self.samples or 0) + extra.samples
+            if details.samples is not None:
+                self.samples = (self.samples or 0) + details.samples
                 self.samples_ns += wall_ns
-            if extra.items is not None:
-                self.items = (self.items or 0) + extra.items
+            if details.items is not None:
+                self.items = (self.items or 0) + details.items
                 self.items_ns += wall_ns
-            if extra.own_flops is not None:
-                self.own_flops = (self.own_flops or 0) + extra.own_flops
+            if details.own_flops is not None:
+                self.own_flops = (self.own_flops or 0) + details.own_flops
 
     def shorten(self, keep: int) -> None:
         """Keeps fewer occurrences one by one."""
@@ -143,7 +142,7 @@ class Aggregate:
             self.recent = deque(self.recent, maxlen=keep)
 
     def quantile_s(self, share: float) -> float:
-        """A quantile of wall time: exact while all occurrences are held, within 1.1 % after that."""
+        """A quantile of wall time: exact while all occurrences are held, within 1.1% after that."""
         if self.count <= len(self.recent):
             return exact_quantile(sorted(record[WALL_NS] for record in self.recent), share) / 1e9
         within = min(max(self.histogram.quantile(share), float(self.min_ns or 0)), float(self.max_ns))
@@ -151,7 +150,7 @@ class Aggregate:
 
     def absorb(self, other: Aggregate) -> None:
         """Takes all of ``other``, whose later occurrences come here too."""
-        with self.core.lock:
+        with self.lock:
             other.fold()
             other.forward = self
             # Regions of the old name that are still open leave their tuples here.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional
+from typing import NamedTuple
 
-from .aggregate import COVERED_NS, CPU_NS, WALL_NS, Aggregate, Record, extra_of
+from .aggregate import COVERED_NS, CPU_NS, WALL_NS, Aggregate, Record, details_of
 from .carbon import Intensity
 from .counters import gpus_in_use
 from .energy import carbon_metrics, energy_metrics
@@ -24,37 +25,37 @@ _NO_TORCH_GPU = "PyTorch has not used a GPU"
 
 @dataclass(frozen=True)
 class Settings:
-    """What the profiler was told, as far as the metrics depend on it."""
+    """The profiler's options that the metrics depend on."""
 
     watched: Watched
     count_flops: bool
     carbon: bool
-    intensity: Optional[Intensity]
+    intensity: Intensity | None
     pue: float
 
 
 class Span(NamedTuple):
-    """What the figures are of: one occurrence, or all."""
+    """What the metrics are of: one occurrence, or all."""
 
     over: str
     wall_ns: int
     cpu_ns: int
     self_ns: int
-    samples: Optional[float]
+    samples: float | None
     samples_ns: int
-    items: Optional[float]
+    items: float | None
     items_ns: int
-    own_flops: Optional[int]
+    own_flops: int | None
     resources: Resources
 
 
-def span_of_one(record: Record, resources: Optional[Resources]) -> Span:
+def span_of_one(record: Record, resources: Resources | None) -> Span:
     """One occurrence."""
-    extra = extra_of(record)
+    details = details_of(record)
     wall_ns = record[WALL_NS]
     own = max(0, wall_ns - record[COVERED_NS])
     return Span(
-        "last", wall_ns, record[CPU_NS], own, extra.samples, wall_ns, extra.items, wall_ns, extra.own_flops,
+        "last", wall_ns, record[CPU_NS], own, details.samples, wall_ns, details.items, wall_ns, details.own_flops,
         resources or Resources(),
     )  # fmt: skip
 
@@ -67,21 +68,23 @@ def span_of_all(aggregate: Aggregate) -> Span:
     )  # fmt: skip
 
 
-def assemble(name: str, aggregate: Aggregate, span: Span, settings: Settings, watch: Optional[Watch]) -> Metrics:
-    """All that is known."""
+def assemble(
+    name: str, aggregate: Aggregate, span: Span, settings: Settings, watch: Watch | None, lost: Mapping[str, str]
+) -> Metrics:
+    """All that is known. ``lost``: what is no longer measured, and why."""
 
     def why(counter: str) -> str:
         reason = span.resources.reasons.get("system")
-        lost = aggregate.core.lost.get("the machine")
-        if lost:
-            return f"watching failed: {lost}"
+        failure = lost.get("the machine")
+        if failure:
+            return f"watching failed: {failure}"
         return reason or why_unknown(counter, settings.watched, watch.made if watch is not None else None)
 
     timing = _timing(aggregate, span, settings)
     # Wall time ends when work has been handed to the GPU; rates by it alone would be too good to be true.
     gpu_ns = 0 if is_unknown(timing.gpu_time_s) else int(timing.gpu_time_s * 1e9)
     energy = energy_metrics(span.resources.energy_j, span.resources.energy_s, why)
-    notes: List[str] = []
+    notes: list[str] = []
     if aggregate.folded_names:
         names = f"{aggregate.folded_names:,} names or more"
         notes.append(f"{names} are kept as {aggregate.name!r}: count and mean_s are of all")
@@ -92,7 +95,7 @@ def assemble(name: str, aggregate: Aggregate, span: Span, settings: Settings, wa
         over=span.over,
         memory=_memory(span.resources, why),
         timing=timing,
-        compute=_compute(span, settings, why, aggregate, gpu_ns),
+        compute=_compute(span, settings, why, lost, gpu_ns),
         system=system_metrics(span.resources.counters, why),
         energy=energy,
         carbon=carbon_metrics(energy, settings.carbon, settings.intensity, settings.pue),
@@ -104,7 +107,7 @@ def assemble(name: str, aggregate: Aggregate, span: Span, settings: Settings, wa
     )
 
 
-def _rate(amount: Optional[float], wall_ns: int, reason: str) -> Figure:
+def _rate(amount: float | None, wall_ns: int, reason: str) -> Figure:
     return Unknown(reason) if amount is None or wall_ns <= 0 else amount / (wall_ns / 1e9)
 
 
@@ -160,7 +163,7 @@ def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetri
     )
 
 
-def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate, gpu_ns: int) -> ComputeMetrics:
+def _compute(span: Span, settings: Settings, why: Why, lost: Mapping[str, str], gpu_ns: int) -> ComputeMetrics:
     resources = span.resources
     flops: Figure
     if resources.flops is not None or span.own_flops is not None:
@@ -168,8 +171,10 @@ def _compute(span: Span, settings: Settings, why: Why, aggregate: Aggregate, gpu
     elif not settings.count_flops:
         flops = Unknown("operations were not counted: estimate_flops is off")
     else:
-        lost = aggregate.core.lost.get("floating-point operations")
-        flops = Unknown(f"counting failed: {lost}" if lost else resources.reasons.get("flops", "nothing was counted"))
+        failure = lost.get("floating-point operations")
+        flops = Unknown(
+            f"counting failed: {failure}" if failure else resources.reasons.get("flops", "nothing was counted")
+        )
     parameters: Figure
     if resources.parameters:
         parameters = resources.parameters

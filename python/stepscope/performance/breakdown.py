@@ -6,7 +6,8 @@ times: they add up, and each divided by their sum is a true share.
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Mapping, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from .aggregate import Aggregate
 from .text_table import aligned, seconds
@@ -30,7 +31,7 @@ class TimingBreakdown(Mapping[str, float]):
     """
 
     def __init__(self, times: Mapping[str, Times], self_time: bool = True, overhead_s: float = 0.0) -> None:
-        self._times: Dict[str, Times] = dict(times)
+        self._times: dict[str, Times] = dict(times)
         self.self_time = self_time
         self.overhead_s = overhead_s
         """What measuring took; it is in no region's own time."""
@@ -56,7 +57,7 @@ class TimingBreakdown(Mapping[str, float]):
     def table(self) -> str:
         """As text, most own time first."""
         whole = sum(times.own_s for times in self._times.values())
-        rows: List[List[str]] = [
+        rows: list[list[str]] = [
             [
                 name,
                 f"{times.occurrences:,}",
@@ -76,9 +77,7 @@ class TimingBreakdown(Mapping[str, float]):
         return f"TimingBreakdown({{{inside}}})"
 
 
-def timing_breakdown(aggregates: List[Aggregate], self_time: bool) -> TimingBreakdown:
+def timing_breakdown(aggregates: list[Aggregate], self_time: bool) -> TimingBreakdown:
     """The breakdown of all regions that have ended."""
-    times = {
-        each.name: Times(each.self_ns / 1e9, each.inclusive_ns / 1e9, each.count) for each in aggregates
-    }
+    times = {each.name: Times(each.self_ns / 1e9, each.inclusive_ns / 1e9, each.count) for each in aggregates}
     return TimingBreakdown(times, self_time, sum(each.overhead_ns for each in aggregates) / 1e9)

@@ -1,20 +1,20 @@
-"""How much carbon dioxide (equivalent) a kilowatt-hour stands for, by country.
+"""How much carbon dioxide (equivalent) a kilowatt-hour causes, by country.
 
-Yearly means hide the hour and the contract: the figure of your supplier is better, and is passed as
+Yearly means hide the hour and the contract: your supplier's number is better, and is passed as
 ``carbon_intensity_g_per_kwh``. Nothing is fetched from the network.
 """
 
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from ..errors import StepscopeError
 
 # Grams of CO2 equivalent a kWh of electricity generated, over its life cycle, and the year the mean is of.
 # Source: Ember and the Energy Institute, processed by Our World in Data ("Carbon intensity of electricity generation",
 # CC BY 4.0), as published in CodeCarbon's global_energy_mix.json of September 2024; rounded to whole grams.
-# "world" is the mean that CodeCarbon falls back to: IEA, Global Energy & CO2 Status Report 2019, a figure for 2018.
-_TABLE: Dict[str, Tuple[str, int, int]] = {
+# "world" is the mean that CodeCarbon falls back to: IEA, Global Energy & CO2 Status Report 2019, for 2018.
+_TABLE: dict[str, tuple[str, int, int]] = {
     "WORLD": ("world", 475, 2018),
     "ARE": ("United Arab Emirates", 561, 2022),
     "ARG": ("Argentina", 354, 2023),
@@ -71,14 +71,14 @@ _SHORT = dict(
 
 
 class Intensity(NamedTuple):
-    """Grams of CO2 equivalent a kilowatt-hour, and where the figure is from."""
+    """Grams of CO2 equivalent per kilowatt-hour, and where the number is from."""
 
     grams_per_kwh: float
     source: str
 
 
-def stated_intensity(grams_per_kwh: Optional[float], country: Optional[str]) -> Optional[Intensity]:
-    """The intensity that was stated, as a figure or as a country (ISO code or English name); a figure wins.
+def stated_intensity(grams_per_kwh: float | None, country: str | None) -> Intensity | None:
+    """The stated intensity, as a number or as a country (ISO code or English name); a number wins.
 
     >>> stated_intensity(None, "fr")
     Intensity(grams_per_kwh=56.0, source='France, mean of 2023, Ember/Our World in Data')
@@ -89,7 +89,7 @@ def stated_intensity(grams_per_kwh: Optional[float], country: Optional[str]) -> 
         if not grams_per_kwh >= 0:
             raise StepscopeError(
                 f"a carbon intensity of {grams_per_kwh!r} g/kWh makes no sense",
-                hint="give grams of CO2e a kWh, such as 56.0",
+                hint="give grams of CO2e per kWh, such as 56.0",
             )
         return Intensity(float(grams_per_kwh), "stated by the user")
     if country is None:

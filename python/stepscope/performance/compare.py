@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
 
+from .._html_table import html_table
 from ..errors import StepscopeError
-from ..words import html_table
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
 from .unknown import Figure, Unknown, is_unknown, plain
@@ -20,10 +21,10 @@ _MORE_IS_BETTER = frozenset({"throughput", "flops_per_second", "gpu_utilization_
 _TIMES = frozenset({"mean_s", "p95_s", "total_s", "cpu_time_s", "gpu_time_s"})
 
 
-class Comparison(Sequence[Dict[str, Any]]):
+class Comparison(Sequence[dict[str, Any]]):
     """A table with a row for each region. ``pandas.DataFrame(comparison.rows)`` works, and so does printing it."""
 
-    def __init__(self, rows: List[Dict[str, Any]]) -> None:
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.rows = rows
 
     def __getitem__(self, at: Any) -> Any:
@@ -38,12 +39,12 @@ class Comparison(Sequence[Dict[str, Any]]):
         return len(self.rows)
 
     @property
-    def columns(self) -> List[str]:
+    def columns(self) -> list[str]:
         """The columns in which something is known."""
         return ["name", *(name for name in COLUMNS if any(not is_unknown(row[name]) for row in self.rows))]
 
     def best(self, column: str) -> str:
-        """The name of the region with the best figure: the highest throughput, the lowest time or memory."""
+        """The name of the region with the best value: the highest throughput, the lowest time or memory."""
         if column not in COLUMNS:
             raise StepscopeError(f"there is no column {column!r} to compare by", hint=f"one of: {', '.join(COLUMNS)}")
         known = [row for row in self.rows if not is_unknown(row[column])]
@@ -53,7 +54,7 @@ class Comparison(Sequence[Dict[str, Any]]):
         pick = max if column in _MORE_IS_BETTER else min
         return str(pick(known, key=lambda row: row[column])["name"])
 
-    def to_dict(self) -> Dict[str, Dict[str, Any]]:
+    def to_dict(self) -> dict[str, dict[str, Any]]:
         """Plain values by region name; what is unknown is ``None``."""
         return {row["name"]: {name: plain(row[name]) for name in COLUMNS} for row in self.rows}
 
@@ -63,7 +64,7 @@ class Comparison(Sequence[Dict[str, Any]]):
 
         return pandas.DataFrame(self.rows).set_index("name")[[name for name in self.columns if name != "name"]]
 
-    def _cells(self) -> List[List[str]]:
+    def _cells(self) -> list[list[str]]:
         return [[_cell(name, row[name]) for name in self.columns] for row in self.rows]
 
     def __str__(self) -> str:
@@ -72,7 +73,7 @@ class Comparison(Sequence[Dict[str, Any]]):
     def _repr_html_(self) -> str:
         return html_table(self._heads(), [name != "name" for name in self.columns], self._cells())
 
-    def _heads(self) -> List[str]:
+    def _heads(self) -> list[str]:
         """Times are shown with their units."""
         return [name[: -len("_s")] if name in _TIMES else name for name in self.columns]
 
@@ -86,11 +87,11 @@ def compare(metrics: Sequence[Metrics], samples: Samples = None) -> Comparison:
     return Comparison([_row(each, _given(samples, each.name)) for each in metrics])
 
 
-def _given(samples: Samples, name: str) -> Optional[float]:
+def _given(samples: Samples, name: str) -> float | None:
     return samples.get(name) if isinstance(samples, Mapping) else samples
 
 
-def _row(metrics: Metrics, samples: Optional[float]) -> Dict[str, Any]:
+def _row(metrics: Metrics, samples: float | None) -> dict[str, Any]:
     timing = metrics.timing
     throughput: Figure = metrics.throughput
     if samples is not None:

@@ -7,7 +7,8 @@ went on before the region, and must not count for it.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Protocol, Sequence, Tuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from .resources import CounterStat, GpuUse
 
@@ -21,18 +22,21 @@ _CUMULATIVE = "energy_j"
 class MonitorLike(Protocol):
     """What is needed of ``stepscope._native.Monitor``."""
 
-    running: bool
-    interval_s: float
-
+    @property
+    def running(self) -> bool: ...
+    @property
+    def interval_s(self) -> float: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def sample_now(self) -> None: ...
     def forget_after_fork(self) -> None: ...
-    def counters(self) -> List[Dict[str, str]]: ...
-    def missing(self) -> List[Dict[str, str]]: ...
-    def latest(self) -> Dict[str, float]: ...
-    def window(self, start_ns: int, end_ns: int) -> Dict[str, Dict[str, float]]: ...
-    def series(self, name: str, start_ns: Optional[int], end_ns: Optional[int]) -> Tuple[List[int], List[float]]: ...
+    def counters(self) -> list[dict[str, str]]: ...
+    def missing(self) -> list[dict[str, str]]: ...
+    def latest(self) -> dict[str, float]: ...
+    def window(self, start_ns: int, end_ns: int) -> dict[str, dict[str, float]]: ...
+    def series(
+        self, name: str, start_ns: int | None = None, end_ns: int | None = None
+    ) -> tuple[list[int], list[float]]: ...
     def cpu_seconds(self) -> float: ...
 
 
@@ -44,15 +48,15 @@ def is_of_the_time_before(name: str) -> bool:
 class Window(NamedTuple):
     """The counters between two moments."""
 
-    stats: Dict[str, CounterStat]
-    joules: Dict[str, float]
+    stats: dict[str, CounterStat]
+    joules: dict[str, float]
     """The growth of each cumulative counter that was read at least once in between."""
 
 
 def read_window(monitor: MonitorLike, start_ns: int, end_ns: int) -> Window:
     """All counters between two moments."""
-    stats: Dict[str, CounterStat] = {}
-    joules: Dict[str, float] = {}
+    stats: dict[str, CounterStat] = {}
+    joules: dict[str, float] = {}
     seconds = max(0, end_ns - start_ns) / 1e9
     for name, summary in monitor.window(start_ns, end_ns).items():
         samples = int(summary["samples"])
@@ -87,7 +91,7 @@ def backward_stat(start_ns: int, at_ns: Sequence[int], values: Sequence[float]) 
     return CounterStat(mean, length / 1e9, min(values), max(values), values[-1], len(values))
 
 
-def gpu_numbers(names: Iterable[str]) -> List[int]:
+def gpu_numbers(names: Iterable[str]) -> list[int]:
     """The GPUs among counter names.
 
     >>> gpu_numbers(["gpu.1.power_w", "gpu.0.power_w", "host.load_1m", "gpu.1.energy_j"])
@@ -96,9 +100,9 @@ def gpu_numbers(names: Iterable[str]) -> List[int]:
     return sorted({int(name.split(".")[1]) for name in names if name.startswith("gpu.")})
 
 
-def gpu_memory(stats: Dict[str, CounterStat]) -> Dict[int, GpuUse]:
+def gpu_memory(stats: dict[str, CounterStat]) -> dict[int, GpuUse]:
     """Memory of each GPU by the driver's account: of this process where the driver tells, else of the whole device."""
-    found: Dict[int, GpuUse] = {}
+    found: dict[int, GpuUse] = {}
     for device in gpu_numbers(stats):
         for counter, source in (
             ("process_memory_bytes", "NVML, this process (context, cache and tensors)"),
@@ -111,14 +115,14 @@ def gpu_memory(stats: Dict[str, CounterStat]) -> Dict[int, GpuUse]:
     return found
 
 
-def gpus_in_use(stats: Dict[str, CounterStat]) -> List[int]:
+def gpus_in_use(stats: dict[str, CounterStat]) -> list[int]:
     """GPUs on which this process holds memory; all of them if the driver does not tell."""
     devices = gpu_numbers(stats)
     own = [device for device in devices if _high(stats, device) > 0]
     return own or devices
 
 
-def of_gpus_in_use(joules: Dict[str, float], stats: Dict[str, CounterStat]) -> Dict[str, float]:
+def of_gpus_in_use(joules: dict[str, float], stats: dict[str, CounterStat]) -> dict[str, float]:
     """Energy without that of GPUs which only others use."""
     used = {f"gpu.{device}" for device in gpus_in_use(stats)}
     return {
@@ -126,6 +130,6 @@ def of_gpus_in_use(joules: Dict[str, float], stats: Dict[str, CounterStat]) -> D
     }
 
 
-def _high(stats: Dict[str, Any], device: int) -> float:
+def _high(stats: dict[str, Any], device: int) -> float:
     stat = stats.get(f"gpu.{device}.process_memory_bytes")
     return stat.high if stat is not None else 0.0

@@ -1,4 +1,4 @@
-"""Energy of a region from the hardware's own counters, and the carbon dioxide that stands for it.
+"""Energy of a region from the hardware's own counters, and the carbon dioxide it causes.
 
 Nothing is worked out from a nominal power: what has no counter, or none that may be read, is unknown. The counters are
 of whole devices: on a shared machine they hold the others' work too.
@@ -6,7 +6,7 @@ of whole devices: on a shared machine they hold the others' work too.
 
 from __future__ import annotations
 
-from typing import Dict, Mapping, Optional
+from collections.abc import Mapping
 
 from .carbon import Intensity
 from .metrics import CarbonMetrics, EnergyMetrics
@@ -21,7 +21,7 @@ JOULES_IN_KWH = 3_600_000.0
 def energy_metrics(joules: Mapping[str, float], seconds: float, why: Why) -> EnergyMetrics:
     """The energy of a region out of the growth of each counter."""
     gpus = {name: value for name, value in joules.items() if name.startswith("gpu.")}
-    parts: Dict[str, Figure] = {
+    parts: dict[str, Figure] = {
         "gpu": sum(gpus.values()) if gpus else Unknown(why("gpu.0.energy_j")),
         "cpu": _of(joules, "host.cpu_energy_j", why),
         "dram": _of(joules, "host.dram_energy_j", why),
@@ -43,7 +43,7 @@ def energy_metrics(joules: Mapping[str, float], seconds: float, why: Why) -> Ene
     return EnergyMetrics(total, parts["gpu"], parts["cpu"], parts["dram"], source, seconds >= RELIABLE_FROM_S)
 
 
-def carbon_metrics(energy: EnergyMetrics, tracked: bool, intensity: Optional[Intensity], pue: float) -> CarbonMetrics:
+def carbon_metrics(energy: EnergyMetrics, tracked: bool, intensity: Intensity | None, pue: float) -> CarbonMetrics:
     """Measured energy times a stated intensity.
 
     >>> energy = EnergyMetrics(3_600_000.0, 3_600_000.0, Unknown(), Unknown(), "measured: 1 GPU (NVML counter)", True)
@@ -55,8 +55,7 @@ def carbon_metrics(energy: EnergyMetrics, tracked: bool, intensity: Optional[Int
         return CarbonMetrics(off, off, "none")
     if intensity is None:
         lacking = Unknown(
-            "no carbon intensity was stated: pass carbon_intensity_g_per_kwh=... or country=..."
-            " ('world' for the mean)"
+            "no carbon intensity was stated: pass carbon_intensity_g_per_kwh=... or country=... ('world' for the mean)"
         )
         return CarbonMetrics(lacking, lacking, "none")
     if is_unknown(energy.total_j):

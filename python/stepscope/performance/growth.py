@@ -4,16 +4,16 @@ A level says that memory grows; it does not say where. If one region leaks and a
 rises from one end of the other to its next just as well. So each occurrence is also charged with what grew between its
 own start and end, and takes off what grew inside the regions within it.
 
-The figures are of the whole process: what other threads keep meanwhile is in them too.
+The numbers are of the whole process: what other threads keep meanwhile is in them too.
 """
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Set
+from typing import Any
 
+from .._native import TimedRegion
 from .probe import Probe
-from .resources import MEASURES, MOST_INNER_NAMES, Resources
-from .tracked import TrackedRegion
+from .resources import MAX_INNER_NAMES, MEASURES, Resources
 
 
 class _Open:
@@ -22,8 +22,8 @@ class _Open:
     __slots__ = ("in_inner", "inner_names")
 
     def __init__(self) -> None:
-        self.in_inner: List[int] = [0] * len(MEASURES)
-        self.inner_names: Set[str] = set()
+        self.in_inner: list[int] = [0] * len(MEASURES)
+        self.inner_names: set[str] = set()
 
 
 class GrowthProbe(Probe):
@@ -31,10 +31,10 @@ class GrowthProbe(Probe):
 
     what = "where memory grows"
 
-    def enter(self, region: TrackedRegion) -> Any:
+    def enter(self, region: TimedRegion) -> Any:
         return _Open()
 
-    def exit(self, region: TrackedRegion, token: _Open, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: _Open, resources: Resources) -> None:
         resources.in_inner = tuple(token.in_inner)
         resources.inner_names = token.inner_names
         around = self._around(region)
@@ -43,11 +43,11 @@ class GrowthProbe(Probe):
         for at, mark in enumerate(resources.marks):
             if mark is not None and mark.inside is not None:
                 around.in_inner[at] += mark.inside
-        if len(around.inner_names) < MOST_INNER_NAMES:
+        if len(around.inner_names) < MAX_INNER_NAMES:
             around.inner_names.add(region.aggregate.name)
             around.inner_names.update(token.inner_names)
 
-    def _around(self, region: TrackedRegion) -> Optional[_Open]:
+    def _around(self, region: TimedRegion) -> _Open | None:
         # One that has ended already, as around a task that outlives it, has no tokens left and is not charged.
         for probe, token in getattr(region.parent, "tokens", ()):
             if probe is self:

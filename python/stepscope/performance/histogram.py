@@ -1,15 +1,15 @@
 """Durations by size: a base-2 exponential histogram with 32 buckets to a doubling.
 
-Its quantiles are within 1.1 % of the true ones whatever was recorded, it never grows past a few hundred numbers, and it
+Its quantiles are within 1.1% of the true ones whatever was recorded, it never grows past a few hundred numbers, and it
 is the shape that OpenTelemetry and Prometheus call an exponential (native) histogram of scale 5.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections import Counter as CounterOf
+from collections.abc import Sequence
 from math import log2
-from typing import Counter as CounterOf
-from typing import Sequence
 
 SCALE = 5
 _PER_DOUBLING = float(1 << SCALE)

@@ -3,16 +3,16 @@
 A level that rises from the end of one occurrence to the end of the next has risen either inside the occurrence or since
 the one before; the two add up to the rise. Readings are noisy, so a mean counts only if its confidence interval does.
 What a region takes and gives back later, such as a result that is dropped after it, rises inside and falls outside:
-then the figures cannot tell whether it keeps some of that, or whether another region leaks. The limits are heuristics.
+then the numbers cannot tell whether it keeps some of that, or whether another region leaks. The limits are heuristics.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Iterable, List, Optional, Sequence, Tuple
 
-from .aggregate import Aggregate, extra_of
+from .aggregate import Aggregate, details_of
 from .mean_interval import mean_interval
 from .resources import MEASURES
 
@@ -32,11 +32,11 @@ LARGE_SHARE = 0.25
 class Held:
     """One measure of memory over the occurrences that are held of a region, oldest first."""
 
-    levels: List[float]
+    levels: list[float]
     """At the end of each."""
-    inside: List[float]
+    inside: list[float]
     """From the start to the end of each."""
-    own: List[float]
+    own: list[float]
     """The same without what grew inside regions within it."""
 
     def after(self, warmup: int, scale: float) -> Held:
@@ -45,31 +45,31 @@ class Held:
         return Held(*([value / scale for value in values[warmup:]] for values in parts))
 
     @property
-    def outside(self) -> List[float]:
+    def outside(self) -> list[float]:
         """From the end of each to the start of the next."""
         return [
             later - earlier - inside for earlier, later, inside in zip(self.levels, self.levels[1:], self.inside[1:])
         ]
 
     @property
-    def means(self) -> Tuple[Optional[float], Optional[float]]:
+    def means(self) -> tuple[float | None, float | None]:
         """Growth inside and outside, as far as it is known."""
         if len(self.inside) != len(self.levels) or len(self.levels) < 2:
             return None, None
         return fmean(self.inside), fmean(self.outside)
 
 
-def held_of(aggregate: Aggregate) -> Tuple[Held, ...]:
+def held_of(aggregate: Aggregate) -> tuple[Held, ...]:
     """The measures of a region, in the order of :data:`~stepscope.performance.resources.MEASURES`."""
     found = tuple(Held([], [], []) for _ in MEASURES)
-    with aggregate.core.lock:
+    with aggregate.lock:
         records = tuple(aggregate.recent)
     for record in records:
-        extra = extra_of(record)
+        details = details_of(record)
         # One inside another of the same name is part of it.
-        if extra.marks is None or extra.repeated:
+        if details.marks is None or details.repeated:
             continue
-        for held, mark in zip(found, extra.marks):
+        for held, mark in zip(found, details.marks):
             if mark is not None:
                 held.levels.append(float(mark.level))
                 if mark.inside is not None:
@@ -105,7 +105,7 @@ class Suspect:
         self.gives_back = steady and _gives_back(held, fmean(held.own), confidence)
 
 
-def worst(suspects: Iterable[Suspect], clear_only: bool = False) -> Optional[Suspect]:
+def worst(suspects: Iterable[Suspect], clear_only: bool = False) -> Suspect | None:
     """The one that grew most; those that give some of it back come last, or not at all."""
     found = [each for each in suspects if each.total > 0 and not (clear_only and each.gives_back)]
     return max(found, key=lambda each: (not each.gives_back, each.total), default=None)

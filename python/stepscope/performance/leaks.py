@@ -8,8 +8,9 @@ for by :mod:`~stepscope.performance.leak_place`. The limits are heuristics, and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any
 
 from .aggregate import Aggregate
 from .leak_place import EITHER, FEWEST, INSIDE, OUTSIDE, Held, Suspect, held_of, place_of, usual_warmup, worst
@@ -22,7 +23,7 @@ LEAK = "leak"
 NO_LEAK = "no leak"
 TOO_FEW = "too few"
 
-_UNITS: Tuple[Tuple[str, float], ...] = (("MB", MB), ("MB", MB), ("objects", 1.0))
+_UNITS: tuple[tuple[str, float], ...] = (("MB", MB), ("MB", MB), ("objects", 1.0))
 _BYTES_AN_OBJECT = 100.0
 """Of objects, as many as this would fill a megabyte: below that they are noise."""
 
@@ -34,17 +35,17 @@ class Growth:
     what: str
     unit: str
     verdict: str
-    slope: Optional[float]
+    slope: float | None
     """Growth from the end of an occurrence to the end of the next."""
-    low: Optional[float]
-    high: Optional[float]
+    low: float | None
+    high: float | None
     first: float
     last: float
     occurrences: int
     """After warm-up."""
-    inside: Optional[float] = None
+    inside: float | None = None
     """The mean growth from an occurrence's start to its end."""
-    outside: Optional[float] = None
+    outside: float | None = None
     """The mean growth from an occurrence's end to the start of the next."""
     place: str = ""
     """Where it grows: ``"inside"``, ``"outside"``, ``"inside or outside"``; empty if it does not grow."""
@@ -54,17 +55,17 @@ class Growth:
             return f"{self.what}: {self.verdict} ({self.occurrences} occurrences after warm-up, {FEWEST} are needed)"
         return (
             f"{self.what}: {self.verdict}, {self.slope:+.4g} {self.unit} an occurrence"
-            f" (95 % interval {self.low:+.4g} to {self.high:+.4g}; {self.occurrences} occurrences)"
+            f" (95% interval {self.low:+.4g} to {self.high:+.4g}; {self.occurrences} occurrences)"
         )
 
 
 @dataclass(frozen=True)
 class LeakReport:
-    """The verdict on a region, and the figures behind it."""
+    """The verdict on a region, and the numbers behind it."""
 
     name: str
     verdict: str
-    growths: Tuple[Growth, ...]
+    growths: tuple[Growth, ...]
     warmup: int
     reason: str = ""
     """Where memory grows, if it does; why nothing is known, if nothing was measured."""
@@ -76,7 +77,7 @@ class LeakReport:
         """Whether a leak was found."""
         return self.verdict == LEAK
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {**vars(self), "growths": [vars(growth) for growth in self.growths]}
 
@@ -84,9 +85,9 @@ class LeakReport:
         head = f"region {self.name!r}: {self.verdict} ({self.warmup} occurrences of warm-up left out)"
         parts = [head, self.reason] if self.reason else [head]
         if self.growths:
-            figures = ("slope", "low", "high", "inside", "outside")
+            numbers = ("slope", "low", "high", "inside", "outside")
             rows = [
-                [g.what, g.verdict, *(number(getattr(g, name)) for name in figures), g.unit, str(g.occurrences)]
+                [g.what, g.verdict, *(number(getattr(g, name)) for name in numbers), g.unit, str(g.occurrences)]
                 for g in self.growths
             ]
             header = ["measure", "verdict", "each time", "low", "high", "inside", "outside", "unit", "occurrences"]
@@ -96,7 +97,7 @@ class LeakReport:
 
 def leak_report(
     aggregate: Aggregate,
-    warmup: Optional[int] = None,
+    warmup: int | None = None,
     at_least_mb: float = 1.0,
     confidence: float = 0.95,
     others: Sequence[Aggregate] = (),
@@ -104,8 +105,8 @@ def leak_report(
     """Looks for growth over the occurrences that are held of a region; ``others`` are those it may grow in instead."""
     series = held_of(aggregate)
     left_out = usual_warmup(max(len(held.levels) for held in series)) if warmup is None else warmup
-    growths: List[Growth] = []
-    reasons: List[str] = []
+    growths: list[Growth] = []
+    reasons: list[str] = []
     grows_in = ""
     for measure, held in enumerate(series):
         if not held.levels:
@@ -129,7 +130,7 @@ def leak_report(
 
 
 def judge(
-    what: str, unit: str, values: Sequence[float], at_least: float, confidence: float, held: Optional[Held] = None
+    what: str, unit: str, values: Sequence[float], at_least: float, confidence: float, held: Held | None = None
 ) -> Growth:
     """The verdict on one series of levels, warm-up already left out; ``held`` tells what grew inside."""
     count = len(values)
@@ -149,7 +150,7 @@ def judge(
     return replace(growth, inside=inside, outside=outside, place=place)
 
 
-def _attributed(growth: Growth, region: Aggregate, suspects: Sequence[Suspect]) -> Tuple[Growth, str, str]:
+def _attributed(growth: Growth, region: Aggregate, suspects: Sequence[Suspect]) -> tuple[Growth, str, str]:
     """The verdict on a measure that grows, once other regions are looked at; the region it grows in; in words."""
     inner = region.resources.inner_names if region.resources is not None else set()
     own_or_inner = worst(each for each in suspects if each.name == region.name or each.name in inner)
@@ -164,4 +165,4 @@ def _attributed(growth: Growth, region: Aggregate, suspects: Sequence[Suspect]) 
         where = f": inside {name!r}" if name else "; no other region shows it"
         return replace(growth, verdict=NO_LEAK), name, f"{grows}, but outside it{where}"
     name = own_or_inner.name if own_or_inner else ""
-    return growth, name, f"{grows}; whether it grows inside or in between cannot be told"
+    return growth, name, f"{grows}; whether it grows inside or in between is unclear"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist, fmean, stdev
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
 
 class Mean(NamedTuple):
@@ -34,7 +35,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Mean:
 def student_quantile(confidence: float, degrees: int) -> float:
     """How many standard errors the interval reaches to either side.
 
-    Fisher's expansion about the normal distribution; at 95 % within 4 % of the exact value from three degrees on.
+    Fisher's expansion about the normal distribution; at 95% within 4% of the exact value from three degrees on.
 
     >>> [round(student_quantile(0.95, degrees), 2) for degrees in (3, 5, 10, 100)]
     [3.06, 2.55, 2.23, 1.98]

@@ -12,12 +12,12 @@ import functools
 import gc
 import os
 import sys
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable
 
+from .._native import TimedRegion
 from .metrics import MB
 from .probe import Probe
 from .resources import Resources
-from .tracked import TrackedRegion
 
 if sys.platform != "win32":
     import resource
@@ -26,7 +26,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _MARK_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def rss_bytes() -> Optional[int]:
+def rss_bytes() -> int | None:
     """The memory that this process holds now; ``None`` where the system does not say."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:
@@ -35,7 +35,7 @@ def rss_bytes() -> Optional[int]:
         return None
 
 
-def _status_mark_bytes() -> Optional[int]:
+def _status_mark_bytes() -> int | None:
     """The high-water mark (``VmHWM``) by Linux's account of this very program."""
     try:
         with open("/proc/self/status", "rb", buffering=0) as file:
@@ -45,15 +45,15 @@ def _status_mark_bytes() -> Optional[int]:
         return None
 
 
-def _usage_mark_bytes() -> Optional[int]:
+def _usage_mark_bytes() -> int | None:
     """The same by ``getrusage``, which answers ten times faster."""
     if sys.platform != "win32":
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MARK_UNIT
     return None
 
 
-@functools.lru_cache(maxsize=None)
-def _mark_reader() -> Callable[[], Optional[int]]:
+@functools.cache
+def _mark_reader() -> Callable[[], int | None]:
     """The faster of the two, unless it is of another program.
 
     A program that a larger process started inherits that one's ``ru_maxrss``, which then says nothing for long. Such a
@@ -65,7 +65,7 @@ def _mark_reader() -> Callable[[], Optional[int]]:
     return _status_mark_bytes if inherited else _usage_mark_bytes
 
 
-def high_water_bytes() -> Optional[int]:
+def high_water_bytes() -> int | None:
     """The most that this process has held since its program began; ``None`` where the system keeps no such mark."""
     return _mark_reader()()
 
@@ -75,18 +75,18 @@ class MemoryProbe(Probe):
 
     what = "memory"
 
-    def __init__(self, fallback_rss_bytes: Callable[[], Optional[int]]) -> None:
+    def __init__(self, fallback_rss_bytes: Callable[[], int | None]) -> None:
         self._fallback = fallback_rss_bytes
 
-    def now_bytes(self) -> Optional[int]:
+    def now_bytes(self) -> int | None:
         """RSS now, from the system or from the monitor."""
         found = rss_bytes()
         return self._fallback() if found is None else found
 
-    def enter(self, region: TrackedRegion) -> Any:
+    def enter(self, region: TimedRegion) -> Any:
         return self.now_bytes(), high_water_bytes()
 
-    def exit(self, region: TrackedRegion, token: Tuple[Optional[int], Optional[int]], resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: tuple[int | None, int | None], resources: Resources) -> None:
         start, mark_before = token
         end, mark_after = self.now_bytes(), high_water_bytes()
         resources.rss_start, resources.rss_end = start, end
@@ -104,10 +104,10 @@ class ObjectProbe(Probe):
 
     what = "the number of Python objects"
 
-    def enter(self, region: TrackedRegion) -> Any:
+    def enter(self, region: TimedRegion) -> Any:
         return len(gc.get_objects())
 
-    def exit(self, region: TrackedRegion, token: int, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: int, resources: Resources) -> None:
         resources.objects_start, resources.objects_end = token, len(gc.get_objects())
 
 

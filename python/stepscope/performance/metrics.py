@@ -1,13 +1,14 @@
 """What was measured of a region: frozen dataclasses that print, compare and turn into plain dictionaries.
 
-A figure that could not be measured is :class:`~stepscope.performance.unknown.Unknown`, and :attr:`Metrics.missing` says
+A value that could not be measured is :class:`~stepscope.performance.unknown.Unknown`, and :attr:`Metrics.missing` says
 why. Megabytes are of 1,048,576 bytes, as in PyTorch's and NVIDIA's own reports.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
+from typing import Any
 
 from .text_table import aligned, number
 from .unknown import Figure, Unknown, plain
@@ -47,7 +48,7 @@ class MemoryMetrics:
     """Whether :attr:`peak_ram_mb` is the kernel's high-water mark of the process, which rose while the region was open.
 
     Then no peak is missed, however short. If not, the process had held as much before the region (or the system keeps
-    no such mark), and the figure is the highest of the samples and of the readings at both ends: a peak between them is
+    no such mark), and the value is the highest of the samples and of the readings at both ends: a peak between them is
     missed.
     """
     peak_ram_source: str = ""
@@ -147,7 +148,7 @@ class CarbonMetrics:
 class Metrics:
     """All that is known of a region.
 
-    The figures are of its last occurrence (``get_metrics(name)``) or of all of them (``over="all"``); ``count``,
+    They are of its last occurrence (``get_metrics(name)``) or of all of them (``over="all"``); ``count``,
     ``failed`` and ``timing.total_s`` to ``timing.p95_s`` are always of all.
     """
 
@@ -156,7 +157,7 @@ class Metrics:
     failed: int
     """Occurrences that an exception ended."""
     over: str
-    """``"last"`` or ``"all"``: what the other figures are of."""
+    """``"last"`` or ``"all"``: what the other metrics are of."""
     memory: MemoryMetrics
     timing: TimingMetrics
     compute: ComputeMetrics
@@ -168,15 +169,15 @@ class Metrics:
     samples: Figure
     items: Figure
     items_per_second: Figure
-    notes: Tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
-    def missing(self) -> Dict[str, str]:
+    def missing(self) -> dict[str, str]:
         """What is unknown, and why: ``{"compute.gpu_utilization_percent": "there is no GPU"}``."""
         return {name: value.reason for name, value in self.figures() if isinstance(value, Unknown)}
 
-    def figures(self) -> Iterator[Tuple[str, Any]]:
-        """Every figure with its full name, such as ``timing.wall_time_s``."""
+    def figures(self) -> Iterator[tuple[str, Any]]:
+        """Every metric with its full name, such as ``timing.wall_time_s``."""
         for part in fields(self):
             value = getattr(self, part.name)
             if hasattr(value, "__dataclass_fields__"):
@@ -185,9 +186,9 @@ class Metrics:
             else:
                 yield part.name, value
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: what is unknown is ``None``, and ``missing`` says why."""
-        found: Dict[str, Any] = dict(_plain(self))
+        found: dict[str, Any] = dict(_plain(self))
         found["missing"] = self.missing
         return found
 
@@ -197,8 +198,8 @@ class Metrics:
             for name, value in self.figures()
             if isinstance(value, (int, float)) and not isinstance(value, (bool, Unknown))
         ]
-        lines = [f"region {self.name!r}, {self.over} of {self.count}", aligned(["figure", "value"], known)]
-        reasons: Dict[str, list[str]] = {}
+        lines = [f"region {self.name!r}, {self.over} of {self.count}", aligned(["metric", "value"], known)]
+        reasons: dict[str, list[str]] = {}
         for name, reason in self.missing.items():
             reasons.setdefault(reason, []).append(name)
         lines += [f"unknown: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
@@ -216,6 +217,6 @@ def _plain(value: Any) -> Any:
     return plain(value)
 
 
-def megabytes(size_bytes: Optional[float], reason: str) -> Figure:
+def megabytes(size_bytes: float | None, reason: str) -> Figure:
     """Bytes as megabytes; unknown for ``reason`` if there are none."""
     return Unknown(reason) if size_bytes is None else size_bytes / MB

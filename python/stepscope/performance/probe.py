@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .resources import Resources
-    from .tracked import TrackedRegion
+from .._native import TimedRegion
+from .resources import Resources
 
 
 class Probe:
@@ -18,11 +17,11 @@ class Probe:
     what = "something"
     """What it measures, for the warning if it fails."""
 
-    def enter(self, region: TrackedRegion) -> Any:
+    def enter(self, region: TimedRegion) -> Any:
         """A region opens. What is returned comes back in :meth:`exit`."""
         raise NotImplementedError
 
-    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: Any, resources: Resources) -> None:
         """The region has ended: writes what was found into ``resources``."""
         raise NotImplementedError
 

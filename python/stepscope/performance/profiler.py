@@ -6,17 +6,16 @@ import os
 import time
 import warnings
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Union, overload
+from typing import Any, Callable, overload
 
-from stepscope import _native
-
+from .._decorate import Function
+from .._native import TimedRegion, __version__
 from ..errors import StepscopeError, StepscopeWarning
 from .aggregate import Aggregate
 from .assemble import Settings, Span, assemble, span_of_all, span_of_one
 from .breakdown import TimingBreakdown, timing_breakdown
 from .carbon import stated_intensity
 from .compare import Comparison, Samples, compare
-from .core import Core
 from .diagnose import Issue, Thresholds, diagnose, with_overrides
 from .flops import FlopProbe
 from .gpu_time import GpuTimeProbe
@@ -25,11 +24,10 @@ from .leaks import LeakReport, leak_report
 from .lines import LinePause, LineProbe, LineProfile, line_profile
 from .memory import MemoryProbe, ObjectProbe
 from .metrics import MB, Metrics
-from .monitors import after_fork_in_child as monitors_after_fork
-from .monitors import shared_monitor
 from .probe import Probe
 from .reasons import Watched, why_unknown
 from .region import Amounts, Region
+from .registry import RegionRegistry
 from .report import FORMAT, report, write_json
 from .system import SystemReport, SystemStats, stats_now, system_report
 from .torch_memory import TorchMemoryProbe, torch_with_cuda
@@ -37,7 +35,6 @@ from .torch_peaks import after_fork_in_child as torch_peaks_after_fork
 from .tracked import TrackedRegion
 from .unknown import Figure, Unknown
 from .watch import MonitorProbe, Watch
-from .wrapping import Function
 
 _profilers: weakref.WeakSet[PerformanceProfiler] = weakref.WeakSet()
 
@@ -70,14 +67,14 @@ class PerformanceProfiler:
         estimate_flops: bool = False,
         enable_line_profiling: bool = False,
         *,
-        carbon_intensity_g_per_kwh: Optional[float] = None,
-        country: Optional[str] = None,
+        carbon_intensity_g_per_kwh: float | None = None,
+        country: str | None = None,
         pue: float = 1.0,
         keep: int = 1000,
     ) -> None:
         """Chooses what is measured.
 
-        - ``track_gpu``: utilisation, memory, temperature and energy of GPUs; PyTorch's memory and time on the GPU.
+        - ``track_gpu``: utilization, memory, temperature and energy of GPUs; PyTorch's memory and time on the GPU.
         - ``track_system``: processors, memory and disks of the machine.
         - ``memory_interval``, ``system_interval``: seconds between samples; the one sampler takes the shorter.
         - ``detailed_memory``: counts Python's objects at both ends of each region too, for :meth:`get_leak_report`.
@@ -95,9 +92,9 @@ class PerformanceProfiler:
             ("pue", pue, "1.2"),
         ):
             if not value > 0:
-                raise StepscopeError(f"{name} is {value!r}, and must be more than 0", hint=f"such as {usual}")
+                raise StepscopeError(f"{name} is {value!r}; it must be greater than 0", hint=f"use for example {usual}")
         if keep < 1:
-            raise StepscopeError(f"keep is {keep!r}, and must be at least 1", hint="the default is 1000")
+            raise StepscopeError(f"keep is {keep!r}; it must be at least 1", hint="the default is 1000")
         watched = Watched(
             gpu=track_gpu,
             system=track_system,
@@ -109,18 +106,17 @@ class PerformanceProfiler:
         )
         intensity = stated_intensity(carbon_intensity_g_per_kwh, country)
         self._settings = Settings(watched, estimate_flops, track_carbon, intensity, pue)
-        self._watch: Optional[Watch] = Watch(lambda: shared_monitor(watched)) if watched.anything else None
-        self._kept_open: List[int] = []
-        self._core = Core(keep, self._probes(detailed_memory, estimate_flops, enable_line_profiling))
-        self._core.describe = self._describe
-        self._known = self._core.known
-        self._book = self._core.book
-        self._region = TrackedRegion if self._core.probes else Region
+        self._watch: Watch | None = Watch(watched.monitor) if watched.anything else None
+        self._kept_open: list[int] = []
+        self._registry = RegionRegistry(keep, self._probes(detailed_memory, estimate_flops, enable_line_profiling))
+        self._registry.describe = self._describe
+        self._known = self._registry.known
+        self._region = TrackedRegion if self._registry.probes else Region
         _profilers.add(self)
 
-    def _probes(self, detailed_memory: bool, flops: bool, lines: bool) -> List[Probe]:
+    def _probes(self, detailed_memory: bool, flops: bool, lines: bool) -> list[Probe]:
         # Entered in this order and left in the opposite one: what disturbs most is closest to the region.
-        probes: List[Probe] = []
+        probes: list[Probe] = []
         if self._watch is not None:
             probes += [GrowthProbe(), MonitorProbe(self._watch), MemoryProbe(self._rss_from_monitor)]
         if detailed_memory:
@@ -137,13 +133,11 @@ class PerformanceProfiler:
     # Regions
 
     @overload
-    def profile(self, name: str, *, samples: Optional[float] = None, items: Optional[float] = None) -> Region: ...
+    def profile(self, name: str, *, samples: float | None = None, items: float | None = None) -> Region: ...
     @overload
+    def profile(self, name: Function, *, samples: float | None = None, items: float | None = None) -> Function: ...
     def profile(
-        self, name: Function, *, samples: Optional[float] = None, items: Optional[float] = None
-    ) -> Function: ...
-    def profile(
-        self, name: Union[str, Callable[..., Any]], *, samples: Optional[float] = None, items: Optional[float] = None
+        self, name: str | Callable[..., Any], *, samples: float | None = None, items: float | None = None
     ) -> Any:
         """A region, as a context manager or a decorator; they may be repeated, nested, and open in threads and tasks.
 
@@ -168,9 +162,9 @@ class PerformanceProfiler:
             if callable(name):
                 return self.profile(getattr(name, "__qualname__", repr(name)), samples=samples, items=items)(name)
             name = str(name)
-            aggregate = self._core.aggregate_for(name)
+            aggregate = self._registry.aggregate_for(name)
         amounts = None if samples is None and items is None else Amounts(samples, items)
-        return self._region(self._book, aggregate, name, amounts)  # type: ignore[arg-type]
+        return self._region(self._registry, aggregate, name, amounts)  # type: ignore[arg-type]
 
     def start(self) -> None:
         """Keeps the sampler running between regions, so that they start and end faster, until :meth:`stop`."""
@@ -194,22 +188,22 @@ class PerformanceProfiler:
 
     def reset(self) -> None:
         """Forgets all regions that have ended, and what the machine did."""
-        self._core.clear()
+        self._registry.clear()
         if self._watch is not None:
             self._watch.clear()
 
     # What was measured
 
-    def get_metrics(self, name: Optional[str] = None, *, over: str = "last") -> Metrics:
+    def get_metrics(self, name: str | None = None, *, over: str = "last") -> Metrics:
         """The metrics of a region; without a name, of the one that ended last here (in this thread or task).
 
         ``over="last"``: of its last occurrence. ``over="all"``: times, samples, operations and energy of all
         occurrences added up, the highest peaks, the mean of the rest.
         """
         if over not in ("last", "all"):
-            raise StepscopeError(f"over is {over!r}", hint='use "last" or "all"')
+            raise StepscopeError(f"over cannot be {over!r}", hint='use "last" or "all"')
         if name is None:
-            region = self._core.last_ended()
+            region = self._registry.last_ended()
             if region is None:
                 raise StepscopeError("no region has ended yet", hint='use: with profiler.profile("name"): ...')
             if over == "last":
@@ -222,30 +216,30 @@ class PerformanceProfiler:
 
         ``.total(name)`` gives the time from start to end, ``.table()`` both as text.
         """
-        return timing_breakdown(self._core.everything(), self_time)
+        return timing_breakdown(self._registry.everything(), self_time)
 
-    def get_line_profile(self, name: Optional[str] = None) -> LineProfile:
+    def get_line_profile(self, name: str | None = None) -> LineProfile:
         """The lines that ran while a region was open, in all its occurrences, slowest first; own code only."""
-        if not any(probe.what == "lines" for probe in self._core.probes):
-            reason = self._core.lost.get("lines", "lines were not timed: enable_line_profiling is off")
+        if not any(probe.what == "lines" for probe in self._registry.probes):
+            reason = self._registry.lost.get("lines", "lines were not timed: enable_line_profiling is off")
             return LineProfile([], name or "", 0, 0.0, reason)
         aggregate = self._aggregate(self.get_metrics().name if name is None else name)
-        with self._core.lock:
+        with self._registry.lock:
             if aggregate.resources is None:
                 return LineProfile([], aggregate.name, 0, 0.0, "no line was timed")
             return line_profile(aggregate.name, aggregate.resources)
 
     def get_leak_report(
-        self, name: Optional[str] = None, *, warmup: Optional[int] = None, at_least_mb: float = 1.0
+        self, name: str | None = None, *, warmup: int | None = None, at_least_mb: float = 1.0
     ) -> LeakReport:
         """Whether memory grows from one occurrence of a region to the next, and inside it.
 
-        ``.verdict`` is "leak", "no leak" or "too few"; the figures behind it are in ``.growths``. If memory grows, but
+        ``.verdict`` is "leak", "no leak" or "too few"; the numbers behind it are in ``.growths``. If memory grows, but
         outside the region, that is no leak of its own: ``.reason`` says so, and ``.grows_in`` names the innermost
         region inside which it grows, if one shows it. Heuristics; what other threads keep meanwhile counts too.
         Without a name: of the region with most occurrences. ``warmup`` occurrences are left out (a tenth, at least 2).
         """
-        every = self._core.everything()
+        every = self._registry.everything()
         if name is not None:
             aggregate = self._aggregate(name)
         elif every:
@@ -259,20 +253,20 @@ class PerformanceProfiler:
 
         ``samples``: how many each occurrence worked through, for all or by name, where the regions were not told.
         """
-        chosen = names or tuple(aggregate.name for aggregate in self._core.everything())
+        chosen = names or tuple(aggregate.name for aggregate in self._registry.everything())
         return compare([self.get_metrics(name, over="all") for name in chosen], samples)
 
     def diagnose(
         self,
-        metrics_or_name: Union[None, str, Metrics] = None,
+        metrics_or_name: None | str | Metrics = None,
         *,
-        thresholds: Optional[Thresholds] = None,
+        thresholds: Thresholds | None = None,
         **overrides: float,
-    ) -> List[Issue]:
-        """What the figures of a region point to. Heuristics; limits can be changed: ``diagnose(cpu_percent=80)``."""
+    ) -> list[Issue]:
+        """What the metrics of a region point to. Heuristics; to change a threshold: ``diagnose(cpu_percent=80)``."""
         metrics = metrics_or_name if isinstance(metrics_or_name, Metrics) else self.get_metrics(metrics_or_name)
         aggregate = self._find(metrics.name)
-        leaks = leak_report(aggregate, others=self._core.everything()) if aggregate is not None else None
+        leaks = leak_report(aggregate, others=self._registry.everything()) if aggregate is not None else None
         return diagnose(metrics, leaks, with_overrides(thresholds, overrides))
 
     # The machine
@@ -297,7 +291,7 @@ class PerformanceProfiler:
 
     def get_current_system_stats(self) -> SystemStats:
         """The machine now: the newest sample while a region is open, else what a tenth of a second shows."""
-        latest: Dict[str, float] = {} if self._watch is None else self._watch.current()
+        latest: dict[str, float] = {} if self._watch is None else self._watch.current()
         return stats_now(latest, self._why)
 
     def get_system_report(self) -> SystemReport:
@@ -312,16 +306,16 @@ class PerformanceProfiler:
 
     def report(self, most: int = 50) -> str:
         """All regions as a table for a terminal."""
-        every = self._core.everything()
+        every = self._registry.everything()
         return report(every, [self._of(each.name, each, "all") for each in every], self.notes, most)
 
-    def export(self, path: Union[str, os.PathLike[str]]) -> str:
+    def export(self, path: str | os.PathLike[str]) -> str:
         """Writes all metrics as JSON; the file is written whole or not at all. Returns its path."""
-        every = self._core.everything()
+        every = self._registry.everything()
         breakdown = timing_breakdown(every, True)
         content = {
             "format": FORMAT,
-            "stepscope": _native.__version__,
+            "stepscope": __version__,
             "exported_at_unix_s": time.time(),
             "regions": {
                 each.name: {
@@ -340,32 +334,32 @@ class PerformanceProfiler:
         return os.fspath(path)
 
     @property
-    def notes(self) -> List[str]:
-        """What is to be known about the figures: names that were folded, probes that failed."""
-        lost = [f"{what} is no longer measured: {why}" for what, why in self._core.lost.items()]
-        return [*self._core.notes, *lost]
+    def notes(self) -> list[str]:
+        """What to know about the metrics: names that were folded, probes that failed."""
+        lost = [f"{what} is no longer measured: {why}" for what, why in self._registry.lost.items()]
+        return [*self._registry.notes, *lost]
 
     def __repr__(self) -> str:
-        every = self._core.everything()
+        every = self._registry.everything()
         state = "running" if self._watch is not None and self._watch.running else "idle"
         return f"<PerformanceProfiler: {len(every)} names, {sum(each.count for each in every):,} regions, {state}>"
 
     # Inside
 
-    def _find(self, name: str) -> Optional[Aggregate]:
-        return self._known.get(name) or self._core.patterns.get(name) or self._core.folded(name)
+    def _find(self, name: str) -> Aggregate | None:
+        return self._known.get(name) or self._registry.patterns.get(name) or self._registry.folded(name)
 
     def _aggregate(self, name: str) -> Aggregate:
         found = self._find(name)
         if found is not None:
             found.fold()
         if found is None or not found.count:
-            known = [aggregate.name for aggregate in self._core.everything()][:20]
+            known = [aggregate.name for aggregate in self._registry.everything()][:20]
             hint = f"these have: {', '.join(known)}" if known else 'use: with profiler.profile("name"): ...'
             raise StepscopeError(f"no region {name!r} has ended yet", hint=hint)
         return found
 
-    def _describe(self, region: Region) -> Metrics:
+    def _describe(self, region: TimedRegion) -> Metrics:
         aggregate = region.aggregate
         aggregate.fold()
         while aggregate.forward is not None:
@@ -379,28 +373,27 @@ class PerformanceProfiler:
         return self._assemble(name, aggregate, span_of_one(*aggregate.latest))
 
     def _assemble(self, name: str, aggregate: Aggregate, span: Span) -> Metrics:
-        with self._core.lock:
-            return assemble(name, aggregate, span, self._settings, self._watch)
+        with self._registry.lock:
+            return assemble(name, aggregate, span, self._settings, self._watch, self._registry.lost)
 
     def _why(self, counter: str) -> str:
         monitor = self._watch.made if self._watch is not None else None
         return why_unknown(counter, self._settings.watched, monitor)
 
-    def _rss_from_monitor(self) -> Optional[int]:
+    def _rss_from_monitor(self) -> int | None:
         if self._watch is None:
             return None
         held = self._watch.current(with_rates=False).get("process.rss_bytes")
         return None if held is None else int(held)
 
     def _after_fork_in_child(self) -> None:
-        self._core.after_fork_in_child()
+        self._registry.after_fork_in_child()
         self._kept_open.clear()
         if self._watch is not None:
             self._watch.after_fork_in_child()
 
 
 def _after_fork_in_child() -> None:
-    monitors_after_fork()
     torch_peaks_after_fork()
     for profiler in list(_profilers):
         profiler._after_fork_in_child()

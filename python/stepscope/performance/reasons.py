@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
 
+from .._monitors import shared_monitor
 from .counters import MonitorLike
 
 
@@ -25,8 +25,18 @@ class Watched:
         """Whether a monitor is needed at all."""
         return self.gpu or self.system or self.memory or self.energy or self.network or self.cpu_temperature
 
+    def monitor(self) -> MonitorLike:
+        """The monitor that watches it, shared with everybody who watches the same."""
+        return shared_monitor(
+            self.interval_s,
+            gpu=self.gpu,
+            network=self.network,
+            disk=self.system,
+            temperature=self.cpu_temperature,
+        )
 
-def why_unknown(counter: str, watched: Watched, monitor: Optional[MonitorLike]) -> str:
+
+def why_unknown(counter: str, watched: Watched, monitor: MonitorLike | None) -> str:
     """The reason for which there is no value of ``counter``."""
     switched_off = _switched_off(counter, watched)
     if switched_off:

@@ -7,28 +7,26 @@ asks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn, Optional
+from typing import NoReturn
 
-from stepscope._native import TimedRegion
-
+from .._decorate import Function, wrap
+from .._native import TimedRegion
 from ..errors import StepscopeError
-from .aggregate import WALL_NS, Aggregate, Extra, Marks, Record, extra_of
+from .aggregate import WALL_NS, Aggregate, Details, Marks, Record, details_of
+from .metrics import Metrics
+from .registry import RegionRegistry
 from .resources import Resources
-from .wrapping import Function, wrap
-
-if TYPE_CHECKING:
-    from .metrics import Metrics
 
 
 class Amounts:
-    """What a region was told it works through."""
+    """How much a region works through, as far as the program says."""
 
     __slots__ = ("samples", "items", "flops")
 
-    def __init__(self, samples: Optional[float] = None, items: Optional[float] = None) -> None:
+    def __init__(self, samples: float | None = None, items: float | None = None) -> None:
         self.samples = samples
         self.items = items
-        self.flops: Optional[int] = None
+        self.flops: int | None = None
 
 
 class Region(TimedRegion):
@@ -36,31 +34,33 @@ class Region(TimedRegion):
 
     __slots__ = ("resources",)
 
+    state: RegionRegistry
     aggregate: Aggregate
-    amounts: Optional[Amounts]
-    parent: Optional[Region]
+    amounts: Amounts | None
+    parent: Region | None
     record: Record
     resources: Resources
 
     def refuse(self) -> NoReturn:
         """It is entered while it is open: that would make it its own parent."""
         raise StepscopeError(
-            f"the region {self.name!r} is open already", hint=f"call profile({self.name!r}) again for a region inside it"
+            f"the region {self.name!r} is already open",
+            hint=f"call profile({self.name!r}) again for a region inside it",
         )
 
-    def extra(self, failed: bool, repeated: bool, marks: Optional[Marks] = None) -> Extra:
+    def details(self, failed: bool, repeated: bool, marks: Marks | None = None) -> Details:
         """What most regions do not have: amounts, a failure, a region of the same name around it."""
         amounts = self.amounts or Amounts()
-        return Extra(amounts.samples, amounts.items, failed, repeated, marks, amounts.flops)
+        return Details(amounts.samples, amounts.items, failed, repeated, marks, amounts.flops)
 
     def add_samples(self, count: float) -> None:
         """Counts samples that were worked through, for ``metrics.throughput``."""
-        amounts = self._told()
+        amounts = self._own_amounts()
         amounts.samples = (amounts.samples or 0) + count
 
     def add_items(self, count: float) -> None:
         """Counts things other than samples, such as tokens, for ``metrics.items_per_second``."""
-        amounts = self._told()
+        amounts = self._own_amounts()
         amounts.items = (amounts.items or 0) + count
 
     def add_flops(self, count: float) -> None:
@@ -68,10 +68,10 @@ class Region(TimedRegion):
 
         For JAX, :func:`~stepscope.performance.count_jax` counts a compiled function's calls by itself.
         """
-        amounts = self._told()
+        amounts = self._own_amounts()
         amounts.flops = (amounts.flops or 0) + int(count)
 
-    def _told(self) -> Amounts:
+    def _own_amounts(self) -> Amounts:
         if self.amounts is None:
             self.amounts = Amounts()
         return self.amounts
@@ -79,7 +79,7 @@ class Region(TimedRegion):
     @property
     def failed(self) -> bool:
         """Whether an exception ended it."""
-        return self.end_ns > 0 and extra_of(self.record).failed
+        return self.end_ns > 0 and details_of(self.record).failed
 
     @property
     def wall_time_s(self) -> float:
@@ -90,20 +90,19 @@ class Region(TimedRegion):
         """The metrics of this very occurrence, whatever ended since; once it has ended."""
         if self.end_ns <= 0:
             raise StepscopeError(f"the region {self.name!r} has not ended", hint="ask after its with block")
-        return self.aggregate.core.describe(self)
+        return self.state.describe(self)
 
     def __call__(self, function: Function) -> Function:
         """Decorates a function: each call is a region of this name."""
-        core, name, region = self.aggregate.core, self.name, type(self)
-        told = self.amounts
+        registry, name, region = self.state, self.name, type(self)
+        given = self.amounts
 
         def opened() -> Region:
-            amounts = None if told is None else Amounts(told.samples, told.items)
-            return region(core.book, core.known.get(name) or core.aggregate_for(name), name, amounts)
+            amounts = None if given is None else Amounts(given.samples, given.items)
+            return region(registry, registry.known.get(name) or registry.aggregate_for(name), name, amounts)
 
         return wrap(function, opened)
 
     def __repr__(self) -> str:
         state = "not entered" if self.end_ns < 0 else f"{self.wall_time_s:.6f} s" if self.end_ns else "open"
         return f"<region {self.name!r}: {state}>"
-

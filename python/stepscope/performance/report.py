@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, Callable
 
-from ..writing import whole_file, written_by
+from .._writing import whole_file, written_by
 from .aggregate import Aggregate
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
@@ -20,7 +21,7 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
         return "no region has ended yet"
     whole_ns = sum(aggregate.self_ns for aggregate in aggregates) or 1
     pairs = sorted(zip(aggregates, metrics), key=lambda pair: -pair[0].self_ns)
-    optional: List[Tuple[str, Callable[[Metrics], Figure]]] = [
+    optional: list[tuple[str, Callable[[Metrics], Figure]]] = [
         ("throughput", lambda each: each.throughput),
         ("peak RAM MB", lambda each: each.memory.peak_ram_mb),
         ("peak GPU MB", lambda each: each.memory.peak_gpu_mb),
@@ -29,7 +30,7 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
         ("energy J", lambda each: each.energy.total_j),
     ]
     shown = [(name, pick) for name, pick in optional if any(not is_unknown(pick(each)) for _, each in pairs)]
-    rows: List[List[str]] = [
+    rows: list[list[str]] = [
         [
             aggregate.name,
             f"{aggregate.count:,}",
@@ -53,7 +54,7 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
     return "\n".join(lines)
 
 
-def write_json(path: str, content: Dict[str, Any]) -> None:
+def write_json(path: str, content: dict[str, Any]) -> None:
     """Writes a file whole or not at all."""
 
     def write() -> None:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, NamedTuple, Optional, Set, Tuple
+from collections import deque
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from .gpu_time import GpuTimes
-
-LineKey = Tuple[str, int, str]
+LineKey = tuple[str, int, str]
 """File, line number, function."""
 
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 """Lines that are kept of one region."""
 
-MOST_INNER_NAMES = 100
+MAX_INNER_NAMES = 100
 """Names of regions within it that a region remembers."""
 
 MEASURES = ("process memory (RSS)", "PyTorch tensors on GPUs", "Python objects")
 """What a leak would raise, in the order of :attr:`Resources.marks`."""
 
 
+MAX_WAITING = 512
+"""Pairs of events that are held until the GPU has reached them."""
+
+Pair = tuple[Any, Any]
+"""CUDA events at the start and the end of a stretch."""
+
+
 class Mark(NamedTuple):
     """One measure of memory at the end of an occurrence, in bytes or objects."""
 
     level: int
-    inside: Optional[int]
+    inside: int | None
     """How much it rose from the start to the end; ``None`` if the start is not known."""
     in_inner: int
     """How much of that inside regions within it."""
@@ -66,7 +71,7 @@ class GpuUse:
     __slots__ = ("peak", "peak_reserved", "start", "end", "source")
 
     def __init__(
-        self, peak: float, peak_reserved: Optional[float], start: Optional[float], end: Optional[float], source: str
+        self, peak: float, peak_reserved: float | None, start: float | None, end: float | None, source: str
     ) -> None:
         self.peak = peak
         self.peak_reserved = peak_reserved
@@ -81,6 +86,47 @@ class GpuUse:
         return GpuUse(max(self.peak, later.peak), highest, self.start, later.end, later.source)
 
 
+class GpuTimes:
+    """A sum of times on the GPU, some of which may not be over yet."""
+
+    __slots__ = ("milliseconds", "waiting", "lost")
+
+    def __init__(self, pair: Pair | None = None) -> None:
+        self.milliseconds = 0.0
+        self.waiting: deque[Pair] = deque([pair] if pair else [])
+        self.lost = 0
+
+    def emptied(self) -> GpuTimes:
+        """A sum to start from."""
+        return GpuTimes()
+
+    def add(self, other: GpuTimes) -> None:
+        """Adds a later one, and takes in those that are over by now."""
+        self.milliseconds += other.milliseconds
+        self.lost += other.lost
+        self.waiting.extend(other.waiting)
+        while self.waiting and self.waiting[0][1].query():
+            self._take_in()
+        while len(self.waiting) > MAX_WAITING:
+            # Waiting here would slow the program down.
+            self.waiting.popleft()
+            self.lost += 1
+
+    def seconds(self) -> float:
+        """The sum; waits for the GPU if it is not there yet."""
+        while self.waiting:
+            self.waiting[0][1].synchronize()
+            self._take_in()
+        return self.milliseconds / 1e3
+
+    def _take_in(self) -> None:
+        start, end = self.waiting.popleft()
+        try:
+            self.milliseconds += start.elapsed_time(end)
+        except RuntimeError:  # the program went on to another device in between
+            self.lost += 1
+
+
 class Resources:
     """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``."""
 
@@ -91,33 +137,33 @@ class Resources:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.rss_start: Optional[int] = None
-        self.rss_end: Optional[int] = None
-        self.rss_peak: Optional[int] = None
+        self.rss_start: int | None = None
+        self.rss_end: int | None = None
+        self.rss_peak: int | None = None
         # None where the system keeps no such mark.
-        self.peak_is_high_water_mark: Optional[bool] = None
+        self.peak_is_high_water_mark: bool | None = None
         self.peak_samples = 0
-        self.gpus: Dict[int, GpuUse] = {}
-        self.counters: Dict[str, CounterStat] = {}
-        self.energy_j: Dict[str, float] = {}
+        self.gpus: dict[int, GpuUse] = {}
+        self.counters: dict[str, CounterStat] = {}
+        self.energy_j: dict[str, float] = {}
         self.energy_s = 0.0
-        self.flops: Optional[int] = None
-        self.parameters: Optional[int] = None
-        self.uncounted: Dict[str, int] = {}
-        self.gpu_times: Optional[GpuTimes] = None
-        self.lines: Dict[LineKey, Tuple[int, int]] = {}
+        self.flops: int | None = None
+        self.parameters: int | None = None
+        self.uncounted: dict[str, int] = {}
+        self.gpu_times: GpuTimes | None = None
+        self.lines: dict[LineKey, tuple[int, int]] = {}
         self.line_events = 0
         self.line_overhead_ns = 0
-        self.torch_start: Optional[int] = None
-        self.torch_end: Optional[int] = None
-        self.objects_start: Optional[int] = None
-        self.objects_end: Optional[int] = None
-        self.in_inner: Tuple[int, ...] = (0,) * len(MEASURES)
-        self.inner_names: Set[str] = set()
-        self.reasons: Dict[str, str] = {}
+        self.torch_start: int | None = None
+        self.torch_end: int | None = None
+        self.objects_start: int | None = None
+        self.objects_end: int | None = None
+        self.in_inner: tuple[int, ...] = (0,) * len(MEASURES)
+        self.inner_names: set[str] = set()
+        self.reasons: dict[str, str] = {}
 
     @property
-    def marks(self) -> Tuple[Optional[Mark], Optional[Mark], Optional[Mark]]:
+    def marks(self) -> tuple[Mark | None, Mark | None, Mark | None]:
         """What a leak would raise from one occurrence to the next: RSS, PyTorch's tensors, Python's objects."""
         return (
             _mark(self.rss_start, self.rss_end, self.in_inner[0]),
@@ -152,7 +198,7 @@ class Resources:
             self.gpu_times.add(later.gpu_times)
         self._merge_lines(later)
         self.torch_end, self.objects_end = later.torch_end, later.objects_end
-        if len(self.inner_names) < MOST_INNER_NAMES:
+        if len(self.inner_names) < MAX_INNER_NAMES:
             self.inner_names |= later.inner_names
         self.reasons.update(later.reasons)
 
@@ -161,13 +207,13 @@ class Resources:
             if key in self.lines:
                 known_hits, known_ns = self.lines[key]
                 self.lines[key] = (known_hits + hits, known_ns + spent_ns)
-            elif len(self.lines) < MOST_LINES:
+            elif len(self.lines) < MAX_LINES:
                 self.lines[key] = (hits, spent_ns)
             else:
-                self.reasons["lines"] = f"more than {MOST_LINES:,} lines ran; those seen later are left out"
+                self.reasons["lines"] = f"more than {MAX_LINES:,} lines ran; those seen later are left out"
         self.line_events += later.line_events
         self.line_overhead_ns += later.line_overhead_ns
 
 
-def _mark(start: Optional[int], end: Optional[int], in_inner: int) -> Optional[Mark]:
+def _mark(start: int | None, end: int | None, in_inner: int) -> Mark | None:
     return None if end is None else Mark(end, None if start is None else end - start, in_inner)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import Any, Callable
 
 from .counters import gpu_numbers, gpus_in_use
 from .metrics import MB, SystemMetrics
@@ -35,7 +36,7 @@ class SystemStats:
     gpu_memory_percent: Figure
     """Of the GPU that is fullest."""
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values; what is unknown is ``None``."""
         return {part.name: plain(getattr(self, part.name)) for part in fields(self)}
 
@@ -68,12 +69,12 @@ class SystemReport:
     monitor_cpu_s: Figure
     """Processor time that the sampling itself took."""
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values; what is unknown is ``None``."""
         return {part.name: plain(getattr(self, part.name)) for part in fields(self)}
 
     def __str__(self) -> str:
-        return aligned(["figure", "value"], [[part.name, number(getattr(self, part.name))] for part in fields(self)])
+        return aligned(["metric", "value"], [[part.name, number(getattr(self, part.name))] for part in fields(self)])
 
 
 def stats_now(latest: Mapping[str, float], why: Why) -> SystemStats:
@@ -124,9 +125,9 @@ class Reader:
         stat = self.stats.get(name)
         return Unknown(self._why(name)) if stat is None else stat.high / scale
 
-    def gpu(self, counter: str, pick: Callable[[CounterStat], float]) -> Dict[int, float]:
+    def gpu(self, counter: str, pick: Callable[[CounterStat], float]) -> dict[int, float]:
         """A counter of each GPU that the process uses."""
-        found: Dict[int, float] = {}
+        found: dict[int, float] = {}
         for device in gpus_in_use(self.stats):
             stat = self.stats.get(f"gpu.{device}.{counter}")
             if stat is not None:
@@ -171,9 +172,7 @@ def system_metrics(stats: Mapping[str, CounterStat], why: Why) -> SystemMetrics:
     )
 
 
-def system_report(
-    stats: Mapping[str, CounterStat], why: Why, duration_s: float, cpu_s: Optional[float]
-) -> SystemReport:
+def system_report(stats: Mapping[str, CounterStat], why: Why, duration_s: float, cpu_s: float | None) -> SystemReport:
     """The machine over all the time that was watched."""
     read = Reader(stats, why)
     full = [

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
-from typing import Any, List, Sequence
+from typing import Any
 
 from .unknown import is_unknown
 
 
 def number(value: Any) -> str:
-    """A figure in about four digits; text stays as it is.
+    """A number in about four digits; text stays as it is.
 
     >>> number(26017792), number(0.00012345), number(1234.5678), number("x"), number(None)
     ('26,017,792', '0.0001234', '1,235', 'x', 'unknown')
@@ -51,7 +52,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence
     train   12 s
     """
     widths = [max(len(row[at]) for row in [header, *rows]) for at in range(len(header))]
-    lines: List[str] = []
+    lines: list[str] = []
     for row in [header, ["-" * width for width in widths], *rows]:
         cells = [cell.ljust(w) if at in left else cell.rjust(w) for at, (cell, w) in enumerate(zip(row, widths))]
         lines.append("  ".join(cells).rstrip())

@@ -7,11 +7,12 @@ ranks that follow from the variance of Kendall's S, with the correction for ties
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist, median
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
-MOST_POINTS = 400
+MAX_POINTS = 400
 """Longer series are thinned evenly: the number of pairs grows with the square."""
 
 
@@ -35,7 +36,7 @@ def theil_sen(values: Sequence[float], confidence: float = 0.95) -> Slope:
     count = len(values)
     if count < 3:
         raise ValueError("a slope with an interval needs at least three values")
-    kept = min(count, MOST_POINTS)
+    kept = min(count, MAX_POINTS)
     places = [round(at * (count - 1) / (kept - 1)) for at in range(kept)]
     slopes = sorted(
         (values[later] - values[earlier]) / (later - earlier)

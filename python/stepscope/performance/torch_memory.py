@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional
+from typing import Any
 
+from .._native import TimedRegion
 from .probe import Probe
 from .resources import GpuUse, Resources
 from .torch_peaks import PeakWindow, book_of
-from .tracked import TrackedRegion
 
 
-def torch_with_cuda() -> Optional[Any]:
+def torch_with_cuda() -> Any | None:
     """PyTorch, if the program has imported it and has begun to use a GPU. It is never imported from here."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
@@ -26,11 +26,11 @@ class TorchMemoryProbe(Probe):
 
     what = "PyTorch's GPU memory"
 
-    def enter(self, region: TrackedRegion) -> Optional[PeakWindow]:
+    def enter(self, region: TimedRegion) -> PeakWindow | None:
         torch = torch_with_cuda()
         return None if torch is None else book_of(torch).open()
 
-    def exit(self, region: TrackedRegion, token: Optional[PeakWindow], resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: PeakWindow | None, resources: Resources) -> None:
         torch = torch_with_cuda()
         if torch is None:
             return

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
-Peak = Tuple[int, int]
+Peak = tuple[int, int]
 """Allocated and reserved, in bytes."""
 
 _KEYS = ("allocated_bytes.all.peak", "reserved_bytes.all.peak")
@@ -23,8 +23,8 @@ class PeakWindow:
     __slots__ = ("peaks", "starts")
 
     def __init__(self) -> None:
-        self.peaks: Dict[int, Peak] = {}
-        self.starts: Dict[int, int] = {}
+        self.peaks: dict[int, Peak] = {}
+        self.starts: dict[int, int] = {}
 
     def raise_to(self, device: int, peak: Peak) -> None:
         """Notes a peak."""
@@ -38,8 +38,8 @@ class PeakBook:
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._lock = threading.RLock()
-        self._open: List[PeakWindow] = []
-        self._carried: Dict[int, Peak] = {}
+        self._open: list[PeakWindow] = []
+        self._carried: dict[int, Peak] = {}
         self._shown = False
         self._own_reset = torch.cuda.memory.reset_peak_memory_stats
 
@@ -59,7 +59,7 @@ class PeakBook:
             self._open.append(window)
             return window
 
-    def close(self, window: PeakWindow) -> Dict[int, int]:
+    def close(self, window: PeakWindow) -> dict[int, int]:
         """The window ends. What each device holds now."""
         with self._lock:
             self._note()
@@ -67,10 +67,10 @@ class PeakBook:
                 self._open.remove(window)
             return {device: self._read(device)[0] for device in self._devices()}
 
-    def whole(self) -> Tuple[PeakWindow, Dict[int, int]]:
+    def whole(self) -> tuple[PeakWindow, dict[int, int]]:
         """The peaks since the process began to use its devices, and what they hold now."""
         window = PeakWindow()
-        current: Dict[int, int] = {}
+        current: dict[int, int] = {}
         with self._lock:
             for device in self._devices():
                 current[device], peak = self._read(device)
@@ -87,7 +87,7 @@ class PeakBook:
     def _devices(self) -> range:
         return range(self._torch.cuda.device_count())
 
-    def _read(self, device: int) -> Tuple[int, Peak]:
+    def _read(self, device: int) -> tuple[int, Peak]:
         stats = self._torch.cuda.memory_stats_as_nested_dict(device)
         if not stats:
             return 0, (0, 0)
@@ -137,7 +137,7 @@ class PeakBook:
         return int(self._torch.cuda._utils._get_device_index(device, optional=True))
 
 
-_books: Dict[int, PeakBook] = {}
+_books: dict[int, PeakBook] = {}
 
 
 def book_of(torch: Any) -> PeakBook:

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import warnings
 from time import process_time_ns
-from typing import TYPE_CHECKING, Any, List, Tuple
+from typing import Any
 
-from stepscope._native import now_ns
-
+from .._native import now_ns
 from ..errors import StepscopeWarning
+from .probe import Probe
 from .region import Region
+from .registry import RegionRegistry
 from .resources import Resources
-
-if TYPE_CHECKING:
-    from .core import Core
-    from .probe import Probe
 
 
 class TrackedRegion(Region):
@@ -25,24 +22,24 @@ class TrackedRegion(Region):
 
     __slots__ = ("tokens", "began_ns", "cpu_start_ns")
 
-    tokens: List[Tuple[Probe, Any]]
+    tokens: list[tuple[Probe, Any]]
     began_ns: int
     cpu_start_ns: int
 
     def __enter__(self) -> TrackedRegion:
         self.open()
         self.began_ns = now_ns()
-        core = self.aggregate.core
+        registry = self.state
         if self.parent is not None:
             self.parent.open_child(self.began_ns)
         self.tokens = tokens = []
-        for probe in tuple(core.probes):
+        for probe in tuple(registry.probes):
             try:
                 tokens.append((probe, probe.enter(self)))
             except Exception as error:
-                _give_up(core, probe, error)
+                _give_up(registry, probe, error)
         self.cpu_start_ns = process_time_ns()
-        # The clock of the monitor, so that its samples can be laid beside the region.
+        # The clock of the monitor, so that its samples can be compared with the region.
         self.start_ns = now_ns()
         return self
 
@@ -50,30 +47,30 @@ class TrackedRegion(Region):
         self.end_ns = end_ns = max(now_ns(), self.start_ns + 1)
         cpu_ns = process_time_ns() - self.cpu_start_ns
         aggregate = self.aggregate
-        core = aggregate.core
+        registry = self.state
         resources = Resources()
         for probe, token in reversed(self.tokens):
             try:
                 probe.exit(self, token, resources)
             except Exception as failure:
-                _give_up(core, probe, failure)
+                _give_up(registry, probe, failure)
         self.tokens.clear()
         self.resources = resources
-        extra = self.extra(kind is not None, self.is_repeated(), resources.marks)
-        self.record = (end_ns - self.start_ns, cpu_ns, self.covered(end_ns), extra)
-        core.book.ended_last = self
+        details = self.details(kind is not None, self.is_repeated(), resources.marks)
+        self.record = (end_ns - self.start_ns, cpu_ns, self.covered(end_ns), details)
+        registry.ended_last = self
         overhead_ns = (self.start_ns - self.began_ns) + (now_ns() - end_ns)
         aggregate.add(self.record, resources, max(0, overhead_ns))
         if self.parent is not None:
             self.parent.close_child(now_ns())
 
 
-def _give_up(core: Core, probe: Probe, error: Exception) -> None:
+def _give_up(registry: RegionRegistry, probe: Probe, error: Exception) -> None:
     """The program goes on; the probe does not."""
-    with core.lock:
-        if probe in core.probes:
-            core.probes.remove(probe)
-            core.lost[probe.what] = f"{type(error).__name__}: {error}"
+    with registry.lock:
+        if probe in registry.probes:
+            registry.probes.remove(probe)
+            registry.lost[probe.what] = f"{type(error).__name__}: {error}"
     warnings.warn(
         f"stepscope no longer measures {probe.what}: {type(error).__name__}: {error}", StepscopeWarning, stacklevel=3
     )

@@ -1,6 +1,6 @@
 """The value of what could not be measured.
 
-A profiler that is left in a program must not break it. On a machine without a GPU the utilisation of the GPU is not
+A profiler that is left in a program must not break it. On a machine without a GPU the utilization of the GPU is not
 known; ``None`` would be honest, but ``f"{metrics.compute.gpu_utilization_percent:.1f}"`` and
 ``metrics.compute.gpu_utilization_percent < 70`` would raise. ``0.0`` would work, and be a lie.
 
@@ -34,14 +34,14 @@ _FORMAT = re.compile(
 
 
 class Unknown(float):
-    """A figure that is not known, and why. See the module for how it behaves."""
+    """A value that is not known, and why. See the module for how it behaves."""
 
     __slots__ = ("reason",)
 
     reason: str
 
     def __new__(cls, reason: str = "it was not measured") -> Unknown:
-        """An unknown figure; ``reason`` is a sentence without a full stop."""
+        """An unknown value; ``reason`` is a sentence without a full stop."""
         self = super().__new__(cls, "nan")
         self.reason = reason
         return self
@@ -63,7 +63,7 @@ class Unknown(float):
         return format("unknown", f"{asked['fill'] or ' '}{align}{asked['width']}")
 
     def __int__(self) -> int:
-        raise ValueError(f"an unknown figure has no whole number: {self.reason}")
+        raise ValueError(f"an unknown value has no whole number: {self.reason}")
 
     __trunc__ = __floor__ = __ceil__ = __int__
 
@@ -90,7 +90,7 @@ for _name in ("__neg__", "__pos__", "__abs__"):
 
 
 def is_unknown(value: object) -> bool:
-    """Whether ``value`` stands for something that could not be measured.
+    """Whether ``value`` could not be measured.
 
     >>> is_unknown(Unknown("no sensor")), is_unknown(None), is_unknown(0.0)
     (True, True, False)

@@ -5,21 +5,19 @@ milliseconds. So the monitor goes on for a second after the last region, in case
 a region's edge only if the time since the last one makes it cheap.
 
 After ``os.fork()`` the child has no sampling thread. It gets a monitor of its own when it next opens a region; regions
-that were open across the fork end there without figures of the machine.
+that were open across the fork end there without counters of the machine.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable
 
-from stepscope._native import now_ns
-
+from .._native import TimedRegion, now_ns
 from .counters import MonitorLike, gpu_memory, of_gpus_in_use, read_window
 from .probe import Probe
 from .resources import CounterStat, Resources
-from .tracked import TrackedRegion
 
 EDGE_NS = 10_000_000
 """A sample at a region's edge is taken if the last one is older than this: the kernel counts in steps of 10 ms …"""
@@ -27,7 +25,7 @@ EDGE_SHARE = 10
 """… and than this many times what a sample takes."""
 LINGER_S = 1.0
 """How long the monitor goes on after the last region."""
-MOST_SESSIONS = 500
+MAX_SESSIONS = 500
 """Stretches of time that wait to be summed up."""
 
 
@@ -37,17 +35,17 @@ class Watch:
     def __init__(self, make: Callable[[], MonitorLike]) -> None:
         self._make = make
         self._lock = threading.RLock()
-        self._monitor: Optional[MonitorLike] = None
+        self._monitor: MonitorLike | None = None
         self._started = False
         self._users = 0
         self._idle_since_ns = 0
-        self._stopper: Optional[threading.Thread] = None
+        self._stopper: threading.Thread | None = None
         self._session_ns = 0
         self._sampled_ns = 0
         self._sample_takes_ns = 0.0
         # When samples were taken; summed up only when there are many or somebody asks, since reading takes a while.
-        self._sessions: List[Tuple[int, int]] = []
-        self._totals: Dict[str, CounterStat] = {}
+        self._sessions: list[tuple[int, int]] = []
+        self._totals: dict[str, CounterStat] = {}
         self._seconds = 0.0
         self.generation = 0
 
@@ -60,7 +58,7 @@ class Watch:
             return self._monitor
 
     @property
-    def made(self) -> Optional[MonitorLike]:
+    def made(self) -> MonitorLike | None:
         """The monitor, if there is one already."""
         return self._monitor
 
@@ -98,7 +96,7 @@ class Watch:
                     self._stop_now()
             return True
 
-    def current(self, with_rates: bool = True) -> Dict[str, float]:
+    def current(self, with_rates: bool = True) -> dict[str, float]:
         """The newest value of each counter.
 
         If nothing samples, a sample is taken; for rates two, a tenth of a second apart.
@@ -113,7 +111,7 @@ class Watch:
                 monitor.sample_now()
         return monitor.latest()
 
-    def totals(self) -> Dict[str, CounterStat]:
+    def totals(self) -> dict[str, CounterStat]:
         """All counters since the first region, while samples were taken."""
         with self._lock:
             self._sum_up()
@@ -190,7 +188,7 @@ class Watch:
     def _end_session(self, end_ns: int) -> None:
         self._seconds += max(0, end_ns - self._session_ns) / 1e9
         self._sessions.append((self._session_ns, end_ns))
-        if len(self._sessions) >= MOST_SESSIONS:
+        if len(self._sessions) >= MAX_SESSIONS:
             self._sum_up()
 
     def _sum_up(self) -> None:
@@ -200,7 +198,7 @@ class Watch:
         self._sessions.clear()
 
 
-def _merge(into: Dict[str, CounterStat], later: Dict[str, CounterStat]) -> None:
+def _merge(into: dict[str, CounterStat], later: dict[str, CounterStat]) -> None:
     for name, stat in later.items():
         into[name] = into[name].merged(stat) if name in into else stat
 
@@ -213,10 +211,10 @@ class MonitorProbe(Probe):
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
 
-    def enter(self, region: TrackedRegion) -> Any:
+    def enter(self, region: TimedRegion) -> Any:
         return self._watch.open()
 
-    def exit(self, region: TrackedRegion, token: int, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: int, resources: Resources) -> None:
         if not self._watch.close(token):
             resources.reasons["system"] = "the process forked while the region was open"
             return

@@ -51,7 +51,7 @@ def as_action(value: object) -> ProfilerAction:
         found = ProfilerAction.__members__.get(value.name)
         if found is not None:
             return found
-    raise StepscopeError(f"{value!r} is no ProfilerAction.", hint="Use one of stepscope.ProfilerAction.")
+    raise StepscopeError(f"{value!r} is not a ProfilerAction", hint="use one of stepscope.ProfilerAction")
 
 
 def _planned(value: object) -> ProfilerAction:
@@ -62,8 +62,8 @@ def _planned(value: object) -> ProfilerAction:
     if action is not ProfilerAction.DEVICE_STOPPED:
         return action
     raise StepscopeError(
-        f"The schedule returned {value!r}, which is nothing to plan.",
-        hint="Return ProfilerAction.NONE, WARMUP, RECORD or RECORD_AND_SAVE, or use stepscope.schedule(...).",
+        f"the schedule returned {value!r}, which is not an action",
+        hint="return ProfilerAction.NONE, WARMUP, RECORD or RECORD_AND_SAVE, or use stepscope.schedule(...)",
     )
 
 
@@ -94,16 +94,16 @@ def schedule(
     ):
         if value < least:
             raise StepscopeError(
-                f"A schedule cannot have {name}={value}.",
-                hint=f"{name} counts steps and must be {least} or more.",
+                f"a schedule cannot have {name}={value}",
+                hint=f"{name} is a number of steps, {least} or more",
             )
     if warmup == 0:
-        warn_user("Without warm-up steps the first recorded step holds the profiler's own start. Use warmup=1 or more.")
+        warn_user("without warm-up, the first recorded step includes the profiler's own start; use warmup=1 or more")
     length = wait + warmup + active
 
     def action_of(step: int) -> ProfilerAction:
         if step < 0:
-            raise StepscopeError(f"There is no step {step}.", hint="Steps count from 0.")
+            raise StepscopeError(f"there is no step {step}", hint="steps count from 0")
         if step < skip_first:
             return ProfilerAction.NONE
         step -= skip_first

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from enum import Enum
-from typing import Any, Dict, Iterable
+from typing import Any
 
 from ..errors import StepscopeError
 
@@ -31,7 +32,7 @@ def as_activity(value: object) -> ProfilerActivity:
     found = ProfilerActivity.__members__.get(str(getattr(value, "name", value)))
     if found is None:
         known = ", ".join(ProfilerActivity.__members__)
-        raise StepscopeError(f"{value!r} is no activity to profile.", hint=f"Known are {known}.")
+        raise StepscopeError(f"{value!r} is not an activity to profile", hint=f"use one of {known}")
     return found
 
 
@@ -48,7 +49,7 @@ def supported_activities() -> set[ProfilerActivity]:
     return found
 
 
-Asked = Dict[ProfilerActivity, object]
+Asked = dict[ProfilerActivity, object]
 """Activities with what newer versions of PyTorch can be told about them; None for nothing."""
 
 
@@ -73,8 +74,8 @@ def chosen_activities(asked: Asked | None, use_cuda: bool | None) -> set[Profile
         chosen.discard(ProfilerActivity.CUDA)
     if not chosen:
         raise StepscopeError(
-            "There is nothing to profile: no activity is left.",
-            hint="Pass activities=[ProfilerActivity.CPU], or leave activities out.",
+            "there is nothing to profile: no activity is left",
+            hint="pass activities=[ProfilerActivity.CPU], or leave activities out",
         )
     return chosen
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Callable, Iterable
+from typing import Any, Callable
 
-from .. import _native
-from ..current_run import current_run
+from .._current_run import current_run
+from .._native import now_ns
 from ..errors import StepscopeError
 from . import forks, torch_engine
 from .actions import ProfilerAction, Schedule, StepPlan, as_action, record_always
 from .activities import ProfilerActivity, chosen_activities, parse_activities, torch_activities
+from .capture import Capture
 from .recorder import MonitorChoice, Recorder, check_monitor
 from .results import Results
 from .torch_engine import check_newer_options
 from .transitions import Move, moves_between, records
 from .warn import warn_user
-from .window import Window
 
 SAMPLES_HZ_WITH_STACK = 100.0
 """How often stacks are looked at if ``with_stack=True`` and PyTorch is not there to record them itself."""
@@ -76,7 +77,9 @@ class profile(Results):
         chosen_activities(self._asked, use_cuda)
         check_monitor(monitor)
         if samples is not None and samples < 0:
-            raise StepscopeError(f"samples={samples} is not a number of samples a second.", hint="Use 0 for none.")
+            raise StepscopeError(
+                f"samples={samples} is not a number of samples per second", hint="use for example 100, or 0 for none"
+            )
         self.schedule: Schedule = schedule or record_always
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
@@ -95,7 +98,7 @@ class profile(Results):
         self._recorder = Recorder(monitor, None if journal is None else os.fspath(journal), 0.0)
         self._inner: Any = None
         self._torch: Any = None
-        self._without_results: Window | None = None
+        self._without_results: Capture | None = None
         self._running = False
         self._in_child = False
         self._told_not_running = False
@@ -128,7 +131,7 @@ class profile(Results):
         if self._in_child:
             return
         if self._running:
-            warn_user("The profiler is running already.")
+            warn_user("the profiler is already running")
             return
         run = current_run()
         if run is not None:
@@ -143,7 +146,7 @@ class profile(Results):
         self._running = True
         forks.watch(self)
         self._advance(ProfilerAction.NONE, self._action, lambda inner: inner.start())
-        self._step_start_ns = _native.now_ns()
+        self._step_start_ns = now_ns()
 
     def step(self) -> None:
         """The next step begins. Call it at the end of each iteration."""
@@ -152,12 +155,12 @@ class profile(Results):
             return
         # PyTorch marks steps itself if it has a schedule.
         if self._inner is None or not self.record_steps:
-            self._recorder.step(self.step_num, self._step_start_ns, _native.now_ns())
+            self._recorder.step(self.step_num, self._step_start_ns, now_ns())
         before = self._action
         self.step_num += 1
         self._action = self._plan(self.step_num)
         self._advance(before, self._action, lambda inner: inner.step())
-        self._step_start_ns = _native.now_ns()
+        self._step_start_ns = now_ns()
 
     def stop(self) -> None:
         """Ends; a trace that is being recorded is handed over."""
@@ -167,7 +170,7 @@ class profile(Results):
         if not self._running:
             return
         if self._inner is None and self.record_steps:
-            self._recorder.step(self.step_num, self._step_start_ns, _native.now_ns())
+            self._recorder.step(self.step_num, self._step_start_ns, now_ns())
         self._running = False
         forks.unwatch(self)
         try:
@@ -226,16 +229,16 @@ class profile(Results):
             devices = sorted(activity.name for activity in self._asked or () if activity is not ProfilerActivity.CPU)
             if devices:
                 warn_user(
-                    f"Work on {', '.join(devices)} is recorded by PyTorch, which this program has not imported: "
-                    "the trace holds the host, and GPUs only as counters."
+                    f"work on {', '.join(devices)} is recorded by PyTorch, which this program has not imported: "
+                    "the trace holds the host, and GPUs only as counters"
                 )
             return
         taken = torch_engine.why_torch_is_taken(torch)
         if taken is not None:
             self._inner = None
             warn_user(
-                f"This profiler records without PyTorch, because {taken}: steps, counters and samples are recorded, "
-                "operators and kernels are not."
+                f"recording without PyTorch, because {taken}: steps, counters and samples are recorded, "
+                "operators and kernels are not"
             )
             return
         try:
@@ -261,14 +264,14 @@ class profile(Results):
             if not torch_engine.can_record(torch, chosen):
                 # PyTorch would refuse; nothing to look at helps nobody.
                 warn_user(
-                    f"There is no {' or '.join(sorted(activity.name for activity in chosen))} device here: PyTorch's "
-                    "operators on the CPU are recorded instead."
+                    f"there is no {' or '.join(sorted(activity.name for activity in chosen))} device here: PyTorch's "
+                    "operators on the CPU are recorded instead"
                 )
                 chosen = {ProfilerActivity.CPU}
             options["activities"], absent = torch_activities(torch, chosen, self._asked)
             if absent:
                 names = ", ".join(activity.name for activity in absent)
-                warn_user(f"PyTorch {torch.__version__} cannot record {names}.")
+                warn_user(f"PyTorch {torch.__version__} cannot record {names}")
         if self.record_steps:
             options["schedule"] = self._plan
         # Newer arguments are passed on only where they are used: older versions do not have them.
@@ -293,10 +296,10 @@ class profile(Results):
 
     def torch_stopped(self, results: Any) -> None:
         """PyTorch has ended it and has results."""
-        window, self._without_results = self._without_results, None
-        if window is not None:
-            window.torch_results = results
-            window.torch_profile = self._inner
+        capture, self._without_results = self._without_results, None
+        if capture is not None:
+            capture.torch_results = results
+            capture.torch_profile = self._inner
 
     def hand_over(self) -> None:
         """A trace is complete: the handler gets it. If that fails, training goes on."""
@@ -319,24 +322,24 @@ class profile(Results):
         try:
             do()
         except Exception as error:
-            warn_user(f"Recording is incomplete: {error}")
+            warn_user(f"the recording is incomplete: {error}")
 
     def _warn_not_running(self) -> None:
         if not self._in_child and not self._told_not_running:
             self._told_not_running = True
-            warn_user("step() has no effect: the profiler is not running.")
+            warn_user("step() has no effect: the profiler is not running")
 
-    def _finished(self) -> Window:
-        window = self._recorder.finished
-        if window is not None:
-            return window
+    def _finished(self) -> Capture:
+        capture = self._recorder.finished
+        if capture is not None:
+            return capture
         if self._recorder.open is not None:
             raise StepscopeError(
-                "The profiler is still recording.", hint="Ask after the with block, or in on_trace_ready."
+                "the profiler is still recording", hint="ask after the with block, or in on_trace_ready"
             )
         raise StepscopeError(
-            "Nothing has been recorded.",
-            hint="Use `with profile() as prof:`; with a schedule, call prof.step() until it has recorded.",
+            "nothing has been recorded",
+            hint="use `with profile() as prof:`; with a schedule, call prof.step() until it has recorded",
         )
 
     def _as_torch_activities(self, activities: Any) -> list[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from .events import FunctionEvent
 from .region_stacks import BETWEEN_FRAMES
@@ -59,6 +60,6 @@ def events_of_trace(document: Mapping[str, Any]) -> list[FunctionEvent]:
         except (AttributeError, KeyError, TypeError, ValueError):
             skipped += 1
     if skipped:
-        warn_user(f"{skipped} entries of the trace could not be read.")
+        warn_user(f"{skipped} entries of the trace could not be read")
     nest(found)
     return without_doubles(found)

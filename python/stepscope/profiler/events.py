@@ -5,7 +5,8 @@ Figures of a device are sums over the recorded work of devices. Without PyTorch 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable
 
 from ..errors import StepscopeError
 from .event_table import build_table, format_time
@@ -248,7 +249,7 @@ class EventList(list):  # type: ignore[type-arg]
     def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0) -> EventList:
         """The same events by name."""
         if self._averages is None:
-            raise StepscopeError("These are averages already.", hint="Use them as they are.")
+            raise StepscopeError("these are averages already", hint="use them as they are")
         return self._averages(group_by_input_shapes, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:

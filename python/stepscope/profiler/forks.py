@@ -7,8 +7,8 @@ import os
 import weakref
 from typing import Protocol
 
-from .. import _native
-from . import recorder, region_stacks, sampler, torch_engine
+from .._native import forget_after_fork
+from . import region_stacks, sampler, torch_engine
 
 
 class Running(Protocol):
@@ -35,13 +35,12 @@ def _in_child() -> None:
     for profiler in list(_running):
         profiler.turn_off_in_child()
     _running.clear()
-    recorder.forget_monitors()
     sampler._own_threads.clear()
     torch_engine._in_use_by.clear()
     if torch_engine.was_used():
         _end_without_destructors()
     region_stacks.forget_after_fork()
-    _native.forget_after_fork()
+    forget_after_fork()
 
 
 def _end_without_destructors() -> None:

@@ -35,6 +35,6 @@ def tensorboard_trace_handler(
             os.makedirs(directory, exist_ok=True)
             profiler.export_chrome_trace(path)
         except (OSError, StepscopeError, RuntimeError) as error:
-            warn_user(f"No trace was written to {directory}: {error}")
+            warn_user(f"no trace was written to {directory}: {error}")
 
     return write

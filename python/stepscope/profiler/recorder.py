@@ -1,22 +1,20 @@
-"""The monitor and the windows of one profiler: what it owns while it records."""
+"""The monitor and the captures of one profiler: what it owns while it records."""
 
 from __future__ import annotations
 
 from typing import Union
 
-from .. import _native
+from .._monitors import shared_monitor
+from .._native import Monitor
 from ..errors import StepscopeError
+from .capture import Capture
 from .warn import warn_user
-from .window import Window
 
-MonitorChoice = Union[bool, float, "_native.Monitor", None]
-
-_monitors: dict[float | None, _native.Monitor] = {}
-"""Monitors by their interval. Finding a machine's sensors takes a while on one with GPUs, so that is done once."""
+MonitorChoice = Union[bool, float, Monitor, None]
 
 
 class Recorder:
-    """Opens and closes windows. The machine is watched from the warm-up to the end of a window."""
+    """Opens and closes captures. The machine is watched from the warm-up to the end of a capture."""
 
     def __init__(self, monitor: MonitorChoice, journal: str | None, samples_hz: float) -> None:
         self._choice = monitor
@@ -24,15 +22,15 @@ class Recorder:
         self.samples_hz = samples_hz
         self.with_stacks = False
         """Whether regions note where they are entered."""
-        self._monitor: _native.Monitor | None = None
+        self._monitor: Monitor | None = None
         self._watching = False
-        self.open: Window | None = None
-        """The window that records now."""
-        self.finished: Window | None = None
+        self.open: Capture | None = None
+        """The capture that records now."""
+        self.finished: Capture | None = None
         """The last one that ended."""
 
     def prepare(self) -> None:
-        """Starts to watch the machine, so that there are counters from a window's first moment on."""
+        """Starts to watch the machine, so that there are counters from a capture's first moment on."""
         if self._watching:
             return
         if self._monitor is None:
@@ -44,21 +42,21 @@ class Recorder:
             self._watching = True
 
     def begin(self) -> None:
-        """Opens a window. What the last one holds can be large, and is let go."""
+        """Opens a capture. What the last one holds can be large, and is let go."""
         self.finished = None
         self.prepare()
-        window = Window(self._monitor, self._journal, self.samples_hz, self.with_stacks)
-        window.start()
-        self.open = window
+        capture = Capture(self._monitor, self._journal, self.samples_hz, self.with_stacks)
+        capture.start()
+        self.open = capture
 
     def end(self) -> None:
-        """Closes the window, if one is open."""
-        window, self.open = self.open, None
-        if window is not None:
+        """Closes the capture, if one is open."""
+        capture, self.open = self.open, None
+        if capture is not None:
             try:
-                window.stop()
+                capture.stop()
             finally:
-                self.finished = window
+                self.finished = capture
                 self.rest()
 
     def rest(self) -> None:
@@ -69,9 +67,9 @@ class Recorder:
 
     def forget(self) -> None:
         """Lets go of everything without stopping it: it belongs to a parent process."""
-        for window in (self.open, self.finished):
-            if window is not None:
-                window.forget_after_fork()
+        for capture in (self.open, self.finished):
+            if capture is not None:
+                capture.forget_after_fork()
         if self._monitor is not None:
             self._monitor.forget_after_fork()
         self.open = self.finished = self._monitor = None
@@ -85,36 +83,23 @@ class Recorder:
 
 def check_monitor(choice: MonitorChoice) -> None:
     """Raises an error that teaches if this is no choice of a monitor."""
-    if choice is None or isinstance(choice, (bool, _native.Monitor)):
+    if choice is None or isinstance(choice, (bool, Monitor)):
         return
     if isinstance(choice, (int, float)) and choice > 0:
         return
     raise StepscopeError(
-        f"monitor={choice!r} is not known.",
-        hint="Use True or False, an interval in seconds such as 0.05, or a stepscope Monitor.",
+        f"monitor cannot be {choice!r}",
+        hint="use True, False, an interval in seconds such as 0.05, or a stepscope.Monitor",
     )
 
 
-def _chosen_monitor(choice: MonitorChoice) -> _native.Monitor | None:
+def _chosen_monitor(choice: MonitorChoice) -> Monitor | None:
     if choice is None or choice is False:
         return None
-    if isinstance(choice, _native.Monitor):
+    if isinstance(choice, Monitor):
         return choice
-    interval_s = None if choice is True else float(choice)
-    known = _monitors.get(interval_s)
-    if known is not None:
-        return known
     try:
-        found = _native.Monitor() if interval_s is None else _native.Monitor(interval_s)
-        _monitors[interval_s] = found
-        return found
+        return shared_monitor() if choice is True else shared_monitor(float(choice))
     except Exception as error:
-        warn_user(f"The machine is not watched: {error}")
+        warn_user(f"system counters are not recorded: {error}")
         return None
-
-
-def forget_monitors() -> None:
-    """In a forked child: their threads are the parent's."""
-    for monitor in _monitors.values():
-        monitor.forget_after_fork()
-    _monitors.clear()

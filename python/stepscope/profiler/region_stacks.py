@@ -1,6 +1,6 @@
 """The Python stacks that regions are entered from, where PyTorch does not record them.
 
-While a window asks for stacks, each region notes its callers as it is entered, and the trace holds them as PyTorch's
+While a capture asks for stacks, each region notes its callers as it is entered, and the trace holds them as PyTorch's
 old traces do: as an argument ``Call stack``, the innermost frame first.
 """
 
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import sys
 from types import CodeType
-from typing import Optional
 
-from .. import _native
-from .sampler import MOST_FRAMES, FrameNames, codes_of_stack
+from .._native import number_of_text, set_region_stacks
+from .sampler import MAX_FRAMES, FrameNames, codes_of_stack
 
 BETWEEN_FRAMES = ";"
 
-_windows = 0
-"""How many windows ask for stacks."""
+_captures = 0
+"""How many captures ask for stacks."""
 
 
 class _Notes:
@@ -34,30 +33,30 @@ class _Notes:
         key = tuple(map(id, codes))
         known = self._numbers.get(key)
         if known is None:
-            names = (self._names.of_code(code) for code in self._names.of_program(codes)[:MOST_FRAMES])
+            names = (self._names.of_code(code) for code in self._names.of_program(codes)[:MAX_FRAMES])
             text = BETWEEN_FRAMES.join(name.replace(BETWEEN_FRAMES, ",") for name in names)
-            known = self._numbers[key] = (_native.number_of_text(text), codes)
+            known = self._numbers[key] = (number_of_text(text), codes)
         return known[0]
 
 
 def ask_for_stacks() -> None:
-    """One more window wants to know where regions are entered."""
-    _set_windows(_windows + 1)
+    """One more capture wants to know where regions are entered."""
+    _set_captures(_captures + 1)
 
 
 def done_with_stacks() -> None:
     """One fewer does."""
-    _set_windows(max(0, _windows - 1))
+    _set_captures(max(0, _captures - 1))
 
 
 def forget_after_fork() -> None:
     """In a forked child: nothing is noted."""
-    _set_windows(0)
+    _set_captures(0)
 
 
-def _set_windows(number: int) -> None:
-    global _windows
-    note: Optional[_Notes] = _Notes() if number and not _windows else None
+def _set_captures(number: int) -> None:
+    global _captures
+    note: _Notes | None = _Notes() if number and not _captures else None
     if note is not None or not number:
-        _native.set_region_stacks(None if note is None else note.here)
-    _windows = number
+        set_region_stacks(None if note is None else note.here)
+    _captures = number

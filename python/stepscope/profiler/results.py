@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from .. import _native
+from .._native import NativeTrace
+from .._writing import written_by
 from ..errors import StepscopeError
-from ..writing import written_by
+from .capture import Capture
 from .event_tree import events_of_trace
 from .events import EventList, FunctionEvent, FunctionEventAvg
 from .metadata import environment_metadata
-from .saving import NO_ROOM, check_target, readable_trace, save_window, temporary_path
+from .saving import NO_ROOM, check_target, readable_trace, save_capture, temporary_path
 from .stacks import STACK_METRICS, write_folded_stacks
 from .torch_events import with_all_spellings
 from .warn import warn_user
-from .window import Window
 
 if TYPE_CHECKING:
     from ..trace import Trace
@@ -30,7 +31,7 @@ class Results:
     _inner: Any
     _metadata: dict[str, str]
 
-    def _finished(self) -> Window:
+    def _finished(self) -> Capture:
         raise NotImplementedError
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> Any:
@@ -39,26 +40,26 @@ class Results:
 
         ``group_by_stack_n`` is how many of the innermost Python frames make a row of their own; it needs
         ``with_stack=True``. Without PyTorch these are the functions that the region was entered from."""
-        window = self._finished()
-        if window.torch_results is not None:
-            averages = window.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
+        capture = self._finished()
+        if capture.torch_results is not None:
+            averages = capture.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
             return with_all_spellings(averages)
         asked = [("top", "0")]
         if group_by_stack_n > 0:
             asked += [("by", "stack"), ("frames", str(group_by_stack_n))]
         elif group_by_input_shape:
             asked.append(("by", "shape"))
-        answer = json.loads(_native.NativeTrace.open(self._trace_path()).ask("ops", asked))
+        answer = json.loads(NativeTrace.open(self._trace_path()).ask("ops", asked))
         rows = [*answer["ops"], *answer["annotations"], *answer["calls"]]
         return self._event_list((FunctionEventAvg.of_row(row) for row in rows), singles=self.events)
 
     def events(self) -> Any:
         """Every event by itself: PyTorch's own list where PyTorch recorded; else regions and steps."""
-        window = self._finished()
-        if window.torch_results is not None:
-            return with_all_spellings(window.torch_results.function_events)
-        path = temporary_path(window, "events.json")
-        written_by("the trace", path, lambda: window.recording.write(path, {}), NO_ROOM)
+        capture = self._finished()
+        if capture.torch_results is not None:
+            return with_all_spellings(capture.torch_results.function_events)
+        path = temporary_path(capture, "events.json")
+        written_by("the trace", path, lambda: capture.recording.write(path, {}), NO_ROOM)
         try:
             with open(path, encoding="utf-8") as file:
                 document = json.load(file)
@@ -70,7 +71,7 @@ class Results:
         """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped
         if the name ends in ``.gz``. Counters of the machine and Python samples are in it beside what PyTorch saw.
         Options of newer versions of PyTorch are passed on to it."""
-        save_window(self._finished(), os.fspath(path), self._all_metadata(), torch_options)
+        save_capture(self._finished(), os.fspath(path), self._all_metadata(), torch_options)
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes folded stacks for flame graph tools: a line a stack, outermost frame first, with its own time in
@@ -79,7 +80,7 @@ class Results:
         are samples, so the time of a short function is an estimate."""
         if metric not in STACK_METRICS:
             known = ", ".join(STACK_METRICS)
-            raise StepscopeError(f"There are no stacks by {metric!r}.", hint=f"The metric is one of {known}.")
+            raise StepscopeError(f"there are no stacks by {metric!r}", hint=f"use one of {known}")
         target = os.fspath(path)
         sampled = self._finished().torch_results is None
         trace = self._trace_path()
@@ -93,11 +94,11 @@ class Results:
     def export_memory_timeline(self, path: str | os.PathLike[str], device: str | None = None) -> None:
         """PyTorch's memory timeline: ``.html``, ``.json``, ``.json.gz`` or ``.raw.json.gz`` by the path's end. It
         needs ``record_shapes=True, profile_memory=True, with_stack=True``."""
-        window = self._finished()
-        if window.torch_results is None or not hasattr(self._inner, "export_memory_timeline"):
+        capture = self._finished()
+        if capture.torch_results is None or not hasattr(self._inner, "export_memory_timeline"):
             raise StepscopeError(
-                "There is no memory timeline: allocations of tensors are recorded by PyTorch, which did not take part.",
-                hint="The memory of process and GPUs over time is in the trace as counters: export_chrome_trace().",
+                "there is no memory timeline: PyTorch, which records allocations, was not part of this recording",
+                hint="export_chrome_trace() has the memory of the process and the GPUs over time, as counters",
             )
         target = os.fspath(path)
 
@@ -135,7 +136,7 @@ class Results:
             json.loads(value)
         except ValueError as error:
             raise StepscopeError(
-                f"The metadata {key!r} is not JSON: {error}.", hint="Use add_metadata(key, text) for plain text."
+                f"the metadata {key!r} is not JSON: {error}", hint="use add_metadata(key, text) for plain text"
             ) from error
         self._metadata[key] = value
         if self._inner is not None:
@@ -150,7 +151,7 @@ class Results:
     def toggle_collection_dynamic(self, enable: bool, activities: Any) -> None:
         """Switches the recording of activities off and on again. Only PyTorch can."""
         if self._inner is None:
-            warn_user("toggle_collection_dynamic works where PyTorch records; nothing was switched.")
+            warn_user("toggle_collection_dynamic only works while PyTorch records; nothing was switched")
             return
         self._inner.toggle_collection_dynamic(enable, self._as_torch_activities(activities))
 

@@ -10,16 +10,16 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from types import CodeType, FrameType
-from typing import Iterable
 
-from .. import _native
-from ..current_run import current_run
+from .._current_run import current_run
+from .._native import Recording, now_ns
 
-MOST_FRAMES = 500
+MAX_FRAMES = 500
 """Frames kept of one stack, counted from its outermost: a runaway recursion must not fill the memory."""
 
-MOST_HZ = 1000.0
+MAX_HZ = 1000.0
 """Above this a sampler would mostly measure itself."""
 
 _OWN_FILES = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -72,7 +72,7 @@ class FrameNames:
         """All functions of a stack, outermost first, as long as it is not too long."""
         codes = self.of_program(codes_of_stack(innermost))
         codes.reverse()
-        return [self.of_code(code) for code in codes[:MOST_FRAMES]]
+        return [self.of_code(code) for code in codes[:MAX_FRAMES]]
 
     def of_program(self, codes: Iterable[CodeType]) -> list[CodeType]:
         """Those functions of a stack, innermost first, that are the program's. Time in the profiler itself is its
@@ -104,9 +104,9 @@ class FrameNames:
 class StackSampler:
     """A daemon thread that puts samples into a recording between :meth:`start` and :meth:`stop`."""
 
-    def __init__(self, recording: _native.Recording, hz: float) -> None:
+    def __init__(self, recording: Recording, hz: float) -> None:
         self._recording = recording
-        self._period_s = 1.0 / min(hz, MOST_HZ)
+        self._period_s = 1.0 / min(hz, MAX_HZ)
         self._names = FrameNames()
         self._threads: dict[int, tuple[int, str]] = {}
         self._ended = threading.Event()
@@ -140,7 +140,7 @@ class StackSampler:
             _own_threads.discard(own)
 
     def _look(self) -> None:
-        at_ns = _native.now_ns()
+        at_ns = now_ns()
         for ident, frame in sys._current_frames().items():
             if ident in _own_threads:
                 continue

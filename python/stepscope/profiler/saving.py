@@ -1,4 +1,4 @@
-"""Writes the trace of a window to a file, and says what to do when that fails."""
+"""Writes the trace of a capture to a file, and says what to do when that fails."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import gzip
 import inspect
 import os
 import shutil
-from typing import Any, Mapping, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
+from .._writing import whole_file, whole_path, written_by
 from ..errors import StepscopeError
-from ..writing import whole_file, written_by
+from .capture import Capture
 from .metadata import lost_metadata
 from .warn import warn_user
-from .window import Window
 
 
 def check_target(path: str) -> None:
@@ -29,8 +30,8 @@ def check_target(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)
 
 
-def save_window(
-    window: Window,
+def save_capture(
+    capture: Capture,
     path: str,
     metadata: Mapping[str, str],
     torch_options: Mapping[str, Any] | None = None,
@@ -42,82 +43,84 @@ def save_window(
 
     def write() -> None:
         check_target(path)
-        if window.torch_results is None:
-            window.recording.write(path, {**metadata, **lost_metadata(window.recording.lost_regions)})
-        elif window.saved_path is not None and not options:
-            _copy_again(window, path)
+        if capture.torch_results is None:
+            with whole_path(path) as partial:
+                capture.recording.write(partial, {**metadata, **lost_metadata(capture.recording.lost_regions)})
+        elif capture.saved_path is not None and not options:
+            _copy_again(capture, path)
         else:
-            _save_with_torch(window, path, options)
+            _save_with_torch(capture, path, options)
 
     written_by("the trace", path, write, hint)
-    if window.saved_path is None:
-        window.saved_path = os.path.abspath(path)
-        window.saved_state = _state(path)
+    if capture.saved_path is None:
+        capture.saved_path = os.path.abspath(path)
+        capture.saved_state = _state(path)
 
 
-def readable_trace(window: Window, metadata: Mapping[str, str]) -> str:
+def readable_trace(capture: Capture, metadata: Mapping[str, str]) -> str:
     """A file with the trace: the one that was written, or a temporary one."""
-    if window.saved_path is None or _state(window.saved_path) != window.saved_state:
-        if window.saved_path is not None and window.torch_results is None:
-            window.saved_path = None
-        save_window(window, temporary_path(window, "trace.json"), metadata, hint=NO_ROOM)
-    return cast(str, window.saved_path)
+    if capture.saved_path is None or _state(capture.saved_path) != capture.saved_state:
+        if capture.saved_path is not None and capture.torch_results is None:
+            capture.saved_path = None
+        save_capture(capture, temporary_path(capture, "trace.json"), metadata, hint=NO_ROOM)
+    return cast(str, capture.saved_path)
 
 
-NO_ROOM = "Free some space there, or set TMPDIR to a directory with room."
+NO_ROOM = "free some space, or set TMPDIR to a directory with room"
 
 
-def temporary_path(window: Window, name: str) -> str:
-    """A place for a file that lives as long as the window."""
+def temporary_path(capture: Capture, name: str) -> str:
+    """A place for a file that lives as long as the capture."""
     try:
-        return window.temporary_path(name)
+        return capture.temporary_path(name)
     except OSError as error:
         # Python looks for a directory that can be written to, and on a full disk finds none.
-        raise StepscopeError(f"There is no place for a temporary file: {error.strerror or error}.", NO_ROOM) from error
+        raise StepscopeError(f"no place for a temporary file: {error.strerror or error}", NO_ROOM) from error
 
 
-def _save_with_torch(window: Window, path: str, options: Mapping[str, Any]) -> None:
+def _save_with_torch(capture: Capture, path: str, options: Mapping[str, Any]) -> None:
     # PyTorch saves a trace once. Its file is kept until ours stands, so that a failure loses nothing.
-    raw = window.raw_path
+    raw = capture.raw_path
     if raw is None:
         directory, name = os.path.split(path)
         raw = os.path.join(directory, f".{name}.{os.getpid()}.torch.json")
-        window.keep_raw(raw)
-        if window.torch_gave_up:
-            options = _second_chance(window, options)
+        capture.keep_raw(raw)
+        if capture.torch_gave_up:
+            options = _second_chance(capture, options)
         try:
-            _let_torch_write(window, raw, options)
+            _let_torch_write(capture, raw, options)
         except BaseException:
-            window.forget_raw()
+            capture.forget_raw()
             raise
         if not _is_whole(raw):
             # PyTorch does not say that a disk is full.
-            window.forget_raw()
-            window.torch_gave_up = True
+            capture.forget_raw()
+            capture.torch_gave_up = True
             raise StepscopeError(
-                f"Cannot write the trace to {path}: PyTorch's part of it could not be written there.",
-                hint="Is the disk full? Free some space, or choose another disk.",
+                f"cannot write the trace to {path}: PyTorch could not write its part",
+                hint="if the disk is full, free some space or choose another disk",
             )
     try:
-        window.recording.splice(raw, path)
+        with whole_path(path) as partial:
+            capture.recording.splice(raw, partial)
     except (OSError, MemoryError):
         raise
     except Exception as error:
         _copy(raw, path)
-        warn_user(f"The trace holds what PyTorch recorded and none of our counters and samples: {error}")
-    window.forget_raw()
+        warn_user(f"the trace holds what PyTorch recorded, but no counters or samples: {error}")
+    capture.forget_raw()
 
 
 _SECOND_WAY = "use_python_export"
 """How newer versions of PyTorch write a trace from Python, which they do as often as they are asked."""
 
 
-def _second_chance(window: Window, options: Mapping[str, Any]) -> dict[str, Any]:
+def _second_chance(capture: Capture, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with which PyTorch writes a trace although it failed to before."""
-    if _SECOND_WAY not in inspect.signature(window.torch_results.export_chrome_trace).parameters:
+    if _SECOND_WAY not in inspect.signature(capture.torch_results.export_chrome_trace).parameters:
         raise StepscopeError(
-            "This version of PyTorch writes a trace only once, and that has failed.",
-            hint="Free some space or choose another disk, and record again.",
+            "this version of PyTorch writes a trace only once, and that failed",
+            hint="free some space or choose another disk, and record again",
         )
     return {**options, _SECOND_WAY: True}
 
@@ -132,10 +135,10 @@ def _is_whole(path: str) -> bool:
         return False
 
 
-def _let_torch_write(window: Window, raw: str, options: Mapping[str, Any]) -> None:
-    profile = window.torch_profile
-    if profile is None or profile.profiler is not window.torch_results:
-        window.torch_results.export_chrome_trace(raw, **options)
+def _let_torch_write(capture: Capture, raw: str, options: Mapping[str, Any]) -> None:
+    profile = capture.torch_profile
+    if profile is None or profile.profiler is not capture.torch_results:
+        capture.torch_results.export_chrome_trace(raw, **options)
         return
     profile.export_chrome_trace(raw, **options)
     if not os.path.exists(raw) and hasattr(profile, "wait_for_exports"):
@@ -143,12 +146,12 @@ def _let_torch_write(window: Window, raw: str, options: Mapping[str, Any]) -> No
         profile.wait_for_exports()
 
 
-def _copy_again(window: Window, path: str) -> None:
-    source = cast(str, window.saved_path)
-    if _state(source) != window.saved_state:
+def _copy_again(capture: Capture, path: str) -> None:
+    source = cast(str, capture.saved_path)
+    if _state(source) != capture.saved_state:
         raise StepscopeError(
-            f"PyTorch writes a trace only once, and the file it went to, {source}, was changed or removed.",
-            hint="Copy the file before changing it, or record again.",
+            f"PyTorch writes a trace only once, and the file it wrote, {source}, was changed or removed",
+            hint="copy the file before changing it, or record again",
         )
     if not (os.path.exists(path) and os.path.samefile(source, path)):
         _copy(source, path)

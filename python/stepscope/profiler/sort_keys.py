@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Iterable
+from collections.abc import Iterable
 
 from ..errors import StepscopeError
 
@@ -59,7 +59,7 @@ def spellings(name: str) -> list[str]:
 
 
 def resolve_sort_key(name: str, sample: object, known: Iterable[str] = SORT_KEYS) -> str:
-    """The spelling of a figure that this kind of event has; an error that names the nearest one if there is none."""
+    """The spelling of a column that this kind of event has; an error that names the nearest one if there is none."""
     for spelling in spellings(name):
         if spelling in getattr(sample, "__dict__", {}):
             return spelling
@@ -69,8 +69,8 @@ def resolve_sort_key(name: str, sample: object, known: Iterable[str] = SORT_KEYS
             return spelling
     known = list(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
+    hint = f"did you mean {near[0]!r}? " if near else ""
     raise StepscopeError(
-        f"There is no figure {name!r} to sort by.",
-        hint=f"{hint}Known are {', '.join(known)}.",
+        f"cannot sort by {name!r}",
+        hint=f"{hint}use one of {', '.join(known)}",
     )

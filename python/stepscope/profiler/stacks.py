@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from .. import _native
-from ..writing import whole_file
+from .._native import NativeTrace
+from .._writing import whole_file
 
 STACK_METRICS = {
     "self_cpu_time_total": "host",
@@ -29,7 +29,7 @@ _SAMPLED = "samples of thread "
 def write_folded_stacks(trace: str, path: str, whose: str, *, sampled: bool) -> int:
     """Writes a line a stack that took a microsecond or more; how many those are. Time that was both sampled and
     recorded counts once: by its samples if there are any and ``sampled`` says so."""
-    answer = json.loads(_native.NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]))
+    answer = json.loads(NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]))
     rows = answer["stacks"]
     of_samples = [row for row in rows if row["stack"].startswith(_SAMPLED)]
     if sampled and of_samples:

@@ -7,9 +7,10 @@ import difflib
 import inspect
 import os
 import sys
-from typing import Any, Iterable, Iterator, Mapping, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
-from .. import _native
+from .._native import set_torch_regions
 from .activities import ProfilerActivity
 from .warn import warn_user
 
@@ -100,13 +101,13 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
     Options this version does not have are left out with a warning."""
     base = torch.profiler.profile
 
-    class ToldProfile(base):  # type: ignore[misc, valid-type]
-        """PyTorch's profiler, which tells when it records."""
+    class ObservedProfile(base):  # type: ignore[misc, valid-type]
+        """PyTorch's profiler, whose owner learns when it records."""
 
         def prepare_trace(self) -> None:
             if not getattr(self, "acc_events", False):
                 # A cycle gets a new one, whatever stands here; but of an old one newer versions say, in a warning,
-                # that its events are cleared. Windows keep their own.
+                # that its events are cleared. Captures keep their own.
                 self.profiler = None
             with quiet_collector(torch):
                 super().prepare_trace()
@@ -124,8 +125,8 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
     chosen = {name: value for name, value in options.items() if name in known}
     absent = sorted(set(options) - set(chosen))
     if absent:
-        warn_user(f"PyTorch {torch.__version__} has no {', '.join(absent)}: left out.")
-    return ToldProfile(on_trace_ready=lambda _inner: owner.hand_over(), **chosen)
+        warn_user(f"PyTorch {torch.__version__} has no {', '.join(absent)}; left out")
+    return ObservedProfile(on_trace_ready=lambda _inner: owner.hand_over(), **chosen)
 
 
 def put_in_order(torch: Any, inner: Any) -> None:
@@ -161,9 +162,9 @@ def send_regions_to_torch(torch: Any) -> None:
     """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device."""
     # Not `_RecordFunctionFast`: its regions are operators in the trace, not annotations, and are not seen above the
     # kernels they launch. This is what `torch.profiler.record_function` is.
-    _native.set_torch_regions(torch.autograd.profiler.record_function)
+    set_torch_regions(torch.autograd.profiler.record_function)
 
 
 def keep_regions() -> None:
     """Regions are ours again."""
-    _native.set_torch_regions(None)
+    set_torch_regions(None)

@@ -49,8 +49,6 @@ def moves_between(before: ProfilerAction, after: ProfilerAction | None) -> list[
 
 
 def _warn_of_schedule(before: ProfilerAction, after: ProfilerAction | None) -> None:
-    lost = " What was recorded is dropped." if before is ProfilerAction.RECORD else ""
+    lost = "; what was recorded is dropped" if before is ProfilerAction.RECORD else ""
     name = after.name if after is not None else "the end"
-    warn_user(
-        f"The schedule is incorrect: {before.name} is followed by {name}.{lost} End each cycle with RECORD_AND_SAVE."
-    )
+    warn_user(f"incorrect schedule: {before.name} is followed by {name}{lost}; end each cycle with RECORD_AND_SAVE")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import builtins
 import dataclasses
 import json
 import sys
@@ -29,24 +28,14 @@ profiling:
 """
 
 
-@pytest.fixture(params=["pyyaml", "our own reader"])
-def yaml_reader(request, monkeypatch):
-    """Each test twice: with PyYAML, and as on a machine without it."""
-    if request.param == "pyyaml":
-        pytest.importorskip("yaml")
-        return
-    monkeypatch.delitem(sys.modules, "yaml", raising=False)
-    real = builtins.__import__
-
-    def without_yaml(name, *arguments, **keywords):
-        if name == "yaml":
-            raise ImportError("no yaml here")
-        return real(name, *arguments, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", without_yaml)
+@pytest.fixture
+def without_yaml(monkeypatch):
+    """As on a machine without PyYAML."""
+    monkeypatch.setitem(sys.modules, "yaml", None)
 
 
-def test_a_yaml_file(tmp_path, yaml_reader):
+def test_a_yaml_file(tmp_path):
+    pytest.importorskip("yaml")
     file = tmp_path / "run.yaml"
     file.write_text(YAML)
     profiling = configure(file)
@@ -58,7 +47,8 @@ def test_a_yaml_file(tmp_path, yaml_reader):
     assert profiling.output == Path("runs/one/profiler_traces")
 
 
-def test_all_problems_at_once_with_their_lines(tmp_path, yaml_reader):
+def test_all_problems_at_once_with_their_lines(tmp_path):
+    pytest.importorskip("yaml")
     file = tmp_path / "run.yaml"
     file.write_text("lr: 1\nprofiling:\n  actve: 2\n  wait: -1\n  unit: batches\n  activities: [cpu, gpu]\n  zzz: 1\n")
     with pytest.raises(StepscopeError) as caught:
@@ -74,6 +64,43 @@ def test_all_problems_at_once_with_their_lines(tmp_path, yaml_reader):
     assert "skip_first" in caught.value.hint
 
 
+def test_yaml_without_pyyaml_says_what_to_install(tmp_path, without_yaml):
+    file = tmp_path / "run.yaml"
+    file.write_text(YAML)
+    with pytest.raises(StepscopeError, match="PyYAML is not installed") as caught:
+        configure(file)
+    assert "pip install 'stepscope[yaml]'" in caught.value.hint
+    other = tmp_path / "run.json"
+    other.write_text('{"profiling": {"active": 2}}')
+    assert configure(other).settings.active == 2
+
+
+def test_lines_of_merged_and_nested_keys(tmp_path):
+    pytest.importorskip("yaml")
+    file = tmp_path / "run.yaml"
+    file.write_text("base: &base\n  wait: -1\nours:\n  profiling:\n    <<: *base\n    active: x\n")
+    with pytest.raises(StepscopeError) as caught:
+        configure(file, section="ours.profiling")
+    assert f"{file}:2: wait must be" in str(caught.value) and f"{file}:6: active must be" in str(caught.value)
+
+
+def test_aliases_cost_no_more_than_the_file(tmp_path):
+    """Each level names the one below it twenty times: written out it would be 20 ** 9 keys."""
+    pytest.importorskip("yaml")
+    lines = ["l0: &l0 {x: 1}"]
+    for level in range(1, 10):
+        inside = ", ".join(f"k{n}: *l{level - 1}" for n in range(20))
+        lines.append(f"l{level}: &l{level} {{{inside}}}")
+    file = tmp_path / "run.yaml"
+    file.write_text(
+        "\n".join([*lines, "profiling:", "  active: *l9", "  wait: *l9", "  activities: [*l9]", "  unit: *l9"])
+    )
+    with pytest.raises(StepscopeError) as caught:
+        configure(file)
+    assert f"{file}:12: active must be a whole number" in str(caught.value)
+    assert len(str(caught.value)) < 4000
+
+
 def test_json_and_its_lines(tmp_path):
     file = tmp_path / "run.json"
     file.write_text(json.dumps({"output_dir": "out", "profiling": {"active": 2, "wiat": 1}}, indent=2))
@@ -83,7 +110,7 @@ def test_json_and_its_lines(tmp_path):
     assert configure(file).settings.active == 2
     assert configure(file).output == Path("out/profiler_traces")
     file.write_text('{"profiling": {"active": 2,}\n}')
-    with pytest.raises(StepscopeError, match=r"run\.json:1: this is not JSON"):
+    with pytest.raises(StepscopeError, match=r"run\.json:1: invalid JSON"):
         configure(file)
 
 
@@ -102,13 +129,13 @@ def test_broken_files_are_told_with_a_line(tmp_path):
     pytest.importorskip("yaml")
     file = tmp_path / "run.yaml"
     file.write_text("a: 1\nb: [1, 2\nprofiling:\n  wait: 1\n")
-    with pytest.raises(StepscopeError, match=r"run\.yaml:\d+: this is not YAML"):
+    with pytest.raises(StepscopeError, match=r"run\.yaml:\d+: invalid YAML"):
         configure(file)
-    with pytest.raises(StepscopeError, match="there is no configuration file"):
+    with pytest.raises(StepscopeError, match="no such configuration file"):
         configure(tmp_path / "none.yaml")
     other = tmp_path / "run.ini"
     other.write_text("")
-    with pytest.raises(StepscopeError, match="run.ini is not a configuration file"):
+    with pytest.raises(StepscopeError, match="run.ini is not a supported configuration file"):
         configure(other)
 
 
@@ -116,7 +143,8 @@ def test_broken_files_are_told_with_a_line(tmp_path):
     "text",
     ["", "lr: 1\n", "profiling:\n", "profiling: null\n", "profiling: false\n", "profiling:\n  enabled: no\n"],
 )
-def test_off_without_a_section(tmp_path, yaml_reader, text):
+def test_off_without_a_section(tmp_path, text):
+    pytest.importorskip("yaml")
     file = tmp_path / "run.yaml"
     file.write_text(text)
     assert not configure(file)

@@ -73,7 +73,7 @@ def test_the_loops_exception_passes_and_the_trace_is_kept(tmp_path):
             profiling.step()
             with stepscope.record_function("work"):
                 pass
-            1 / 0  # noqa: B018
+            1 / 0
     assert "work" in names(profiling.traces[0])
 
 
@@ -116,6 +116,7 @@ def test_settings_reach_the_profiler(tmp_path):
         assert [activity.name for activity in profile.activities] == ["CPU"]
 
 
+@pytest.mark.clock
 def test_off_costs_next_to_nothing_and_touches_nothing(tmp_path):
     profiling = configure({"lr": 1}, run_dir=tmp_path)
     begin = time.perf_counter()

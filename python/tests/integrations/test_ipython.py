@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("IPython")
 
-from stepscope.errors import StepscopeWarning  # noqa: E402
+from stepscope.errors import StepscopeWarning
 
 
 @pytest.fixture

@@ -60,6 +60,7 @@ def costs(result):
     return found
 
 
+@pytest.mark.clock
 def test_the_slowest_tests_with_time_and_memory(tests):
     result = tests("--stepscope")
     result.assert_outcomes(passed=4, failed=1, skipped=1)
@@ -123,6 +124,7 @@ def test_each_without_a_folder_is_told(tests):
     assert "--stepscope-each needs --stepscope-dir DIR" in result.stderr.str()
 
 
+@pytest.mark.clock
 def test_tests_over_the_limit_fail(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(

@@ -9,14 +9,14 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, List
+from typing import Callable
 
 import pytest
 
 import stepscope
 
 PACKAGE_PARENT = str(Path(stepscope.__file__).resolve().parent.parent)
-STEPSCOPE_RUN = [sys.executable, "-c", "import sys; from stepscope.run import main; sys.exit(main(sys.argv[1:]))"]
+STEPSCOPE_RUN = [sys.executable, "-c", "import sys; from stepscope._run import main; sys.exit(main(sys.argv[1:]))"]
 
 
 _NOT_OWN = re.compile(
@@ -40,7 +40,7 @@ class Finished:
         return "".join(line for line in self.err.splitlines(True) if not _NOT_OWN.match(line))
 
     @property
-    def notes(self) -> List[str]:
+    def notes(self) -> list[str]:
         """What stepscope wrote to stderr."""
         return [line for line in self.err.splitlines() if line.startswith("stepscope: ")]
 
@@ -48,7 +48,7 @@ class Finished:
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGE_PARENT, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _run(command: List[str], folder: Path) -> Finished:
+def _run(command: list[str], folder: Path) -> Finished:
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     return Finished(done.returncode, done.stdout, done.stderr)
 
@@ -78,10 +78,10 @@ def script(tmp_path) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def popen(tmp_path) -> Callable[..., "subprocess.Popen[str]"]:
+def popen(tmp_path) -> Callable[..., subprocess.Popen[str]]:
     """Starts ``python ARGUMENTS`` or, with ``profiled=True``, ``stepscope run ARGUMENTS`` in the test's folder."""
 
-    def start(*arguments: str, profiled: bool) -> "subprocess.Popen[str]":
+    def start(*arguments: str, profiled: bool) -> subprocess.Popen[str]:
         command = [*(STEPSCOPE_RUN if profiled else [sys.executable]), *arguments]
         pipe = subprocess.PIPE
         # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start too.

@@ -145,8 +145,7 @@ def test_a_script_in_another_folder(script, python, stepscope_run):
 PACKAGE = {
     "pack/__init__.py": "print('init')\n",
     "pack/__main__.py": (
-        "import sys\nfrom . import part\n"
-        "print(__name__, __package__, __spec__.name, sys.argv[1:], sys.path[0])\n"
+        "import sys\nfrom . import part\nprint(__name__, __package__, __spec__.name, sys.argv[1:], sys.path[0])\n"
     ),
     "pack/part.py": "import sys\nprint('part', __name__, sys.argv[0].endswith('.py'))\n",
     "pack/broken.py": "import does_not_exist\n",
@@ -180,8 +179,8 @@ def test_a_folder_and_an_archive(tmp_path, script, python, stepscope_run):
 
 def test_what_cannot_be_run_is_told(stepscope_run):
     for arguments, text in (
-        (["none.py"], "there is no script none.py"),
-        ([], "there is no script to run"),
+        (["none.py"], "no such script: none.py"),
+        ([], "no script to run"),
         (["--wrong", "a.py"], "no option --wrong"),
         (["--config"], "--config needs a value"),
         (["--seconds", "soon", "a.py"], "--seconds must be a number"),

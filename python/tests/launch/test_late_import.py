@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from stepscope.launch.late_import import ImportWatch
+from stepscope._launch.late_import import ImportWatch
 
 NAME = "stepscope_test_late_module"
 

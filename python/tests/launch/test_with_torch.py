@@ -154,9 +154,9 @@ def test_a_failing_training_keeps_its_operators(script, stepscope_run, traces):
 def test_the_default_limit_counts_from_pytorchs_start_and_ends_its_collector(script, python, traces):
     script(
         "import sys\n"
-        "from stepscope import run\n"
-        "from stepscope.launch import run_recorder\n"
-        "run_recorder.TORCH_SECONDS = 1.0\n"
+        "from stepscope import _run as run\n"
+        "from stepscope._launch import script_recorder\n"
+        "script_recorder.TORCH_SECONDS = 1.0\n"
         "sys.exit(run.main(sys.argv[1:]))\n",
         "short_limit.py",
     )
@@ -200,8 +200,8 @@ def test_data_loader_workers_and_spawned_processes_run_as_before(script, python,
 
 ON_A_GPU_MACHINE = """\
 import sys
-from stepscope import run
-from stepscope.launch import torch_start
+from stepscope import _run as run
+from stepscope._launch import torch_start
 torch_start.gpu_may_be_used = lambda torch: True
 sys.exit(run.main(sys.argv[1:]))
 """
@@ -241,11 +241,7 @@ class TestGpu:
 
     def test_kernels_from_the_first_use_on(self, script, stepscope_run, traces):
         got = stepscope_run(
-            script(
-                "import os, torch\n"
-                "os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"
-                "print(torch.cuda.is_available())\n"
-            )
+            script("import os, torch\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\nprint(torch.cuda.is_available())\n")
         )
         assert got.out == "False\n"  # set after the import, and still obeyed
         got = stepscope_run(

@@ -16,6 +16,7 @@ def busy(seconds: float) -> None:
         pass
 
 
+@pytest.mark.clock
 def test_a_busy_process_is_seen_busy():
     monitor = Monitor(0.05, gpu=False)
     monitor.start()
@@ -52,6 +53,7 @@ def test_it_says_what_it_has_and_what_it_lacks():
         assert missing["what"] and missing["reason"]
 
 
+@pytest.mark.clock
 def test_it_costs_next_to_nothing():
     monitor = Monitor(0.1)
     monitor.start()
@@ -77,6 +79,7 @@ def test_bad_intervals_are_refused():
             Monitor(bad)
 
 
+@pytest.mark.clock
 def test_series_and_windows():
     monitor = Monitor(0.02, gpu=False)
     start = _native.now_ns()

@@ -20,7 +20,7 @@ def test_every_name_is_there():
     for name in stepscope.__all__:
         assert getattr(stepscope, name) is not None
     with pytest.raises(AttributeError):
-        stepscope.no_such_name  # noqa: B018
+        stepscope.no_such_name
 
 
 def test_importing_takes_nothing_along():
@@ -39,6 +39,8 @@ def stubs() -> dict:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             found[node.name] = None
+        elif isinstance(node, ast.AnnAssign) and not node.target.id.startswith("__"):
+            found[node.target.id] = None
         elif isinstance(node, ast.ClassDef):
             members = {
                 n.name if isinstance(n, ast.FunctionDef) else n.target.id
@@ -61,9 +63,7 @@ def test_the_stubs_are_the_module():
 
 
 def test_the_program_runs_and_its_exit_codes_are_kept(example):
-    run = lambda *words: subprocess.run(  # noqa: E731
-        [sys.executable, "-m", "stepscope", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    run = lambda *words: subprocess.run([sys.executable, "-m", "stepscope", *words], capture_output=True)
     assert run("--version").returncode == 0
     assert b"Bound by the host" in run("summary", str(example)).stdout
     missing = run("ops", "no/such/file.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import pathlib
 import re
@@ -119,6 +120,71 @@ def test_decorated_functions_coroutines_and_generators(recording, tmp_path):
     assert names.count("plain") == 1 and names.count("coroutine") == 1 and names.count("generator") == 4
 
 
+def test_a_decorated_async_generator_is_a_region_while_it_runs(recording, tmp_path):
+    @record_function("stream")
+    async def stream():
+        with record_function("inside"):
+            got = yield 1
+        try:
+            yield got
+        except KeyError:
+            yield "caught"
+
+    async def use():
+        running = stream()
+        seen = [await running.__anext__(), await running.asend("sent"), await running.athrow(KeyError())]
+        with record_function("between"):
+            pass
+        seen += [value async for value in running]
+        return seen
+
+    assert inspect.isasyncgenfunction(stream)
+    assert asyncio.run(use()) == [1, "sent", "caught"]
+    found = slices(recording, tmp_path)
+    streams = [event for event in found if event["name"] == "stream"]
+    (between,) = [event for event in found if event["name"] == "between"]
+    assert len(streams) == 4
+    start, end = float(between["ts"]), float(between["ts"]) + float(between["dur"])
+    assert not [each for each in streams if float(each["ts"]) < end and float(each["ts"]) + float(each["dur"]) > start]
+
+
+def test_the_end_of_a_decorated_generator_is_its_own(recording):
+    @record_function("closed")
+    def closed():
+        try:
+            yield 1
+        finally:
+            ended.append(True)
+
+    ended = []
+    running = closed()
+    next(running)
+    running.close()
+    assert ended == [True]
+
+    @record_function("stops")
+    def stops():
+        raise StopIteration("a plain function may")
+
+    with pytest.raises(StopIteration, match="a plain function may"):
+        stops()
+
+
+def test_args_are_text_as_pytorch_has_it():
+    assert record_function("x", "y").args == "y" and record_function("x", args=None).args is None
+    with pytest.raises(TypeError, match="args is a string or None"):
+        record_function("x", record_function("y"))
+
+
+def test_what_hands_out_the_methods_is_made_once():
+    descriptor = type(record_function.__dict__["__enter__"])
+    with pytest.raises(TypeError, match="cannot create instances"):
+        descriptor()
+    with pytest.raises(TypeError):
+        object.__new__(descriptor)
+
+
+@pytest.mark.clock
 def test_tasks_that_take_turns_do_not_cut_each_other(recording, tmp_path):
     async def task(name, first, second):
         with record_function(name):
@@ -199,6 +265,7 @@ def test_a_folder_that_takes_no_files_is_said(recording):
     assert caught.value.filename == "/sys/trace.json"
 
 
+@pytest.mark.clock
 def test_a_killed_process_leaves_what_was_written(tmp_path):
     code = """
         import os, sys, time

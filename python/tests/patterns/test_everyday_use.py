@@ -23,9 +23,7 @@ class Work:
     def __init__(self, torch) -> None:
         self.torch = torch
         if torch is not None:
-            self.model = torch.nn.Sequential(
-                torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)
-            )
+            self.model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
             self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
 
     def forward(self, size: int = 8):
@@ -128,6 +126,7 @@ def test_ranges_by_hand_and_grouping(work, tmp_path):
     assert (tmp_path / "stacks.txt").exists()
 
 
+@pytest.mark.clock
 def test_batch_sizes_are_compared(work):
     measure = PerformanceProfiler()
     rates = {}
@@ -143,6 +142,7 @@ def test_batch_sizes_are_compared(work):
     assert table.best("throughput") == f"batch_size_{max(rates, key=rates.get)}"
 
 
+@pytest.mark.clock
 def test_architectures_are_compared(work):
     measure = PerformanceProfiler(estimate_flops=True)
     results = {}
@@ -186,6 +186,7 @@ def test_a_leak_is_told_from_none():
     assert stays.verdict != "leak", stays
 
 
+@pytest.mark.clock
 def test_the_parts_of_a_pipeline_add_up():
     measure = PerformanceProfiler()
     with measure.profile("complete_pipeline"):
@@ -198,9 +199,10 @@ def test_the_parts_of_a_pipeline_add_up():
     assert sum(report.values()) == pytest.approx(measure.get_metrics("complete_pipeline").timing.wall_time_s, rel=0.05)
 
 
+@pytest.mark.clock
 def test_the_slow_line_is_named():
     def slow():
-        quick = [i for i in range(10)]
+        quick = list(range(10))
         time.sleep(0.05)  # this line
         return quick
 
@@ -211,6 +213,7 @@ def test_the_slow_line_is_named():
     assert any("this line" in line.source for line in bottlenecks)
 
 
+@pytest.mark.clock
 def test_the_machine_is_watched():
     measure = PerformanceProfiler(track_system=True, system_interval=0.1)
     with measure.profile("resource_monitoring"):
@@ -259,7 +262,7 @@ def test_a_script_that_knows_nothing_of_it(tmp_path):
     script = tmp_path / "train.py"
     script.write_text("import sys, time\ntime.sleep(0.2)\nprint(sys.argv[1])\nsys.exit(3)\n")
     words = [sys.executable, "-m", "stepscope", "run", "-o", str(tmp_path / "out"), str(script), "hello"]
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=pathlib.Path(stepscope.__file__).parents[1])
+    done = subprocess.run(words, capture_output=True, cwd=pathlib.Path(stepscope.__file__).parents[1])
     assert (done.returncode, done.stdout) == (3, b"hello\n")
     assert b"stepscope view" in done.stderr
     assert list((tmp_path / "out").rglob("*.pt.trace.json.gz"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable
 
 import pytest
 
@@ -13,14 +13,14 @@ from stepscope._native import now_ns
 class ScriptedMonitor:
     """Stands in for the native monitor. ``script`` gives the values of a sample by its number."""
 
-    def __init__(self, script: Callable[[int], Dict[str, float]]) -> None:
+    def __init__(self, script: Callable[[int], dict[str, float]]) -> None:
         self.script = script
-        self.held: Dict[str, Tuple[List[int], List[float]]] = {}
+        self.held: dict[str, tuple[list[int], list[float]]] = {}
         self.taken = 0
         self.started = 0
         self.stopped = 0
         self.interval_s = 0.1
-        self.lacking: List[Dict[str, str]] = []
+        self.lacking: list[dict[str, str]] = []
 
     @property
     def running(self) -> bool:
@@ -45,25 +45,25 @@ class ScriptedMonitor:
     def forget_after_fork(self) -> None:
         pass
 
-    def counters(self) -> List[Dict[str, str]]:
+    def counters(self) -> list[dict[str, str]]:
         return [{"name": name, "unit": "", "source": "script"} for name in self.held]
 
-    def missing(self) -> List[Dict[str, str]]:
+    def missing(self) -> list[dict[str, str]]:
         return self.lacking
 
-    def latest(self) -> Dict[str, float]:
+    def latest(self) -> dict[str, float]:
         return {name: values[-1] for name, (_, values) in self.held.items()}
 
     def series(
-        self, name: str, start_ns: Optional[int] = None, end_ns: Optional[int] = None
-    ) -> Tuple[List[int], List[float]]:
+        self, name: str, start_ns: int | None = None, end_ns: int | None = None
+    ) -> tuple[list[int], list[float]]:
         times, values = self.held[name]
         inside = [
             at for at, time in enumerate(times) if (start_ns or 0) <= time <= (end_ns if end_ns is not None else 2**63)
         ]
         return [times[at] for at in inside], [values[at] for at in inside]
 
-    def window(self, start_ns: int, end_ns: int) -> Dict[str, Dict[str, float]]:
+    def window(self, start_ns: int, end_ns: int) -> dict[str, dict[str, float]]:
         found = {}
         for name, (times, values) in self.held.items():
             before = [value for time, value in zip(times, values) if time < start_ns][-1:]
@@ -85,19 +85,44 @@ class ScriptedMonitor:
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tuple[PerformanceProfiler, ScriptedMonitor]]:
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[PerformanceProfiler, ScriptedMonitor]]:
     """A profiler whose monitor follows a script."""
 
     def make(
-        script: Callable[[int], Dict[str, float]], edge_share: int = 0, **options: Any
-    ) -> Tuple[PerformanceProfiler, ScriptedMonitor]:
+        script: Callable[[int], dict[str, float]], edge_share: int = 0, **options: Any
+    ) -> tuple[PerformanceProfiler, ScriptedMonitor]:
         monitor = ScriptedMonitor(script)
         # On a busy machine even a scripted sample may take long; that must not keep the next from being taken.
         monkeypatch.setattr("stepscope.performance.watch.EDGE_SHARE", edge_share)
-        monkeypatch.setattr("stepscope._native.Monitor", lambda *args, **kwargs: monitor)
+        monkeypatch.setattr("stepscope._monitors.Monitor", lambda *args, **kwargs: monitor)
         return PerformanceProfiler(**options), monitor
 
     return make
+
+
+class PlayedClock:
+    """Time that passes only when told to, for regions of a profiler of times alone."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000
+        self.busy_ns = 0
+
+    def __call__(self) -> tuple[int, int]:
+        return self.now_ns, self.busy_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+
+    def work(self, seconds: float) -> None:
+        self.sleep(seconds)
+        self.busy_ns += round(seconds * 1e9)
+
+
+@pytest.fixture
+def clock(plain: PerformanceProfiler) -> PlayedClock:
+    """The clock of ``plain``."""
+    plain._registry.clock = clock = PlayedClock()
+    return clock
 
 
 @pytest.fixture

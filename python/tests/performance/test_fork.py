@@ -31,7 +31,7 @@ def test_a_child_forked_inside_a_region() -> None:
     holds, release = threading.Event(), threading.Event()
 
     def hold_the_locks() -> None:
-        with profiler._core.lock:
+        with profiler._registry.lock:
             holds.set()
             release.wait(10)
 

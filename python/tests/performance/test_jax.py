@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import Any, Callable, List
+from typing import Any, Callable
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_a_product_worked_out_by_hand(profiler: PerformanceProfiler) -> None:
         (jax.checkpoint(lambda a: a @ a @ a), [ones(8, 8)]),
     ],
 )
-def test_the_same_as_xla(profiler: PerformanceProfiler, function: Callable[..., Any], args: List[Any]) -> None:
+def test_the_same_as_xla(profiler: PerformanceProfiler, function: Callable[..., Any], args: list[Any]) -> None:
     counted = count_jax(jax.jit(function))
     with profiler.profile("x"):
         counted(*args)
@@ -197,7 +197,7 @@ def test_each_thread_has_its_own_count(profiler: PerformanceProfiler) -> None:
 
 
 def test_the_program_is_traced_no_more_often_than_without(profiler: PerformanceProfiler) -> None:
-    traced: List[int] = []
+    traced: list[int] = []
 
     def power(x: Any, times: int, offset: float) -> Any:
         traced.append(times)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import random
-from typing import Any, Callable, List
+from typing import Any, Callable
 
 import pytest
 
@@ -33,7 +33,7 @@ def profiler() -> Any:
 
 
 def test_regions_that_take_turns_do_not_blame_each_other(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("leaks"):
             kept.append(block(2))
@@ -53,7 +53,7 @@ def test_regions_that_take_turns_do_not_blame_each_other(profiler: PerformancePr
 
 
 def test_growth_between_regions_is_nobodys_leak(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("clean"):
             pass
@@ -64,7 +64,7 @@ def test_growth_between_regions_is_nobodys_leak(profiler: PerformanceProfiler) -
 
 
 def test_the_innermost_region_is_named(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("epoch"):
             with profiler.profile("load"):
@@ -82,7 +82,7 @@ def test_the_innermost_region_is_named(profiler: PerformanceProfiler) -> None:
 
 
 def test_a_region_that_leaks_around_a_clean_one(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("outer"):
             kept.append(block(2))
@@ -95,7 +95,7 @@ def test_a_region_that_leaks_around_a_clean_one(profiler: PerformanceProfiler) -
 
 
 def test_several_may_leak(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         for name, megabytes in (("a", 1), ("b", 1), ("c", 4)):
             with profiler.profile(name):
@@ -108,7 +108,7 @@ def test_several_may_leak(profiler: PerformanceProfiler) -> None:
 
 
 def test_a_result_that_is_dropped_later_is_no_leak(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("forward"):
             result = block(6)
@@ -122,7 +122,7 @@ def test_a_result_that_is_dropped_later_is_no_leak(profiler: PerformanceProfiler
 
 
 def test_what_is_kept_in_part_stays_a_leak_if_no_other_region_shows_it(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("forward"):
             kept.append(block(2))
@@ -134,7 +134,7 @@ def test_what_is_kept_in_part_stays_a_leak_if_no_other_region_shows_it(profiler:
 
 
 def test_one_inside_another_of_the_same_name_counts_once(profiler: PerformanceProfiler) -> None:
-    kept: List[Any] = []
+    kept: list[Any] = []
 
     @profiler.profile("walk")
     def walk(depth: int) -> None:
@@ -151,7 +151,7 @@ def test_one_inside_another_of_the_same_name_counts_once(profiler: PerformancePr
 
 def test_objects_are_told_apart_too() -> None:
     profiler = PerformanceProfiler(track_gpu=False, detailed_memory=True)
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(14):
         with profiler.profile("leaks"):
             kept.append([[] for _ in range(3000)])

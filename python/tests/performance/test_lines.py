@@ -6,7 +6,8 @@ import linecache
 import sys
 import time
 import types
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,7 @@ def _line_of(function: Any, text: str) -> int:
     return first + next(at for at, line in enumerate(lines) if text in line)
 
 
+@pytest.mark.clock
 def test_the_slow_line_is_found(profiler: PerformanceProfiler) -> None:
     with profiler.profile("work"):
         _slow()
@@ -78,6 +80,7 @@ def test_hits_are_exact_and_the_lines_of_the_block_itself_are_timed(profiler: Pe
     assert block.time_s >= 0.03
 
 
+@pytest.mark.clock
 def test_the_time_of_a_callers_line_goes_on_after_the_call(profiler: PerformanceProfiler) -> None:
     def sleeps() -> None:
         time.sleep(0.1)
@@ -91,6 +94,7 @@ def test_the_time_of_a_callers_line_goes_on_after_the_call(profiler: Performance
     assert 0.04 <= own.time_s < 0.1
 
 
+@pytest.mark.clock
 def test_generators(profiler: PerformanceProfiler) -> None:
     with profiler.profile("work"):
         for _ in _numbers():
@@ -114,13 +118,14 @@ def test_regions_inside_one_another_and_repeated(profiler: PerformanceProfiler) 
     assert outer[added].hits == 50
 
 
+@pytest.mark.clock
 def test_what_is_measured_at_the_edges_is_not_the_lines_time(profiler: PerformanceProfiler) -> None:
     # A probe that takes its time at both edges; by its file name it is not the user's code.
     scope: Any = {"time": time}
     source = "def enter(region): time.sleep(0.03)\ndef exit(region, token, resources): time.sleep(0.03)"
     exec(compile(source, LIBRARY_FILE, "exec"), scope)
     slow = types.SimpleNamespace(what="a test", enter=scope["enter"], exit=scope["exit"])
-    profiler._core.probes.insert(1, slow)  # type: ignore[arg-type]
+    profiler._registry.probes.insert(1, slow)  # type: ignore[arg-type]
     with profiler.profile("outer"):
         for _ in range(3):
             with profiler.profile("inner"):
@@ -169,6 +174,7 @@ def test_another_tracer_is_left_alone(profiler: PerformanceProfiler) -> None:
     assert not lines and "another tool traces" in lines.reason
 
 
+@pytest.mark.clock
 def test_what_the_events_take_is_not_the_lines_time(profiler: PerformanceProfiler) -> None:
     with profiler.profile("work"):
         _busy(20_000)

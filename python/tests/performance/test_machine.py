@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict
+from typing import Any
 
 import pytest
 
@@ -15,7 +15,7 @@ from stepscope.performance.watch import EDGE_SHARE
 GIB = 1 << 30
 
 
-def _gpu(sample: int) -> Dict[str, float]:
+def _gpu(sample: int) -> dict[str, float]:
     """Each sample: 60 % busy, 100 J more on the GPU, 20 J more on the processors."""
     return {
         "host.cpu_percent": 40.0 if sample else 99.0,
@@ -40,6 +40,7 @@ def _gpu(sample: int) -> Dict[str, float]:
     }
 
 
+@pytest.mark.clock
 def test_the_real_machine_is_watched() -> None:
     profiler = PerformanceProfiler(system_interval=0.02)
     with profiler.profile("spin"):
@@ -58,6 +59,7 @@ def test_the_real_machine_is_watched() -> None:
     assert "avg_cpu_percent" in str(report)
 
 
+@pytest.mark.clock
 def test_the_machine_now(monkeypatch: pytest.MonkeyPatch) -> None:
     profiler = PerformanceProfiler()
     stats = profiler.get_current_system_stats()
@@ -165,6 +167,7 @@ def _ends(monitor: Any) -> bool:
     return not monitor.running
 
 
+@pytest.mark.clock
 def test_one_monitor_that_runs_only_while_it_is_needed(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.05)
     profiler, monitor = scripted(_gpu)
@@ -205,8 +208,9 @@ def test_regions_in_a_row_share_one_start(scripted: Any, monkeypatch: pytest.Mon
     assert monitor.started == 2
 
 
+@pytest.mark.clock
 def test_a_sample_that_takes_long_is_not_taken_at_every_edge(scripted: Any) -> None:
-    def slow(sample: int) -> Dict[str, float]:
+    def slow(sample: int) -> dict[str, float]:
         time.sleep(0.01)
         return _gpu(sample)
 
@@ -225,7 +229,7 @@ def test_a_monitor_that_fails_does_not_stop_the_program(monkeypatch: pytest.Monk
     def broken(*_args: object, **_options: object) -> None:
         raise OSError("no more files")
 
-    monkeypatch.setattr("stepscope._native.Monitor", broken)
+    monkeypatch.setattr("stepscope._monitors.Monitor", broken)
     profiler = PerformanceProfiler()
     with pytest.warns(StepscopeWarning, match="no longer measures the machine: OSError: no more files"):
         with profiler.profile("work"):
@@ -239,10 +243,11 @@ def test_a_monitor_that_fails_does_not_stop_the_program(monkeypatch: pytest.Monk
     assert any("no more files" in note for note in profiler.notes)
 
 
+@pytest.mark.clock
 def test_what_the_probes_take_is_nobodys_time(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.performance.watch.EDGE_NS", 0)
 
-    def slow(sample: int) -> Dict[str, float]:
+    def slow(sample: int) -> dict[str, float]:
         time.sleep(0.1)
         return {"host.cpu_percent": 1.0}
 

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import time
-from typing import Any, List
+from typing import Any
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_memory_is_unknown_where_it_is_not_watched(plain: PerformanceProfiler) -
 def test_a_leak_is_found() -> None:
     profiler = PerformanceProfiler(track_gpu=False)
     profiler.start()
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(30):
         with profiler.profile("step"):
             # From the system itself: the heap may have room left from tests before.
@@ -131,7 +131,7 @@ def test_no_leak_where_nothing_is_kept() -> None:
 
 def test_objects_are_counted_with_detailed_memory() -> None:
     profiler = PerformanceProfiler(track_gpu=False, detailed_memory=True)
-    kept: List[Any] = []
+    kept: list[Any] = []
     for _ in range(14):
         with profiler.profile("step"):
             kept.append([[] for _ in range(3000)])

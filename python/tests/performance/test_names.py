@@ -6,7 +6,7 @@ import tracemalloc
 import uuid
 
 from stepscope import PerformanceProfiler
-from stepscope.performance.core import MOST_NAMES, MOST_PATTERNS, REST
+from stepscope.performance.registry import MAX_NAMES, MAX_PATTERNS, REST
 
 
 def test_requests_become_one_name_and_none_is_lost(plain: PerformanceProfiler) -> None:
@@ -16,7 +16,7 @@ def test_requests_become_one_name_and_none_is_lost(plain: PerformanceProfiler) -
         if number % 1000 == 0:
             assert plain.get_metrics().name == f"request_{number}"
     breakdown = plain.get_timing_breakdown()
-    assert len(breakdown) <= MOST_NAMES
+    assert len(breakdown) <= MAX_NAMES
     metrics = plain.get_metrics("request_*")
     assert metrics.count == 5000
     assert plain.get_metrics("request_4999").count == 5000
@@ -25,28 +25,28 @@ def test_requests_become_one_name_and_none_is_lost(plain: PerformanceProfiler) -
 
 
 def test_the_last_request_keeps_its_own_figures(plain: PerformanceProfiler) -> None:
-    for number in range(MOST_NAMES + 10):
+    for number in range(MAX_NAMES + 10):
         with plain.profile(f"request_{number}", samples=number):
             pass
     metrics = plain.get_metrics()
-    assert (metrics.name, metrics.samples) == (f"request_{MOST_NAMES + 9}", MOST_NAMES + 9)
+    assert (metrics.name, metrics.samples) == (f"request_{MAX_NAMES + 9}", MAX_NAMES + 9)
 
 
 def test_names_that_are_few_of_a_kind_stay(plain: PerformanceProfiler) -> None:
     with plain.profile("train"):
-        for number in range(MOST_NAMES + 1):
+        for number in range(MAX_NAMES + 1):
             with plain.profile(f"job {uuid.UUID(int=number)}"):
                 pass
     assert plain.get_metrics("train").count == 1
-    assert plain.get_metrics("job *").count == MOST_NAMES + 1
+    assert plain.get_metrics("job *").count == MAX_NAMES + 1
 
 
 def test_a_region_that_is_open_while_its_name_is_folded_counts(plain: PerformanceProfiler) -> None:
     with plain.profile("request_0"):
-        for number in range(1, MOST_NAMES + 50):
+        for number in range(1, MAX_NAMES + 50):
             with plain.profile(f"request_{number}"):
                 pass
-    assert plain.get_metrics("request_*").count == MOST_NAMES + 50
+    assert plain.get_metrics("request_*").count == MAX_NAMES + 50
 
 
 def test_names_without_numbers_are_bounded_too(plain: PerformanceProfiler) -> None:
@@ -56,8 +56,8 @@ def test_names_without_numbers_are_bounded_too(plain: PerformanceProfiler) -> No
             for third in letters[:12]:
                 with plain.profile("name " + first + second + third):
                     pass
-    assert len(plain.get_timing_breakdown()) <= MOST_NAMES + MOST_PATTERNS + 1
-    assert plain.get_metrics(REST).count == 16 * 16 * 12 - MOST_NAMES - MOST_PATTERNS
+    assert len(plain.get_timing_breakdown()) <= MAX_NAMES + MAX_PATTERNS + 1
+    assert plain.get_metrics(REST).count == 16 * 16 * 12 - MAX_NAMES - MAX_PATTERNS
     assert sum(plain.get_metrics(name).count for name in plain.get_timing_breakdown()) == 16 * 16 * 12
 
 

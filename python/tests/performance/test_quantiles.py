@@ -8,13 +8,13 @@ import statistics
 import pytest
 
 from stepscope.performance.aggregate import Aggregate
-from stepscope.performance.core import Core
+from stepscope.performance.fork_lock import ForkLock
 from stepscope.performance.histogram import ExponentialHistogram
 from stepscope.performance.theil_sen import theil_sen
 
 
-def _aggregate(walls: "list[int]", keep: int) -> Aggregate:
-    aggregate = Aggregate(Core(keep), "x", keep)
+def _aggregate(walls: list[int], keep: int) -> Aggregate:
+    aggregate = Aggregate(ForkLock(), "x", keep)
     for wall_ns in walls:
         aggregate.pending.append((wall_ns, 0, 0, None))
     aggregate.fold()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Iterator, List
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from stepscope import PerformanceProfiler, StepscopeError
 from stepscope.performance import is_unknown
 
 
+@pytest.mark.clock
 def test_a_region_is_timed(plain: PerformanceProfiler) -> None:
     with plain.profile("sleep"):
         time.sleep(0.05)
@@ -37,41 +39,43 @@ def test_processor_time_is_that_of_all_threads(plain: PerformanceProfiler) -> No
     assert plain.get_metrics().timing.cpu_time_s >= 0.2
 
 
-def test_own_times_add_up_to_the_whole(plain: PerformanceProfiler) -> None:
+def test_own_times_add_up_to_the_whole(plain: PerformanceProfiler, clock: Any) -> None:
     with plain.profile("all"):
-        time.sleep(0.02)
+        clock.sleep(0.02)
         for _ in range(3):
             with plain.profile("part"):
-                time.sleep(0.01)
+                clock.sleep(0.01)
                 with plain.profile("inner"):
-                    time.sleep(0.01)
+                    clock.work(0.005)
     breakdown = plain.get_timing_breakdown()
     whole = breakdown.total("all")
-    assert sum(breakdown.values()) == pytest.approx(whole, rel=0.02)
+    assert dict(breakdown) == pytest.approx({"all": 0.02, "part": 0.03, "inner": 0.015})
+    assert whole == pytest.approx(0.065)
     assert breakdown["inner"] == breakdown.total("inner")
-    assert breakdown.total("part") == pytest.approx(breakdown["part"] + breakdown["inner"], rel=0.02)
+    assert breakdown.total("part") == pytest.approx(0.045)
+    assert plain.get_metrics("all").timing.cpu_time_s == pytest.approx(0.015)
     assert plain.get_timing_breakdown(self_time=False)["all"] == whole
     assert plain.get_metrics("part").count == 3
 
 
-def test_a_region_inside_one_of_its_name_is_not_counted_twice(plain: PerformanceProfiler) -> None:
+def test_a_region_inside_one_of_its_name_is_not_counted_twice(plain: PerformanceProfiler, clock: Any) -> None:
     def recurse(depth: int) -> None:
         with plain.profile("recurse"):
-            time.sleep(0.01)
+            clock.sleep(0.01)
             if depth:
                 recurse(depth - 1)
 
     recurse(3)
     breakdown = plain.get_timing_breakdown()
     assert plain.get_metrics("recurse").count == 4
-    assert 0.04 <= breakdown.total("recurse") < 0.095
-    assert breakdown["recurse"] == pytest.approx(breakdown.total("recurse"), rel=0.02)
+    assert breakdown.total("recurse") == pytest.approx(0.04)
+    assert breakdown["recurse"] == pytest.approx(0.04)
 
 
 def test_an_exception_goes_through_and_the_region_counts(plain: PerformanceProfiler) -> None:
     with pytest.raises(ZeroDivisionError):
         with plain.profile("fails") as region:
-            1 / 0  # noqa: B018
+            1 / 0
     with plain.profile("fails"):
         pass
     metrics = plain.get_metrics("fails")
@@ -93,15 +97,15 @@ def test_the_last_region_is_the_outermost_that_ended(plain: PerformanceProfiler)
     assert plain.get_metrics().name == "next"
 
 
-def test_the_figures_are_of_the_last_occurrence_or_of_all(plain: PerformanceProfiler) -> None:
+def test_the_metrics_are_of_the_last_occurrence_or_of_all(plain: PerformanceProfiler, clock: Any) -> None:
     for pause in (0.1, 0.01):
         with plain.profile("step", samples=10):
-            time.sleep(pause)
+            clock.sleep(pause)
     last, both = plain.get_metrics("step"), plain.get_metrics("step", over="all")
-    assert 0.01 <= last.timing.wall_time_s < 0.1 <= last.timing.max_s
-    assert both.timing.wall_time_s == last.timing.total_s >= 0.11
+    assert (last.timing.wall_time_s, last.timing.max_s) == pytest.approx((0.01, 0.1))
+    assert both.timing.wall_time_s == last.timing.total_s == pytest.approx(0.11)
     assert (last.samples, both.samples) == (10, 20)
-    assert both.throughput == pytest.approx(20 / both.timing.wall_time_s)
+    assert both.throughput == pytest.approx(20 / 0.11)
 
 
 def test_threads_do_not_see_each_other(plain: PerformanceProfiler) -> None:
@@ -137,6 +141,7 @@ def test_nothing_is_lost_when_threads_share_a_name(plain: PerformanceProfiler) -
     assert metrics.count == metrics.samples == 12_000
 
 
+@pytest.mark.clock
 def test_tasks_have_their_own_parents(plain: PerformanceProfiler) -> None:
     async def child(number: int) -> str:
         with plain.profile(f"task {number}"):
@@ -145,7 +150,7 @@ def test_tasks_have_their_own_parents(plain: PerformanceProfiler) -> None:
                 await asyncio.sleep(0.02)
         return str(plain.get_metrics().name)
 
-    async def main() -> List[str]:
+    async def main() -> list[str]:
         with plain.profile("main"):
             return list(await asyncio.gather(*(child(n) for n in range(5))))
 
@@ -196,22 +201,23 @@ def test_decorators(plain: PerformanceProfiler) -> None:
     assert plain.get_metrics("count").count == 4
 
 
-def test_a_generator_pays_for_itself_only(plain: PerformanceProfiler) -> None:
+def test_a_generator_pays_for_itself_only(plain: PerformanceProfiler, clock: Any) -> None:
     @plain.profile("load")
     def load() -> Any:
         received = []
         for number in range(3):
+            clock.sleep(0.01)
             received.append((yield number))
         return received
 
     generator = load()
     assert next(generator) == 0
-    time.sleep(0.05)
+    clock.sleep(0.05)
     assert generator.send("a") == 1
     with pytest.raises(KeyError):
         generator.throw(KeyError("stop"))
     metrics = plain.get_metrics("load")
-    assert metrics.timing.total_s < 0.04
+    assert metrics.timing.total_s == pytest.approx(0.02)
     assert (metrics.count, metrics.failed) == (3, 1)
 
 
@@ -221,7 +227,7 @@ def test_an_async_generator(plain: PerformanceProfiler) -> None:
         for number in range(2):
             yield number
 
-    async def main() -> List[int]:
+    async def main() -> list[int]:
         return [number async for number in stream()]
 
     assert asyncio.run(main()) == [0, 1]
@@ -300,7 +306,7 @@ class _Nothing:
         self.name = name
         self.amount = amount
 
-    def __enter__(self) -> "_Nothing":
+    def __enter__(self) -> _Nothing:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -312,6 +318,7 @@ class _Maker:
         return _Nothing(name, samples)
 
 
+@pytest.mark.clock
 def test_a_plain_region_is_cheap(plain: PerformanceProfiler) -> None:
     """About 2 µs, which is four times a region that does nothing: a figure that holds on a busy machine too."""
 

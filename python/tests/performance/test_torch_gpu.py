@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any, Callable, Dict, Iterator
+from collections.abc import Iterator
+from typing import Any, Callable
 
 import pytest
 
 from stepscope import PerformanceProfiler
 from stepscope.performance import is_unknown
-from stepscope.performance.gpu_time import MOST_WAITING, GpuTimes
+from stepscope.performance.resources import MAX_WAITING, GpuTimes
 from stepscope.performance.torch_peaks import PeakBook
 
 MB = 1_048_576
@@ -35,13 +36,13 @@ class PlayedCuda(types.SimpleNamespace):
     def device_count(self) -> int:
         return 1
 
-    def memory_stats_as_nested_dict(self, device: int) -> Dict[str, Any]:
+    def memory_stats_as_nested_dict(self, device: int) -> dict[str, Any]:
         return {
             "allocated_bytes": {"all": {"current": self.now, "peak": self.peak}},
             "reserved_bytes": {"all": {"current": self.now, "peak": self.peak}},
         }
 
-    def _stats(self, device: Any = None) -> Dict[str, int]:
+    def _stats(self, device: Any = None) -> dict[str, int]:
         return {"allocated_bytes.all.peak": self.peak, "reserved_bytes.all.peak": self.peak}
 
     def _reset(self, device: Any = None) -> None:
@@ -111,7 +112,7 @@ class Event:
     def synchronize(self) -> None:
         self.waited += 1
 
-    def elapsed_time(self, end: "Event") -> float:
+    def elapsed_time(self, end: Event) -> float:
         if end.at_ms < 0:
             raise RuntimeError("both events must be of one device")
         return end.at_ms - self.at_ms
@@ -131,9 +132,9 @@ def test_times_on_the_gpu_are_waited_for_only_when_asked() -> None:
 
 def test_events_that_never_come_do_not_pile_up() -> None:
     whole = GpuTimes()
-    for _ in range(MOST_WAITING + 10):
+    for _ in range(MAX_WAITING + 10):
         whole.add(GpuTimes((Event(0.0), Event(1.0, lambda: False))))
-    assert len(whole.waiting) == MOST_WAITING and whole.lost == 10
+    assert len(whole.waiting) == MAX_WAITING and whole.lost == 10
 
 
 def test_events_of_two_devices_are_set_aside() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import mmap
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_every_option_by_name() -> None:
 
 def test_memory_snapshots_in_a_loop() -> None:
     profiler = PerformanceProfiler(detailed_memory=True)
-    snapshots: List[float] = []
+    snapshots: list[float] = []
     kept = []
     with profiler.profile("potential_memory_leak"):
         for _ in range(10):
@@ -67,20 +68,21 @@ def test_a_program_for_gpus_runs_on_a_machine_without_one() -> None:
     assert text == "unknown MB, unknown%" or text[0].isdigit()
 
 
-def test_shares_of_a_pipeline_add_up_to_one() -> None:
-    profiler = PerformanceProfiler()
-    with profiler.profile("complete_pipeline"):
+def test_shares_of_a_pipeline_add_up_to_one(plain: PerformanceProfiler, clock: Any) -> None:
+    with plain.profile("complete_pipeline"):
+        clock.sleep(0.02)
         for name, pause in (("data_loading", 0.02), ("preprocessing", 0.01), ("training", 0.04), ("evaluation", 0.01)):
-            with profiler.profile(name):
-                time.sleep(pause)
-    timing = profiler.get_timing_breakdown()
+            with plain.profile(name):
+                clock.sleep(pause)
+    timing = plain.get_timing_breakdown()
     shares = {name: spent / sum(timing.values()) * 100 for name, spent in timing.items()}
     assert sum(shares.values()) == pytest.approx(100)
-    assert shares["training"] == pytest.approx(50, abs=15)
-    assert shares["complete_pipeline"] < 20
-    assert profiler.get_metrics().name == "complete_pipeline"
+    assert shares["training"] == pytest.approx(40)
+    assert shares["complete_pipeline"] == pytest.approx(20)
+    assert plain.get_metrics().name == "complete_pipeline"
 
 
+@pytest.mark.clock
 def test_bottlenecks_by_line() -> None:
     profiler = PerformanceProfiler(enable_line_profiling=True)
 
@@ -95,6 +97,7 @@ def test_bottlenecks_by_line() -> None:
     assert [line.line_number for line in found] == [slow_function.__code__.co_firstlineno + 1]
 
 
+@pytest.mark.clock
 def test_throughput_by_batch_size() -> None:
     profiler = PerformanceProfiler()
     results = {}
@@ -112,7 +115,7 @@ def test_throughput_by_batch_size() -> None:
 def test_a_table_of_architectures() -> None:
     pandas = pytest.importorskip("pandas")
     profiler = PerformanceProfiler()
-    results: Dict[str, Dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for name in ("simple_mlp", "deep_mlp"):
         with profiler.profile(f"{name}_training"):
             time.sleep(0.01)
@@ -155,7 +158,7 @@ class RegressionDetector:
     def __init__(self, baseline: Path) -> None:
         self.baseline = json.loads(baseline.read_text())["regions"]
         self.profiler = PerformanceProfiler()
-        self.alerts: List[str] = []
+        self.alerts: list[str] = []
 
     @contextmanager
     def check(self, name: str, threshold: float = 0.2) -> Iterator[None]:
@@ -166,6 +169,7 @@ class RegressionDetector:
             self.alerts.append(name)
 
 
+@pytest.mark.clock
 def test_a_regression_is_detected_again_and_again(tmp_path: Path) -> None:
     first = PerformanceProfiler()
     for _ in range(3):
@@ -185,7 +189,7 @@ def test_a_regression_is_detected_again_and_again(tmp_path: Path) -> None:
 class Service:
     def __init__(self) -> None:
         self.profiler = PerformanceProfiler()
-        self.log: List[Dict[str, Any]] = []
+        self.log: list[dict[str, Any]] = []
 
     def profile_request(self, request: str) -> Any:
         return self.profiler.profile(f"request_{request}")
@@ -243,4 +247,4 @@ def test_questions_asked_of_metrics_never_raise() -> None:
     if results.system.disk_io_wait_percent > 20:
         issues.append("disk")
     assert "memory" not in issues
-    assert [str(issue) for issue in profiler.diagnose(results)] is not None
+    assert all(issue.title in str(issue) for issue in profiler.diagnose(results))

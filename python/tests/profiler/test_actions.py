@@ -22,13 +22,13 @@ def letters(plan, steps):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (dict(wait=1, warmup=1, active=3, repeat=2), "-wrrS-wrrS----"),
-        (dict(wait=0, warmup=1, active=1), "wSwSwSwSwS"),
-        (dict(wait=2, warmup=2, active=1, repeat=1), "--wwS------"),
-        (dict(wait=1, warmup=1, active=2, skip_first=3, repeat=1), "----wrS-----"),
-        (dict(wait=4, warmup=1, active=2, skip_first=1, skip_first_wait=1), "-wrS----wrS----wrS"),
-        (dict(wait=4, warmup=1, active=2, skip_first_wait=1, repeat=1), "wrS---------"),
-        (dict(wait=3, warmup=2, active=4), "---wwrrrS---wwrrrS---"),
+        ({"wait": 1, "warmup": 1, "active": 3, "repeat": 2}, "-wrrS-wrrS----"),
+        ({"wait": 0, "warmup": 1, "active": 1}, "wSwSwSwSwS"),
+        ({"wait": 2, "warmup": 2, "active": 1, "repeat": 1}, "--wwS------"),
+        ({"wait": 1, "warmup": 1, "active": 2, "skip_first": 3, "repeat": 1}, "----wrS-----"),
+        ({"wait": 4, "warmup": 1, "active": 2, "skip_first": 1, "skip_first_wait": 1}, "-wrS----wrS----wrS"),
+        ({"wait": 4, "warmup": 1, "active": 2, "skip_first_wait": 1, "repeat": 1}, "wrS---------"),
+        ({"wait": 3, "warmup": 2, "active": 4}, "---wwrrrS---wwrrrS---"),
     ],
 )
 def test_a_plan_gives_the_expected_actions(options, expected):
@@ -43,7 +43,7 @@ def test_every_plan_equals_torchs():
         for wait, warmup, active, repeat, skip, skip_wait in itertools.product(
             (0, 1, 3), (0, 1, 2), (1, 2, 5), (0, 1, 2), (0, 1, 4), (0, 1)
         ):
-            options = dict(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip)
+            options = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip}
             if skip_wait:
                 options["skip_first_wait"] = skip_wait
             try:
@@ -55,9 +55,7 @@ def test_every_plan_equals_torchs():
     assert compared >= 243
 
 
-@pytest.mark.parametrize(
-    "wrong", [dict(wait=-1), dict(warmup=-1), dict(active=0), dict(repeat=-1), dict(skip_first=-2)]
-)
+@pytest.mark.parametrize("wrong", [{"wait": -1}, {"warmup": -1}, {"active": 0}, {"repeat": -1}, {"skip_first": -2}])
 def test_impossible_plans_say_what_is_wrong(wrong):
     with pytest.raises(StepscopeError, match=next(iter(wrong))) as caught:
         schedule(**{"wait": 1, "warmup": 1, "active": 1, **wrong})

@@ -92,3 +92,42 @@ def test_pools_work_while_a_profiler_runs(tmp_path):
     """
     result = run(program)
     assert (result.returncode, result.stdout) == (0, "[0, 1, 4, 9, 16]\n['mine']\n"), result.stderr
+
+
+def test_a_child_can_record_although_the_log_was_held():
+    """A thread of the parent copies the log, again and again, while the process forks."""
+    program = """
+        import os, signal, threading
+        from stepscope import record_function
+        from stepscope.profiler import profile
+        from stepscope._native import Recording
+
+        recordings = [Recording() for _ in range(40)]
+        for recording in recordings:
+            recording.start()
+        for _ in range(300_000):
+            with record_function("work"):
+                pass
+
+        def stop():
+            for recording in recordings:
+                recording.stop()
+
+        thread = threading.Thread(target=stop)
+        thread.start()
+        codes = []
+        while thread.is_alive() and len(codes) < 40:
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                with profile(monitor=False) as prof:
+                    with record_function("in the child"):
+                        pass
+                found = {event.key: event.count for event in prof.key_averages()}
+                os._exit(7 if found == {"in the child": 1} else 1)
+            codes.append(os.waitpid(child, 0)[1])
+        thread.join()
+        print(len(codes) > 1, {code >> 8 if not code & 127 else -(code & 127) for code in codes})
+    """
+    result = run(program)
+    assert result.stdout == "True {7}\n", result.stdout + result.stderr

@@ -190,12 +190,12 @@ def test_two_profilers_at_once_and_nothing_afterwards():
     assert rows(outer.key_averages(group_by_stack_n=1)) == {("work", "load"): 1, ("work", "train"): 1}
     assert rows(inner.key_averages(group_by_stack_n=1)) == {("work", "train"): 1}
     assert rows(plain.key_averages()) == {("work",): 1}
-    assert region_stacks._windows == 0 and not _native.is_recording()
+    assert region_stacks._captures == 0 and not _native.is_recording()
 
 
 def test_each_window_has_its_own():
     kept = []
-    plan = lambda step: ["NONE", "RECORD_AND_SAVE"][step % 2]  # noqa: E731
+    plan = lambda step: ["NONE", "RECORD_AND_SAVE"][step % 2]
     from stepscope import ProfilerAction
 
     with profile(
@@ -226,6 +226,7 @@ def busy(seconds):
         sum(range(100))
 
 
+@pytest.mark.clock
 def test_folded_stacks_are_samples_and_count_each_moment_once(tmp_path):
     start = time.perf_counter()
     with profile(monitor=False, with_stack=True) as prof:
@@ -255,7 +256,7 @@ def test_a_forked_child_notes_nothing():
         child = os.fork()
         if child == 0:
             load()
-            os._exit(9 if _native.is_recording() or region_stacks._windows else 7)
+            os._exit(9 if _native.is_recording() or region_stacks._captures else 7)
         _, status = os.waitpid(child, 0)
         load()
     assert os.WEXITSTATUS(status) == 7

@@ -18,6 +18,7 @@ def spin_until(end):
         sum(range(200))
 
 
+@pytest.mark.clock
 def test_functions_that_run_are_seen_for_as_long_as_they_run(tmp_path, slices):
     with profile(monitor=False, samples=200) as prof:
         spin_until(time.perf_counter() + 0.4)
@@ -30,6 +31,7 @@ def test_functions_that_run_are_seen_for_as_long_as_they_run(tmp_path, slices):
     assert not any("stepscope/profiler" in s["name"] for s in slices(tmp_path / "t.json", "python_function"))
 
 
+@pytest.mark.clock
 def test_other_threads_are_seen_and_the_sampler_is_not(tmp_path, read_trace):
     end = threading.Event()
     worker = threading.Thread(target=end.wait)

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 import textwrap
-import types
 
 import pytest
 
 from stepscope import StepscopeError, StepscopeWarning, _native
-from stepscope.profiler import profile, record_function, window
+from stepscope.profiler import capture, profile, record_function
 
 pytestmark = pytest.mark.usefixtures("without_torch")
 
@@ -31,23 +30,23 @@ def run(program, **options):
 
 
 def test_a_missing_directory(recorded, tmp_path):
-    with pytest.raises(StepscopeError, match="Cannot write the trace") as caught:
+    with pytest.raises(StepscopeError, match="cannot write the trace") as caught:
         recorded.export_chrome_trace(tmp_path / "absent" / "t.json")
     assert "os.makedirs" in caught.value.hint
     assert not (tmp_path / "absent").exists()
 
 
 def test_a_directory_as_target(recorded, tmp_path):
-    with pytest.raises(StepscopeError, match="Cannot write") as caught:
+    with pytest.raises(StepscopeError, match="cannot write") as caught:
         recorded.export_chrome_trace(tmp_path)
     assert "file name" in caught.value.hint
 
 
 def test_a_file_where_a_directory_should_be(recorded, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StepscopeError, match="Cannot write"):
+    with pytest.raises(StepscopeError, match="cannot write"):
         recorded.export_chrome_trace(tmp_path / "file" / "t.json")
-    with pytest.raises(StepscopeError, match="Cannot write the stacks"):
+    with pytest.raises(StepscopeError, match="cannot write the stacks"):
         recorded.export_stacks(tmp_path / "file" / "s.txt")
 
 
@@ -145,7 +144,7 @@ class Overfull:
 
 
 def test_regions_there_was_no_room_for_are_told_once_and_in_the_file(tmp_path, read_trace, monkeypatch):
-    monkeypatch.setattr(window, "_native", types.SimpleNamespace(Recording=Overfull))
+    monkeypatch.setattr(capture, "Recording", Overfull)
     with pytest.warns(StepscopeWarning, match="1,234,567 regions are not in the trace") as told:
         with profile(monitor=False) as prof:
             with record_function("work"):

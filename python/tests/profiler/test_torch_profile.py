@@ -102,10 +102,10 @@ def test_steps_come_once_with_a_schedule(tmp_path, slices, model):
 
 
 PLANS = [
-    dict(wait=1, warmup=1, active=3, repeat=2),
-    dict(wait=0, warmup=1, active=1),
-    dict(wait=2, warmup=1, active=2, skip_first=1),
-    dict(wait=0, warmup=0, active=2, repeat=2),
+    {"wait": 1, "warmup": 1, "active": 3, "repeat": 2},
+    {"wait": 0, "warmup": 1, "active": 1},
+    {"wait": 2, "warmup": 1, "active": 2, "skip_first": 1},
+    {"wait": 0, "warmup": 0, "active": 2, "repeat": 2},
 ]
 
 
@@ -127,7 +127,7 @@ def test_handlers_see_what_torchs_profiler_shows_them(monkeypatch, options, step
     theirs = observe(torch.profiler.profile, torch.profiler.schedule)
     if engine == "own":
         monkeypatch.setattr(torch_engine, "torch_if_imported", lambda: None)
-    make = lambda **given: profiler.profile(monitor=False, **given)  # noqa: E731
+    make = lambda **given: profiler.profile(monitor=False, **given)
     assert observe(make, profiler.schedule) == theirs
     assert observe(make, torch.profiler.schedule) == theirs
 
@@ -260,7 +260,7 @@ def test_a_trace_can_be_written_more_than_once(tmp_path, slices, model):
 def test_a_directory_that_is_not_there(tmp_path, model):
     with profiler.profile(monitor=False) as prof:
         train(model)
-    with pytest.raises(StepscopeError, match="Cannot write the trace"):
+    with pytest.raises(StepscopeError, match="cannot write the trace"):
         prof.export_chrome_trace(tmp_path / "absent" / "t.json")
     prof.export_chrome_trace(tmp_path / "t.json")
     assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
@@ -287,7 +287,7 @@ def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_p
     )
     assert result.returncode == 0, result.stderr
     trained, hint, left = result.stdout.splitlines()
-    assert trained == "trained" and hint.startswith("Is the disk full?") and left == "[]"
+    assert trained == "trained" and hint.startswith("if the disk is full") and left == "[]"
     assert "StepscopeWarning: No trace was written" in result.stderr
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import shutil
+import signal
 import subprocess
 import sys
+import textwrap
+import time
+import urllib.error
 import urllib.request
 
 import pytest
 
 import stepscope
+from stepscope._viewer import Viewer
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +73,65 @@ def test_files_that_cannot_be_read(tmp_path):
     assert caught.value.hint
     with pytest.raises(stepscope.StepscopeError):
         stepscope.open(tmp_path / "..", rank=99)
+
+
+AS_NOBODY = """
+    import os, sys
+    import stepscope
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        stepscope.open(sys.argv[1])
+    except PermissionError as error:
+        print(f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="this system has no such permissions")
+def test_a_file_that_may_not_be_read(tmp_path_factory, example):
+    path = tmp_path_factory.mktemp("closed") / "t.json.gz"
+    path.write_bytes(example.read_bytes())
+    path.chmod(0)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(AS_NOBODY), str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.startswith("PermissionError: permission denied"), done.stdout + done.stderr
+    assert "hint: make the file readable" in done.stdout
+
+
+FORKED = """
+    import multiprocessing, os, signal, sys
+    import stepscope
+
+    trace = stepscope.open(sys.argv[1])
+    expected = list(trace.memory())
+
+    def asked() -> list:
+        signal.alarm(20)
+        assert list(stepscope.open(sys.argv[1]).memory()) == expected
+        return list(trace.memory())
+
+    def once(_number: int) -> list:
+        return asked()
+
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if asked() == expected else 1)
+    print(os.waitpid(child, 0)[1] >> 8)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print([found == expected for found in pool.map_async(once, range(2)).get(60)])
+    print(asked() == expected)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_forked_child_can_ask_too(example):
+    program = textwrap.dedent(FORKED)
+    words = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program, str(example)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["7", "[True, True]", "True"], done.stdout + done.stderr
 
 
 def test_pandas_takes_it(trace):
@@ -131,6 +197,44 @@ def test_the_browser_pages(trace):
     with trace.view(open_browser=False) as viewer:
         with urllib.request.urlopen(viewer.url + "api/runs") as answer:
             assert json.load(answer)["runs"]
+
+
+def test_a_path_that_begins_with_a_dash(example, tmp_path, monkeypatch):
+    shutil.copy(example, tmp_path / "-h.pt.trace.json.gz")
+    monkeypatch.chdir(tmp_path)
+    with stepscope.open("-h.pt.trace.json.gz").view(open_browser=False) as viewer:
+        with urllib.request.urlopen(viewer.url + "api/runs") as answer:
+            assert [run["label"] for run in json.load(answer)["runs"]] == ["-h.pt.trace.json.gz"]
+
+
+def test_pages_that_cannot_be_shown_say_why(tmp_path):
+    with pytest.raises(stepscope.StepscopeError, match="there is no file or folder"):
+        Viewer([str(tmp_path / "none.json")], open_browser=False)
+
+
+KILLED = """
+    import os, signal, sys
+    import stepscope
+    viewer = stepscope.open(sys.argv[1]).view(open_browser=False)
+    print(viewer.url, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_the_pages_end_with_a_program_that_is_killed(example):
+    words = [sys.executable, "-c", textwrap.dedent(KILLED), str(example)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60)
+    url = done.stdout.strip()
+    assert url.startswith("http") and done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except (urllib.error.URLError, ConnectionError):
+            return
+        time.sleep(0.1)
+    pytest.fail("the server is still there")
 
 
 def test_columns_slices_and_rows(trace):

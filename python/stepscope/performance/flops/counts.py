@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Count(NamedTuple):
@@ -17,7 +18,7 @@ class Count(NamedTuple):
     flops: int
     operations: int
     """Operations that were counted."""
-    uncounted: Dict[str, int]
+    uncounted: dict[str, int]
 
     def since(self, earlier: Count) -> Count:
         """What was added since then."""
@@ -35,7 +36,7 @@ class Parameters:
     __slots__ = ("seen",)
 
     def __init__(self) -> None:
-        self.seen: Dict[int, Tuple[Any, int]] = {}
+        self.seen: dict[int, tuple[Any, int]] = {}
 
     def add(self, parameter: Any) -> None:
         """An operation had it as an argument."""
@@ -55,8 +56,8 @@ class RunningCount(threading.local):
     def __init__(self) -> None:
         self.flops = 0
         self.operations = 0
-        self.uncounted: Dict[str, int] = {}
-        self.collecting: List[Parameters] = []
+        self.uncounted: dict[str, int] = {}
+        self.collecting: list[Parameters] = []
 
     def add_parameter(self, parameter: Any) -> None:
         """An operation worked on a parameter: each open region of this thread takes note."""
@@ -88,13 +89,13 @@ class _OpenCounts(threading.local):
     """The counts that have a region open in the calling thread, by how many."""
 
     def __init__(self) -> None:
-        self.regions: Dict[RunningCount, int] = {}
+        self.regions: dict[RunningCount, int] = {}
 
 
 _open = _OpenCounts()
 
 
-def counts_open_here() -> Tuple[RunningCount, ...]:
+def counts_open_here() -> tuple[RunningCount, ...]:
     """The counts of all profilers that have a region open in this thread, each once however many it has."""
     return tuple(_open.regions)
 

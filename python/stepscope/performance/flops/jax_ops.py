@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Hashable
 from types import MethodType
-from typing import Any, Callable, Dict, Hashable, Optional, Set, Tuple, Union, cast
+from typing import Any, Callable, cast
 
 from ...errors import StepscopeError
 from ..unknown import Figure, Unknown
@@ -19,7 +20,7 @@ from .jaxpr import Work, work_of
 HOW = "wrap them once: step = stepscope.performance.count_jax(jax.jit(step))"
 UNSEEN = f"jax: compiled functions are not seen; {HOW}"
 
-MOST_KEPT = 256
+MAX_KEPT = 256
 """Traced programs of one function that are remembered."""
 
 
@@ -55,10 +56,10 @@ class _Counted:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function, updated=())
         self.__wrapped__ = function
-        self._by_shapes: Dict[Hashable, Work] = {}
+        self._by_shapes: dict[Hashable, Work] = {}
         # With the program itself, so that no other gets its number.
-        self._by_program: Dict[int, Tuple[Any, Work]] = {}
-        self._array_types: Set[type] = set()
+        self._by_program: dict[int, tuple[Any, Work]] = {}
+        self._array_types: set[type] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         counts = counts_open_here()
@@ -87,13 +88,13 @@ class _Counted:
             return Unknown(f"only operations without a formula: {', '.join(sorted(work.uncounted))}")
         return work.flops
 
-    def _work(self, args: Any, kwargs: Any) -> Union[Work, str, None]:
+    def _work(self, args: Any, kwargs: Any) -> Work | str | None:
         """What a call does; why that is not known; or ``None`` for one that is traced into another function."""
         jax = sys.modules["jax"]
         try:
             leaves, structure = jax.tree_util.tree_flatten((args, kwargs))
             known = self._array_types
-            key: Optional[Hashable] = None
+            key: Hashable | None = None
             if all(type(leaf) in known or self._is_array(jax, leaf) for leaf in leaves):
                 key = (structure, tuple([(leaf.shape, leaf.dtype) for leaf in leaves]))
                 found = self._by_shapes.get(key)
@@ -108,7 +109,7 @@ class _Counted:
         except Exception as error:  # the call itself will say what is wrong, if anything is
             return f"{type(error).__name__}: {error}".partition("\n")[0][:200]
         if key is not None:
-            if len(self._by_shapes) >= MOST_KEPT:
+            if len(self._by_shapes) >= MAX_KEPT:
                 self._by_shapes.clear()
             self._by_shapes[key] = work
         return work
@@ -127,7 +128,7 @@ class _Counted:
             return known[1]
         inexact = sys.modules["numpy"].inexact
         work = work_of(program, lambda dtype: bool(jax.dtypes.issubdtype(dtype, inexact)))
-        if len(self._by_program) >= MOST_KEPT:
+        if len(self._by_program) >= MAX_KEPT:
             self._by_program.clear()
         self._by_program[id(program)] = (program, work)
         return work

@@ -9,10 +9,11 @@ Over all devices: a traced program is of whole arrays, and what is traced for on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable
 
-Live = List[bool]
+Live = list[bool]
 """For each value, whether anything depends on it."""
 
 # They move or make numbers and work none out, so that they are not missing from a count.
@@ -27,7 +28,7 @@ _NO_ARITHMETIC = frozenset(
     ).split()
 )
 # They run one inner program with their own inputs and outputs, by the parameter that holds it.
-_CALLS: Dict[str, str] = {
+_CALLS: dict[str, str] = {
     "pjit": "jaxpr",
     "jit": "jaxpr",
     "closed_call": "call_jaxpr",
@@ -49,8 +50,8 @@ class Work:
     def __init__(self) -> None:
         self.flops = 0
         self.operations = 0
-        self.uncounted: Dict[str, int] = {}
-        self.not_whole: List[str] = []
+        self.uncounted: dict[str, int] = {}
+        self.not_whole: list[str] = []
         """Of what is uncounted, that which may hold products."""
 
     def add(self, other: Work, times: int = 1) -> None:
@@ -103,7 +104,7 @@ class _Reader:
     def __init__(self, is_float: Callable[[Any], bool]) -> None:
         self._is_float = is_float
 
-    def program(self, closed: Any, outputs: Live) -> Tuple[Work, Live]:
+    def program(self, closed: Any, outputs: Live) -> tuple[Work, Live]:
         """The work behind the outputs that are live, and which inputs they depend on."""
         jaxpr = getattr(closed, "jaxpr", closed)
         # By identity: constants among the values cannot be hashed.
@@ -118,7 +119,7 @@ class _Reader:
             live.update(id(value) for value, used in zip(equation.invars, inputs) if used)
         return work, [id(value) in live for value in jaxpr.invars]
 
-    def _equation(self, equation: Any, needed: Live) -> Tuple[Work, Live]:
+    def _equation(self, equation: Any, needed: Live) -> tuple[Work, Live]:
         name, parameters = str(equation.primitive.name), equation.params
         if name in _CALLS and _CALLS[name] in parameters:
             return self.program(parameters[_CALLS[name]], needed)
@@ -144,7 +145,7 @@ class _Reader:
             work.leave_out(f"jax.{name}", holds_a_program or name in ("ffi_call", "ragged_dot_general", "ragged_dot"))
         return work, all_inputs
 
-    def _scan(self, parameters: Any, needed: Live) -> Tuple[Work, Live]:
+    def _scan(self, parameters: Any, needed: Live) -> tuple[Work, Live]:
         constants, carried = parameters["num_consts"], parameters["num_carry"]
         carry, collected = list(needed[:carried]), needed[carried:]
         while True:
@@ -158,7 +159,7 @@ class _Reader:
         whole.add(work, int(parameters["length"]))
         return whole, [*inputs[:constants], *carry, *inputs[constants + carried :]]
 
-    def _cond(self, parameters: Any, needed: Live) -> Tuple[Work, Live]:
+    def _cond(self, parameters: Any, needed: Live) -> tuple[Work, Live]:
         branches = [self.program(branch, needed) for branch in parameters["branches"]]
         works = [work for work, _ in branches]
         cheapest = min(works, key=lambda work: work.flops)
@@ -180,7 +181,7 @@ def _flops_of(name: str, equation: Any) -> int:
 
 def _shards(parameters: Any) -> int:
     """How many devices run the inner program of a ``shard_map``."""
-    sizes: Dict[Any, int] = dict(parameters["mesh"].shape)
+    sizes: dict[Any, int] = dict(parameters["mesh"].shape)
     split = parameters.get("manual_axes")
     if split is None:
         split = set(sizes) - set(parameters.get("auto", ()))

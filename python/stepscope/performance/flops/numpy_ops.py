@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from math import isqrt
-from typing import Any, Callable, Dict, Optional, Sequence
+from typing import Any, Callable
 
 from .counts import RunningCount, elements
 
@@ -19,7 +20,7 @@ UNSEEN = "numpy: a @ b and a.dot(b) cannot be seen"
 _FLOATS = "fc"
 
 
-def product_flops(first: Any, result: Any) -> Optional[int]:
+def product_flops(first: Any, result: Any) -> int | None:
     """Of ``dot``, ``matmul``, ``inner``: each number of the result is a sum over the first operand's last axis."""
     shape = getattr(first, "shape", None)
     if not shape:
@@ -27,7 +28,7 @@ def product_flops(first: Any, result: Any) -> Optional[int]:
     return 2 * int(shape[-1]) * elements(result)
 
 
-def tensordot_flops(first: Any, second: Any, result: Any) -> Optional[int]:
+def tensordot_flops(first: Any, second: Any, result: Any) -> int | None:
     """Each number of the result is a sum over the axes that were contracted."""
     out = elements(result)
     if not out:
@@ -36,7 +37,7 @@ def tensordot_flops(first: Any, second: Any, result: Any) -> Optional[int]:
     return 2 * out * isqrt(elements(first) * elements(second) // out)
 
 
-def einsum_flops(subscripts: Any, operands: Sequence[Any]) -> Optional[int]:
+def einsum_flops(subscripts: Any, operands: Sequence[Any]) -> int | None:
     """Of two operands: a multiply for each combination of indices, and an add where an index is summed over.
 
     >>> class Array:
@@ -47,7 +48,7 @@ def einsum_flops(subscripts: Any, operands: Sequence[Any]) -> Optional[int]:
     if not isinstance(subscripts, str) or len(operands) != 2 or "." in subscripts:
         return None
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
-    sizes: Dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for letters, operand in zip(inputs.split(","), operands):
         for letter, size in zip(letters, getattr(operand, "shape", ())):
             sizes[letter] = max(sizes.get(letter, 1), int(size))
@@ -60,7 +61,7 @@ def einsum_flops(subscripts: Any, operands: Sequence[Any]) -> Optional[int]:
     return every * (2 if set(sizes) - set(output) else 1)
 
 
-def _flops_of(name: str, args: Sequence[Any], result: Any) -> Optional[int]:
+def _flops_of(name: str, args: Sequence[Any], result: Any) -> int | None:
     if getattr(getattr(result, "dtype", None), "kind", "") not in _FLOATS:
         return None
     if name == "einsum":
@@ -112,7 +113,7 @@ class NumpyCounter:
         self._count = count
         self._lock = threading.Lock()
         self._users = 0
-        self._replaced: Dict[str, _Counting] = {}
+        self._replaced: dict[str, _Counting] = {}
 
     def open(self) -> bool:
         """Starts counting, if the program has imported numpy."""

@@ -9,9 +9,9 @@ import sys
 import threading
 from typing import Any, NamedTuple
 
+from ..._native import TimedRegion
 from ..probe import Probe
 from ..resources import Resources
-from ..tracked import TrackedRegion
 from . import jax_ops
 from .counts import Count, Parameters, RunningCount, close_here, open_here
 from .numpy_ops import UNSEEN, NumpyCounter
@@ -40,14 +40,14 @@ class FlopProbe(Probe):
         self._torch = TorchCounter(self._count)
         self._numpy = NumpyCounter(self._count)
 
-    def enter(self, region: TrackedRegion) -> Any:
+    def enter(self, region: TimedRegion) -> Any:
         torch = self._torch.open()
         open_here(self._count)
         parameters = Parameters()
         self._count.collecting.append(parameters)
         return _Opened(torch, self._numpy.open(), self._count.now(), parameters, threading.get_ident())
 
-    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: Any, resources: Resources) -> None:
         opened: _Opened = token
         if opened.thread != threading.get_ident():
             resources.reasons["flops"] = "the region ended in another thread than it began in"

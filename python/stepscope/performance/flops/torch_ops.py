@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-from typing import Any, Optional
+from typing import Any
 
 from .counts import RunningCount
 
@@ -96,7 +96,7 @@ class TorchCounter:
 
     def __init__(self, count: RunningCount) -> None:
         self._count = count
-        self._class: Optional[Any] = None
+        self._class: Any | None = None
         self._here = threading.local()
 
     def open(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from statistics import median
 from time import perf_counter_ns
-from typing import Any, Callable, Dict
+from typing import Any, Callable
 
 from .stopwatch import Stopwatch
 
@@ -27,7 +27,7 @@ _TRIES = 7
 
 def event_cost_ns(events: Any) -> int:
     """The cost of one event, beyond what the stopwatch sees itself."""
-    scope: Dict[str, Any] = {}
+    scope: dict[str, Any] = {}
     exec(compile(_WORK, "<cell: stepscope's own>", "exec"), scope)
     work: Callable[[int], int] = scope["work"]
     plain_ns = median(_time_ns(work) for _ in range(_TRIES))

@@ -9,19 +9,19 @@ from __future__ import annotations
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from .stopwatch import Stopwatch
 from .user_code import is_user_code
 
-MOST_FRAMES = 200
+MAX_FRAMES = 200
 
 
 class TraceEvents:
     """Times lines of the calling thread through ``sys.settrace``."""
 
     def __init__(self) -> None:
-        self._frames: Dict[int, List[Tuple[FrameType, Any]]] = {}
+        self._frames: dict[int, list[tuple[FrameType, Any]]] = {}
 
     def start(self, stopwatch: Stopwatch) -> str:
         """Starts in this thread. Returns why it could not, or nothing."""
@@ -43,9 +43,9 @@ class TraceEvents:
             return local
 
         # The functions that run already see no call, so they are told one by one.
-        held: List[Tuple[FrameType, Any]] = []
-        frame: Optional[FrameType] = sys._getframe(1)
-        while frame is not None and len(held) < MOST_FRAMES:
+        held: list[tuple[FrameType, Any]] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and len(held) < MAX_FRAMES:
             if is_user_code(frame.f_code.co_filename):
                 held.append((frame, frame.f_trace))
                 frame.f_trace = local
@@ -66,8 +66,8 @@ class MonitoringEvents:
 
     def __init__(self) -> None:
         self._api: Any = getattr(sys, "monitoring")
-        self._tool: Optional[int] = None
-        self._watched: Dict[int, Stopwatch] = {}
+        self._tool: int | None = None
+        self._watched: dict[int, Stopwatch] = {}
         self._lock = threading.Lock()
 
     def start(self, stopwatch: Stopwatch) -> str:
@@ -101,7 +101,7 @@ class MonitoringEvents:
             self._api.register_callback(tool, event, handler)
         self._api.set_events(tool, sum(handlers))
 
-    def _handlers(self) -> Dict[int, Any]:
+    def _handlers(self) -> dict[int, Any]:
         watched, disable, ident = self._watched, self._api.DISABLE, threading.get_ident
         events = self._api.events
 

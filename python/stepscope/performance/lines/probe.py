@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import threading
 from types import CodeType
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
+from ..._native import TimedRegion
 from ..probe import Probe
 from ..resources import Resources
-from ..tracked import TrackedRegion
 from .calibration import event_cost_ns
 from .events import line_events
 from .stopwatch import Stopwatch
 
 
 class _Opened(NamedTuple):
-    stopwatch: Optional[Stopwatch]
+    stopwatch: Stopwatch | None
     outermost: bool
-    lines: Dict[Tuple[CodeType, int], Tuple[int, int]]
+    lines: dict[tuple[CodeType, int], tuple[int, int]]
     events: int
     overhead_ns: int
     why_not: str
@@ -32,14 +32,14 @@ class LineProbe(Probe):
     def __init__(self) -> None:
         self._events = line_events()
         self._here = threading.local()
-        self._event_cost_ns: Optional[int] = None
+        self._event_cost_ns: int | None = None
 
-    def running(self) -> Optional[Stopwatch]:
+    def running(self) -> Stopwatch | None:
         """The stopwatch of this thread, if one runs."""
-        found: Optional[Stopwatch] = getattr(self._here, "stopwatch", None)
+        found: Stopwatch | None = getattr(self._here, "stopwatch", None)
         return found
 
-    def enter(self, region: TrackedRegion) -> _Opened:
+    def enter(self, region: TimedRegion) -> _Opened:
         thread = threading.get_ident()
         running = self.running()
         if running is not None:
@@ -54,7 +54,7 @@ class LineProbe(Probe):
         self._here.stopwatch = stopwatch
         return _Opened(stopwatch, True, {}, 0, 0, "", thread)
 
-    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: Any, resources: Resources) -> None:
         opened: _Opened = token
         if opened.stopwatch is None:
             resources.reasons["lines"] = opened.why_not
@@ -79,12 +79,12 @@ class LinePause(Probe):
     def __init__(self, lines: LineProbe) -> None:
         self._lines = lines
 
-    def enter(self, region: TrackedRegion) -> None:
+    def enter(self, region: TimedRegion) -> None:
         running = self._lines.running()
         if running is not None:
             running.pause()
 
-    def exit(self, region: TrackedRegion, token: Any, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: Any, resources: Resources) -> None:
         running = self._lines.running()
         if running is not None:
             running.resume()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List
+from typing import Any
 
 from ..resources import Resources
 from ..text_table import aligned, seconds
@@ -31,7 +31,7 @@ class LineStats:
         return self.time_s / self.hits if self.hits else self.time_s
 
 
-class LineProfile(List[LineStats]):
+class LineProfile(list[LineStats]):
     """A list of :class:`LineStats`, slowest first, and what is to be known about it.
 
     Timing lines slows them down: each event takes about a microsecond. ``events`` says how many there were and
@@ -39,7 +39,7 @@ class LineProfile(List[LineStats]):
     it.
     """
 
-    def __init__(self, lines: List[LineStats], region: str, events: int, overhead_s: float, reason: str = "") -> None:
+    def __init__(self, lines: list[LineStats], region: str, events: int, overhead_s: float, reason: str = "") -> None:
         super().__init__(lines)
         self.region = region
         self.events = events
@@ -47,7 +47,7 @@ class LineProfile(List[LineStats]):
         self.reason = reason
         """Why there are no lines, or not all."""
 
-    def to_dict(self) -> Dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
             "region": self.region,

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 from types import CodeType
-from typing import Dict, List, Optional, Tuple
 
 from ..resources import LineKey
 
-Cell = List[int]
+Cell = list[int]
 """Hits and nanoseconds."""
 
 
@@ -23,13 +22,13 @@ class Stopwatch:
 
     def __init__(self, event_cost_ns: int) -> None:
         self.event_cost_ns = event_cost_ns
-        self.cells: Dict[Tuple[CodeType, int], Cell] = {}
-        self.current: Optional[Cell] = None
+        self.cells: dict[tuple[CodeType, int], Cell] = {}
+        self.current: Cell | None = None
         self.since_ns = perf_counter_ns()
-        self.callers: List[Optional[Cell]] = []
+        self.callers: list[Cell | None] = []
         self.events = 0
         self.overhead_ns = 0
-        self.paused: Optional[Cell] = None
+        self.paused: Cell | None = None
 
     def line(self, code: CodeType, number: int) -> None:
         """A line starts."""
@@ -78,13 +77,13 @@ class Stopwatch:
             self.current, self.paused = self.paused, None
         self.since_ns = perf_counter_ns()
 
-    def snapshot(self) -> Dict[Tuple[CodeType, int], Tuple[int, int]]:
+    def snapshot(self) -> dict[tuple[CodeType, int], tuple[int, int]]:
         """All lines as they stand."""
         return {key: (cell[0], cell[1]) for key, cell in self.cells.items()}
 
-    def since(self, earlier: Dict[Tuple[CodeType, int], Tuple[int, int]]) -> Dict[LineKey, Tuple[int, int]]:
+    def since(self, earlier: dict[tuple[CodeType, int], tuple[int, int]]) -> dict[LineKey, tuple[int, int]]:
         """What was added to each line since a snapshot."""
-        found: Dict[LineKey, Tuple[int, int]] = {}
+        found: dict[LineKey, tuple[int, int]] = {}
         for key, (hits, spent_ns) in self.cells.items():
             old_hits, old_ns = earlier.get(key, (0, 0))
             if hits > old_hits or spent_ns > old_ns:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sysconfig
 from functools import lru_cache
-from typing import Tuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def _standard_library() -> Tuple[str, ...]:
+def _standard_library() -> tuple[str, ...]:
     found = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
     return tuple({os.path.realpath(path) + os.sep for path in found if path})
 

@@ -1,0 +1,131 @@
+"""The command line of ``stepscope run``: our options, then the script and its own arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..config.settings import FLAGS
+from ..config.values import is_boolean_word
+from ..errors import StepscopeError
+
+SECTION = "profiling"
+
+HELP = """\
+Run a Python script or module and record where its time goes.
+
+Usage: stepscope run [OPTIONS] SCRIPT [ARGUMENTS...]
+       stepscope run [OPTIONS] -m MODULE [ARGUMENTS...]
+
+The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Without
+--config and without a schedule, the whole run is recorded: named regions, Python stacks, system
+counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
+first torch optimizer counts as a step. Child processes are not recorded.
+
+Options:
+      --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
+      --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
+  -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder]
+      --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
+                               [default: 60 with PyTorch, whose operators fill memory; no limit without]
+  -q, --quiet                  don't print the trace path when done
+  -m MODULE                    run a module, like `python -m`
+  -h, --help                   print this help
+
+Examples:
+  stepscope run train.py --epochs 1
+  stepscope run --profiling.wait 5 --profiling.active 3 -o traces train.py
+  stepscope run --config run.yaml -m package.train run.yaml
+"""
+
+
+@dataclass
+class RunArguments:
+    """A parsed command line."""
+
+    program: str = ""
+    is_module: bool = False
+    program_arguments: list[str] = field(default_factory=list)
+    config: str | None = None
+    #: ``--profiling.…`` arguments as they were typed.
+    overrides: list[str] = field(default_factory=list)
+    output: str | None = None
+    #: None: the default, which holds only while PyTorch's operators are recorded. 0: no limit.
+    seconds: float | None = None
+    quiet: bool = False
+    help: bool = False
+
+
+def parse(arguments: list[str]) -> RunArguments:
+    """Split the arguments after ``stepscope run``. Everything from the script's name on is the script's.
+
+    >>> parsed = parse(["--profiling.active", "2", "train.py", "--lr", "0.1"])
+    >>> parsed.program, parsed.program_arguments, parsed.overrides
+    ('train.py', ['--lr', '0.1'], ['--profiling.active', '2'])
+    """
+    parsed = RunArguments()
+    at = 0
+
+    def value(option: str) -> str:
+        nonlocal at
+        if at >= len(arguments):
+            raise StepscopeError(f"{option} needs a value", hint="`stepscope run --help` lists the options")
+        at += 1
+        return arguments[at - 1]
+
+    while at < len(arguments):
+        argument = arguments[at]
+        at += 1
+        name, equals, attached = argument.partition("=")
+        if argument in ("-h", "--help"):
+            parsed.help = True
+            return parsed
+        if argument in ("-q", "--quiet"):
+            parsed.quiet = True
+        elif name in ("--config", "--output", "--seconds"):
+            _set(parsed, name, attached if equals else value(name))
+        elif argument == "-o":
+            parsed.output = value("-o")
+        elif argument.startswith("-o") and not argument.startswith("--"):
+            parsed.output = argument[2:].lstrip("=")
+        elif name.startswith(f"--{SECTION}."):
+            parsed.overrides.append(argument)
+            key = name[len(SECTION) + 3 :].replace("-", "_")
+            if not equals and at < len(arguments) and (key not in FLAGS or is_boolean_word(arguments[at])):
+                parsed.overrides.append(value(name))
+        elif argument == "-m" or (argument.startswith("-m") and not argument.startswith("--")):
+            parsed.is_module = True
+            parsed.program = argument[2:] or value("-m")
+            break
+        elif argument == "--":
+            parsed.program = value("--")
+            break
+        elif argument.startswith("-") and argument != "-":
+            raise StepscopeError(
+                f"stepscope run has no option {argument}",
+                hint="put the script's own options after its name; `stepscope run --help` lists ours",
+            )
+        else:
+            parsed.program = argument
+            break
+    if not parsed.program:
+        raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
+    parsed.program_arguments = arguments[at:]
+    return parsed
+
+
+def _set(parsed: RunArguments, name: str, text: str) -> None:
+    if name == "--config":
+        parsed.config = text
+    elif name == "--output":
+        parsed.output = text
+    else:
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds < float("inf"):
+            raise StepscopeError(
+                f"--seconds must be a number, 0 or more; it is {text!r}",
+                hint="use for example --seconds 30",
+            )
+        parsed.seconds = seconds

@@ -1,0 +1,128 @@
+"""A recording of everything from start to stop, which PyTorch's collector may join on the way."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+from .._native import now_ns
+from ..config.settings import Settings
+from ..errors import StepscopeError
+from ..profiler import forks, torch_engine
+from ..profiler.activities import ProfilerActivity, torch_activities
+from ..profiler.metadata import environment_metadata
+from ..profiler.recorder import Recorder
+from ..profiler.saving import save_capture
+
+#: Looks at the Python stacks per second.
+SAMPLES_HZ = 100.0
+
+
+class ProgramCapture:
+    """Regions, stacks and counters from the first line on; operators once PyTorch is there."""
+
+    def __init__(self, settings: Settings, journal: str | None) -> None:
+        self._settings = settings
+        self._recorder = Recorder(settings.monitor, journal, SAMPLES_HZ)
+        self._torch: Any = None
+        self._inner: Any = None
+        self._torch_thread: int | None = None
+        self._step_start_ns: int | None = None
+        #: Steps that were marked.
+        self.steps = 0
+        #: Whether operators of PyTorch are in the recording.
+        self.has_torch = False
+
+    def start(self) -> None:
+        """Begin."""
+        forks.watch(self)
+        self._recorder.begin()
+
+    def start_torch(self, torch: Any) -> None:
+        """Let PyTorch's collector record too. It belongs to the thread that starts it."""
+        if self._inner is not None or self._recorder.open is None:
+            return
+        taken = torch_engine.why_torch_is_taken(torch)
+        if taken is not None:
+            raise StepscopeError(f"PyTorch operators are not recorded: {taken}", hint="run one profiler at a time")
+        inner = torch_engine.make_inner(torch, self, self._options(torch))
+        self._torch, self._torch_thread = torch, threading.get_ident()
+        inner.start()
+        self._inner = inner
+        self.has_torch = True
+        torch_engine.claim(self)
+
+    def step(self) -> None:
+        """A step has ended. What lies before the end of the first one is start-up, not a step."""
+        capture, ended_ns = self._recorder.open, now_ns()
+        if capture is not None and self._step_start_ns is not None:
+            capture.recording.step(self.steps, self._step_start_ns, ended_ns)
+            self.steps += 1
+        self._step_start_ns = ended_ns
+
+    def stop(self) -> None:
+        """End; what was recorded can be saved."""
+        forks.unwatch(self)
+        try:
+            self._stop_torch()
+        finally:
+            self._recorder.end()
+
+    def save(self, path: str) -> None:
+        """Write the trace, compressed if the name ends in ``.gz``."""
+        capture = self._recorder.finished
+        if capture is None:
+            raise StepscopeError("nothing was recorded", hint="call start() and stop() before save()")
+        save_capture(capture, path, environment_metadata())
+
+    def _stop_torch(self) -> None:
+        inner, self._inner = self._inner, None
+        if inner is None:
+            return
+        torch_engine.release(self)
+        torch_engine.keep_regions()
+        if threading.get_ident() != self._torch_thread:
+            raise StepscopeError(
+                "PyTorch's profiler was started in another thread and cannot be stopped from this one",
+                hint="end the recording in the thread that first used PyTorch",
+            )
+        inner.stop()
+
+    def _options(self, torch: Any) -> dict[str, Any]:
+        settings = self._settings
+        options: dict[str, Any] = {
+            "record_shapes": settings.record_shapes,
+            "profile_memory": settings.profile_memory,
+            "with_stack": settings.with_stack,
+            "with_flops": settings.with_flops,
+            "with_modules": settings.with_modules,
+        }
+        if "acc_events" in inspect.signature(torch.profiler.profile.__init__).parameters:
+            # There is one cycle only; PyTorch would warn that events of earlier ones are dropped.
+            options["acc_events"] = True
+        if settings.activities is not None:
+            chosen = {member for member in ProfilerActivity if member.name.lower() in settings.activities}
+            options["activities"] = torch_activities(torch, chosen)[0]
+        return options
+
+    def torch_started(self) -> None:
+        """PyTorch records from now on."""
+        torch_engine.send_regions_to_torch(self._torch)
+
+    def torch_stopping(self) -> None:
+        """PyTorch is about to end its recording."""
+        torch_engine.keep_regions()
+
+    def torch_stopped(self, results: Any) -> None:
+        """PyTorch has results."""
+        if self._recorder.open is not None:
+            self._recorder.open.torch_results = results
+
+    def hand_over(self) -> None:
+        """PyTorch's profiler says that a trace is complete; it is saved when the run ends."""
+
+    def turn_off_in_child(self) -> None:
+        """In a forked child: the recording is the parent's."""
+        self._inner = None
+        self._recorder.forget()

@@ -1,0 +1,240 @@
+"""What is recorded while ``stepscope run`` runs a script, and how that changes on the way.
+
+It begins with a recording of everything. If a schedule is asked for, the end of the first step replaces
+it by a profiler that keeps the schedule; if no step is ever seen, the recording of everything is kept.
+Nothing in here may disturb the script: what goes wrong becomes a note in the report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import threading
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Callable
+
+from .._current_run import CurrentRun
+from ..config.profiling import make_profile, trace_name
+from ..config.settings import Settings
+from ..errors import StepscopeError
+from .main_thread import MainThreadTimer
+from .optimizer_steps import OptimizerSteps
+from .program_capture import SAMPLES_HZ, ProgramCapture
+from .torch_join import TorchJoin
+
+#: Seconds of PyTorch's operators that are kept by default: they fill memory until they are written.
+TORCH_SECONDS = 60.0
+
+
+class ScriptRecorder(CurrentRun):
+    """Records one run; :attr:`traces` and :attr:`notes` say what came of it."""
+
+    def __init__(self, settings: Settings, output: Path, seconds: float | None) -> None:
+        if not settings.has_schedule:
+            # Nobody chose: what most answers need.
+            settings = dataclasses.replace(
+                settings,
+                record_shapes=settings.record_shapes or "record_shapes" not in settings.given,
+                profile_memory=settings.profile_memory or "profile_memory" not in settings.given,
+            )
+        self._settings = settings
+        self._folder = output
+        self._seconds = seconds
+        self.traces: list[Path] = []
+        self.notes: list[str] = []
+        self._process = os.getpid()
+        self._capture: ProgramCapture | None = None
+        self._profile: Any = None
+        self._explicit_steps = False
+        self._counted = 0
+        self._ended = False
+        self._made_folder = False
+        self._here = threading.local()
+        self._lock = threading.RLock()
+        self._overdue_s: float | None = None
+        self._timer: MainThreadTimer | None = None
+        self._steps = OptimizerSteps(lambda: self._safely(self._step_found))
+        self._join: TorchJoin | None = None
+
+    @property
+    def _scheduled(self) -> bool:
+        return self._settings.has_schedule
+
+    def start(self) -> None:
+        """Begin to record."""
+        self._safely(self._start)
+
+    def _start(self) -> None:
+        self._made_folder = not self._folder.exists()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._path = self._folder / trace_name(self._settings.gzip)
+        journal = str(self._path)[: -len(".gz")] if self._settings.gzip else str(self._path)
+        self._capture = ProgramCapture(self._settings, journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"))
+        self._capture.start()
+        if self._seconds:
+            self._limit(self._seconds)
+        self._join = TorchJoin(
+            self._capture,
+            lambda: self._end("the script started PyTorch's profiler itself"),
+            self._safely,
+            imported=self._torch_imported,
+            joined=self._torch_joined,
+        )
+        self._join.start()
+
+    def finish(self) -> None:
+        """The script has ended: write what was recorded."""
+        if os.getpid() != self._process:
+            self.notes.clear()  # A forked child that runs on to the script's end: all of this is its parent's.
+            return
+        unit = self._settings.unit
+        early = self._ended
+        if not early and self._scheduled and self._profile is None and self._capture is not None:
+            self.notes.append(f"no {unit} were found, so the schedule did not apply and the whole run was recorded")
+        if not early and self._capture is not None and self._join is not None and self._join.waits:
+            self.notes.append(
+                "operators of PyTorch were not recorded: the script never used a module, an optimizer or the GPU"
+            )
+        self._end(None)
+        if not early and self._profile is not None and not self.traces:
+            self.notes.append(f"no trace: the script ended after {self._counted} {unit}, before the schedule recorded")
+
+    def step(self) -> None:
+        self._explicit_steps = True
+        if self._settings.unit == "steps":
+            self._safely(self._advance)
+
+    def epoch(self) -> None:
+        if self._settings.unit == "epochs":
+            self._safely(self._advance)
+
+    def profile_starts(self, profile: object) -> None:
+        if not getattr(self._here, "starts_ours", False):
+            self._safely(self._step_aside)
+
+    def wrote(self, path: str) -> None:
+        self.traces.append(Path(path))
+
+    def _torch_imported(self) -> None:
+        if not self._steps.watch() and self._scheduled:
+            self.notes.append("steps cannot be found: this PyTorch is older than 2.0")
+
+    def _torch_joined(self) -> None:
+        if self._seconds is None:
+            self._limit(TORCH_SECONDS)
+
+    def _step_found(self) -> None:
+        if not self._explicit_steps and self._settings.unit == "steps":
+            self._advance()
+
+    def _advance(self) -> None:
+        if self._ended:
+            return
+        self._counted += 1
+        if self._profile is not None:
+            with self._ours():
+                self._profile.step()
+        elif not self._scheduled:
+            if self._capture is not None:
+                self._capture.step()
+        else:
+            self._keep_schedule()
+
+    def _keep_schedule(self) -> None:
+        """The first step has ended: from here on the schedule says what is recorded."""
+        capture, self._capture = self._capture, None
+        if self._join is not None:
+            self._join.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._ours():
+            if capture is not None:
+                capture.stop()
+            self._here.starts_ours = True
+            try:
+                self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ)
+                self._profile.start()
+            finally:
+                self._here.starts_ours = False
+
+    def _write_scheduled(self, profile: Any) -> None:
+        path = self._folder / trace_name(self._settings.gzip)
+        profile.export_chrome_trace(str(path))
+        self.traces.append(path)
+
+    def _step_aside(self) -> None:
+        """The script profiles itself: what was recorded so far is dropped."""
+        if self._ended:
+            return
+        self._ended = True
+        self._let_go()
+        self.notes.append("the script profiles itself, so nothing else was recorded")
+        with self._ours():
+            if self._capture is not None:
+                self._capture.stop()
+            if self._profile is not None:
+                self._profile.stop()
+        if self._made_folder and not any(self._folder.iterdir()):
+            self._folder.rmdir()
+
+    def _limit(self, seconds: float) -> None:
+        self._timer = MainThreadTimer(seconds, lambda: self._time_is_over(seconds))
+        self._timer.start()
+
+    def _time_is_over(self, seconds: float) -> None:
+        """Called between any two instructions of the main thread, perhaps in the middle of something of ours."""
+        self._overdue_s = seconds
+        if not getattr(self._here, "busy", 0):
+            self._safely(lambda: None)
+
+    def _end(self, reason: str | None) -> None:
+        """Stop and write; ``reason`` says why before the script has ended."""
+        if self._ended:
+            return
+        self._ended = True
+        self._let_go()
+        if reason is not None:
+            self.notes.append(f"recording ended early: {reason}")
+        with self._ours():
+            self._safely(self._stop_and_save)
+
+    def _stop_and_save(self) -> None:
+        if self._profile is not None:
+            self._profile.stop()
+        capture = self._capture
+        if capture is not None:
+            self._safely(capture.stop)
+            capture.save(str(self._path))
+            self.traces.append(self._path)
+
+    def _let_go(self) -> None:
+        """Take every hook out of the script's way."""
+        if self._join is not None:
+            self._join.remove()
+        self._steps.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _ours(self) -> AbstractContextManager[None]:
+        return self._join.ours() if self._join is not None else contextlib.nullcontext()
+
+    def _note(self, error: Exception) -> None:
+        self.notes.append(str(error) if isinstance(error, StepscopeError) else f"{type(error).__name__}: {error}")
+
+    def _safely(self, do: Callable[[], None]) -> None:
+        """Call something of ours in the middle of the script, which must not notice what goes wrong."""
+        if os.getpid() != self._process:
+            return  # A forked child: what is recorded here is its parent's, and so is the lock.
+        self._here.busy = getattr(self._here, "busy", 0) + 1
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        try:
+            with self._lock:
+                do()
+                if self._overdue_s is not None and in_main_thread and self._here.busy == 1:
+                    self._end(f"{self._overdue_s:g} s were over (--seconds)")
+        except Exception as error:  # see above
+            self._note(error)
+        finally:
+            self._here.busy -= 1

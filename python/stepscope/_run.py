@@ -1,0 +1,123 @@
+"""``stepscope run``: a script or module as ``python`` would run it, recorded."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ._current_run import set_current_run
+from ._launch.arguments import HELP, SECTION, RunArguments, parse
+from ._launch.script import Ending, Program
+from .config.overrides import split
+from .config.problems import Problems
+from .config.settings import CHECKS, Settings, check
+from .config.sources import read_document, read_section, trace_folder
+from .errors import StepscopeError
+
+if TYPE_CHECKING:
+    from ._launch.script_recorder import ScriptRecorder
+
+#: The exit code for a command line that cannot be understood, as elsewhere in the program.
+USAGE = 2
+
+
+def main(argv: list[str]) -> int:
+    """Run ``stepscope run`` with the arguments after ``run``; returns the script's own exit code.
+
+    >>> main(["--help"])  # doctest: +ELLIPSIS
+    Run a Python script or module and record where its time goes.
+    ...
+    0
+    """
+    try:
+        arguments = parse(argv)
+        if arguments.help:
+            print(HELP)
+            return 0
+        program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
+        recorder = _recorder(arguments)
+    except StepscopeError as error:
+        print(f"stepscope run: {error}", file=sys.stderr)
+        return USAGE
+    program.take_path()
+    if recorder is None:
+        ending = program.run()
+    else:
+        recorder.root, recorder.launcher = Program._run.__code__, main.__code__
+        set_current_run(recorder)
+        recorder.start()
+        ending = program.run()
+        try:
+            recorder.finish()
+        except KeyboardInterrupt:
+            recorder.notes.append("interrupted while the trace was written")
+        set_current_run(None)
+        _report(recorder.traces, recorder.notes, arguments.quiet)
+    return _end_as(ending)
+
+
+def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
+    problems = Problems(SECTION)
+    document = read_document(arguments.config, SECTION)
+    _, values = read_section(document, SECTION, problems)
+    overrides = split(arguments.overrides, SECTION, problems).ours
+    for name, raw, place in overrides:
+        check(name, raw, place, values, problems)
+    problems.raise_if_any(list(CHECKS))
+    if arguments.output is not None:
+        values["output"] = arguments.output
+    settings = Settings(**values, given=frozenset(values))
+    if not settings.enabled:
+        print("stepscope run: profiling is off in the configuration (enabled: false)", file=sys.stderr)
+        return None
+    try:
+        from ._launch.script_recorder import ScriptRecorder
+    except ImportError as error:
+        print(f"stepscope run: nothing is recorded, because a part of stepscope is missing: {error}", file=sys.stderr)
+        return None
+    # The script may change the current folder; the trace goes where the user stood.
+    recorder = ScriptRecorder(
+        settings, Path(os.path.abspath(trace_folder(settings, document, None))), arguments.seconds
+    )
+    given = {name: value for name, value in values.items() if name != "output"}
+    recorder.overrides = [(name, value, None) for name, value in given.items()]
+    recorder.output = None if settings.output is None else os.path.abspath(os.path.expanduser(settings.output))
+    return recorder
+
+
+def _report(traces: list[Path], notes: list[str], quiet: bool) -> None:
+    """What the user has to know, on stderr, where it does not mix with the script's own output."""
+    for note in notes:
+        print(f"stepscope: {note}", file=sys.stderr)
+    if quiet or not traces:
+        return
+    shown = [_shown(path) for path in traces]
+    target = shown[-1] if len(shown) == 1 else os.path.dirname(shown[-1]) or "."
+    what = shown[0] if len(shown) == 1 else f"{len(shown)} traces in {target}"
+    print(f"stepscope: {what}  (open: stepscope view {shlex.quote(target)})", file=sys.stderr)
+
+
+def _shown(path: Path) -> str:
+    """A short name that works from the current folder."""
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):
+        return str(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _end_as(ending: Ending) -> int:
+    if ending.interrupted:
+        # Its traceback was shown. The interpreter now ends the process by the signal itself, as without us.
+        sys.excepthook = _silent
+        raise KeyboardInterrupt
+    return ending.exit_code
+
+
+def _silent(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)

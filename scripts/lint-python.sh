@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Mistakes, order of imports, formatting and types of the Python package.
+#   scripts/lint-python.sh          says what is wrong
+#   scripts/lint-python.sh --fix    puts right what can be put right by itself
+set -euo pipefail
+cd "$(dirname "$0")/.."
+environment="$(scripts/python-environment.sh lint python/requirements-lint.txt)"
+
+if [ "${1:-}" = --fix ]; then
+  "$environment/bin/ruff" check --quiet --fix python || true
+  "$environment/bin/ruff" format --quiet python
+fi
+"$environment/bin/ruff" check --quiet python
+"$environment/bin/ruff" format --quiet --check python
+"$environment/bin/mypy" --no-error-summary --cache-dir target/python/mypy python/stepscope
