@@ -9,7 +9,6 @@
 //! # Ok::<(), stepscope_formats::ReadError>(())
 //! ```
 
-mod chrome;
 mod chunks;
 mod discover;
 mod error;
@@ -26,9 +25,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::Trace;
 
-pub use chrome::{write_chrome, write_events};
 pub use discover::{TraceFile, discover};
 pub use error::ReadError;
+pub use kineto::{write_chrome, write_events};
 pub use speedscope::{Profile, write_speedscope};
 pub use splice::splice;
 

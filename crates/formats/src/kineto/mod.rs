@@ -14,6 +14,7 @@ mod salvage;
 mod scan;
 mod text;
 mod time;
+mod write;
 
 use stepscope_model::{NoteKind, Trace};
 
@@ -22,6 +23,7 @@ use crate::error::ReadError;
 use crate::{OpenOptions, discover};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
+pub use write::{write_chrome, write_events};
 
 /// Reads a trace from its text.
 pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
