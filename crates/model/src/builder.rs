@@ -39,6 +39,10 @@ pub struct NewSlice {
     pub external: Option<i64>,
 }
 
+/// A slice that began and has no end yet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct OpenSlice(u32);
+
 /// A point to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewPoint {
@@ -226,6 +230,21 @@ impl TraceBuilder {
         s.args.push(new.args);
         s.cat.push(new.cat);
         s.kind.push(new.kind);
+    }
+
+    /// Adds a slice whose end is not known yet; until [`TraceBuilder::end`] it has no length. `None` where there is no
+    /// room for it.
+    pub fn begin(&mut self, new: NewSlice) -> Option<OpenSlice> {
+        let index = self.slices.len();
+        self.slice(NewSlice { dur: Ns::ZERO, ..new });
+        (self.slices.len() > index).then_some(OpenSlice(index as u32))
+    }
+
+    /// Ends a slice, and says whether it had begun by then. One that ends before it begins gets no length.
+    pub fn end(&mut self, open: OpenSlice, at: Ns) -> bool {
+        let start = self.slices.start[open.0 as usize];
+        self.slices.dur[open.0 as usize] = (at - start).max(Ns::ZERO);
+        start <= at
     }
 
     /// Adds a point.

@@ -32,7 +32,7 @@ mod trace;
 mod tree;
 
 pub use args::{ArgValue, Args, ArgsId, Decimal, OVERLOAD_KEY, Value};
-pub use builder::{NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use builder::{NewFlow, NewPoint, NewSlice, OpenSlice, TraceBuilder};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;

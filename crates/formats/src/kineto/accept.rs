@@ -11,6 +11,7 @@ use super::category::{is_step, kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
 use super::scan::{Cursor, Scan, Stop};
 use super::time::Time;
+use super::waiting::Waiting;
 
 /// What an operator's name turned out to be.
 #[derive(Copy, Clone)]
@@ -30,7 +31,7 @@ pub(super) struct Accept {
     last_cat: (StrId, CatId, Kind),
     last_lane: [(LaneKey, Option<LaneId>); 2],
     /// Begin events that wait for their end.
-    open: HashMap<LaneId, Vec<NewSlice>>,
+    open: Waiting,
     /// The latest time seen on each lane.
     latest: Vec<Ns>,
     process_names: HashMap<Tag, StrId>,
@@ -54,7 +55,7 @@ impl Accept {
             op_names: Vec::new(),
             last_cat: (StrId::EMPTY, CatId::default(), Kind::Other),
             last_lane: [(LaneKey::default(), None); 2],
-            open: HashMap::new(),
+            open: Waiting::new(),
             latest: Vec::new(),
             process_names: HashMap::new(),
             thread_names: HashMap::new(),
@@ -67,6 +68,11 @@ impl Accept {
 
     pub(super) fn is_empty(&self) -> bool {
         self.parser.builder.is_empty()
+    }
+
+    /// Events found so far.
+    pub(super) fn events(&mut self) -> u64 {
+        self.parser.builder.meta().events_in_file
     }
 
     /// Counts bytes that belong to no event.
@@ -181,9 +187,11 @@ impl Accept {
     fn begin(&mut self, event: Event, start: Ns, cat: CatId, kind: Kind) {
         let lane = self.lane(&event, kind);
         let args = self.parser.builder.commit_args();
-        let slice = new_slice(&event, start, Ns::ZERO, cat, kind, lane, args);
         self.saw(lane, start);
-        self.open.entry(lane).or_default().push(slice);
+        let slice = new_slice(&event, start, Ns::ZERO, cat, kind, lane, args);
+        if let Some(open) = self.parser.builder.begin(slice) {
+            self.open.push(lane, open);
+        }
     }
 
     fn saw(&mut self, lane: LaneId, at: Ns) {
@@ -196,25 +204,22 @@ impl Accept {
 
     fn end(&mut self, event: Event, end: Ns, cat: CatId, kind: Kind, at: u64) {
         // An end need not repeat its category: without one it may belong to either side.
-        let has_open = |accept: &Accept, lane| accept.open.get(&lane).is_some_and(|open| !open.is_empty());
         let mut lane = self.lane(&event, kind);
-        if !has_open(self, lane) {
+        if !self.open.any(lane) {
             let other = self.lane(&event, if kind.is_device() { Kind::Other } else { Kind::Kernel });
-            if has_open(self, other) {
+            if self.open.any(other) {
                 lane = other;
             }
         }
         let args = self.parser.builder.commit_args();
-        if let Some(mut slice) = self.open.get_mut(&lane).and_then(Vec::pop) {
-            slice.dur = (end - slice.start).max(Ns::ZERO);
-            if end < slice.start {
+        if let Some(slice) = self.open.pop(lane) {
+            if !self.parser.builder.end(slice, end) {
                 self.notes().add(NoteKind::NegativeDuration, at);
             }
             if args != ArgsId::default() {
                 self.notes().add(NoteKind::ArgsDropped, at);
             }
             self.saw(lane, end);
-            self.parser.builder.slice(slice);
             self.parser.builder.meta().joined_pairs += 1;
         } else {
             self.notes().add(NoteKind::UnmatchedEnd, at);
@@ -298,12 +303,11 @@ impl Accept {
 
     /// The builder, with open begins closed and lanes named.
     pub(super) fn finish(mut self) -> TraceBuilder {
-        let mut open: Vec<_> = self.open.into_iter().collect();
-        open.sort_unstable_by_key(|(lane, _)| *lane);
-        for slice in open.into_iter().flat_map(|(_, slices)| slices) {
+        while let Some((lane, slice)) = self.open.pop_any() {
             self.parser.builder.notes().add_count(NoteKind::UnmatchedBegin, 1);
-            let end = self.latest.get(slice.lane.index()).copied().unwrap_or(slice.start);
-            self.parser.builder.slice(NewSlice { dur: end - slice.start, ..slice });
+            // A lane on which something began was seen then.
+            let end = self.latest.get(lane).copied().unwrap_or(Ns::MIN);
+            self.parser.builder.end(slice, end);
         }
         for lane in self.parser.builder.lanes_mut() {
             let LaneKey { process, thread, .. } = lane.key;

@@ -1,13 +1,13 @@
 //! The document around the events: top-level keys before and after, separators, what is broken between.
 
-use std::collections::HashSet;
-
 use stepscope_model::{NoteKind, TraceBuilder};
 
 use super::accept::Accept;
+use super::entries::{Entries, Put};
 use super::salvage;
 use super::scan::{Cursor, Scan, Stop};
 use super::text::unescape;
+use crate::OpenOptions;
 use crate::error::ReadError;
 
 /// A broken event is looked for in windows from this size on, before the window is grown further.
@@ -29,6 +29,8 @@ enum State {
     Lost,
     /// After the last bracket.
     End,
+    /// After as many events as are taken.
+    Full,
 }
 
 /// Reads windows of a document's text.
@@ -40,27 +42,27 @@ pub(super) struct Document {
     /// The document was closed; what follows is something else.
     closed: bool,
     after_comma: bool,
-    entries: Vec<(String, String)>,
-    keys: HashSet<String>,
+    entries: Entries,
     /// Bytes that the strict reader went over for events it could not finish.
     vain_bytes: usize,
     accept: Accept,
     max_event_bytes: usize,
+    max_events: u64,
 }
 
 impl Document {
-    pub(super) fn new(max_event_bytes: usize) -> Document {
+    pub(super) fn new(options: &OpenOptions) -> Document {
         Document {
             state: State::Start,
             bare: false,
             seen_events: false,
             closed: false,
             after_comma: true,
-            entries: Vec::new(),
-            keys: HashSet::new(),
+            entries: Entries::new(options.max_entries, options.max_entry_bytes),
             vain_bytes: 0,
             accept: Accept::new(),
-            max_event_bytes,
+            max_event_bytes: options.max_event_bytes,
+            max_events: options.max_events,
         }
     }
 
@@ -84,6 +86,7 @@ impl Document {
                 }
                 // Another document, perhaps: its events are looked for like any others.
                 State::End => Err(Stop::Bad),
+                State::Full => return window.len(),
             };
             match step {
                 Ok(()) => {}
@@ -151,15 +154,20 @@ impl Document {
                     if std::str::from_utf8(&key).is_err() || std::str::from_utf8(value).is_err() {
                         self.accept.notes().add(NoteKind::InvalidUtf8, offset + start as u64);
                     }
-                    let key = String::from_utf8_lossy(&key).into_owned();
+                    let key = String::from_utf8_lossy(&key);
                     self.separator_before(offset + start as u64);
                     if bad_escape {
                         self.accept.notes().add(NoteKind::BadEscape, offset + start as u64);
                     }
-                    if !self.keys.insert(key.clone()) {
-                        self.accept.notes().add(NoteKind::DuplicateKey, offset + start as u64);
+                    let at = offset + start as u64;
+                    match self.entries.put(&key, &String::from_utf8_lossy(value)) {
+                        Put::Kept => {}
+                        Put::Replaced => self.accept.notes().add(NoteKind::DuplicateKey, at),
+                        Put::NoRoom => {
+                            let words = "more top-level entries than are kept";
+                            self.accept.notes().add_with(NoteKind::LimitReached, at, words);
+                        }
                     }
-                    self.entries.push((key, String::from_utf8_lossy(value).into_owned()));
                 }
             }
             _ => return Err(Stop::Bad),
@@ -186,6 +194,12 @@ impl Document {
             }
             b'{' => {
                 let start = c.pos;
+                if self.accept.events() >= self.max_events {
+                    let words = format!("more than {} events", self.max_events);
+                    self.accept.notes().add_with(NoteKind::LimitReached, offset + start as u64, words);
+                    self.state = State::Full;
+                    return Ok(());
+                }
                 let mut strict = c.clone();
                 if self.vain_bytes > MAX_VAIN_BYTES
                     && let Some(next) = salvage::next_event(c.buf, start + 1)
@@ -297,6 +311,11 @@ impl Document {
         }
     }
 
+    /// Whether no more events are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.state == State::Full
+    }
+
     /// Whether no event was read.
     pub(super) fn is_empty(&self) -> bool {
         self.accept.is_empty()
@@ -314,10 +333,13 @@ impl Document {
             return Err(ReadError::NoEvents { path: path() });
         }
         let mut builder = self.accept.finish();
-        if !self.closed {
+        if !self.closed && self.state != State::Full {
             builder.notes().add(NoteKind::MissingTail, offset);
         }
-        super::meta::fill(builder.meta(), self.entries);
+        let too_long = super::meta::fill(builder.meta(), self.entries.into_vec());
+        if too_long > 0 {
+            builder.notes().add_count(NoteKind::LimitReached, too_long);
+        }
         Ok(builder)
     }
 }

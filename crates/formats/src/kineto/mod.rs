@@ -7,6 +7,7 @@
 mod accept;
 mod category;
 mod document;
+mod entries;
 mod event;
 mod keys;
 mod meta;
@@ -14,6 +15,7 @@ mod salvage;
 mod scan;
 mod text;
 mod time;
+mod waiting;
 mod write;
 
 use stepscope_model::{NoteKind, Trace};
@@ -27,14 +29,14 @@ pub use write::{write_chrome, write_events};
 
 /// Reads a trace from its text.
 pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
-    let mut document = document::Document::new(options.max_event_bytes);
+    let mut document = document::Document::new(options);
     loop {
         let window = text.window();
         let stuck = window.len();
         let used = document.feed(window, text.offset(), text.is_last());
         let moved = used > 0;
         text.consume(used);
-        if text.is_last() {
+        if text.is_last() || document.is_full() {
             break;
         }
         // An event larger than the window: double it, so that trying again costs no more than reading once.

@@ -7,6 +7,7 @@
 )]
 
 mod eras;
+mod growth;
 mod hostile;
 mod round_trip;
 mod salvage;
