@@ -13,6 +13,7 @@ mod chunks;
 mod discover;
 mod error;
 mod kineto;
+mod notes;
 mod sniff;
 mod speedscope;
 mod splice;
@@ -27,7 +28,7 @@ use stepscope_model::Trace;
 
 pub use discover::{TraceFile, discover};
 pub use error::ReadError;
-pub use kineto::{write_chrome, write_events};
+pub use kineto::{notes as kineto_notes, write_chrome, write_events};
 pub use speedscope::{Profile, write_speedscope};
 pub use splice::splice;
 

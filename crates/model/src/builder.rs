@@ -160,7 +160,7 @@ impl TraceBuilder {
                 CatId(index)
             }
             Err(_) => {
-                self.notes.add_count(NoteKind::TooManyCategories, 1);
+                self.notes.add_count(NoteKind::TOO_MANY_CATEGORIES, 1);
                 CatId::default()
             }
         };
@@ -172,7 +172,7 @@ impl TraceBuilder {
     /// The lane of this key. Past four billion lanes the rest share the first, which is noted.
     pub fn lane(&mut self, key: LaneKey) -> LaneId {
         self.lanes.find_or_add(key).unwrap_or_else(|| {
-            self.notes.add_count(NoteKind::LimitReached, 1);
+            self.notes.add_count(NoteKind::LIMIT_REACHED, 1);
             LaneId::default()
         })
     }
@@ -205,7 +205,7 @@ impl TraceBuilder {
     /// Closes the argument list of the event being built.
     pub fn commit_args(&mut self) -> ArgsId {
         self.args.commit().unwrap_or_else(|| {
-            self.notes.add_count(NoteKind::ArgsDropped, 1);
+            self.notes.add_count(NoteKind::ARGS_DROPPED, 1);
             ArgsId::default()
         })
     }
@@ -278,7 +278,7 @@ impl TraceBuilder {
     /// An event for which there is no handle left.
     fn refuse(&mut self) {
         self.meta.events_set_aside = self.meta.events_set_aside.saturating_add(1);
-        self.notes.add_count(NoteKind::LimitReached, 1);
+        self.notes.add_count(NoteKind::LIMIT_REACHED, 1);
     }
 
     /// How many slices, points and flow ends were added.
@@ -303,7 +303,7 @@ impl TraceBuilder {
 
     /// Sorts, links and checks.
     pub fn finish(mut self) -> Trace {
-        self.notes.add_count(NoteKind::LimitReached, self.strings.refused());
+        self.notes.add_count(NoteKind::LIMIT_REACHED, self.strings.refused());
         let new_of_old = self.slices.sort(self.lanes.len());
         let mut trace = Trace {
             links: Links {
@@ -389,10 +389,10 @@ fn flag(trace: &mut Trace) {
             unlinked += u64::from(any_runtime && trace.links.launch(id).is_none());
         }
     }
-    trace.notes.add_count(NoteKind::StreamOverlap, overlaps);
-    trace.notes.add_count(NoteKind::Unlinked, unlinked);
+    trace.notes.add_count(NoteKind::STREAM_OVERLAP, overlaps);
+    trace.notes.add_count(NoteKind::UNLINKED, unlinked);
     let misnested = crate::CallTree::build(trace, |_| true).misnested;
-    trace.notes.add_count(NoteKind::Misnested, misnested);
+    trace.notes.add_count(NoteKind::MISNESTED, misnested);
 }
 
 #[cfg(test)]
@@ -419,7 +419,7 @@ mod tests {
         let trace = b.finish();
         assert_eq!((trace.slices().len(), trace.points().len(), trace.flows().len()), (3, 3, 3));
         assert_eq!(trace.meta().events_set_aside, 5);
-        assert_eq!(trace.notes().count(NoteKind::LimitReached), 5);
+        assert_eq!(trace.notes().count(NoteKind::LIMIT_REACHED), 5);
     }
 
     #[test]
@@ -433,6 +433,6 @@ mod tests {
             assert_eq!(b.category(text), CatId::default());
         }
         assert_eq!(b.category("c65535").index(), 65_535);
-        assert_eq!(b.notes().count(NoteKind::TooManyCategories), 2);
+        assert_eq!(b.notes().count(NoteKind::TOO_MANY_CATEGORIES), 2);
     }
 }

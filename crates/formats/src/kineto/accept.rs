@@ -9,6 +9,7 @@ use stepscope_model::{
 
 use super::category::{is_step, kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
+use super::notes;
 use super::scan::{Cursor, Scan, Stop};
 use super::time::Time;
 use super::waiting::Waiting;
@@ -82,11 +83,11 @@ impl Accept {
 
     /// Whether there was not one event, but something else.
     pub(super) fn found_nothing(&mut self) -> bool {
-        self.parser.builder.meta().events_in_file == 0 && self.notes().count(NoteKind::Garbage) > 0
+        self.parser.builder.meta().events_in_file == 0 && self.notes().count(notes::GARBAGE) > 0
     }
 
     /// An event that cannot be kept.
-    pub(super) fn set_aside(&mut self, why: NoteKind, at: u64) {
+    pub(super) fn set_aside(&mut self, why: &'static NoteKind, at: u64) {
         self.parser.builder.discard_args();
         let meta = self.parser.builder.meta();
         meta.events_in_file += 1;
@@ -115,11 +116,11 @@ impl Accept {
         let start = match event.at {
             Time::Exact(ns) | Time::Rounded(ns) => ns,
             Time::Nothing if event.phase == b'M' => Ns::ZERO,
-            Time::Nothing => return self.set_aside(NoteKind::NoTime, at),
-            Time::OutOfRange => return self.set_aside(NoteKind::TimeOutOfRange, at),
+            Time::Nothing => return self.set_aside(notes::NO_TIME, at),
+            Time::OutOfRange => return self.set_aside(notes::TIME_OUT_OF_RANGE, at),
         };
         if event.phase == 0 {
-            return self.set_aside(NoteKind::BrokenEvent, at);
+            return self.set_aside(notes::BROKEN_EVENT, at);
         }
         let (cat, mut kind) = self.category(event.cat);
         if kind == Kind::HostOp && matches!(event.phase, b'X' | b'B') {
@@ -135,13 +136,13 @@ impl Accept {
         match event.phase {
             b'X' => match self.duration(&event, start, at) {
                 Some(dur) => self.complete(event, start, dur, cat, kind),
-                None => return self.set_aside(NoteKind::TimeOutOfRange, at),
+                None => return self.set_aside(notes::TIME_OUT_OF_RANGE, at),
             },
             b'B' => self.begin(event, start, cat, kind),
             b'E' => self.end(event, start, cat, kind, at),
             b's' | b't' | b'f' => {
                 if self.parser.builder.discard_args() {
-                    self.notes().add(NoteKind::ArgsDropped, at);
+                    self.notes().add(notes::ARGS_DROPPED, at);
                 }
                 let lane = self.arrow_lane(&event);
                 let (id, name, phase) = (event.id, event.name, event.phase);
@@ -165,12 +166,12 @@ impl Accept {
         let dur = match event.dur {
             Some(Time::Exact(dur) | Time::Rounded(dur)) if dur >= Ns::ZERO => dur,
             Some(Time::Exact(_) | Time::Rounded(_)) => {
-                self.notes().add(NoteKind::NegativeDuration, at);
+                self.notes().add(notes::NEGATIVE_DURATION, at);
                 Ns::ZERO
             }
             Some(Time::OutOfRange) => return None,
             Some(Time::Nothing) | None => {
-                self.notes().add(NoteKind::MissingDuration, at);
+                self.notes().add(notes::MISSING_DURATION, at);
                 Ns::ZERO
             }
         };
@@ -214,15 +215,15 @@ impl Accept {
         let args = self.parser.builder.commit_args();
         if let Some(slice) = self.open.pop(lane) {
             if !self.parser.builder.end(slice, end) {
-                self.notes().add(NoteKind::NegativeDuration, at);
+                self.notes().add(notes::NEGATIVE_DURATION, at);
             }
             if args != ArgsId::default() {
-                self.notes().add(NoteKind::ArgsDropped, at);
+                self.notes().add(notes::ARGS_DROPPED, at);
             }
             self.saw(lane, end);
             self.parser.builder.meta().joined_pairs += 1;
         } else {
-            self.notes().add(NoteKind::UnmatchedEnd, at);
+            self.notes().add(notes::UNMATCHED_END, at);
             let (name, phase) = (event.name, event.phase);
             self.parser.builder.point(NewPoint { at: end, name, cat, lane, args, phase });
         }
@@ -304,7 +305,7 @@ impl Accept {
     /// The builder, with open begins closed and lanes named.
     pub(super) fn finish(mut self) -> TraceBuilder {
         while let Some((lane, slice)) = self.open.pop_any() {
-            self.parser.builder.notes().add_count(NoteKind::UnmatchedBegin, 1);
+            self.parser.builder.notes().add_count(notes::UNMATCHED_BEGIN, 1);
             // A lane on which something began was seen then.
             let end = self.latest.get(lane).copied().unwrap_or(Ns::MIN);
             self.parser.builder.end(slice, end);

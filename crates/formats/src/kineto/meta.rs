@@ -27,7 +27,7 @@ pub(super) fn fill(meta: &mut Meta, entries: Vec<(String, String)>) -> u64 {
             key => option(&mut meta.options, key, &value),
         }
     }
-    meta.entries = entries;
+    meta.extra = entries;
     too_long
 }
 

@@ -11,6 +11,7 @@ mod entries;
 mod event;
 mod keys;
 mod meta;
+pub mod notes;
 mod salvage;
 mod scan;
 mod text;
@@ -18,7 +19,7 @@ mod time;
 mod waiting;
 mod write;
 
-use stepscope_model::{NoteKind, Trace};
+use stepscope_model::Trace;
 
 use crate::chunks::{End, Text};
 use crate::error::ReadError;
@@ -54,9 +55,9 @@ pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<
     let mut builder = document.finish(offset, name)?;
     match text.end() {
         Some(End::Damaged(why)) => {
-            builder.notes().add_with(NoteKind::DamagedCompression, offset, why.clone());
+            builder.notes().add_with(notes::DAMAGED_COMPRESSION, offset, why.clone());
         }
-        Some(End::Limit(why)) => builder.notes().add_with(NoteKind::LimitReached, offset, why.clone()),
+        Some(End::Limit(why)) => builder.notes().add_with(notes::LIMIT_REACHED, offset, why.clone()),
         _ => {}
     }
     let source = &mut builder.meta().source;

@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use proptest::prelude::*;
-use stepscope_formats::{OpenOptions, ReadError};
-use stepscope_model::NoteKind;
+use stepscope_formats::{OpenOptions, ReadError, kineto_notes as notes};
 
 use crate::{assert_ledger_closes, mini, note, read, try_read, with_events};
 
@@ -29,7 +28,7 @@ fn cut_at_every_byte() {
                 assert!(kept >= before && kept <= whole, "cut at {cut}: {kept} after {before}");
                 before = kept;
                 if cut <= closing {
-                    assert!(note(&trace, NoteKind::MissingTail).is_some(), "cut at {cut} in silence");
+                    assert!(note(&trace, notes::MISSING_TAIL).is_some(), "cut at {cut} in silence");
                 }
             }
             Err(error) => assert!(cut < events_at, "cut at {cut}: {error}"),
@@ -44,7 +43,7 @@ fn gzip_cut_at_every_byte() {
     for cut in 0..packed.len() {
         if let Ok(trace) = try_read(&packed[..cut]) {
             assert_ledger_closes(&trace);
-            assert!(note(&trace, NoteKind::DamagedCompression).is_some(), "cut at {cut} in silence");
+            assert!(note(&trace, notes::DAMAGED_COMPRESSION).is_some(), "cut at {cut} in silence");
         }
     }
 }
@@ -131,7 +130,7 @@ fn bombs_stop_at_the_limits() {
     assert!(matches!(try_read(&nested), Err(ReadError::Limit { .. })));
     let options = OpenOptions { max_text_bytes: 1000, ..OpenOptions::default() };
     let trace = stepscope_formats::read(&gzip(&mini())[..], "test", &options).unwrap();
-    assert!(note(&trace, NoteKind::LimitReached).is_some());
+    assert!(note(&trace, notes::LIMIT_REACHED).is_some());
 }
 
 #[test]
@@ -142,7 +141,7 @@ fn an_event_beyond_the_limit_is_set_aside() {
     let options = OpenOptions { max_event_bytes: 1 << 20, ..OpenOptions::default() };
     let trace = stepscope_formats::read(text.as_bytes(), "test", &options).unwrap();
     assert_eq!(trace.slices().len(), 2);
-    assert_eq!(note(&trace, NoteKind::LimitReached).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::LIMIT_REACHED).unwrap().count, 1);
     assert_ledger_closes(&trace);
     // Without the limit the same name is simply a long one.
     assert_eq!(read(text).slices().len(), 3);
@@ -164,7 +163,7 @@ fn many_lanes_and_deep_nesting_are_read() {
     };
     let trace = read(with_events(&lanes(20_000)));
     assert_eq!(trace.lanes().len(), 20_000);
-    assert_eq!(note(&trace, NoteKind::NegativeDuration).unwrap().count, 20_000);
+    assert_eq!(note(&trace, notes::NEGATIVE_DURATION).unwrap().count, 20_000);
 }
 
 #[test]
@@ -200,22 +199,22 @@ fn entries_beyond_the_limits_are_left_out_and_counted() {
     let keys = |n: usize| (0..n).map(|i| format!("\"k{i}\": {i}, ")).collect::<String>();
     let file = |keys: &str| format!("{{{keys}\"k1\": \"last\", \"traceEvents\": [], \"end\": 1}}");
     let whole = read(file(&keys(50)));
-    assert_eq!(whole.meta().entries.len(), 51);
-    assert_eq!(whole.meta().entry("k1"), Some("\"last\""));
-    assert_eq!(note(&whole, NoteKind::DuplicateKey).unwrap().count, 1);
-    assert!(note(&whole, NoteKind::LimitReached).is_none());
+    assert_eq!(whole.meta().extra.len(), 51);
+    assert_eq!(whole.meta().extra("k1"), Some("\"last\""));
+    assert_eq!(note(&whole, notes::DUPLICATE_KEY).unwrap().count, 1);
+    assert!(note(&whole, notes::LIMIT_REACHED).is_none());
 
     let few = OpenOptions { max_entries: 10, ..OpenOptions::default() };
     let trace = stepscope_formats::read(file(&keys(50)).as_bytes(), "test", &few).unwrap();
-    assert_eq!(trace.meta().entries.len(), 10);
-    assert_eq!(trace.meta().entry("k1"), Some("\"last\""), "the last value counts, also when the rest is full");
-    assert_eq!(note(&trace, NoteKind::LimitReached).unwrap().count, 41);
+    assert_eq!(trace.meta().extra.len(), 10);
+    assert_eq!(trace.meta().extra("k1"), Some("\"last\""), "the last value counts, also when the rest is full");
+    assert_eq!(note(&trace, notes::LIMIT_REACHED).unwrap().count, 41);
 
     let short = OpenOptions { max_entry_bytes: 100, ..OpenOptions::default() };
     let trace = stepscope_formats::read(file(&keys(50)).as_bytes(), "test", &short).unwrap();
-    let bytes: usize = trace.meta().entries.iter().map(|(key, text)| key.len() + text.len()).sum();
+    let bytes: usize = trace.meta().extra.iter().map(|(key, text)| key.len() + text.len()).sum();
     assert!(bytes <= 100 && bytes > 80, "{bytes}");
-    assert!(note(&trace, NoteKind::LimitReached).unwrap().count > 20);
+    assert!(note(&trace, notes::LIMIT_REACHED).unwrap().count > 20);
 }
 
 #[test]
@@ -225,11 +224,11 @@ fn known_values_too_long_to_be_taken_apart_are_counted() {
     assert_eq!(read(list(3)).meta().devices.len(), 3);
     let trace = read(list(5_000));
     assert_eq!(trace.meta().devices.len(), 4096);
-    assert_eq!(note(&trace, NoteKind::LimitReached).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::LIMIT_REACHED).unwrap().count, 1);
     let trace = read(list(2 << 20));
     assert_eq!(trace.meta().devices.len(), 0);
-    assert_eq!(note(&trace, NoteKind::LimitReached).unwrap().count, 1);
-    assert!(trace.meta().entry("deviceProperties").is_some());
+    assert_eq!(note(&trace, notes::LIMIT_REACHED).unwrap().count, 1);
+    assert!(trace.meta().extra("deviceProperties").is_some());
 }
 
 #[test]
@@ -239,9 +238,9 @@ fn reading_stops_at_the_most_events() {
     let trace = stepscope_formats::read(text.as_bytes(), "test", &options).unwrap();
     assert_eq!(trace.slices().len(), 15);
     assert_ledger_closes(&trace);
-    let noted = note(&trace, NoteKind::LimitReached).unwrap();
+    let noted = note(&trace, notes::LIMIT_REACHED).unwrap();
     assert_eq!((noted.count, noted.detail.as_str()), (1, "more than 15 events"));
-    assert!(note(&trace, NoteKind::MissingTail).is_none(), "nobody looked for the end");
+    assert!(note(&trace, notes::MISSING_TAIL).is_none(), "nobody looked for the end");
     let enough = OpenOptions { max_events: 20, ..OpenOptions::default() };
     assert!(stepscope_formats::read(text.as_bytes(), "test", &enough).unwrap().notes().is_empty());
 }
@@ -254,7 +253,7 @@ fn one_event_over_and_over_is_stopped_by_how_well_it_packs() {
     let packed = packed.finish().unwrap();
     assert!(text.len() / packed.len() > 250, "{}", text.len() / packed.len());
     let trace = read(packed);
-    let noted = note(&trace, NoteKind::LimitReached).unwrap();
+    let noted = note(&trace, notes::LIMIT_REACHED).unwrap();
     assert!(noted.detail.contains("unpacks to more than 200"), "{}", noted.detail);
     assert!(trace.slices().len() < 1_400_000, "{}", trace.slices().len());
     // The same text, unpacked, is read to its end.
@@ -284,7 +283,7 @@ fn begins_and_ends_nest_whatever_their_order_in_the_file() {
     let want = [("outer", 10, 10), ("inner", 10, 10), ("second", 25, 0), ("other", 11, 29), ("late", 40, 0)];
     assert_eq!(rows, want);
     assert_eq!(trace.meta().joined_pairs, 3);
-    for kind in [NoteKind::UnmatchedBegin, NoteKind::UnmatchedEnd, NoteKind::NegativeDuration] {
+    for kind in [notes::UNMATCHED_BEGIN, notes::UNMATCHED_END, notes::NEGATIVE_DURATION] {
         assert_eq!(note(&trace, kind).unwrap().count, 1, "{kind:?}");
     }
     assert_ledger_closes(&trace);
@@ -297,5 +296,5 @@ fn a_wrong_checksum_is_noted_in_small_files_too() {
     packed[crc] ^= 0xff;
     let trace = read(packed);
     assert_eq!(trace.slices().len(), 1);
-    assert!(note(&trace, NoteKind::DamagedCompression).is_some());
+    assert!(note(&trace, notes::DAMAGED_COMPRESSION).is_some());
 }

@@ -38,8 +38,8 @@ fn with_events(events: &str) -> String {
     format!("{{\"schemaVersion\": 1, \"traceEvents\": [{events}], \"traceName\": \"t\"}}")
 }
 
-fn note(trace: &Trace, kind: NoteKind) -> Option<Note> {
-    trace.notes().iter().find(|n| n.kind == kind).cloned()
+fn note(trace: &Trace, kind: &NoteKind) -> Option<Note> {
+    trace.notes().iter().find(|n| *n.kind == *kind).cloned()
 }
 
 fn names(trace: &Trace) -> Vec<&str> {
