@@ -18,6 +18,8 @@ use crate::{OpenOptions, Progress};
 const CHUNK_BYTES: usize = 512 << 10;
 /// Free room before a chunk's text, so that the unfinished event before it can be put there.
 const HEADROOM: usize = 64 << 10;
+/// Text of this length is taken however well it was packed.
+const ANY_EXPANSION_BYTES: u64 = 16 << 20;
 /// Chunks under way at once.
 const CHUNKS: usize = 4;
 
@@ -163,7 +165,7 @@ fn produce(
         let expansion = total / stored.load(Ordering::Relaxed).max(1);
         if total > options.max_text_bytes {
             end = Some(End::Limit(format!("more than {} bytes of text", options.max_text_bytes)));
-        } else if total > (64 << 20) && expansion > options.max_expansion {
+        } else if total > ANY_EXPANSION_BYTES && expansion > options.max_expansion {
             end = Some(End::Limit(format!("one stored byte unpacks to more than {}", options.max_expansion)));
         }
         chunk.truncate(filled);

@@ -9,11 +9,11 @@
 //! # Ok::<(), stepscope_formats::ReadError>(())
 //! ```
 
-mod chrome;
 mod chunks;
 mod discover;
 mod error;
 mod kineto;
+mod notes;
 mod sniff;
 mod speedscope;
 mod splice;
@@ -26,10 +26,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::Trace;
 
-pub use chrome::{write_chrome, write_events};
 pub use discover::{TraceFile, discover};
 pub use error::ReadError;
-pub use kineto::declare_keys;
+pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
 pub use speedscope::{Profile, write_speedscope};
 pub use splice::splice;
 
@@ -47,12 +46,19 @@ pub struct Progress {
 pub struct OpenOptions {
     /// Most bytes of text after decompression.
     pub max_text_bytes: u64,
-    /// Most bytes of text for one stored byte. Gzip alone cannot pass 1,032; nested bombs do.
+    /// Most bytes of text for one stored byte, once there are 16 MiB of text. Real traces reach 40; a file made of one
+    /// event over and over passes 250.
     pub max_expansion: u64,
     /// How many layers of compression are unwrapped.
     pub max_layers: u32,
     /// Most bytes of one event or one top-level value; a longer one is set aside.
     pub max_event_bytes: usize,
+    /// Most events; reading stops there. An event takes about 50 bytes of memory and up.
+    pub max_events: u64,
+    /// Most top-level entries beside the events; the rest are left out.
+    pub max_entries: usize,
+    /// Most bytes of keys and values of these entries together.
+    pub max_entry_bytes: usize,
     /// Where to report progress.
     pub progress: Option<Arc<Progress>>,
 }
@@ -60,10 +66,13 @@ pub struct OpenOptions {
 impl Default for OpenOptions {
     fn default() -> Self {
         OpenOptions {
-            max_text_bytes: 1 << 40,
-            max_expansion: 1100,
+            max_text_bytes: 64 << 30,
+            max_expansion: 200,
             max_layers: 2,
             max_event_bytes: 64 << 20,
+            max_events: 1 << 28,
+            max_entries: 1 << 16,
+            max_entry_bytes: 64 << 20,
             progress: None,
         }
     }

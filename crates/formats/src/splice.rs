@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 use memchr::memmem;
 use stepscope_model::Trace;
 
-use crate::chrome::write_events;
+use crate::kineto::write_events;
 
 /// What stands before the events is about the devices and the run. More than this, and it is no such file.
 const MOST_HEAD: usize = 16 << 20;

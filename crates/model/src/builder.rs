@@ -44,6 +44,10 @@ pub struct NewSlice {
     pub external: Option<i64>,
 }
 
+/// A slice that began and has no end yet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct OpenSlice(u32);
+
 /// A point to add.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct NewPoint {
@@ -182,7 +186,7 @@ impl TraceBuilder {
                 CatId(index)
             }
             Err(_) => {
-                self.notes.add_count(NoteKind::TooManyCategories, 1);
+                self.notes.add_count(NoteKind::TOO_MANY_CATEGORIES, 1);
                 CatId::default()
             }
         };
@@ -194,7 +198,7 @@ impl TraceBuilder {
     /// The lane of this key. Past four billion lanes the rest share the first, which is noted.
     pub fn lane(&mut self, key: LaneKey) -> LaneId {
         self.lanes.find_or_add(key).unwrap_or_else(|| {
-            self.notes.add_count(NoteKind::LimitReached, 1);
+            self.notes.add_count(NoteKind::LIMIT_REACHED, 1);
             LaneId::default()
         })
     }
@@ -235,7 +239,7 @@ impl TraceBuilder {
     /// Closes the argument list of the event being built.
     pub fn commit_args(&mut self) -> ArgsId {
         self.args.commit().unwrap_or_else(|| {
-            self.notes.add_count(NoteKind::ArgsDropped, 1);
+            self.notes.add_count(NoteKind::ARGS_DROPPED, 1);
             ArgsId::default()
         })
     }
@@ -248,7 +252,7 @@ impl TraceBuilder {
             match self.stacks.called_from(stack, frame) {
                 Some(next) => stack = next,
                 None => {
-                    self.notes.add_count(NoteKind::LimitReached, 1);
+                    self.notes.add_count(NoteKind::LIMIT_REACHED, 1);
                     break;
                 }
             }
@@ -288,6 +292,21 @@ impl TraceBuilder {
         s.kind.push(new.kind);
     }
 
+    /// Adds a slice whose end is not known yet; until [`TraceBuilder::end`] it has no length. `None` where there is no
+    /// room for it.
+    pub fn begin(&mut self, new: NewSlice) -> Option<OpenSlice> {
+        let index = self.slices.len();
+        self.slice(NewSlice { dur: Ns::ZERO, ..new });
+        (self.slices.len() > index).then_some(OpenSlice(index as u32))
+    }
+
+    /// Ends a slice, and says whether it had begun by then. One that ends before it begins gets no length.
+    pub fn end(&mut self, open: OpenSlice, at: Ns) -> bool {
+        let start = self.slices.start[open.0 as usize];
+        self.slices.dur[open.0 as usize] = (at - start).max(Ns::ZERO);
+        start <= at
+    }
+
     /// Adds a point.
     pub fn point(&mut self, new: NewPoint) {
         if self.points.len() >= self.most {
@@ -312,7 +331,7 @@ impl TraceBuilder {
     pub fn series(&mut self, series: Series) -> Option<SeriesId> {
         let found = self.counters.find_or_add(series);
         if found.is_none() {
-            self.notes.add_count(NoteKind::LimitReached, 1);
+            self.notes.add_count(NoteKind::LIMIT_REACHED, 1);
         }
         found
     }
@@ -357,7 +376,7 @@ impl TraceBuilder {
     /// An event for which there is no handle left.
     fn refuse(&mut self) {
         self.meta.events_set_aside = self.meta.events_set_aside.saturating_add(1);
-        self.notes.add_count(NoteKind::LimitReached, 1);
+        self.notes.add_count(NoteKind::LIMIT_REACHED, 1);
     }
 
     /// How many events were added.
@@ -383,7 +402,7 @@ impl TraceBuilder {
 
     /// Sorts, links and checks.
     pub fn finish(mut self) -> Trace {
-        self.notes.add_count(NoteKind::LimitReached, self.strings.refused());
+        self.notes.add_count(NoteKind::LIMIT_REACHED, self.strings.refused());
         let origin = origin::count_from_first(
             &mut self.slices,
             &mut self.points,
@@ -476,10 +495,10 @@ fn flag(trace: &mut Trace) {
             unlinked += u64::from(any_runtime && trace.links.launch(id).is_none());
         }
     }
-    trace.notes.add_count(NoteKind::StreamOverlap, overlaps);
-    trace.notes.add_count(NoteKind::Unlinked, unlinked);
+    trace.notes.add_count(NoteKind::STREAM_OVERLAP, overlaps);
+    trace.notes.add_count(NoteKind::UNLINKED, unlinked);
     let misnested = crate::CallTree::build(trace, |_| true).misnested;
-    trace.notes.add_count(NoteKind::Misnested, misnested);
+    trace.notes.add_count(NoteKind::MISNESTED, misnested);
 }
 
 #[cfg(test)]
@@ -506,7 +525,7 @@ mod tests {
         let trace = b.finish();
         assert_eq!((trace.slices().len(), trace.points().len(), trace.flows().len()), (3, 3, 3));
         assert_eq!(trace.meta().events_set_aside, 5);
-        assert_eq!(trace.notes().count(NoteKind::LimitReached), 5);
+        assert_eq!(trace.notes().count(NoteKind::LIMIT_REACHED), 5);
     }
 
     #[test]
@@ -520,6 +539,6 @@ mod tests {
             assert_eq!(b.category(text), CatId::default());
         }
         assert_eq!(b.category("c65535").index(), 65_535);
-        assert_eq!(b.notes().count(NoteKind::TooManyCategories), 2);
+        assert_eq!(b.notes().count(NoteKind::TOO_MANY_CATEGORIES), 2);
     }
 }

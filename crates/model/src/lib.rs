@@ -42,7 +42,7 @@ mod unit;
 pub use allocations::{Allocation, AllocationId, Allocations};
 pub use args::{ArgValue, Args, ArgsId, Decimal, Value};
 pub use attr::Attr;
-pub use builder::{NewAllocation, NewFlow, NewPoint, NewSlice, TraceBuilder};
+pub use builder::{NewAllocation, NewFlow, NewPoint, NewSlice, OpenSlice, TraceBuilder};
 pub use counters::{CounterRow, Counters, Series, SeriesId};
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};

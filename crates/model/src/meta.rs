@@ -2,6 +2,7 @@
 
 /// A device as the profiler described it. Figures the producer did not give are `None`, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Device {
     /// The device's number on its host.
     pub index: i64,
@@ -29,6 +30,7 @@ pub struct Device {
 
 /// The run's place in a distributed job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Distributed {
     /// The communication library (`nccl`, `gloo`).
     pub backend: Option<String>,
@@ -42,6 +44,7 @@ pub struct Distributed {
 
 /// What the profiler was asked to record. `None`: the file does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ProfilerOptions {
     /// Input shapes.
     pub record_shapes: Option<bool>,
@@ -57,10 +60,11 @@ pub struct ProfilerOptions {
 
 /// Where the trace came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Source {
     /// The path as given, or `-`.
     pub path: String,
-    /// What the content turned out to be (`Chrome trace JSON, gzip`).
+    /// What the content turned out to be, and how it was packed.
     pub format: String,
     /// Bytes read, as stored.
     pub stored_bytes: u64,
@@ -74,6 +78,7 @@ pub struct Source {
 
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Meta {
     /// Where the trace came from.
     pub source: Source,
@@ -85,8 +90,8 @@ pub struct Meta {
     pub distributed: Option<Distributed>,
     /// What was recorded.
     pub options: ProfilerOptions,
-    /// Every top-level key but the events, with its JSON text, in file order.
-    pub entries: Vec<(String, String)>,
+    /// What else the producer wrote about the run, by name and as text, in file order.
+    pub extra: Vec<(String, String)>,
     /// Events found in the file: slices, points, flows and what was set aside.
     pub events_in_file: u64,
     /// Events found but not kept; the notes say why.
@@ -98,9 +103,9 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// The JSON text of a top-level key.
-    pub fn entry(&self, key: &str) -> Option<&str> {
-        self.entries.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    /// What the producer wrote under this name, as text.
+    pub fn extra(&self, name: &str) -> Option<&str> {
+        self.extra.iter().rev().find(|(k, _)| k == name).map(|(_, v)| v.as_str())
     }
 
     /// The described device with this number.

@@ -172,7 +172,7 @@ impl Recording {
     /// All of it as a trace; times are given since `base_ns`.
     pub fn trace(&self, base_ns: i64, entries: &[(String, String)]) -> Trace {
         let mut writer = Writer::new(base_ns);
-        writer.builder.meta().entries.extend(entries.iter().cloned());
+        writer.builder.meta().extra.extend(entries.iter().cloned());
         writer.regions(&self.regions);
         for told in &self.told {
             writer.told(told);

@@ -13,9 +13,7 @@ use crate::names::ranges::step_number;
 
 pub use definitions::DEFINITIONS;
 pub use lanes::LaneInfo;
-pub use report::{
-    CategoryInfo, DeviceInfo, DistributedInfo, Ledger, NoteInfo, OptionsInfo, RecordingInfo, Report,
-};
+pub use report::{CategoryInfo, DeviceInfo, Ledger, NoteInfo, RecordingInfo, Report};
 
 /// Answers what this trace is.
 pub fn analyse(trace: &Trace) -> Report {
@@ -45,19 +43,8 @@ pub fn analyse(trace: &Trace) -> Report {
         framework_version: ["pytorch_version", "torch_version"].iter().find_map(|key| entry_text(trace, key)),
         versions: versions(trace),
         devices: meta.devices.iter().map(device).collect(),
-        distributed: meta.distributed.as_ref().map(|d| DistributedInfo {
-            backend: d.backend.clone(),
-            rank: d.rank,
-            world_size: d.world_size,
-            nccl_version: d.nccl_version.clone(),
-        }),
-        options: OptionsInfo {
-            record_shapes: meta.options.record_shapes,
-            with_stack: meta.options.with_stack,
-            profile_memory: meta.options.profile_memory,
-            with_flops: meta.options.with_flops,
-            with_modules: meta.options.with_modules,
-        },
+        distributed: meta.distributed.clone(),
+        options: meta.options.clone(),
         base_ns: meta.base_ns,
         origin_ns: trace.origin().0,
         first_ns: extent.map(|e| e.0.0),
@@ -108,11 +95,11 @@ fn framework(trace: &Trace, recordings: &[RecordingInfo]) -> Option<String> {
 }
 
 fn entry_text(trace: &Trace, key: &str) -> Option<String> {
-    trace.meta().entry(key).map(|json| json.trim().trim_matches('"').to_owned())
+    trace.meta().extra(key).map(|json| json.trim().trim_matches('"').to_owned())
 }
 
 fn versions(trace: &Trace) -> Vec<(String, String)> {
-    let keys = trace.meta().entries.iter().map(|(key, _)| key);
+    let keys = trace.meta().extra.iter().map(|(key, _)| key);
     keys.filter(|key| key.ends_with("_version"))
         .filter_map(|key| entry_text(trace, key).map(|text| (key.clone(), text)))
         .collect()

@@ -10,8 +10,10 @@ use stepscope_model::{
 use super::category::{flow_kind_of, is_step, kind_of, point_kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
 use super::keys::{ALLOCATION, OVERLOAD};
+use super::notes;
 use super::scan::{Cursor, Scan, Stop};
 use super::time::Time;
+use super::waiting::Waiting;
 
 /// What a category turned out to be.
 #[derive(Copy, Clone, Default)]
@@ -40,7 +42,7 @@ pub(super) struct Accept {
     last_category: Category,
     last_lane: [(LaneKey, Option<LaneId>); 2],
     /// Begin events that wait for their end.
-    open: HashMap<LaneId, Vec<NewSlice>>,
+    open: Waiting,
     /// The latest time seen on each lane.
     latest: Vec<Ns>,
     process_names: HashMap<Tag, StrId>,
@@ -64,7 +66,7 @@ impl Accept {
             op_names: Vec::new(),
             last_category: Category::default(),
             last_lane: [(LaneKey::default(), None); 2],
-            open: HashMap::new(),
+            open: Waiting::new(),
             latest: Vec::new(),
             process_names: HashMap::new(),
             thread_names: HashMap::new(),
@@ -79,6 +81,11 @@ impl Accept {
         self.parser.builder.is_empty()
     }
 
+    /// Events found so far.
+    pub(super) fn events(&mut self) -> u64 {
+        self.parser.builder.meta().events_in_file
+    }
+
     /// Counts bytes that belong to no event.
     pub(super) fn skipped(&mut self, bytes: u64) {
         self.parser.builder.meta().skipped_bytes += bytes;
@@ -86,11 +93,11 @@ impl Accept {
 
     /// Whether there was not one event, but something else.
     pub(super) fn found_nothing(&mut self) -> bool {
-        self.parser.builder.meta().events_in_file == 0 && self.notes().count(NoteKind::Garbage) > 0
+        self.parser.builder.meta().events_in_file == 0 && self.notes().count(notes::GARBAGE) > 0
     }
 
     /// An event that cannot be kept.
-    pub(super) fn set_aside(&mut self, why: NoteKind, at: u64) {
+    pub(super) fn set_aside(&mut self, why: &'static NoteKind, at: u64) {
         self.parser.builder.discard_args();
         let meta = self.parser.builder.meta();
         meta.events_in_file += 1;
@@ -119,11 +126,11 @@ impl Accept {
         let start = match event.at {
             Time::Exact(ns) | Time::Rounded(ns) => ns,
             Time::Nothing if event.phase == b'M' => Ns::ZERO,
-            Time::Nothing => return self.set_aside(NoteKind::NoTime, at),
-            Time::OutOfRange => return self.set_aside(NoteKind::TimeOutOfRange, at),
+            Time::Nothing => return self.set_aside(notes::NO_TIME, at),
+            Time::OutOfRange => return self.set_aside(notes::TIME_OUT_OF_RANGE, at),
         };
         if event.phase == 0 {
-            return self.set_aside(NoteKind::BrokenEvent, at);
+            return self.set_aside(notes::BROKEN_EVENT, at);
         }
         let Category { cat, mut kind, flow, .. } = self.category(event.cat);
         if kind == Kind::HostOp && matches!(event.phase, b'X' | b'B') {
@@ -139,13 +146,13 @@ impl Accept {
         match event.phase {
             b'X' => match self.duration(&event, start, at) {
                 Some(dur) => self.complete(event, start, dur, cat, kind),
-                None => return self.set_aside(NoteKind::TimeOutOfRange, at),
+                None => return self.set_aside(notes::TIME_OUT_OF_RANGE, at),
             },
             b'B' => self.begin(event, start, cat, kind),
             b'E' => self.end(event, start, cat, kind, at),
             b's' | b't' | b'f' => {
                 if self.parser.builder.discard_args() {
-                    self.notes().add(NoteKind::ArgsDropped, at);
+                    self.notes().add(notes::ARGS_DROPPED, at);
                 }
                 let side = match event.phase {
                     b's' => FlowSide::Start,
@@ -202,12 +209,12 @@ impl Accept {
         let dur = match event.dur {
             Some(Time::Exact(dur) | Time::Rounded(dur)) if dur >= Ns::ZERO => dur,
             Some(Time::Exact(_) | Time::Rounded(_)) => {
-                self.notes().add(NoteKind::NegativeDuration, at);
+                self.notes().add(notes::NEGATIVE_DURATION, at);
                 Ns::ZERO
             }
             Some(Time::OutOfRange) => return None,
             Some(Time::Nothing) | None => {
-                self.notes().add(NoteKind::MissingDuration, at);
+                self.notes().add(notes::MISSING_DURATION, at);
                 Ns::ZERO
             }
         };
@@ -224,9 +231,11 @@ impl Accept {
     fn begin(&mut self, event: Event, start: Ns, cat: CatId, kind: Kind) {
         let lane = self.lane(&event, kind);
         let args = self.parser.builder.commit_args();
-        let slice = new_slice(&event, start, Ns::ZERO, cat, kind, lane, args);
         self.saw(lane, start);
-        self.open.entry(lane).or_default().push(slice);
+        let slice = new_slice(&event, start, Ns::ZERO, cat, kind, lane, args);
+        if let Some(open) = self.parser.builder.begin(slice) {
+            self.open.push(lane, open);
+        }
     }
 
     fn saw(&mut self, lane: LaneId, at: Ns) {
@@ -239,28 +248,25 @@ impl Accept {
 
     fn end(&mut self, event: Event, end: Ns, cat: CatId, kind: Kind, at: u64) {
         // An end need not repeat its category: without one it may belong to either side.
-        let has_open = |accept: &Accept, lane| accept.open.get(&lane).is_some_and(|open| !open.is_empty());
         let mut lane = self.lane(&event, kind);
-        if !has_open(self, lane) {
+        if !self.open.any(lane) {
             let other = self.lane(&event, if kind.is_device() { Kind::Other } else { Kind::Kernel });
-            if has_open(self, other) {
+            if self.open.any(other) {
                 lane = other;
             }
         }
         let args = self.parser.builder.commit_args();
-        if let Some(mut slice) = self.open.get_mut(&lane).and_then(Vec::pop) {
-            slice.dur = (end - slice.start).max(Ns::ZERO);
-            if end < slice.start {
-                self.notes().add(NoteKind::NegativeDuration, at);
+        if let Some(slice) = self.open.pop(lane) {
+            if !self.parser.builder.end(slice, end) {
+                self.notes().add(notes::NEGATIVE_DURATION, at);
             }
             if args != ArgsId::default() {
-                self.notes().add(NoteKind::ArgsDropped, at);
+                self.notes().add(notes::ARGS_DROPPED, at);
             }
             self.saw(lane, end);
-            self.parser.builder.slice(slice);
             self.parser.builder.meta().joined_pairs += 1;
         } else {
-            self.notes().add(NoteKind::UnmatchedEnd, at);
+            self.notes().add(notes::UNMATCHED_END, at);
             let (name, kind) = (event.name, point_kind_of(event.phase));
             self.parser.builder.point(NewPoint { at: end, name, cat, lane, args, kind });
         }
@@ -339,12 +345,11 @@ impl Accept {
 
     /// The builder, with open begins closed and lanes named.
     pub(super) fn finish(mut self) -> TraceBuilder {
-        let mut open: Vec<_> = self.open.into_iter().collect();
-        open.sort_unstable_by_key(|(lane, _)| *lane);
-        for slice in open.into_iter().flat_map(|(_, slices)| slices) {
-            self.parser.builder.notes().add_count(NoteKind::UnmatchedBegin, 1);
-            let end = self.latest.get(slice.lane.index()).copied().unwrap_or(slice.start);
-            self.parser.builder.slice(NewSlice { dur: end - slice.start, ..slice });
+        while let Some((lane, slice)) = self.open.pop_any() {
+            self.parser.builder.notes().add_count(notes::UNMATCHED_BEGIN, 1);
+            // A lane on which something began was seen then.
+            let end = self.latest.get(lane).copied().unwrap_or(Ns::MIN);
+            self.parser.builder.end(slice, end);
         }
         for lane in self.parser.builder.lanes_mut() {
             let LaneKey { process, thread, .. } = lane.key;

@@ -1,13 +1,14 @@
 //! The document around the events: top-level keys before and after, separators, what is broken between.
 
-use std::collections::HashSet;
-
-use stepscope_model::{NoteKind, TraceBuilder};
+use stepscope_model::TraceBuilder;
 
 use super::accept::Accept;
+use super::entries::{Entries, Put};
+use super::notes;
 use super::salvage;
 use super::scan::{Cursor, Scan, Stop};
 use super::text::unescape;
+use crate::OpenOptions;
 use crate::error::ReadError;
 
 /// A broken event is looked for in windows from this size on, before the window is grown further.
@@ -29,6 +30,8 @@ enum State {
     Lost,
     /// After the last bracket.
     End,
+    /// After as many events as are taken.
+    Full,
 }
 
 /// Reads windows of a document's text.
@@ -40,27 +43,27 @@ pub(super) struct Document {
     /// The document was closed; what follows is something else.
     closed: bool,
     after_comma: bool,
-    entries: Vec<(String, String)>,
-    keys: HashSet<String>,
+    entries: Entries,
     /// Bytes that the strict reader went over for events it could not finish.
     vain_bytes: usize,
     accept: Accept,
     max_event_bytes: usize,
+    max_events: u64,
 }
 
 impl Document {
-    pub(super) fn new(max_event_bytes: usize) -> Document {
+    pub(super) fn new(options: &OpenOptions) -> Document {
         Document {
             state: State::Start,
             bare: false,
             seen_events: false,
             closed: false,
             after_comma: true,
-            entries: Vec::new(),
-            keys: HashSet::new(),
+            entries: Entries::new(options.max_entries, options.max_entry_bytes),
             vain_bytes: 0,
             accept: Accept::new(),
-            max_event_bytes,
+            max_event_bytes: options.max_event_bytes,
+            max_events: options.max_events,
         }
     }
 
@@ -84,6 +87,7 @@ impl Document {
                 }
                 // Another document, perhaps: its events are looked for like any others.
                 State::End => Err(Stop::Bad),
+                State::Full => return window.len(),
             };
             match step {
                 Ok(()) => {}
@@ -126,7 +130,7 @@ impl Document {
         match c.peek()? {
             b',' => {
                 if std::mem::replace(&mut self.after_comma, true) {
-                    self.accept.notes().add(NoteKind::Comma, offset + c.pos as u64);
+                    self.accept.notes().add(notes::COMMA, offset + c.pos as u64);
                 }
                 c.pos += 1;
             }
@@ -149,17 +153,22 @@ impl Document {
                 } else {
                     let value = c.value_text()?;
                     if std::str::from_utf8(&key).is_err() || std::str::from_utf8(value).is_err() {
-                        self.accept.notes().add(NoteKind::InvalidUtf8, offset + start as u64);
+                        self.accept.notes().add(notes::INVALID_UTF8, offset + start as u64);
                     }
-                    let key = String::from_utf8_lossy(&key).into_owned();
+                    let key = String::from_utf8_lossy(&key);
                     self.separator_before(offset + start as u64);
                     if bad_escape {
-                        self.accept.notes().add(NoteKind::BadEscape, offset + start as u64);
+                        self.accept.notes().add(notes::BAD_ESCAPE, offset + start as u64);
                     }
-                    if !self.keys.insert(key.clone()) {
-                        self.accept.notes().add(NoteKind::DuplicateKey, offset + start as u64);
+                    let at = offset + start as u64;
+                    match self.entries.put(&key, &String::from_utf8_lossy(value)) {
+                        Put::Kept => {}
+                        Put::Replaced => self.accept.notes().add(notes::DUPLICATE_KEY, at),
+                        Put::NoRoom => {
+                            let words = "more top-level entries than are kept";
+                            self.accept.notes().add_with(notes::LIMIT_REACHED, at, words);
+                        }
                     }
-                    self.entries.push((key, String::from_utf8_lossy(value).into_owned()));
                 }
             }
             _ => return Err(Stop::Bad),
@@ -171,7 +180,7 @@ impl Document {
         match c.peek()? {
             b',' => {
                 if self.after_comma {
-                    self.accept.notes().add(NoteKind::Comma, offset + c.pos as u64);
+                    self.accept.notes().add(notes::COMMA, offset + c.pos as u64);
                 }
                 self.after_comma = true;
                 c.pos += 1;
@@ -186,6 +195,12 @@ impl Document {
             }
             b'{' => {
                 let start = c.pos;
+                if self.accept.events() >= self.max_events {
+                    let words = format!("more than {} events", self.max_events);
+                    self.accept.notes().add_with(notes::LIMIT_REACHED, offset + start as u64, words);
+                    self.state = State::Full;
+                    return Ok(());
+                }
                 let mut strict = c.clone();
                 if self.vain_bytes > MAX_VAIN_BYTES
                     && let Some(next) = salvage::next_event(c.buf, start + 1)
@@ -209,7 +224,7 @@ impl Document {
     /// Two events must have a comma between them.
     fn separator_before(&mut self, at: u64) {
         if !std::mem::replace(&mut self.after_comma, false) {
-            self.accept.notes().add(NoteKind::Comma, at);
+            self.accept.notes().add(notes::COMMA, at);
         }
     }
 
@@ -230,7 +245,7 @@ impl Document {
             c.pos = bounded.pos;
             return Ok(());
         }
-        self.accept.set_aside(NoteKind::BrokenEvent, offset + start as u64);
+        self.accept.set_aside(notes::BROKEN_EVENT, offset + start as u64);
         // The separator before the next event goes with the broken one.
         self.after_comma = true;
         c.pos = next.or_else(|| salvage::end_of_events(c.buf, start)).unwrap_or(c.buf.len());
@@ -240,7 +255,7 @@ impl Document {
     /// Something that is not JSON between events or members.
     fn broken(&mut self, c: &mut Cursor<'_>, offset: u64) {
         let at = offset + c.pos as u64;
-        self.accept.notes().add(NoteKind::Garbage, at);
+        self.accept.notes().add(notes::GARBAGE, at);
         // After the first array there is nothing to look for but more events, and that is what being lost is.
         if self.state == State::Top
             && !self.seen_events
@@ -281,9 +296,9 @@ impl Document {
     fn too_large(&mut self, c: &mut Cursor<'_>, offset: u64) {
         let at = offset + c.pos as u64;
         if self.state == State::Events {
-            self.accept.set_aside(NoteKind::LimitReached, at);
+            self.accept.set_aside(notes::LIMIT_REACHED, at);
         } else {
-            self.accept.notes().add(NoteKind::LimitReached, at);
+            self.accept.notes().add(notes::LIMIT_REACHED, at);
         }
         self.state = State::Lost;
         c.pos += 1;
@@ -291,10 +306,15 @@ impl Document {
 
     fn cut_short(&mut self, at: u64) {
         match self.state {
-            State::Events => self.accept.set_aside(NoteKind::TruncatedEvent, at),
-            State::Top => self.accept.notes().add_with(NoteKind::Garbage, at, "a top-level value is cut short"),
+            State::Events => self.accept.set_aside(notes::TRUNCATED_EVENT, at),
+            State::Top => self.accept.notes().add_with(notes::GARBAGE, at, "a top-level value is cut short"),
             _ => {}
         }
+    }
+
+    /// Whether no more events are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.state == State::Full
     }
 
     /// Whether no event was read.
@@ -314,10 +334,13 @@ impl Document {
             return Err(ReadError::NoEvents { path: path() });
         }
         let mut builder = self.accept.finish();
-        if !self.closed {
-            builder.notes().add(NoteKind::MissingTail, offset);
+        if !self.closed && self.state != State::Full {
+            builder.notes().add(notes::MISSING_TAIL, offset);
         }
-        super::meta::fill(builder.meta(), self.entries);
+        let too_long = super::meta::fill(builder.meta(), self.entries.into_vec());
+        if too_long > 0 {
+            builder.notes().add_count(notes::LIMIT_REACHED, too_long);
+        }
         Ok(builder)
     }
 }

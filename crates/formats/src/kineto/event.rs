@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 
 use super::keys::{CALL_STACK, Keys, declare_keys, declare_stack};
+use super::notes;
 use super::salvage;
 use super::scan::{Cursor, Number, Raw, Scan, Stop};
 use super::text::unescape;
@@ -51,10 +52,10 @@ pub(crate) const EVENT_MEMBER_PREFIX: &str = "event.";
 pub(super) struct EventParser {
     pub(super) builder: TraceBuilder,
     /// Oddities of the event being read; they count once it is accepted, not on every try.
-    pending: Vec<(NoteKind, usize)>,
+    pending: Vec<(&'static NoteKind, usize)>,
     scratch: Vec<u8>,
     /// Texts with something odd in them.
-    odd: HashMap<StrId, NoteKind>,
+    odd: HashMap<StrId, &'static NoteKind>,
     /// Brackets of the event being read that were followed to its end in vain.
     vain: u32,
     keys: Keys,
@@ -105,7 +106,7 @@ impl EventParser {
             let key = self.key::<LENIENT>(c)?;
             let bit = self.event_member::<LENIENT>(c, key, &mut event)?;
             if seen & bit != 0 {
-                self.pending.push((NoteKind::DuplicateKey, start));
+                self.pending.push((notes::DUPLICATE_KEY, start));
             }
             seen |= bit;
         }
@@ -122,7 +123,7 @@ impl EventParser {
             b'"' if first => return Ok(true),
             b',' if !first => c.pos += 1,
             b'"' if LENIENT => {
-                self.pending.push((NoteKind::Comma, c.pos));
+                self.pending.push((notes::COMMA, c.pos));
                 return Ok(true);
             }
             _ if LENIENT => {}
@@ -131,7 +132,7 @@ impl EventParser {
         match c.next_token()? {
             b'"' => Ok(true),
             b',' | b'}' if LENIENT => {
-                self.pending.push((NoteKind::Comma, c.pos));
+                self.pending.push((notes::COMMA, c.pos));
                 while c.next_token()? == b',' {
                     c.pos += 1;
                 }
@@ -291,7 +292,7 @@ impl EventParser {
                 let text = if LENIENT {
                     let (text, guessed) = salvage::nested(c, &mut self.vain)?;
                     if guessed {
-                        self.pending.push((NoteKind::Bracket, start));
+                        self.pending.push((notes::BRACKET, start));
                     }
                     text
                 } else {
@@ -301,7 +302,7 @@ impl EventParser {
             }
             // `"key": ,` — a value that was never written.
             b',' | b'}' => {
-                self.pending.push((NoteKind::BareWord, c.pos));
+                self.pending.push((notes::BARE_WORD, c.pos));
                 ArgValue::Null
             }
             _ => self.word(c)?,
@@ -316,7 +317,7 @@ impl EventParser {
             b"false" => ArgValue::Bool(false),
             b"null" => ArgValue::Null,
             word => {
-                self.pending.push((NoteKind::BareWord, start));
+                self.pending.push((notes::BARE_WORD, start));
                 ArgValue::Str(self.intern_bytes(word, start))
             }
         })
@@ -330,7 +331,7 @@ impl EventParser {
         let start = c.pos;
         let (raw, repaired) = salvage::value_string(c)?;
         if repaired {
-            self.pending.push((NoteKind::UnescapedQuote, start));
+            self.pending.push((notes::UNESCAPED_QUOTE, start));
         }
         Ok(raw)
     }
@@ -370,7 +371,7 @@ impl EventParser {
                 }
                 if at_delimiter(c) {
                     if matches!(time, Time::Rounded(_)) {
-                        self.pending.push((NoteKind::SubNanosecond, start));
+                        self.pending.push((notes::SUB_NANOSECOND, start));
                     }
                     return Ok(time);
                 }
@@ -417,7 +418,7 @@ impl EventParser {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         if unescape(raw, &mut scratch).bad_escape {
-            self.pending.push((NoteKind::BadEscape, pos));
+            self.pending.push((notes::BAD_ESCAPE, pos));
         }
         let (id, new) = self.builder.strings().intern_bytes(&scratch);
         self.scratch = scratch;
@@ -435,10 +436,10 @@ impl EventParser {
     fn note_oddities(&mut self, id: StrId, new: bool, bytes: &[u8], pos: usize) {
         if new {
             if bytes.iter().any(|&b| b < 0x20 && b != b'\n' && b != b'\t' && b != b'\r') {
-                self.odd.insert(id, NoteKind::ControlByte);
+                self.odd.insert(id, notes::CONTROL_BYTE);
             }
             if std::str::from_utf8(bytes).is_err() {
-                self.odd.insert(id, NoteKind::InvalidUtf8);
+                self.odd.insert(id, notes::INVALID_UTF8);
             }
         }
         if !self.odd.is_empty()

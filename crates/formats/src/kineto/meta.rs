@@ -3,18 +3,46 @@
 use serde_json::Value;
 use stepscope_model::{Device, Distributed, Meta, ProfilerOptions};
 
-/// Reads the known keys; all of them stay reachable by name.
-pub(super) fn fill(meta: &mut Meta, entries: Vec<(String, String)>) {
-    for (key, text) in &entries {
+/// Values longer than this are not taken apart: a parsed value is many times the size of its text.
+const MOST_BYTES: usize = 4 << 20;
+/// No host has more devices; a list of millions is no list of devices.
+const MOST_DEVICES: usize = 4096;
+
+/// Reads the known keys; all of them stay reachable by name. Returns how many things were too long to be read.
+pub(super) fn fill(meta: &mut Meta, entries: Vec<(String, String)>) -> u64 {
+    let mut too_long = 0;
+    for (key, text) in entries.iter().filter(|(key, _)| is_known(key)) {
+        if text.len() > MOST_BYTES {
+            too_long += 1;
+            continue;
+        }
         let value: Value = serde_json::from_str(text).unwrap_or(Value::Null);
         match key.as_str() {
             "baseTimeNanoseconds" => meta.base_ns = int(&value),
-            "deviceProperties" => meta.devices = devices(&value),
+            "deviceProperties" => {
+                too_long += u64::from(value.as_array().is_some_and(|list| list.len() > MOST_DEVICES));
+                meta.devices = devices(&value);
+            }
             "distributedInfo" => meta.distributed = distributed(&value),
             key => option(&mut meta.options, key, &value),
         }
     }
-    meta.entries = entries;
+    meta.extra = entries;
+    too_long
+}
+
+fn is_known(key: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "baseTimeNanoseconds",
+        "deviceProperties",
+        "distributedInfo",
+        "record_shapes",
+        "with_stack",
+        "profile_memory",
+        "with_flops",
+        "with_modules",
+    ];
+    KNOWN.contains(&key)
 }
 
 fn option(options: &mut ProfilerOptions, key: &str, value: &Value) {
@@ -50,7 +78,7 @@ fn devices(value: &Value) -> Vec<Device> {
             shared_memory_per_sm_bytes: get("sharedMemPerMultiprocessor"),
         }
     };
-    list.iter().enumerate().map(device).collect()
+    list.iter().take(MOST_DEVICES).enumerate().map(device).collect()
 }
 
 fn distributed(value: &Value) -> Option<Distributed> {

@@ -7,15 +7,19 @@
 mod accept;
 mod category;
 mod document;
+mod entries;
 mod event;
 mod keys;
 mod meta;
+pub mod notes;
 mod salvage;
 mod scan;
 mod text;
 mod time;
+mod waiting;
+mod write;
 
-use stepscope_model::{NoteKind, Trace};
+use stepscope_model::Trace;
 
 use crate::chunks::{End, Text};
 use crate::error::ReadError;
@@ -24,17 +28,18 @@ use crate::{OpenOptions, discover};
 pub(crate) use event::EVENT_MEMBER_PREFIX;
 pub(crate) use keys::OVERLOAD;
 pub use keys::declare_keys;
+pub use write::{write_chrome, write_events};
 
 /// Reads a trace from its text.
 pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
-    let mut document = document::Document::new(options.max_event_bytes);
+    let mut document = document::Document::new(options);
     loop {
         let window = text.window();
         let stuck = window.len();
         let used = document.feed(window, text.offset(), text.is_last());
         let moved = used > 0;
         text.consume(used);
-        if text.is_last() {
+        if text.is_last() || document.is_full() {
             break;
         }
         // An event larger than the window: double it, so that trying again costs no more than reading once.
@@ -52,9 +57,9 @@ pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<
     let mut builder = document.finish(offset, name)?;
     match text.end() {
         Some(End::Damaged(why)) => {
-            builder.notes().add_with(NoteKind::DamagedCompression, offset, why.clone());
+            builder.notes().add_with(notes::DAMAGED_COMPRESSION, offset, why.clone());
         }
-        Some(End::Limit(why)) => builder.notes().add_with(NoteKind::LimitReached, offset, why.clone()),
+        Some(End::Limit(why)) => builder.notes().add_with(notes::LIMIT_REACHED, offset, why.clone()),
         _ => {}
     }
     let source = &mut builder.meta().source;

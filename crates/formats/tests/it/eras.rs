@@ -1,5 +1,6 @@
 //! The dialects of five years of profilers.
 
+use stepscope_formats::kineto_notes as notes;
 use stepscope_model::{Attr, Domain, FlowKind, FlowSide, Kind, NoteKind, Ns, Tag, Value};
 
 use crate::{assert_ledger_closes, fixture, note, read, with_events};
@@ -21,7 +22,7 @@ fn capitalised_categories_of_2021() {
     assert_eq!(trace.links().op(kernel).map(|id| trace.name(id)), Some("aten::mm"));
     let lane = trace.lanes().get(trace.slices().lane(kernel)).key;
     assert_eq!((lane.domain, lane.process, lane.thread), (Domain::Device, Tag::Int(0), Tag::Int(7)));
-    assert_eq!(note(&trace, NoteKind::Unlinked).unwrap().count, 1);
+    assert_eq!(note(&trace, NoteKind::UNLINKED).unwrap().count, 1);
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn keys_before_and_after_the_events() {
     assert_eq!(meta.options.with_flops, None);
     assert_eq!(meta.distributed.as_ref().and_then(|d| d.rank), Some(3));
     assert_eq!(meta.device(2).and_then(|d| d.sms), Some(132));
-    assert_eq!(meta.entry("traceName"), Some("\"x]y\""));
+    assert_eq!(meta.extra("traceName"), Some("\"x]y\""));
 }
 
 #[test]
@@ -96,8 +97,8 @@ fn begin_and_end_events_join() {
     assert_eq!(slices.dur(of("outer")), Ns(8000));
     assert_eq!(slices.dur(of("inner")), Ns(1000));
     assert_eq!(slices.end(of("open")) + trace.origin(), Ns(20_000));
-    assert_eq!(note(&trace, NoteKind::UnmatchedEnd).unwrap().count, 1);
-    assert_eq!(note(&trace, NoteKind::UnmatchedBegin).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::UNMATCHED_END).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::UNMATCHED_BEGIN).unwrap().count, 1);
     assert_ledger_closes(&trace);
 }
 

@@ -8,6 +8,7 @@
 
 mod columns;
 mod eras;
+mod growth;
 mod hostile;
 mod round_trip;
 mod salvage;
@@ -38,8 +39,8 @@ fn with_events(events: &str) -> String {
     format!("{{\"schemaVersion\": 1, \"traceEvents\": [{events}], \"traceName\": \"t\"}}")
 }
 
-fn note(trace: &Trace, kind: NoteKind) -> Option<Note> {
-    trace.notes().iter().find(|n| n.kind == kind).cloned()
+fn note(trace: &Trace, kind: &NoteKind) -> Option<Note> {
+    trace.notes().iter().find(|n| *n.kind == *kind).cloned()
 }
 
 fn names(trace: &Trace) -> Vec<&str> {

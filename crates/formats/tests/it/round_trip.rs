@@ -78,10 +78,10 @@ fn names_made_to_be_misread_come_back_as_they_were() {
         {"ph":"i","name":"b","pid":1,"tid":1,"ts":2,"args":7}]}"#;
     let trace = read(text);
     assert_eq!((trace.slices().len(), trace.points().len()), (1, 1));
-    assert_eq!(trace.meta().entry("a\"bé"), Some("1"));
+    assert_eq!(trace.meta().extra("a\"bé"), Some("1"));
     let again = read(written(&trace));
     assert_eq!(rows(&trace), rows(&again));
-    assert_eq!(trace.meta().entries, again.meta().entries);
+    assert_eq!(trace.meta().extra, again.meta().extra);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What broken writers leave behind, one kind of damage at a time.
 
-use stepscope_model::{NoteKind, Ns, Value};
+use stepscope_formats::kineto_notes as notes;
+use stepscope_model::{Ns, Value};
 
 use crate::{assert_ledger_closes, names, note, read, try_read, with_events};
 
@@ -18,7 +19,7 @@ fn three(middle: &str) -> String {
 fn backslashes_that_escape_nothing() {
     let trace = read(three(&slice(r"C:\Users\x.py", 50)));
     assert_eq!(names(&trace), ["first", r"C:\Users\x.py", "last"]);
-    assert_eq!(note(&trace, NoteKind::BadEscape).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::BAD_ESCAPE).unwrap().count, 1);
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn a_backslash_before_the_closing_quote() {
 fn quotes_nobody_escaped() {
     let trace = read(three(&slice(r#"fn<"sm90", int>("x")"#, 50)));
     assert_eq!(names(&trace), ["first", r#"fn<"sm90", int>("x")"#, "last"]);
-    let noted = note(&trace, NoteKind::UnescapedQuote).unwrap();
+    let noted = note(&trace, notes::UNESCAPED_QUOTE).unwrap();
     assert_eq!(noted.count, 1);
     assert!(noted.offsets[0] > 100);
     assert_eq!(trace.meta().events_set_aside, 0);
@@ -43,7 +44,7 @@ fn quotes_nobody_escaped() {
 fn raw_control_bytes() {
     let trace = read(three(&slice("tab\u{1}\u{1b}[31m", 50)));
     assert_eq!(names(&trace)[1], "tab\u{1}\u{1b}[31m");
-    assert_eq!(note(&trace, NoteKind::ControlByte).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::CONTROL_BYTE).unwrap().count, 1);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn bytes_that_are_not_utf8() {
     text[at] = 0xff;
     let trace = read(text);
     assert_eq!(names(&trace)[1], "bad\u{fffd}name");
-    assert_eq!(note(&trace, NoteKind::InvalidUtf8).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::INVALID_UTF8).unwrap().count, 1);
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn bare_words_and_missing_values() {
     assert_eq!(trace.args(id).get("c"), Some(Value::Str("-Infinity")));
     assert_eq!(trace.args(id).get("Process Group Description"), Some(Value::Null));
     assert_eq!(trace.args(id).get("d"), Some(Value::Int(12)));
-    assert_eq!(note(&trace, NoteKind::BareWord).unwrap().count, 4);
+    assert_eq!(note(&trace, notes::BARE_WORD).unwrap().count, 4);
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn commas_missing_and_doubled() {
     let text = with_events(&format!("{} {},,{}", slice("a", 1), slice("b", 20), slice("c", 40)));
     let trace = read(text);
     assert_eq!(names(&trace), ["a", "b", "c"]);
-    assert_eq!(note(&trace, NoteKind::Comma).unwrap().count, 2);
+    assert_eq!(note(&trace, notes::COMMA).unwrap().count, 2);
     let inside = r#"{"ph":"X" "name":"m","pid":1,,"tid":1,"ts":50,"dur":1,}"#;
     let trace = read(three(inside));
     assert_eq!(names(&trace), ["first", "m", "last"]);
@@ -86,7 +87,7 @@ fn an_event_beyond_repair_is_set_aside_and_located() {
     let trace = read(&text);
     assert_eq!(names(&trace), ["first", "last"]);
     assert_eq!(trace.meta().events_set_aside, 1);
-    let noted = note(&trace, NoteKind::BrokenEvent).unwrap();
+    let noted = note(&trace, notes::BROKEN_EVENT).unwrap();
     assert_eq!(noted.offsets, [text.find("{\"ph\": \"X\", \"name\" \"pid\"").unwrap() as u64]);
     assert_ledger_closes(&trace);
 }
@@ -95,7 +96,7 @@ fn an_event_beyond_repair_is_set_aside_and_located() {
 fn garbage_between_events() {
     let trace = read(three("@@ garbage {not: json} @@"));
     assert_eq!(names(&trace), ["first", "last"]);
-    assert_eq!(note(&trace, NoteKind::Garbage).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::GARBAGE).unwrap().count, 1);
     assert!(trace.meta().skipped_bytes >= 25, "{}", trace.meta().skipped_bytes);
 }
 
@@ -105,8 +106,8 @@ fn the_tail_is_missing() {
     let cut = text.find("\"last\"").unwrap();
     let trace = read(&text[..cut]);
     assert_eq!(names(&trace), ["first", "middle"]);
-    assert_eq!(note(&trace, NoteKind::TruncatedEvent).unwrap().count, 1);
-    assert_eq!(note(&trace, NoteKind::MissingTail).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::TRUNCATED_EVENT).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::MISSING_TAIL).unwrap().count, 1);
     assert_eq!(trace.meta().events_set_aside, 1);
     assert_ledger_closes(&trace);
 }
@@ -132,10 +133,10 @@ fn times_that_cannot_be() {
     )));
     assert_eq!(names(&trace), ["t-7.25", "t1", "nodur"]);
     assert_eq!(trace.origin(), Ns(-7250));
-    assert_eq!(note(&trace, NoteKind::NegativeDuration).unwrap().count, 1);
-    assert_eq!(note(&trace, NoteKind::TimeOutOfRange).unwrap().count, 2);
-    assert_eq!(note(&trace, NoteKind::NoTime).unwrap().count, 1);
-    assert_eq!(note(&trace, NoteKind::MissingDuration).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::NEGATIVE_DURATION).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::TIME_OUT_OF_RANGE).unwrap().count, 2);
+    assert_eq!(note(&trace, notes::NO_TIME).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::MISSING_DURATION).unwrap().count, 1);
     assert_ledger_closes(&trace);
 }
 
@@ -152,7 +153,7 @@ fn the_very_first_event_ends_out_of_range() {
 fn duplicate_keys_count_the_last() {
     let trace = read(with_events(r#"{"ph":"X","name":"a","name":"b","pid":1,"tid":1,"ts":1,"dur":1}"#));
     assert_eq!(names(&trace), ["b"]);
-    assert_eq!(note(&trace, NoteKind::DuplicateKey).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::DUPLICATE_KEY).unwrap().count, 1);
 }
 
 #[test]
@@ -202,8 +203,8 @@ fn documents_one_after_the_other_are_all_read() {
     let text = format!("{}\n{}", with_events(&slice("one", 1)), with_events(&slice("two", 20)));
     let trace = read(text);
     assert_eq!(names(&trace), ["one", "two"]);
-    assert_eq!(note(&trace, NoteKind::Garbage).unwrap().count, 1);
-    assert_eq!(note(&trace, NoteKind::MissingTail), None);
+    assert_eq!(note(&trace, notes::GARBAGE).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::MISSING_TAIL), None);
 }
 
 #[test]
@@ -222,9 +223,9 @@ fn odd_texts_are_noted_however_often_they_are_tried() {
     text[at] = 0xff;
     let trace = read(text);
     assert_eq!(names(&trace)[1], "a\u{fffd}\"b");
-    assert_eq!(note(&trace, NoteKind::InvalidUtf8).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::INVALID_UTF8).unwrap().count, 1);
     let escaped = read(three(&slice("a\\n\u{1}", 50)));
-    assert_eq!(note(&escaped, NoteKind::ControlByte).unwrap().count, 1);
+    assert_eq!(note(&escaped, notes::CONTROL_BYTE).unwrap().count, 1);
 }
 
 #[test]
@@ -232,5 +233,5 @@ fn brackets_too_many_are_noted() {
     let trace =
         read(three(r#"{"ph":"X","name":"m","pid":1,"tid":1,"ts":50,"dur":1,"args":{"dims":[1,2]],"b":3}}"#));
     assert_eq!(names(&trace), ["first", "m", "last"]);
-    assert_eq!(note(&trace, NoteKind::Bracket).unwrap().count, 1);
+    assert_eq!(note(&trace, notes::BRACKET).unwrap().count, 1);
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_model::{Distributed, ProfilerOptions};
 
 use super::LaneInfo;
 
@@ -29,9 +30,9 @@ pub struct Report {
     /// Devices as the profiler described them.
     pub devices: Vec<DeviceInfo>,
     /// Place in a distributed job, if any.
-    pub distributed: Option<DistributedInfo>,
+    pub distributed: Option<Distributed>,
     /// What the profiler was asked to record.
-    pub options: OptionsInfo,
+    pub options: ProfilerOptions,
     /// Nanoseconds since the Unix epoch at which the file's clock starts, if the file says.
     pub base_ns: Option<i64>,
     /// The trace's first event on the file's clock; all times count from it.
@@ -81,34 +82,6 @@ pub struct DeviceInfo {
     pub sms: Option<i64>,
     /// Threads in a warp or wavefront.
     pub warp_size: Option<i64>,
-}
-
-/// The run's place in a distributed job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct DistributedInfo {
-    /// The communication library.
-    pub backend: Option<String>,
-    /// This process's rank.
-    pub rank: Option<i64>,
-    /// How many ranks there are.
-    pub world_size: Option<i64>,
-    /// The NCCL version.
-    pub nccl_version: Option<String>,
-}
-
-/// What the profiler was asked to record; `None` where the file does not say.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct OptionsInfo {
-    /// Input shapes.
-    pub record_shapes: Option<bool>,
-    /// Python stacks.
-    pub with_stack: Option<bool>,
-    /// Allocations.
-    pub profile_memory: Option<bool>,
-    /// FLOP counts.
-    pub with_flops: Option<bool>,
-    /// Module hierarchy.
-    pub with_modules: Option<bool>,
 }
 
 /// A recording window.

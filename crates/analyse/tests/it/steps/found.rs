@@ -284,7 +284,7 @@ fn recorded_traces_close_to_the_nanosecond() {
 fn overlapping_kernels_of_a_b200_count_once() {
     let Some(path) = peer("tracelens/b200/eager_trace.json.gz") else { return };
     let trace = read(&path);
-    assert_eq!(trace.notes().count(NoteKind::StreamOverlap), 74);
+    assert_eq!(trace.notes().count(NoteKind::STREAM_OVERLAP), 74);
     let slices = trace.slices();
     let work: Vec<_> = slices.ids().filter(|&id| slices.kind(id).is_device_work()).collect();
     let report = gpu(&trace, &Steps::find(&trace));

@@ -110,7 +110,7 @@ fn groups_are_in_the_order_of_the_picture() {
 fn the_74_overlapping_kernels_of_a_b200_stand_on_rows_of_their_own() {
     let Some(path) = peer("tracelens/b200/eager_trace.json.gz") else { return };
     let trace = read(&path);
-    assert_eq!(trace.notes().count(NoteKind::StreamOverlap), 74);
+    assert_eq!(trace.notes().count(NoteKind::STREAM_OVERLAP), 74);
     let (timeline, layout) = assert_all_is_drawn("b200", &trace);
     let slices = trace.slices();
     let of_devices = layout.groups.iter().filter(|g| g.kind == GroupKind::Device);

@@ -11,7 +11,7 @@ use crate::kineto::{EVENT_MEMBER_PREFIX, OVERLOAD};
 /// Writes the trace; slices lane by lane, then points, counters and allocations, then arrows.
 pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"{\n")?;
-    for (key, text) in &trace.meta().entries {
+    for (key, text) in &trace.meta().extra {
         write_text(out, key)?;
         // Text that was cut or broken in the file is passed on as a string, so that the copy is valid JSON.
         match serde_json::from_str::<&serde_json::value::RawValue>(text) {
