@@ -62,8 +62,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let input = Input::load(common)?;
     let mut report = account(&input.trace, &input.steps);
     if common.device.is_some() {
-        report.rows.retain(|r| r.device == common.device);
-        report.devices.retain(|r| r.device == common.device);
+        report.keep_device(common.device);
     }
     let mut causes = Vec::new();
     for device in &report.devices {
@@ -133,14 +132,8 @@ fn about(common: &Common, asked: bool) -> Common {
     if asked { common } else { Common { sort: None, top: None, filter: None, ..common } }
 }
 
-fn counted_steps(report: &Account, device: Option<i64>) -> i64 {
-    let of_device = || report.rows.iter().filter(move |r| r.device == device);
-    let all_partial = of_device().all(|r| r.partial);
-    (of_device().filter(|r| all_partial || !r.partial).count() as i64).max(1)
-}
-
 fn cause_part(report: &Account, sum: &AccountRow, common: &Common, asked: bool) -> Result<Part, Failure> {
-    let steps = counted_steps(report, sum.device);
+    let steps = (report.counted_steps() as i64).max(1);
     let all = sum.causes.by_size().into_iter().map(|(cause, total_ns)| CauseRow {
         device: sum.device,
         cause,
@@ -190,7 +183,7 @@ fn cause_part(report: &Account, sum: &AccountRow, common: &Common, asked: bool) 
     if let Some(text) = rows.left_out() {
         table.note(text);
     }
-    if report.rows.iter().any(|r| r.partial) && !report.rows.iter().all(|r| r.partial) {
+    if report.counted_steps() < report.step_count() {
         table.note("partial steps are shown below but do not count here");
     }
     let mut picture = Vec::new();
@@ -218,7 +211,7 @@ fn draw(out: &mut Vec<u8>, screen: &Screen, sum: &AccountRow) -> Result<(), Fail
         .into_iter()
         .map(|(cause, ns)| (label(cause, sum.device), ns, role_of(cause, sum.device)))
         .collect();
-    parts.push(("the rest", sized.iter().skip(DRAWN).map(|c| c.1).sum(), Role::Dim));
+    parts.push(("the rest", sized.iter().skip(DRAWN).fold(0, |all, c| c.1.saturating_add(all)), Role::Dim));
     print::stacked_bar(out, screen, &parts, screen.width.min(110))?;
     Ok(writeln!(out)?)
 }

@@ -17,6 +17,8 @@ use crate::words::{Part, answer, only_definitions};
 
 /// Culprits and gaps shown beside each other unless `--top` says otherwise.
 const FEW: usize = 10;
+/// Gaps that are looked at one by one, beside as many as the file has slices.
+const MOST_GAPS: usize = 100_000;
 const NONE: &str = "no device work in this trace: record with ProfilerActivity.CUDA on a GPU";
 
 pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
@@ -32,12 +34,14 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
         refuse(common, &["--sort"], "four tables at once", "choose one with --by kind|culprit|gap|stream")?;
     }
     let input = Input::load(common)?;
-    // The longest gaps are sorted and filtered here, so all of them are needed then.
-    let some = common.sort.is_none() && common.filter.is_none() && common.format == Format::Table;
+    // The longest gaps are sorted and filtered here, so all of them are needed then. There is one for each step of each
+    // device at least, which may be many times what the file holds.
+    let some = common.sort.is_none() && common.filter.is_none();
+    let most = input.trace.slices().len().saturating_add(MOST_GAPS);
     let top = match common.top.unwrap_or(TOP) {
-        0 => usize::MAX,
+        0 => most,
         top if some => top,
-        _ => usize::MAX,
+        top => top.max(most),
     };
     let report = gaps(&input.trace, &input.steps, common.device, top);
     let start = input.trace.extent().map_or(0, |(start, _)| start.0);
@@ -60,7 +64,7 @@ pub(super) fn run(common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let kinds = arrange(report.kinds, &about("kind"), None, 0, |r| tables::kind_label(r.kind))?;
     let culprits = arrange(report.culprits, &about("culprit"), None, few, |r| &r.culprit)?;
     let mut longest = arrange(report.gaps, &about("gap"), None, few, |r| r.culprit.as_deref().unwrap_or(""))?;
-    if some {
+    if some || report.count as usize > most {
         longest.matched = report.count as usize;
         longest.all = longest.matched;
     }

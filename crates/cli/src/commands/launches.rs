@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 use serde_json::json;
-use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint, launches, queue};
+use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint, Queues, launches};
 
 use super::ops::ratio;
 use super::{TOP, by, gpu_name, refuse, wants_only_definitions};
@@ -56,8 +56,9 @@ fn curves(input: &Input, rows: &[LaunchRow], common: &Common) -> Result<Vec<u8>,
     let screen = words::screen(common);
     let mut out = Vec::new();
     let start = input.trace.extent().map(|(start, _)| start.0);
+    let queues = Queues::new(&input.trace);
     for row in rows {
-        let points = queue(&input.trace, row.device);
+        let points = queues.of(row.device);
         let points: Vec<(i64, i64)> = points.iter().map(|p| (p.at_ns, p.queued)).collect();
         if points.len() < 2 {
             continue;
@@ -123,8 +124,9 @@ fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
 }
 
 fn queue_part(input: &Input, rows: &[LaunchRow], common: &Common) -> Result<Part, Failure> {
+    let queues = Queues::new(&input.trace);
     let points = rows.iter().flat_map(|row| {
-        let of_device = queue(&input.trace, row.device).into_iter();
+        let of_device = queues.of(row.device).into_iter();
         of_device.map(|point| Point { device: row.device, point })
     });
     // Programs get all of it, people the first rows.
