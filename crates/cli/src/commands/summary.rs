@@ -239,7 +239,7 @@ pub(super) fn tables(s: Summary, common: &Common) -> Result<Vec<Part>, Failure> 
             units::time(s.ops.device_time_unlinked_ns)
         ));
     }
-    let named_ns = named.iter().map(|row| row.host_self_ns).sum();
+    let named_ns = named.iter().map(|row| row.host_self_ns).fold(0, i64::saturating_add);
     let regions = arrange(named, common, Some("host_self_ns"), TOP, |r| &r.name)?;
     let regions_table = super::ops::table(&regions.rows, device, named_ns)
         .title("Regions", "named by the program, with shares of their own time; `stepscope ops` shows all");
