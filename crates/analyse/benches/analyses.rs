@@ -56,7 +56,7 @@ fn round(path: &Path) -> Round {
     let thresholds = Thresholds::default();
     let context = round.time("host time, streams, waits", || Context::new(trace, &steps, &thresholds));
     round.time("memory", || context.memory().devices.len());
-    round.time("account", || context.account().rows.len());
+    round.time("account", || context.account().rows().count());
     round.time("gaps", || context.gaps(20));
     round.time("launches", || context.launches().len());
     round.time("waits by place", || context.wait_rows().calls);

@@ -13,7 +13,7 @@ use crate::causes::account::{self, Account};
 use crate::causes::data_loading::{self, DataLoading};
 use crate::causes::gaps::{self, GapsReport};
 use crate::causes::idle::{Idle, idle};
-use crate::causes::launches::{self, LaunchRow, QueuePoint};
+use crate::causes::launches::{self, LaunchRow};
 use crate::causes::transfers::{self, TransfersReport};
 use crate::causes::verdict::{Verdict, verdict};
 use crate::causes::waits::{self, Wait, WaitsReport};
@@ -225,11 +225,6 @@ impl Run {
     pub fn launches(&self) -> &[LaunchRow] {
         let make = || launches::report(self.trace(), &self.steps, self.streams(), self.idle());
         self.launches.get_or_init(make)
-    }
-
-    /// How many launches waited in the queue, over the whole trace.
-    pub fn queue(&self, device: Option<i64>) -> Vec<QueuePoint> {
-        launches::queue(self.trace(), device)
     }
 
     /// Copies between host and devices in the steps.

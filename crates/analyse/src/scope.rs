@@ -5,3 +5,4 @@ pub(crate) mod extent;
 pub mod intervals;
 pub mod selection;
 pub(crate) mod slice_number;
+pub(crate) mod windows;

@@ -8,6 +8,8 @@ pub mod breakdown;
 mod ranges;
 mod step;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Domain, Ns, Trace};
@@ -120,6 +122,7 @@ impl Steps {
     /// What the steps of these numbers launched. Numbers that are no step's select nothing; see
     /// [`Steps::unknown`]. The one step of a trace without steps is everything.
     pub fn selection(&self, numbers: &[i64]) -> Selection {
+        let numbers: HashSet<i64, RandomState> = numbers.iter().copied().collect();
         let chosen = self.steps.iter().filter(|s| numbers.contains(&s.step));
         let ranges: Vec<_> = chosen.map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
         if self.synthetic && !ranges.is_empty() {
@@ -136,7 +139,8 @@ impl Steps {
 
     /// Those of the numbers that no step has.
     pub fn unknown(&self, numbers: &[i64]) -> Vec<i64> {
-        numbers.iter().copied().filter(|n| !self.steps.iter().any(|s| s.step == *n)).collect()
+        let known: HashSet<i64, RandomState> = self.steps.iter().map(|s| s.step).collect();
+        numbers.iter().copied().filter(|n| !known.contains(n)).collect()
     }
 
     /// Moves each step's end behind the device work it launched, and each start behind the step before.

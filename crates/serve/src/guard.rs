@@ -22,17 +22,23 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
 
 /// Whether a request names this machine and comes from a page of ours, or from none.
 ///
+/// A link to the page itself may stand anywhere: in a notebook, in a chat. Following it shows the page in a window of its
+/// own (it cannot be framed), where no other page can read it. So that is let through for documents, and for nothing else.
+///
 /// A port is not compared: through `ssh -L` it is another. Names other than `localhost` are how a foreign page would
 /// come here (DNS rebinding); addresses cannot be rebound.
-pub(crate) fn is_ours(headers: &HeaderMap) -> bool {
+pub(crate) fn is_ours(headers: &HeaderMap, document: bool) -> bool {
     let text = |name: HeaderName| headers.get(name).and_then(|v| v.to_str().ok());
     let Some(host) = text(header::HOST) else { return false };
     let own_origin = match text(header::ORIGIN) {
         None => true,
         Some(origin) => origin.strip_prefix("http://") == Some(host),
     };
-    let from = text(HeaderName::from_static("sec-fetch-site"));
-    names_us(host) && own_origin && from.is_none_or(|from| from == "same-origin" || from == "none")
+    let fetch = |what: &'static str| text(HeaderName::from_static(what));
+    let own_page = fetch("sec-fetch-site").is_none_or(|from| from == "same-origin" || from == "none");
+    let followed =
+        document && fetch("sec-fetch-mode") == Some("navigate") && fetch("sec-fetch-dest") == Some("document");
+    names_us(host) && own_origin && (own_page || followed)
 }
 
 fn names_us(host: &str) -> bool {
@@ -63,8 +69,29 @@ mod tests {
     use super::*;
 
     fn asks(pairs: &[(&'static str, &'static str)]) -> bool {
+        asks_for(false, pairs)
+    }
+
+    fn asks_for(document: bool, pairs: &[(&'static str, &'static str)]) -> bool {
         let pairs = pairs.iter().map(|(k, v)| (HeaderName::from_static(k), HeaderValue::from_static(v)));
-        is_ours(&pairs.collect())
+        is_ours(&pairs.collect(), document)
+    }
+
+    #[test]
+    fn a_link_to_the_page_may_stand_anywhere() {
+        let link = [
+            ("host", "127.0.0.1:7007"),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ];
+        assert!(asks_for(true, &link));
+        // What the page itself asks for is asked by nobody else, and the page is not framed.
+        assert!(!asks_for(false, &link));
+        assert!(!asks_for(true, &link[..3]));
+        let framed = ("sec-fetch-dest", "iframe");
+        assert!(!asks_for(true, &[link[0], link[1], link[2], framed]));
+        assert!(!asks_for(true, &[("host", "evil.example"), link[1], link[2], link[3]]));
     }
 
     #[test]

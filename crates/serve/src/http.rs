@@ -24,6 +24,7 @@ use tokio::sync::Semaphore;
 use crate::api::{Reply, reply};
 use crate::assets::{asset, unpack};
 use crate::backend::{Backend, Problem};
+use crate::connections;
 use crate::guard;
 use crate::runs::{Asked, Runs};
 
@@ -137,18 +138,19 @@ impl Server {
             .fallback(async || not_found())
             .layer(middleware::from_fn(protect))
             .with_state(shared.clone());
-        let result = runtime.block_on(async move {
+        let token = shared.token.clone();
+        runtime.block_on(async move {
             if watch {
                 tokio::spawn(watch_for_runs(shared));
             }
             tokio::select! {
-                ended = axum::serve(listener, router) => ended,
-                _ = stop => Ok(()),
+                () = connections::serve(listener, router, token) => {}
+                _ = stop => {}
             }
         });
         // A report under way would hold up the end by seconds.
         runtime.shutdown_background();
-        result
+        Ok(())
     }
 }
 
@@ -178,7 +180,7 @@ async fn watch_for_runs(shared: Arc<Shared>) {
 async fn protect(method: Method, headers: HeaderMap, request: axum::extract::Request, next: Next) -> Response {
     let mut response = if method != Method::GET && method != Method::HEAD {
         StatusCode::METHOD_NOT_ALLOWED.into_response()
-    } else if guard::is_ours(&headers) {
+    } else if guard::is_ours(&headers, is_page(request.uri().path())) {
         next.run(request).await
     } else {
         (
@@ -189,6 +191,11 @@ async fn protect(method: Method, headers: HeaderMap, request: axum::extract::Req
     };
     response.headers_mut().extend(guard::headers());
     response
+}
+
+/// Whether a path is that of the page itself: the token and nothing more.
+fn is_page(path: &str) -> bool {
+    path.strip_prefix('/').and_then(|path| path.strip_suffix('/')).is_some_and(|token| !token.contains('/'))
 }
 
 fn not_found() -> Response {

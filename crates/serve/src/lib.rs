@@ -7,6 +7,7 @@
 mod api;
 mod assets;
 mod backend;
+mod connections;
 mod guard;
 mod http;
 mod path;

@@ -1,5 +1,6 @@
 //! The runs: which there are, which are in memory, how far the others have been read.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -46,7 +47,8 @@ enum State {
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed {
     id: u32,
-    path: PathBuf,
+    /// For people: a path that is not Unicode is shown as well as it can be, and asked for by its number.
+    path: String,
     label: String,
     bytes: u64,
     modified_ms: Option<u64>,
@@ -86,10 +88,11 @@ impl Runs {
         };
         let mut inner = self.lock();
         inner.problem = None;
-        let mut old = std::mem::take(&mut inner.list);
+        let old = std::mem::take(&mut inner.list).into_iter();
+        let mut old: HashMap<PathBuf, Entry> = old.map(|entry| (entry.found.path.clone(), entry)).collect();
         for found in found {
-            let entry = match old.iter().position(|entry| entry.found == found) {
-                Some(at) => old.swap_remove(at),
+            let entry = match old.remove(&found.path).filter(|entry| entry.found == found) {
+                Some(entry) => entry,
                 None => {
                     let id = inner.next;
                     inner.next += 1;
@@ -190,7 +193,7 @@ impl Entry {
         };
         Listed {
             id: self.id,
-            path: self.found.path.clone(),
+            path: self.found.path.display().to_string(),
             label: self.found.label.clone(),
             bytes: self.found.bytes,
             modified_ms: self.found.modified_ms,

@@ -1,4 +1,7 @@
-//! Synthetic profiler traces for tests and benchmarks; a development crate that is never shipped.
+//! Traces for tests and benchmarks; a development crate that is never shipped.
+//!
+//! [`Run`] puts a trace together slice by slice, for answers worked out on paper. [`hostile::SHAPES`] are traces of any
+//! size in which something grows that is usually small.
 //!
 //! [`Synth`] writes a PyTorch/Kineto trace of any size as text, streamed to any [`std::io::Write`].
 //! The same settings and seed always give the same bytes, and the [`Summary`] that comes back
@@ -22,19 +25,24 @@
 mod calls;
 mod device;
 mod event;
+pub mod hostile;
 mod kineto;
 mod machine;
 mod optree;
 mod rng;
+mod run;
 mod sim;
 mod summary;
 mod synth;
 mod text;
 mod workload;
 mod writer;
+mod written;
 
 #[cfg(test)]
 mod tests;
 
+pub use run::{HOST_PROCESS, Point, Run, Sink, Slice, Value};
 pub use summary::{NameTotals, OpTotals, StepTruth, Summary};
 pub use synth::Synth;
+pub use written::Written;

@@ -4,16 +4,22 @@
 //! copies and fills. While it is idle, the cause is the reason why the next work had not begun (see
 //! [`crate::causes::idle`]). So the causes of a step add up to its wall time exactly, on each device.
 
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, LaneId, Ns, Trace};
 
 use crate::causes::cause::{ByCause, Cause};
-use crate::causes::idle::{Idle, idle};
+use crate::causes::host_sums::HostSums;
+use crate::causes::idle::{Idle, add_host, idle};
 use crate::devices::streams::{Stream, streams};
 use crate::names::comm::{Comm, CommRule};
 use crate::scope::definition::Definition;
-use crate::scope::intervals::{Collector, exclusive};
+use crate::scope::intervals::{Collector, Intervals, Measured};
+use crate::scope::windows::{Windows, signed};
 use crate::steps::Steps;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
@@ -81,13 +87,33 @@ pub struct AccountRow {
     pub causes: ByCause,
 }
 
-/// The account of all steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+/// The account of all steps. A copy shares it.
+///
+/// There is a row for each step on each device, also for those without any work of the device. They are made when they
+/// are looked at, so that many devices and many steps cost their sum and not their product.
+#[derive(Clone, Default)]
 pub struct Account {
-    /// A row a device and step.
-    pub rows: Vec<AccountRow>,
     /// Sums over the steps that are not partial (over all, if all are), a row a device.
     pub devices: Vec<AccountRow>,
+    /// Which of the devices that rows are made from each of them is.
+    places: Vec<usize>,
+    rows: Option<Arc<Rows>>,
+}
+
+/// What rows are made from.
+struct Rows {
+    /// Number, window, and whether it is partial.
+    steps: Vec<(i64, (Ns, Ns), bool)>,
+    devices: Vec<OfDevice>,
+    idle: Idle,
+    /// The host's time, wherever steps begin and end.
+    sums: OnceLock<HostSums>,
+}
+
+/// One device's work and the stretches without, or the main thread's time where there is no device.
+enum OfDevice {
+    Device { busy: [Measured; 4], dry: Range<usize> },
+    Host(Option<LaneId>),
 }
 
 /// Accounts for the time of some steps.
@@ -99,65 +125,177 @@ pub fn account(trace: &Trace, steps: &Steps) -> Account {
 }
 
 pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Stream], gaps: &Idle) -> Account {
-    let windows = steps.windows();
-    let mut account = Account::default();
+    let all_partial = steps.steps.iter().all(|s| s.partial);
+    let counted = Windows::new(&steps.windows(), |step| all_partial || !steps.steps[step].partial);
+    let sums = HostSums::new(host, Some(counted.clone()));
+    let wall_ns = steps.steps.iter().filter(|s| all_partial || !s.partial).map(|s| s.window().1 - s.window().0);
+    let wall_ns = wall_ns.sum::<Ns>().0;
+    let row = |device, causes| AccountRow { step: -1, device, wall_ns, partial: false, causes };
+    let mut rows = Rows {
+        steps: steps.steps.iter().map(|s| (s.step, s.window(), s.partial)).collect(),
+        devices: Vec::new(),
+        idle: gaps.clone(),
+        sums: OnceLock::new(),
+    };
+    let mut devices = Vec::new();
     let mut comm = Comm::new(trace, CommRule::ByName);
-    for of_device in streams.chunk_by(|a, b| a.device == b.device) {
-        let device = of_device[0].device;
-        let mut layers: [Collector; 4] = Default::default();
-        for work in of_device.iter().flat_map(|s| &s.work) {
-            let layer = match trace.slices().kind(work.slice) {
-                Kind::Memcpy => Cause::Copy,
-                Kind::Memset => Cause::Fill,
-                _ if comm.kernel(work.slice) => Cause::Communication,
-                _ => Cause::Kernel,
-            };
-            layers[layer.index()].add(work.start, work.end);
+    let of_devices = streams.chunk_by(|a, b| a.device == b.device);
+    for (of_device, (device, dry)) in of_devices.zip(gaps.devices()) {
+        let busy = busy(trace, of_device, &mut comm);
+        let mut by = ByCause::default();
+        for (at, set) in busy.iter().enumerate() {
+            let in_steps = set.as_slice().iter().map(|&stretch| signed(counted.length(stretch)));
+            by.0[at] = in_steps.fold(0, i64::saturating_add);
         }
-        let layers = layers.map(Collector::finish);
-        let mut causes: Vec<ByCause> = Vec::with_capacity(windows.len());
-        for (share, _) in exclusive(&windows, layers.each_ref()) {
-            let mut by = ByCause::default();
-            for (at, ns) in share.iter().enumerate() {
-                by.0[at] = ns.0;
-            }
-            causes.push(by);
-        }
-        for gap in gaps.of_device(device) {
-            for part in gaps.parts(gap) {
-                causes[gap.window].add(part.cause, (part.end - part.start).0);
-            }
-        }
-        account.push(steps, device.as_int(), causes);
+        gaps.add_in(dry, &counted, &sums, &mut by);
+        devices.push(row(device.as_int(), by));
+        rows.devices.push(OfDevice::Device { busy: busy.map(Intervals::measured), dry: dry.clone() });
     }
     if streams.is_empty() {
-        let causes = windows.iter().map(|&window| {
-            let mut by = ByCause::default();
-            match host.main() {
-                Some(lane) => {
-                    host.doing(lane, window, |s| by.add(Cause::Host(s.activity), (s.end - s.start).0));
-                }
-                None => by.add(Cause::Host(Activity::Unrecorded), (window.1 - window.0).0),
-            }
-            by
-        });
-        account.push(steps, None, causes.collect());
+        let mut by = ByCause::default();
+        match host.main() {
+            Some(lane) => add_host(&mut by, &sums.doing(lane, (Ns::MIN, Ns::MAX))),
+            None => by.add(Cause::Host(Activity::Unrecorded), signed(sums.length((Ns::MIN, Ns::MAX)))),
+        }
+        devices.push(row(None, by));
+        rows.devices.push(OfDevice::Host(host.main()));
     }
-    account
+    Account { places: (0..devices.len()).collect(), devices, rows: Some(Arc::new(rows)) }
+}
+
+/// What a device did, as sets of time that exclude each other: in each, what the sets before it leave.
+fn busy(trace: &Trace, streams: &[Stream], comm: &mut Comm<'_>) -> [Intervals; 4] {
+    let mut layers: [Collector; 4] = Default::default();
+    for work in streams.iter().flat_map(|s| &s.work) {
+        let layer = match trace.slices().kind(work.slice) {
+            Kind::Memcpy => Cause::Copy,
+            Kind::Memset => Cause::Fill,
+            _ if comm.kernel(work.slice) => Cause::Communication,
+            _ => Cause::Kernel,
+        };
+        layers[layer.index()].add(work.start, work.end);
+    }
+    let mut taken = Intervals::default();
+    layers.map(|layer| {
+        let own = layer.finish();
+        let left = if taken.is_empty() { own.clone() } else { own.subtract(&taken) };
+        taken = match (taken.is_empty(), own.is_empty()) {
+            (_, true) => std::mem::take(&mut taken),
+            (true, _) => own,
+            _ => Intervals::union([taken.as_slice(), own.as_slice()].concat()),
+        };
+        left
+    })
+}
+
+impl Rows {
+    fn make(&self, place: usize, device: Option<i64>, step: usize) -> AccountRow {
+        let (number, window, partial) = self.steps[step];
+        let mut causes = ByCause::default();
+        let sums = self.sums.get_or_init(|| HostSums::new(self.idle.host(), None));
+        match &self.devices[place] {
+            OfDevice::Device { busy, dry } => {
+                for (at, set) in busy.iter().enumerate() {
+                    causes.0[at] = set.length_in(window).0;
+                }
+                self.idle.add_window(dry, window, sums, &mut causes);
+            }
+            OfDevice::Host(Some(lane)) => add_host(&mut causes, &sums.doing(*lane, window)),
+            OfDevice::Host(None) => causes.add(Cause::Host(Activity::Unrecorded), (window.1 - window.0).0),
+        }
+        AccountRow { step: number, device, wall_ns: (window.1 - window.0).0, partial, causes }
+    }
+
+    /// The steps in which a device ran anything; all of them for the main thread.
+    fn with_work(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        let of_device = &self.devices[place];
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let OfDevice::Device { busy, .. } = of_device else {
+                at += 1;
+                return (at <= self.steps.len()).then(|| at - 1);
+            };
+            while let Some(&(_, window, _)) = self.steps.get(at) {
+                // The next of any kind that is not over yet.
+                let next = busy.iter().filter_map(|set| {
+                    let set = set.set().as_slice();
+                    set.get(set.partition_point(|p| p.1 <= window.0)).map(|p| p.0)
+                });
+                let next = next.min()?;
+                if next < window.1 {
+                    at += 1;
+                    return Some(at - 1);
+                }
+                at += self.steps[at..].partition_point(|s| s.1.1 <= next).max(1);
+            }
+            None
+        })
+    }
 }
 
 impl Account {
-    fn push(&mut self, steps: &Steps, device: Option<i64>, causes: Vec<ByCause>) {
-        let all_partial = steps.steps.iter().all(|s| s.partial);
-        let mut sum = AccountRow { step: -1, device, wall_ns: 0, partial: false, causes: ByCause::default() };
-        for (step, causes) in steps.steps.iter().zip(causes) {
-            let wall_ns = (step.window().1 - step.window().0).0;
-            if all_partial || !step.partial {
-                sum.wall_ns = sum.wall_ns.saturating_add(wall_ns);
-                Cause::all().for_each(|cause| sum.causes.add(cause, causes.get(cause)));
-            }
-            self.rows.push(AccountRow { step: step.step, device, wall_ns, partial: step.partial, causes });
-        }
-        self.devices.push(sum);
+    /// How many rows there are: a row a device and step.
+    pub fn row_count(&self) -> usize {
+        self.devices.len().saturating_mul(self.step_count())
+    }
+
+    /// How many steps there are.
+    pub fn step_count(&self) -> usize {
+        self.rows.as_ref().map_or(0, |rows| rows.steps.len())
+    }
+
+    /// How many steps the sums of a device are over: those that are not partial, or all, if all are.
+    pub fn counted_steps(&self) -> usize {
+        let steps = self.rows.as_ref().map_or(&[][..], |rows| &rows.steps);
+        let complete = steps.iter().filter(|s| !s.2).count();
+        if complete == 0 { steps.len() } else { complete }
+    }
+
+    /// All rows, a row a device and step, devices by number and steps in order.
+    pub fn rows(&self) -> impl Iterator<Item = AccountRow> + '_ {
+        self.made(|_| true, |rows, _| 0..rows.steps.len())
+    }
+
+    /// The rows of one device.
+    pub fn rows_of(&self, device: Option<i64>) -> impl Iterator<Item = AccountRow> + '_ {
+        self.made(move |own| own == device, |rows, _| 0..rows.steps.len())
+    }
+
+    /// The rows in which the device ran anything, in the same order as all.
+    pub fn rows_with_work(&self) -> impl Iterator<Item = AccountRow> + '_ {
+        self.made(|_| true, |rows, place| rows.with_work(place))
+    }
+
+    fn made<'a, I: Iterator<Item = usize> + 'a>(
+        &'a self,
+        wanted: impl Fn(Option<i64>) -> bool + 'a,
+        steps: impl Fn(&'a Rows, usize) -> I + 'a,
+    ) -> impl Iterator<Item = AccountRow> + 'a {
+        let places = self.devices.iter().map(|row| row.device).zip(self.places.iter().copied());
+        let places = places.filter(move |(device, _)| wanted(*device));
+        let with_rows = places.filter_map(|(device, place)| Some((self.rows.as_deref()?, device, place)));
+        with_rows.flat_map(move |(rows, device, place)| {
+            steps(rows, place).map(move |step| rows.make(place, device, step))
+        })
+    }
+
+    /// Keeps one device.
+    pub fn keep_device(&mut self, device: Option<i64>) {
+        let mut kept = self.devices.iter().map(|row| row.device == device).collect::<Vec<_>>().into_iter();
+        self.places.retain(|_| kept.next().unwrap_or(false));
+        self.devices.retain(|row| row.device == device);
+    }
+
+    /// Only the sums, for tests of what is made of them.
+    #[cfg(test)]
+    pub(crate) fn of_sums(devices: Vec<AccountRow>) -> Account {
+        Account { devices, ..Account::default() }
+    }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows: Vec<AccountRow> = self.rows().collect();
+        f.debug_struct("Account").field("devices", &self.devices).field("rows", &rows).finish()
     }
 }

@@ -1,18 +1,24 @@
 //! The gaps of each device: how much time, why, and who is to blame.
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+mod culprits;
+mod longest;
+
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Ns, SliceId, StrId, Trace};
+use stepscope_model::{Ns, SliceId, Trace};
 
 use crate::causes::cause::Cause;
 use crate::causes::idle::{GapKind, GapPart, Idle, idle};
 use crate::devices::streams::{QUEUED_LIMIT, Stream, streams};
 use crate::scope::definition::Definition;
+use crate::scope::windows::signed;
 use crate::steps::Steps;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
+use culprits::culprits;
+use longest::{Longest, longest_gaps};
 
 /// What the figures mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -159,29 +165,36 @@ pub(crate) fn report(
     callers: &Callers,
     top: usize,
 ) -> GapsReport {
-    let blamed = |slice: SliceId| trace.slices().name(callers.blamed(slice));
     let devices = streams.chunk_by(|a, b| a.device == b.device).count() as i64;
     let step_ns = steps.wall_ns();
     let mut report = GapsReport { wall_ns: step_ns.saturating_mul(devices), ..GapsReport::default() };
-    let mut kinds: HashMap<_, (u64, i64, i64), RandomState> = HashMap::default();
-    let mut culprits: HashMap<(Cause, Option<StrId>), (u64, i64), RandomState> = HashMap::default();
-    for gap in &idle.gaps {
-        let ns = (gap.end - gap.start).0;
-        report.count += 1;
-        report.idle_ns = report.idle_ns.saturating_add(ns);
-        let kind = kinds.entry((gap.device, gap.kind)).or_default();
-        *kind = (kind.0 + 1, kind.1.saturating_add(ns), kind.2.max(ns));
-        for part in idle.parts(gap) {
-            let row = culprits.entry((part.cause, part.slice.map(blamed))).or_default();
-            *row = (row.0 + 1, row.1.saturating_add((part.end - part.start).0));
+    let longest = Longest::new(idle.windows().spans());
+    for (device, dry) in idle.devices() {
+        let mut kinds: BTreeMap<GapKind, GapKindRow> = BTreeMap::new();
+        for at in dry.clone() {
+            for (kind, gaps, idle_ns, max_ns) in kinds_of(idle, &longest, at) {
+                report.count += gaps;
+                report.idle_ns = report.idle_ns.saturating_add(idle_ns);
+                let row = kinds.entry(kind).or_insert(GapKindRow {
+                    device: device.as_int(),
+                    kind,
+                    gaps: 0,
+                    idle_ns: 0,
+                    max_ns: 0,
+                    share_of_steps: 0.0,
+                });
+                row.gaps += gaps;
+                row.idle_ns = row.idle_ns.saturating_add(idle_ns);
+                row.max_ns = row.max_ns.max(max_ns);
+            }
         }
+        report.kinds.extend(kinds.into_values());
     }
-    for ((device, kind), (gaps, idle_ns, max_ns)) in kinds {
-        let share_of_steps = idle_ns as f64 / step_ns.max(1) as f64;
-        report.kinds.push(GapKindRow { device: device.as_int(), kind, gaps, idle_ns, max_ns, share_of_steps });
+    for row in &mut report.kinds {
+        row.share_of_steps = row.idle_ns as f64 / step_ns.max(1) as f64;
     }
     report.kinds.sort_by_key(|r| (r.device, std::cmp::Reverse(r.idle_ns), r.kind));
-    for ((cause, name), (pieces, idle_ns)) in culprits {
+    for ((cause, name), (pieces, idle_ns)) in culprits(trace, idle, callers) {
         let culprit = name.map_or_else(|| cause.label().to_owned(), |n| trace.text(n).to_owned());
         let share = idle_ns as f64 / report.idle_ns.max(1) as f64;
         report.culprits.push(CulpritRow { cause, culprit, pieces, idle_ns, share });
@@ -189,11 +202,8 @@ pub(crate) fn report(
     report.culprits.sort_by(|a, b| {
         b.idle_ns.cmp(&a.idle_ns).then_with(|| (a.cause, &a.culprit).cmp(&(b.cause, &b.culprit)))
     });
-    let mut longest: Vec<_> = idle.gaps.iter().collect();
-    longest.sort_by_key(|g| (std::cmp::Reverse((g.end - g.start).0), g.start));
-    for gap in longest.into_iter().take(top) {
-        let parts = idle.parts(gap);
-        let (cause, slice) = main_part(parts);
+    for gap in longest_gaps(idle, &longest, top) {
+        let (cause, slice) = main_part(&idle.parts(&gap));
         report.gaps.push(GapRow {
             device: gap.device.as_int(),
             step: steps.steps.get(gap.window).map_or(-1, |s| s.step),
@@ -201,13 +211,32 @@ pub(crate) fn report(
             idle_ns: (gap.end - gap.start).0,
             kind: gap.kind,
             cause,
-            culprit: slice.map(|s| trace.text(blamed(s)).to_owned()),
+            culprit: slice.map(|s| trace.text(trace.slices().name(callers.blamed(s))).to_owned()),
             next: gap.next.map(|n| trace.name(n).to_owned()),
             stack: slice.map(|s| callers.python_stack(trace, s)).unwrap_or_default(),
         });
     }
     report.streams = streams.iter().map(|s| stream_row(trace, s)).collect();
     report
+}
+
+/// The gaps of a dry stretch by kind: how many, their time, and the longest. All but the last end with their step.
+fn kinds_of(idle: &Idle, longest: &Longest, at: usize) -> impl Iterator<Item = (GapKind, u64, i64, i64)> {
+    let mut windows = idle.windows_of(at);
+    let last = windows.clone().next_back().map(|last| idle.gap(at, last));
+    let own = last.filter(|gap| gap.kind != GapKind::EndOfStep);
+    if own.is_some() {
+        windows.end -= 1;
+    }
+    let bulk = (!windows.is_empty()).then(|| {
+        let ends = [windows.start, windows.end - 1].map(|window| idle.gap(at, window));
+        let ns = signed(idle.windows().length((ends[0].start, ends[1].end)));
+        let max = ends.iter().map(|gap| (gap.end - gap.start).0).max().unwrap_or(0);
+        let inner = longest.among(windows.start + 1..windows.end - 1).map_or(0, |w| longest.length(w));
+        (GapKind::EndOfStep, windows.len() as u64, ns, max.max(inner))
+    });
+    let own = own.map(|gap| (gap.kind, 1, (gap.end - gap.start).0, (gap.end - gap.start).0));
+    bulk.into_iter().chain(own)
 }
 
 /// The cause with most of a gap's time, and the slice with most of that.

@@ -4,13 +4,21 @@
 //! work begins, and the reason is looked for there. As long as that work was not launched, the host was late,
 //! and what the host did then is the cause. From the launch on it is latency, or, if the launch was long ago, a
 //! queue that did not move on.
+//!
+//! Steps cut the time between two pieces of work into gaps. A device without work has one in every step, so gaps are
+//! not kept: what is kept is the dry stretch between two pieces of work, of which there are as many as the file has
+//! work, and gaps are made from it when somebody looks at them one by one.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use stepscope_model::{Ns, SliceId, Tag, Trace};
+use stepscope_model::{LaneId, Ns, SliceId, Tag, Trace};
 
-use crate::causes::cause::Cause;
+use crate::causes::cause::{ByCause, Cause};
+use crate::causes::host_sums::HostSums;
 use crate::devices::streams::{QUEUED_LIMIT, Stream, Work, launch_latency};
+use crate::scope::windows::{Windows, signed};
+use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 /// The class of a gap as a whole.
@@ -46,7 +54,8 @@ pub struct Gap {
     pub kind: GapKind,
     /// What ran next.
     pub next: Option<SliceId>,
-    parts: Range<usize>,
+    /// The dry stretch it is cut from.
+    dry: usize,
 }
 
 /// A piece of a gap.
@@ -62,58 +71,214 @@ pub struct GapPart {
     pub slice: Option<SliceId>,
 }
 
-/// All gaps of all devices.
-#[derive(Clone, Debug, Default)]
-pub struct Idle {
-    /// The gaps, devices by number, in order of time.
-    pub gaps: Vec<Gap>,
-    parts: Vec<GapPart>,
+/// All gaps of all devices. A copy shares them.
+#[derive(Clone, Debug)]
+pub struct Idle(Arc<Found>);
+
+#[derive(Debug)]
+struct Found {
+    host: HostTime,
+    windows: Windows,
+    /// The host's time inside the windows.
+    sums: HostSums,
+    /// Devices by number, with their dry stretches.
+    devices: Vec<(Tag, Range<usize>)>,
+    /// Device by device, in order of time; only those that reach into a window.
+    dry: Vec<Dry>,
+}
+
+/// A stretch between two pieces of a device's work, whatever windows it reaches into.
+#[derive(Clone, Debug)]
+pub(crate) struct Dry {
+    pub(crate) start: Ns,
+    /// Where the next work begins; the end of time if there is none.
+    pub(crate) end: Ns,
+    /// What ran next.
+    pub(crate) next: Option<SliceId>,
+    /// The thread that is to blame until the next work was launched; none if that is not known.
+    pub(crate) lane: Option<LaneId>,
+    /// When the next work was launched: the start if that is not known, the end if there is none.
+    pub(crate) late_until: Ns,
+    /// Why launched work did not start at once, if the gap begins where the stretch does.
+    first: Cause,
+    /// The same, if the gap begins later.
+    later: Cause,
+}
+
+impl Dry {
+    /// Why the device was still idle once the next work was launched, in a gap that begins at a moment.
+    pub(crate) fn rest_of_gap_at(&self, start: Ns) -> Cause {
+        match () {
+            () if start < self.late_until => Cause::LaunchLatency,
+            () if start == self.start => self.first,
+            () => self.later,
+        }
+    }
+
+    /// The pieces of the stretch in some windows that are not the host's, as stretches with one cause each.
+    pub(crate) fn rest(&self, windows: &Windows) -> [((Ns, Ns), Cause); 2] {
+        let all = (self.late_until, self.end);
+        let touched = windows.touching(all);
+        if touched.is_empty() {
+            return [((Ns::ZERO, Ns::ZERO), self.later); 2];
+        }
+        // Only the first gap may begin before the launch, or where the stretch does.
+        let (from, to) = windows.span(touched.start);
+        let until = to.min(self.end);
+        let first = self.rest_of_gap_at(from.max(self.start));
+        [((self.late_until, until), first), ((until, self.end), self.later)]
+    }
 }
 
 impl Idle {
-    /// The pieces of a gap: they cover it without overlap.
-    pub fn parts(&self, gap: &Gap) -> &[GapPart] {
-        &self.parts[gap.parts.clone()]
+    /// The gaps, devices by number, in order of time.
+    pub fn gaps(&self) -> impl Iterator<Item = Gap> + '_ {
+        self.0.devices.iter().flat_map(|device| self.of(device))
     }
 
     /// The gaps of one device.
-    pub fn of_device(&self, device: Tag) -> &[Gap] {
-        let from = self.gaps.partition_point(|g| g.device < device);
-        let count = self.gaps[from..].partition_point(|g| g.device == device);
-        &self.gaps[from..from + count]
+    pub fn of_device(&self, device: Tag) -> impl Iterator<Item = Gap> + '_ {
+        self.0.devices.iter().filter(move |d| d.0 == device).flat_map(|device| self.of(device))
+    }
+
+    fn of<'a>(&'a self, device: &'a (Tag, Range<usize>)) -> impl Iterator<Item = Gap> + 'a {
+        let cut = move |at: usize| self.windows_of(at).map(move |window| self.gap(at, window));
+        device.1.clone().flat_map(cut)
+    }
+
+    /// What ran after each gap. Work that many gaps in a row wait for is named so often at most.
+    pub(crate) fn next_work(&self, most: usize) -> impl Iterator<Item = SliceId> + '_ {
+        let next = self.0.dry.iter().enumerate().filter_map(|(at, dry)| Some((at, dry.next?)));
+        next.flat_map(move |(at, next)| std::iter::repeat_n(next, self.windows_of(at).len().min(most)))
+    }
+
+    /// The pieces of a gap: they cover it without overlap.
+    pub fn parts(&self, gap: &Gap) -> Vec<GapPart> {
+        let dry = &self.0.dry[gap.dry];
+        let mut parts = Vec::new();
+        let mut add = |start: Ns, end: Ns, cause: Cause, slice: Option<SliceId>| {
+            if start < end {
+                parts.push(GapPart { start, end, cause, slice });
+            }
+        };
+        let late_until = dry.late_until.clamp(gap.start, gap.end);
+        if let Some(lane) = dry.lane {
+            let late = (gap.start, late_until);
+            self.0.host.doing(lane, late, |s| add(s.start, s.end, Cause::Host(s.activity), s.slice));
+        }
+        add(late_until, gap.end, dry.rest_of_gap_at(gap.start), None);
+        parts
+    }
+
+    /// The windows that gaps are cut at.
+    pub(crate) fn windows(&self) -> &Windows {
+        &self.0.windows
+    }
+
+    /// What the host did.
+    pub(crate) fn host(&self) -> &HostTime {
+        &self.0.host
+    }
+
+    /// Devices by number, with their dry stretches.
+    pub(crate) fn devices(&self) -> &[(Tag, Range<usize>)] {
+        &self.0.devices
+    }
+
+    /// All dry stretches.
+    pub(crate) fn dry(&self) -> &[Dry] {
+        &self.0.dry
+    }
+
+    /// The windows that a dry stretch is cut at: a gap each.
+    pub(crate) fn windows_of(&self, dry: usize) -> Range<usize> {
+        let dry = &self.0.dry[dry];
+        self.0.windows.touching((dry.start, dry.end))
+    }
+
+    /// The gap that a window cuts out of a dry stretch.
+    pub(crate) fn gap(&self, at: usize, window: usize) -> Gap {
+        let (dry, (from, to)) = (&self.0.dry[at], self.0.windows.span(window));
+        let (start, end) = (dry.start.max(from), dry.end.min(to));
+        let late_until = dry.late_until.clamp(start, end);
+        let kind = match dry.rest_of_gap_at(start) {
+            _ if dry.next.is_none() || dry.end >= to => GapKind::EndOfStep,
+            Cause::Unlinked => GapKind::Unlinked,
+            _ if late_until - start >= end - late_until => GapKind::HostLate,
+            Cause::QueuedGap => GapKind::QueuedGap,
+            Cause::Dependency => GapKind::Dependency,
+            _ => GapKind::LaunchLatency,
+        };
+        let device = self.0.devices.partition_point(|d| d.1.end <= at);
+        let device = self.0.devices[device].0;
+        Gap { device, window: self.0.windows.position(window), start, end, kind, next: dry.next, dry: at }
+    }
+
+    /// One device's idle time in all windows, by cause.
+    pub(crate) fn by_cause(&self, device: Tag) -> ByCause {
+        let mut by = ByCause::default();
+        if let Ok(at) = self.0.devices.binary_search_by(|d| d.0.cmp(&device)) {
+            self.add_in(&self.0.devices[at].1, &self.0.windows, &self.0.sums, &mut by);
+        }
+        by
+    }
+
+    /// Adds the time of some dry stretches in some windows, by cause.
+    pub(crate) fn add_in(&self, dry: &Range<usize>, windows: &Windows, sums: &HostSums, by: &mut ByCause) {
+        for dry in &self.0.dry[dry.clone()] {
+            if let Some(lane) = dry.lane {
+                add_host(by, &sums.doing(lane, (dry.start, dry.late_until)));
+            }
+            for (stretch, cause) in dry.rest(windows) {
+                by.add(cause, signed(windows.length(stretch)));
+            }
+        }
+    }
+
+    /// Adds the time of some dry stretches in one window, by cause.
+    pub(crate) fn add_window(&self, dry: &Range<usize>, window: (Ns, Ns), sums: &HostSums, by: &mut ByCause) {
+        let dry = &self.0.dry[dry.clone()];
+        let first = dry.partition_point(|d| d.end <= window.0);
+        for dry in dry[first..].iter().take_while(|d| d.start < window.1) {
+            let (start, end) = (dry.start.max(window.0), dry.end.min(window.1));
+            let late_until = dry.late_until.clamp(start, end);
+            if let Some(lane) = dry.lane {
+                add_host(by, &sums.doing(lane, (start, late_until)));
+            }
+            by.add(dry.rest_of_gap_at(start), (end - late_until).0);
+        }
+    }
+}
+
+/// Adds what the host did.
+pub(crate) fn add_host(by: &mut ByCause, host: &[u64; Activity::ALL.len()]) {
+    for (activity, &ns) in Activity::ALL.into_iter().zip(host) {
+        by.add(Cause::Host(activity), signed(ns));
     }
 }
 
 /// The gaps inside some windows, which are sorted and do not overlap.
 pub(crate) fn idle(trace: &Trace, host: &HostTime, streams: &[Stream], windows: &[(Ns, Ns)]) -> Idle {
-    let mut found = Idle::default();
+    let windows = Windows::new(windows, |_| true);
+    let sums = HostSums::new(host, Some(windows.clone()));
     let latency = launch_latency(streams);
+    let (mut devices, mut found) = (Vec::new(), Vec::new());
     for of_device in streams.chunk_by(|a, b| a.device == b.device) {
-        let work = merged(of_device);
-        let finder = Finder { trace, host, streams: of_device, latency, device: of_device[0].device };
-        let mut next = 0;
+        let from = found.len();
+        let finder = Finder { trace, host, streams: of_device, latency };
         let mut done = Ns::MIN;
-        for (window, &(from, to)) in windows.iter().enumerate() {
-            while next < work.len() && work[next].0.start < from {
-                done = done.max(work[next].0.end);
-                next += 1;
+        for next in merged(of_device) {
+            if !windows.touching((done, next.0.start)).is_empty() {
+                found.push(finder.dry(done, Some(&next)));
             }
-            let mut at = from.max(done);
-            while at < to {
-                let upcoming = work.get(next);
-                let until = upcoming.map_or(to, |w| w.0.start.min(to));
-                if at < until {
-                    let in_window = upcoming.filter(|w| w.0.start < to);
-                    finder.gap(&mut found, window, (at, until), upcoming, in_window.is_some());
-                }
-                let Some((w, _)) = upcoming.filter(|w| w.0.start < to) else { break };
-                done = done.max(w.end);
-                at = at.max(until).max(done);
-                next += 1;
-            }
+            done = done.max(next.0.end);
         }
+        if !windows.touching((done, Ns::MAX)).is_empty() {
+            found.push(finder.dry(done, None));
+        }
+        devices.push((of_device[0].device, from..found.len()));
     }
-    found
+    Idle(Arc::new(Found { host: host.clone(), windows, sums, devices, dry: found }))
 }
 
 /// A device's work by start, with its stream's position.
@@ -133,61 +298,38 @@ struct Finder<'a> {
     host: &'a HostTime,
     streams: &'a [Stream],
     latency: Ns,
-    device: Tag,
 }
 
 impl Finder<'_> {
-    fn gap(
-        &self,
-        found: &mut Idle,
-        window: usize,
-        (start, end): (Ns, Ns),
-        next: Option<&(Work, usize)>,
-        in_window: bool,
-    ) {
-        let from = found.parts.len();
-        let mut add = |start: Ns, end: Ns, cause: Cause, slice: Option<SliceId>| {
-            if start < end {
-                found.parts.push(GapPart { start, end, cause, slice });
-            }
-        };
-        let launch = next.and_then(|(w, _)| Some((w.launch?, w.released)));
-        let lane = launch.map(|(l, _)| self.host.home(self.trace, l)).or(self.host.main());
-        let mut kind = GapKind::Unlinked;
-        match (launch, next, lane) {
-            // Without any later work the host has nothing more to launch: what it did is the cause.
-            (None, None, Some(lane)) => {
-                self.host.doing(lane, (start, end), |s| add(s.start, s.end, Cause::Host(s.activity), s.slice));
-            }
-            (Some((_, released)), Some((work, stream)), Some(lane)) => {
-                let late_until = released.clamp(start, end);
-                self.host.doing(lane, (start, late_until), |s| {
-                    add(s.start, s.end, Cause::Host(s.activity), s.slice);
-                });
-                let rest = self.after_launch(work, *stream, start);
-                add(late_until, end, rest, None);
-                kind = match rest {
-                    _ if late_until - start >= end - late_until => GapKind::HostLate,
-                    Cause::QueuedGap => GapKind::QueuedGap,
-                    Cause::Dependency => GapKind::Dependency,
-                    _ => GapKind::LaunchLatency,
-                };
-            }
-            _ => add(start, end, Cause::Unlinked, None),
-        }
-        if !in_window {
-            kind = GapKind::EndOfStep;
-        }
-        let parts = from..found.parts.len();
-        found.gaps.push(Gap {
-            device: self.device,
-            window,
+    /// The stretch from a moment at which all work was done to the next.
+    fn dry(&self, start: Ns, next: Option<&(Work, usize)>) -> Dry {
+        let end = next.map_or(Ns::MAX, |(work, _)| work.start);
+        let unknown = Dry {
             start,
             end,
-            kind,
             next: next.map(|n| n.0.slice),
-            parts,
-        });
+            lane: None,
+            late_until: start,
+            first: Cause::Unlinked,
+            later: Cause::Unlinked,
+        };
+        match next {
+            // Without any later work the host has nothing more to launch: what it did is the cause.
+            None => match self.host.main() {
+                Some(lane) => Dry { lane: Some(lane), late_until: end, ..unknown },
+                None => unknown,
+            },
+            Some((work, stream)) => match work.launch {
+                Some(launch) => Dry {
+                    lane: Some(self.host.home(self.trace, launch)),
+                    late_until: work.released.clamp(start, end),
+                    first: self.after_launch(work, *stream, start),
+                    later: self.after_launch(work, *stream, Ns::MAX),
+                    ..unknown
+                },
+                None => unknown,
+            },
+        }
     }
 
     /// Why launched work did not start at once.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, Trace};
+use stepscope_model::{Kind, Ns, Tag, Trace};
 
 use crate::causes::cause::Cause;
 use crate::causes::idle::Idle;
@@ -136,8 +136,8 @@ fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
     }
     let queue = queue_of(streams);
     let (queue_mean, queue_max) = queue_summary(&queue);
-    let parts = gaps.of_device(device).iter().flat_map(|g| gaps.parts(g));
-    let bound: Ns = parts.filter(|p| is_launching(p.cause)).map(|p| p.end - p.start).sum();
+    let idle = gaps.by_cause(device);
+    let bound: Ns = Cause::all().filter(|&cause| is_launching(cause)).map(|cause| Ns(idle.get(cause))).sum();
     LaunchRow {
         device: device.as_int(),
         launches: delays.len() as u64,
@@ -172,11 +172,27 @@ pub(crate) fn quantile(values: &mut [i64], q: f64) -> i64 {
     *values.select_nth_unstable(at).1
 }
 
-/// How much was launched but not started on a device, over time.
+/// How much was launched but not started on a device, over time; on all devices, if none is given.
 pub fn queue(trace: &Trace, device: Option<i64>) -> Vec<QueuePoint> {
-    let streams: Vec<Stream> =
-        streams(trace).into_iter().filter(|s| device.is_none() || s.device.as_int() == device).collect();
-    queue_of(&streams)
+    Queues::new(trace).of(device)
+}
+
+/// The queues of all devices, looked for once.
+pub struct Queues(Vec<Stream>);
+
+impl Queues {
+    /// Looks for them.
+    pub fn new(trace: &Trace) -> Queues {
+        Queues(streams(trace))
+    }
+
+    /// The queue of a device, or of all together.
+    pub fn of(&self, device: Option<i64>) -> Vec<QueuePoint> {
+        let Some(device) = device.map(Tag::Int) else { return queue_of(&self.0) };
+        let from = self.0.partition_point(|s| s.device < device);
+        let count = self.0[from..].partition_point(|s| s.device == device);
+        queue_of(&self.0[from..from + count])
+    }
 }
 
 pub(crate) fn queue_of(streams: &[Stream]) -> Vec<QueuePoint> {

@@ -196,7 +196,7 @@ mod tests {
         let mut by = ByCause::default();
         causes.iter().for_each(|(cause, ns)| by.add(*cause, *ns));
         let row = AccountRow { step: -1, device, wall_ns: by.total(), partial: false, causes: by };
-        let account = Account { rows: Vec::new(), devices: vec![row] };
+        let account = Account::of_sums(vec![row]);
         verdict(&account).map(|v| v.text).unwrap_or_default()
     }
 

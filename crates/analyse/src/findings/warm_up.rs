@@ -60,7 +60,14 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
     let windows: Vec<(Ns, Ns)> =
         context.steps().steps.iter().map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
     let (mut compiling, mut loading) = (Collector::default(), Collector::default());
-    for &window in &windows {
+    // Ranges of steps may overlap; each moment is looked at once.
+    let mut reach = Ns::MIN;
+    for &(start, end) in &windows {
+        let window = (start.max(reach), end);
+        reach = reach.max(end);
+        if window.0 >= window.1 {
+            continue;
+        }
         host.doing(main, window, |piece| {
             if piece.activity == Activity::Compilation {
                 compiling.add(piece.start, piece.end);
@@ -101,10 +108,13 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
             }
         });
     }
-    let in_steps = |set: &Intervals| -> Vec<i64> { set.lengths_in(&windows).iter().map(|ns| ns.0).collect() };
+    let in_steps = |set: Intervals| -> Vec<i64> {
+        let set = set.measured();
+        windows.iter().map(|&window| set.length_in(window).0).collect()
+    };
     let compiling = compiling.finish();
     let loading = loading.finish().subtract(&compiling);
-    (found.compiling, found.loading) = (in_steps(&compiling), in_steps(&loading));
+    (found.compiling, found.loading) = (in_steps(compiling), in_steps(loading));
     found
 }
 

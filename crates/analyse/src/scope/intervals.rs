@@ -5,6 +5,8 @@
 
 use stepscope_model::Ns;
 
+use crate::scope::windows::{length, signed};
+
 /// A set of time: intervals `[start, end)` that are sorted, not empty, and neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals(Vec<(Ns, Ns)>);
@@ -70,20 +72,24 @@ impl Intervals {
 }
 
 /// A set of time that tells at once how much of it lies in a window, however many windows are asked for.
+#[derive(Clone, Debug, Default)]
 pub struct Measured {
     set: Intervals,
-    /// How much the set holds before each interval, and in all.
-    before: Vec<Ns>,
+    /// How much the set holds before each interval, and in all: less than 2^64, since nothing overlaps.
+    before: Vec<u64>,
 }
 
 impl Intervals {
     /// The same set, ready to be asked about many windows that may overlap.
     pub fn measured(self) -> Measured {
+        if self.0.is_empty() {
+            return Measured::default();
+        }
         let mut before = Vec::with_capacity(self.0.len() + 1);
-        let mut sum = Ns::ZERO;
+        let mut sum = 0;
         before.push(sum);
         for &(start, end) in &self.0 {
-            sum += end - start;
+            sum += length(start, end);
             before.push(sum);
         }
         Measured { set: self, before }
@@ -91,16 +97,24 @@ impl Intervals {
 }
 
 impl Measured {
-    /// How much of the set lies in a window.
-    pub fn length_in(&self, window: (Ns, Ns)) -> Ns {
-        (self.length_until(window.1) - self.length_until(window.0)).max(Ns::ZERO)
+    /// The set itself.
+    pub fn set(&self) -> &Intervals {
+        &self.set
     }
 
-    fn length_until(&self, at: Ns) -> Ns {
+    /// How much of the set lies in a window.
+    pub fn length_in(&self, window: (Ns, Ns)) -> Ns {
+        if window.0 >= window.1 {
+            return Ns::ZERO;
+        }
+        Ns(signed(self.length_until(window.1) - self.length_until(window.0)))
+    }
+
+    fn length_until(&self, at: Ns) -> u64 {
         let begun = self.set.0.partition_point(|p| p.0 < at);
         match begun.checked_sub(1).map(|last| self.set.0[last]) {
-            Some((start, end)) => self.before[begun - 1] + (end.min(at) - start),
-            None => Ns::ZERO,
+            Some((start, end)) => self.before[begun - 1] + length(start, end.min(at)),
+            None => 0,
         }
     }
 }

@@ -32,20 +32,20 @@ pub struct Segment {
     pub activity: Activity,
 }
 
-/// Every host thread's time.
+/// Every host thread's time. A copy shares all of it.
 #[derive(Clone, Debug, Default)]
 pub struct HostTime {
     /// All threads' segments, lane by lane; shared with the replay, which walks them too.
     segments: Arc<Vec<Segment>>,
     /// By lane; empty for devices and for threads without host slices.
-    ranges: Vec<Range<usize>>,
+    ranges: Arc<Vec<Range<usize>>>,
     main: Option<LaneId>,
     /// In order.
-    backward: Vec<LaneId>,
+    backward: Arc<Vec<LaneId>>,
     /// Main and backward threads as one; empty without the latter.
-    relay: Vec<Segment>,
+    relay: Arc<Vec<Segment>>,
     /// Runtime calls that stand on another lane than their operator, with the operator's.
-    homes: Homes,
+    homes: Arc<Homes>,
 }
 
 type Homes = HashMap<SliceId, LaneId, RandomState>;
@@ -57,7 +57,8 @@ impl HostTime {
         let mut segments = Vec::new();
         let mut activities = Activities::new(trace);
         let guests = guests(trace);
-        host.homes = guests.iter().map(|&(lane, _, id)| (id, lane)).collect();
+        host.homes = Arc::new(guests.iter().map(|&(lane, _, id)| (id, lane)).collect());
+        let mut ranges = Vec::new();
         for (lane, info) in trace.lanes().iter() {
             let from = segments.len();
             if info.key.domain == Domain::Host {
@@ -65,12 +66,13 @@ impl HostTime {
                 let of_lane = &guests[first..guests.partition_point(|g| g.0 <= lane)];
                 cut(&host.homes, trace, lane, of_lane, &mut activities, &mut segments);
             }
-            host.ranges.push(from..segments.len());
+            ranges.push(from..segments.len());
         }
-        host.segments = Arc::new(segments);
-        (host.main, host.backward) = roles(trace);
+        (host.segments, host.ranges) = (Arc::new(segments), Arc::new(ranges));
+        let (main, backward) = roles(trace);
+        (host.main, host.backward) = (main, Arc::new(backward));
         host.overlay_communication(trace);
-        host.relay = host.relay();
+        host.relay = Arc::new(host.relay());
         host
     }
 
@@ -103,7 +105,8 @@ impl HostTime {
         }
         ranges.retain(|r| r.0 < r.1);
         let mut all = Vec::with_capacity(self.segments.len() + ranges.len());
-        for (lane, range) in self.ranges.iter_mut().enumerate() {
+        let mut moved = Vec::with_capacity(self.ranges.len());
+        for (lane, range) in self.ranges.iter().enumerate() {
             let from = all.len();
             let waits = self.backward.binary_search_by_key(&lane, |b| b.index()).is_ok();
             for &segment in &self.segments[range.clone()] {
@@ -113,9 +116,9 @@ impl HostTime {
                     all.push(segment);
                 }
             }
-            *range = from..all.len();
+            moved.push(from..all.len());
         }
-        self.segments = Arc::new(all);
+        (self.segments, self.ranges) = (Arc::new(all), Arc::new(moved));
     }
 
     /// The thread that runs the program: the one with the steps, else the one with most operators.
@@ -165,14 +168,25 @@ impl HostTime {
         touching(self.of_lane(lane), window)
     }
 
+    /// What the host did as seen from a thread, in segments without holes: main and backward threads are one.
+    pub(crate) fn timeline(&self, lane: LaneId) -> &[Segment] {
+        if self.is_relayed(lane) { &self.relay } else { self.of_lane(lane) }
+    }
+
+    /// Whether a thread's timeline is that of the main and backward threads together.
+    pub(crate) fn is_relayed(&self, lane: LaneId) -> bool {
+        !self.relay.is_empty() && self.runs_the_program(lane)
+    }
+
+    /// The timeline of main and backward threads together; empty without the latter.
+    pub(crate) fn relayed(&self) -> &[Segment] {
+        &self.relay
+    }
+
     /// What the host did in a window, as seen from the thread that launched the work which came next: pieces
     /// without holes or overlap that cover the window. Main and backward threads hand over to each other.
     pub fn doing(&self, lane: LaneId, window: (Ns, Ns), mut piece: impl FnMut(Segment)) {
-        let segments = if self.runs_the_program(lane) && !self.relay.is_empty() {
-            &self.relay
-        } else {
-            self.of_lane(lane)
-        };
+        let segments = self.timeline(lane);
         let nothing = |start, end| Segment { start, end, slice: None, activity: Activity::Unrecorded };
         let mut at = window.0;
         for segment in touching(segments, window) {

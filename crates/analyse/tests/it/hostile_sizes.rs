@@ -1,7 +1,7 @@
 //! Files made to be slow: nested without end, with a stream for each kernel, with nothing but waits. Every analysis
-//! takes time in proportion to the file.
-
-use std::time::{Duration, Instant};
+//! takes time in proportion to the file: four times as large, about four times as long.
+//!
+//! The large ones are asked with `--ignored`: what is no more than slow shows there.
 
 use stepscope_analyse::causes::account::account;
 use stepscope_analyse::causes::data_loading::data_loading;
@@ -23,50 +23,30 @@ use stepscope_analyse::roofline::{RooflineQuery, roofline};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
-use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{Kind, Trace};
+use stepscope_testkit::hostile::SHAPES;
+use stepscope_testkit::{Run, Slice};
 
-/// Far more than any takes in a build for tests, far less than what is quadratic takes.
-const LIMIT: Duration = Duration::from_secs(4);
+use crate::growth::{assert_linear, timed, took};
 
-struct Make(TraceBuilder);
+/// Events of the smaller file, and of the large one.
+const SMALL: i64 = 4_000;
+const LARGE: i64 = 50_000;
 
-impl Default for Make {
-    fn default() -> Make {
-        Make(crate::data::builder())
-    }
+/// What a hostile slice carries, so that no analysis ends early for want of it.
+fn add(run: &mut Run, kind: Kind, name: &str, (process, thread): (i64, i64), times: (i64, i64), id: i64) {
+    let slice = Slice::new(kind, name, times).process(process).thread(thread).correlation(id);
+    let slice = slice.arg("bytes", 1 << 20).arg("stream", thread);
+    run.add(slice.arg("Input Dims", "[[512, 512], [512, 512]]"));
 }
 
-impl Make {
-    /// A slice on a thread of a process or a stream of a device, with the id that ties work to its call.
-    fn add(&mut self, kind: Kind, name: &str, (process, thread): (i64, i64), times: (i64, i64), id: i64) {
-        let domain = if kind.is_device() { Domain::Device } else { Domain::Host };
-        let lane = self.0.lane(LaneKey { domain, process: Tag::Int(process), thread: Tag::Int(thread) });
-        for (key, value) in [("bytes", 1 << 20), ("stream", thread)] {
-            let key = self.0.intern(key);
-            self.0.push_arg(key, ArgValue::Int(value));
-        }
-        let (key, value) = (self.0.intern("Input Dims"), self.0.intern("[[512, 512], [512, 512]]"));
-        self.0.push_arg(key, ArgValue::Str(value));
-        let (name, args) = (self.0.intern(name), self.0.commit_args());
-        let (start, dur, correlation) = (Ns(times.0), Ns(times.1 - times.0), (id > 0).then_some(id));
-        self.0.slice(NewSlice { start, dur, name, kind, lane, args, correlation, ..NewSlice::default() });
-    }
+/// Asks a file of this many events, and one four times as large.
+fn grows(make: impl Fn(i64) -> Run + Send + Sync) {
+    assert_linear(|times| ask_all(make(SMALL * times)));
 }
 
-/// Runs one analysis within the limit.
-fn timed<T>(what: &str, analysis: impl FnOnce() -> T) -> T {
-    let begun = Instant::now();
-    let answer = analysis();
-    let took = begun.elapsed();
-    if took > Duration::from_millis(500) {
-        println!("{what}: {took:?}");
-    }
-    assert!(took < LIMIT, "{what} took {took:?}");
-    answer
-}
-
-fn ask_all(make: Make) {
-    let trace = ask_without_replay(make);
+fn ask_all(run: Run) {
+    let trace = ask_without_replay(run);
     let steps = Steps::find(&trace);
     let replay = timed("replay", || Replay::new(&trace, &steps));
     let path = timed("critical path", || critical_path(&trace, &steps, &replay));
@@ -94,8 +74,8 @@ fn eager() -> Thresholds {
 
 /// The replay and the rules that ask it look at all streams, and at all threads of the backward pass, again and again:
 /// files that have tens of thousands of them are asked the rest.
-fn ask_without_replay(make: Make) -> Trace {
-    let trace: Trace = timed("linking", || make.0.finish());
+fn ask_without_replay(run: Run) -> Trace {
+    let trace: Trace = timed("linking", || run.finish());
     let steps = timed("steps", || Steps::find(&trace));
     timed("account", || account(&trace, &steps));
     timed("gaps", || gaps(&trace, &steps, None, 5));
@@ -122,111 +102,137 @@ fn ask_hta(trace: &Trace) {
     let _ = timed("hta critical path", || hta_path::critical_path(trace, &options));
 }
 
-/// Tens of thousands of calls inside each other, each with work of its own.
-fn nested(kind: Kind, name: &str, launch: &str, work: (Kind, &str)) {
-    const DEPTH: i64 = 60_000;
-    let mut make = Make::default();
-    make.add(Kind::HostAnnotation, "ProfilerStep#1", (1, 1), (0, 20 * DEPTH), 0);
-    make.add(Kind::HostAnnotation, "Optimizer.step#AdamW.step", (1, 1), (1, 20 * DEPTH - 1), 0);
-    for i in 1..DEPTH {
-        make.add(kind, name, (1, 1), (4 * i, 20 * DEPTH - 4 * i), 0);
-        make.add(Kind::Runtime, launch, (1, 1), (4 * i + 1, 4 * i + 3), i);
-        make.add(work.0, work.1, (0, 7), (4 * DEPTH + 4 * i, 4 * DEPTH + 4 * i + 3), i);
+/// Calls inside each other, each with work of its own.
+fn nested(depth: i64, kind: Kind, name: &str, launch: &str, work: (Kind, &str)) -> Run {
+    let mut run = Run::in_nanoseconds();
+    add(&mut run, Kind::HostAnnotation, "ProfilerStep#1", (1, 1), (0, 20 * depth), 0);
+    add(&mut run, Kind::HostAnnotation, "Optimizer.step#AdamW.step", (1, 1), (1, 20 * depth - 1), 0);
+    for i in 1..depth {
+        add(&mut run, kind, name, (1, 1), (4 * i, 20 * depth - 4 * i), 0);
+        add(&mut run, Kind::Runtime, launch, (1, 1), (4 * i + 1, 4 * i + 3), i);
+        add(&mut run, work.0, work.1, (0, 7), (4 * depth + 4 * i, 4 * depth + 4 * i + 3), i);
     }
-    ask_all(make);
+    run
 }
 
-#[test]
-fn python_without_end() {
-    nested(Kind::PythonFunction, "train.py(1): f", "cudaLaunchKernel", (Kind::Kernel, "gemm"));
+fn python_without_end(n: i64) -> Run {
+    nested(n, Kind::PythonFunction, "train.py(1): f", "cudaLaunchKernel", (Kind::Kernel, "gemm"))
 }
 
-#[test]
-fn operators_without_end() {
-    nested(Kind::HostOp, "aten::mul", "cudaLaunchKernel", (Kind::Kernel, "elementwise"));
+fn operators_without_end(n: i64) -> Run {
+    nested(n, Kind::HostOp, "aten::mul", "cudaLaunchKernel", (Kind::Kernel, "elementwise"))
 }
 
-#[test]
-fn copies_without_end() {
+fn copies_without_end(n: i64) -> Run {
     let upload = (Kind::Memcpy, "Memcpy HtoD (Pageable -> Device)");
-    nested(Kind::HostOp, "aten::copy_", "cudaMemcpyAsync", upload);
+    nested(n, Kind::HostOp, "aten::copy_", "cudaMemcpyAsync", upload)
 }
 
-#[test]
-fn frees_inside_of_frees() {
-    nested(Kind::Runtime, "cudaFree", "cudaFree", (Kind::Kernel, "gemm"));
+fn frees_inside_of_frees(n: i64) -> Run {
+    nested(n, Kind::Runtime, "cudaFree", "cudaFree", (Kind::Kernel, "gemm"))
 }
 
-#[test]
-fn a_stream_for_each_kernel_and_a_wait_after_each() {
-    const COUNT: i64 = 50_000;
-    let mut make = Make::default();
-    for i in 0..COUNT {
+fn a_stream_for_each_kernel_and_a_wait_after_each(n: i64) -> Run {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
         let at = 100 * i;
-        make.add(Kind::HostOp, "aten::item", (1, 1), (at, at + 90), 0);
-        make.add(Kind::Runtime, "cudaLaunchKernel", (1, 1), (at + 1, at + 5), i + 1);
-        make.add(Kind::Runtime, "cudaStreamSynchronize", (1, 1), (at + 10, at + 80), COUNT + i + 1);
-        make.add(Kind::Kernel, "gemm", (0, i), (at + 6, at + 60), i + 1);
-        make.add(Kind::DeviceSync, "Stream Sync", (0, i), (at + 10, at + 80), COUNT + i + 1);
+        add(&mut run, Kind::HostOp, "aten::item", (1, 1), (at, at + 90), 0);
+        add(&mut run, Kind::Runtime, "cudaLaunchKernel", (1, 1), (at + 1, at + 5), i + 1);
+        add(&mut run, Kind::Runtime, "cudaStreamSynchronize", (1, 1), (at + 10, at + 80), n + i + 1);
+        add(&mut run, Kind::Kernel, "gemm", (0, i), (at + 6, at + 60), i + 1);
+        add(&mut run, Kind::DeviceSync, "Stream Sync", (0, i), (at + 10, at + 80), n + i + 1);
     }
-    ask_all(make);
+    run
 }
 
-#[test]
-fn a_thread_of_the_backward_pass_for_each_call() {
-    const COUNT: i64 = 40_000;
-    let mut make = Make::default();
-    make.add(Kind::HostAnnotation, "ProfilerStep#1", (1, 0), (0, 100 * COUNT), 0);
-    for i in 0..COUNT {
+fn a_thread_of_the_backward_pass_for_each_call(n: i64) -> Run {
+    let mut run = Run::in_nanoseconds();
+    add(&mut run, Kind::HostAnnotation, "ProfilerStep#1", (1, 0), (0, 100 * n), 0);
+    for i in 0..n {
         let (at, lane) = (100 * i, (1, i + 1));
-        make.add(Kind::PythonFunction, "train.py(1): f", (1, 0), (at + 2, at + 60), 0);
-        make.add(Kind::HostOp, "autograd::engine::evaluate_function: Mul", lane, (at, at + 90), 0);
-        make.add(Kind::Runtime, "cudaLaunchKernel", lane, (at + 1, at + 5_000_000), i + 1);
-        make.add(Kind::Kernel, "gemm", (0, 7), (at + 20, at + 60), i + 1);
-        make.add(Kind::Overhead, "Lazy Function Loading", (1, -1), (at, 100 * COUNT), 0);
-        make.add(Kind::Runtime, "cudaMalloc", (1, -2), (at, at + 50), 0);
-        make.add(Kind::HostOp, "nccl:all_reduce", (1, -3), (at, at + 50), 0);
+        add(&mut run, Kind::PythonFunction, "train.py(1): f", (1, 0), (at + 2, at + 60), 0);
+        add(&mut run, Kind::HostOp, "autograd::engine::evaluate_function: Mul", lane, (at, at + 90), 0);
+        add(&mut run, Kind::Runtime, "cudaLaunchKernel", lane, (at + 1, at + 5_000_000), i + 1);
+        add(&mut run, Kind::Kernel, "gemm", (0, 7), (at + 20, at + 60), i + 1);
+        add(&mut run, Kind::Overhead, "Lazy Function Loading", (1, -1), (at, 100 * n), 0);
+        add(&mut run, Kind::Runtime, "cudaMalloc", (1, -2), (at, at + 50), 0);
+        add(&mut run, Kind::HostOp, "nccl:all_reduce", (1, -3), (at, at + 50), 0);
     }
-    ask_all(make);
+    run
 }
 
-#[test]
-fn a_device_and_a_name_for_each_kernel() {
-    const COUNT: i64 = 50_000;
-    let mut make = Make::default();
-    for i in 0..COUNT {
+fn a_device_and_a_name_for_each_kernel(n: i64) -> Run {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
         let at = 100 * i;
-        make.add(Kind::Kernel, &format!("gemm_{i}"), (i, 7), (at + 6, at + 60), i + 1);
+        add(&mut run, Kind::Kernel, &format!("gemm_{i}"), (i, 7), (at + 6, at + 60), i + 1);
     }
-    for i in 0..COUNT {
-        make.add(Kind::HostOp, &format!("aten::mm_{i}"), (1, i), (i, i + 90), 0);
+    for i in 0..n {
+        add(&mut run, Kind::HostOp, &format!("aten::mm_{i}"), (1, i), (i, i + 90), 0);
     }
-    ask_all(make);
+    run
 }
 
-#[test]
-fn all_down_and_then_all_up() {
-    const COUNT: i64 = 50_000;
-    let mut make = Make::default();
-    for i in 0..2 * COUNT {
+fn all_down_and_then_all_up(n: i64) -> Run {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..2 * n {
         let at = 100 * i;
-        let name =
-            if i < COUNT { "Memcpy DtoH (Device -> Pageable)" } else { "Memcpy HtoD (Pageable -> Device)" };
-        make.add(Kind::Runtime, "cudaMemcpyAsync", (1, 1), (at + 1, at + 80), i + 1);
-        make.add(Kind::Memcpy, name, (0, 7), (at + 6, at + 60), i + 1);
+        let name = if i < n { "Memcpy DtoH (Device -> Pageable)" } else { "Memcpy HtoD (Pageable -> Device)" };
+        add(&mut run, Kind::Runtime, "cudaMemcpyAsync", (1, 1), (at + 1, at + 80), i + 1);
+        add(&mut run, Kind::Memcpy, name, (0, 7), (at + 6, at + 60), i + 1);
     }
-    ask_all(make);
+    run
 }
 
-#[test]
-fn steps_of_no_length_and_steps_of_great_length() {
-    const COUNT: i64 = 50_000;
-    let mut make = Make::default();
-    for i in 0..COUNT {
+fn steps_of_no_length_and_steps_of_great_length(n: i64) -> Run {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
         let at = 1_000 * i;
-        make.add(Kind::HostAnnotation, &format!("ProfilerStep#{i}"), (1, 1), (at, at + 100 + 400 * (i % 3)), 0);
-        make.add(Kind::Runtime, "cudaLaunchKernel", (1, 1), (at + 1, at + 5), i + 1);
-        make.add(Kind::Kernel, "gemm", (i % 3, 7), (at + 20, at + 60), i + 1);
+        let times = (at, at + 100 + 400 * (i % 3));
+        add(&mut run, Kind::HostAnnotation, &format!("ProfilerStep#{i}"), (1, 1), times, 0);
+        add(&mut run, Kind::Runtime, "cudaLaunchKernel", (1, 1), (at + 1, at + 5), i + 1);
+        add(&mut run, Kind::Kernel, "gemm", (i % 3, 7), (at + 20, at + 60), i + 1);
     }
-    ask_all(make);
+    run
+}
+
+/// Each file at two sizes, and by itself at a size that shows what is no more than slow.
+macro_rules! files {
+    ($($name:ident),* $(,)?) => {
+        mod grows_like_the_file {
+            $(#[test] fn $name() { super::grows(super::$name); })*
+        }
+        mod large {
+            $(
+                #[test]
+                #[ignore = "takes long; shows what is no more than slow"]
+                fn $name() {
+                    super::ask_all(super::$name(super::LARGE));
+                    let slow = super::took().into_iter().filter(|took| took.1 > 4.0);
+                    assert_eq!(slow.collect::<Vec<_>>(), []);
+                }
+            )*
+        }
+    };
+}
+
+files![
+    python_without_end,
+    operators_without_end,
+    copies_without_end,
+    frees_inside_of_frees,
+    a_stream_for_each_kernel_and_a_wait_after_each,
+    a_thread_of_the_backward_pass_for_each_call,
+    a_device_and_a_name_for_each_kernel,
+    all_down_and_then_all_up,
+    steps_of_no_length_and_steps_of_great_length,
+];
+
+/// The shapes that the whole program is asked about, here each analysis by itself.
+#[test]
+fn every_hostile_shape() {
+    for shape in SHAPES {
+        println!("{}", shape.name);
+        grows(|n| shape.run(n as usize));
+    }
 }

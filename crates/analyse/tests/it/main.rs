@@ -8,6 +8,7 @@ mod causes;
 mod csv;
 mod data;
 mod findings;
+mod growth;
 mod hostile_sizes;
 mod memory;
 mod no_producer;

@@ -8,5 +8,4 @@ mod timeline_details;
 mod timeline_golden;
 mod timeline_hostile;
 mod timeline_search;
-mod timeline_speed;
 pub(crate) mod timeline_tools;

@@ -72,20 +72,22 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         ask.refuse(&["filter"], "the steps", "`--step 3-5` chooses steps")?;
     }
     let asked = ask.part_of(&runs[0])?;
-    let report = asked.run.account();
-    let wanted = |row: &&AccountRow| ask.device.is_none() || row.device == ask.device;
-    let devices: Vec<AccountRow> = report.devices.iter().filter(wanted).cloned().collect();
+    let mut report = asked.run.account().clone();
+    if ask.device.is_some() {
+        report.keep_device(ask.device);
+    }
+    let devices = report.devices.clone();
     let mut causes = Vec::new();
     let mut parts = Vec::new();
     for device in &devices {
-        let (part, rows) = cause_part(report, device, ask, !by_step)?;
+        let (part, rows) = cause_part(&report, device, ask, !by_step)?;
         causes.extend(rows);
         parts.push(part.shown(!by_step));
     }
     // For programs the rows of all devices are one table.
     parts.insert(0, Part::data("causes", causes));
     parts.push(Part::data("devices", devices));
-    parts.push(steps::part(report, ask, by_step)?);
+    parts.push(steps::part(&report, ask, by_step)?);
     let main = if by_step { "steps" } else { "causes" };
     Ok(Answer::new(&QUESTION, parts)
         .fact("synthetic", &asked.steps().synthetic)
@@ -130,12 +132,6 @@ fn role_of(cause: Cause, device: Option<i64>) -> Role {
     }
 }
 
-fn counted_steps(report: &Account, device: Option<i64>) -> i64 {
-    let of_device = || report.rows.iter().filter(move |r| r.device == device);
-    let all_partial = of_device().all(|r| r.partial);
-    (of_device().filter(|r| all_partial || !r.partial).count() as i64).max(1)
-}
-
 /// The causes of one device: what people see, and its rows.
 fn cause_part(
     report: &Account,
@@ -143,7 +139,7 @@ fn cause_part(
     ask: &Ask,
     asked: bool,
 ) -> Result<(Part, Vec<CauseRow>), Refusal> {
-    let steps = counted_steps(report, sum.device);
+    let steps = (report.counted_steps() as i64).max(1);
     let all = sum.causes.by_size().into_iter().map(|(cause, total_ns)| CauseRow {
         device: sum.device,
         cause,
@@ -164,7 +160,7 @@ fn cause_part(
     };
     let title = format!("Where the time of {whose} went");
     let wall_ns = sum.wall_ns;
-    let some_partial = report.rows.iter().any(|r| r.partial) && !report.rows.iter().all(|r| r.partial);
+    let some_partial = report.counted_steps() < report.step_count();
     let data = rows.rows.clone();
     let mut part = rows.into_part("causes", "nothing recorded", move |rows| {
         let mut table = causes_table(rows, steps, wall_ns).title(&title, &words);
@@ -219,7 +215,7 @@ fn bar(sum: &AccountRow) -> crate::answer::Draw {
         .into_iter()
         .map(|(cause, ns)| (label(cause, sum.device), ns, role_of(cause, sum.device)))
         .collect();
-    parts.push(("the rest", sized.iter().skip(DRAWN).map(|c| c.1).sum(), Role::Dim));
+    parts.push(("the rest", sized.iter().skip(DRAWN).fold(0, |all, c| c.1.saturating_add(all)), Role::Dim));
     let wall_ns = sum.wall_ns;
     Box::new(move |out, screen| {
         if wall_ns == 0 {

@@ -36,6 +36,8 @@ pub(super) const QUESTION: Question = Question {
 
 /// Culprits and gaps shown beside each other unless `--top` says otherwise.
 const FEW: usize = 10;
+/// Gaps that are looked at one by one, beside as many as the file has slices.
+const MOST_GAPS: usize = 100_000;
 const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
 
 /// All gaps together.
@@ -52,11 +54,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         ask.refuse(&["sort"], "four tables at once", "choose one with --by kind|culprit|gap|stream")?;
     }
     let asked = ask.part_of(&runs[0])?;
-    // The longest gaps are sorted and filtered here, so all of them are needed then.
+    // The longest gaps are sorted and filtered here, so all of them are needed then. There is at least one for each step
+    // of each device, which may be many times what the file holds.
     let some = ask.rows.sort.is_none() && ask.rows.filter.is_none();
+    let most = asked.trace().slices().len().saturating_add(MOST_GAPS);
     let top = match ask.rows.top.unwrap_or(TOP) {
-        top if some && top > 0 => top,
-        _ => usize::MAX,
+        0 => most,
+        top if some => top,
+        top => top.max(most),
     };
     let report = asked.run.gaps(ask.device, top);
     let words = format!(
@@ -77,7 +82,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let kinds = arrange(report.kinds, &about("kind"), None, 0, |r| tables::kind_label(r.kind))?;
     let culprits = arrange(report.culprits, &about("culprit"), None, few, |r| &r.culprit)?;
     let mut longest = arrange(report.gaps, &about("gap"), None, few, |r| r.culprit.as_deref().unwrap_or(""))?;
-    if some {
+    if some || report.count as usize > most {
         longest.matched = report.count as usize;
         longest.all = longest.matched;
     }

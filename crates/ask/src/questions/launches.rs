@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint};
+use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint, Queues};
 use stepscope_analyse::run::Run;
 
 use super::ops::ratio;
@@ -63,8 +63,9 @@ fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
     let mut part = Part::new("launches", rows, move |rows| table(rows, some_steps));
     // The queue over time, drawn.
     part.picture = Some(Box::new(move |out, screen| {
+        let queues = Queues::new(run.trace());
         for &device in &devices {
-            let points: Vec<(i64, i64)> = run.queue(device).iter().map(|p| (p.at_ns, p.queued)).collect();
+            let points: Vec<(i64, i64)> = queues.of(device).iter().map(|p| (p.at_ns, p.queued)).collect();
             if points.len() < 2 {
                 continue;
             }
@@ -126,8 +127,9 @@ fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
 }
 
 fn queue_part(asked: &Asked, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Refusal> {
+    let queues = Queues::new(asked.trace());
     let points = rows.iter().flat_map(|row| {
-        let of_device = asked.run.queue(row.device).into_iter();
+        let of_device = queues.of(row.device).into_iter();
         of_device.map(|point| DeviceQueuePoint { device: row.device, point })
     });
     let points = arrange(points.collect(), &ask.rows, None, 0, |_| "")?;

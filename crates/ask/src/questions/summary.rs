@@ -256,7 +256,7 @@ fn tables(
         }
         table
     });
-    let named_ns = named.iter().map(|row| row.host_self_ns).sum();
+    let named_ns = named.iter().map(|row| row.host_self_ns).fold(0, i64::saturating_add);
     let regions = arrange(named, &ask.rows, Some("host_self_ns"), TOP, |r| &r.name)?;
     let regions = Part::new("regions", regions.rows, move |rows| {
         let words = "named by the program, with shares of their own time; `stepscope ops` shows all";

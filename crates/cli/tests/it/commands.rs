@@ -1,6 +1,6 @@
 //! Every command answers in every format, and all of them say the same.
 
-use crate::{fixture, gpt, is_typed, json, root, run, stdout, stepscope, temp_folder};
+use crate::{fixture, gpt, is_typed, json, questions, root, run, stdout, stepscope, temp_folder};
 
 #[test]
 fn a_path_alone_is_the_summary() {
@@ -9,15 +9,16 @@ fn a_path_alone_is_the_summary() {
 
 #[test]
 fn output_is_the_same_on_every_run() {
-    for command in ["summary", "ops", "kernels", "memory", "steps", "gpu", "info", "stacks", "modules"] {
-        assert_eq!(stdout(&[command, &gpt()]), stdout(&[command, &gpt()]), "{command}");
+    for command in questions() {
+        assert_eq!(stdout(&[&command, &gpt()]), stdout(&[&command, &gpt()]), "{command}");
     }
 }
 
 #[test]
 fn every_command_speaks_every_format() {
     let stack = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
-    for command in ["summary", "ops", "kernels", "memory", "steps", "gpu", "info", "stacks", "modules"] {
+    for command in questions() {
+        let command = command.as_str();
         assert!(json(&[command, &stack]).is_object(), "{command}");
         let csv = stdout(&[command, &stack, "--format", "csv"]);
         assert!(csv.lines().count() > 1 && csv.lines().next().unwrap().contains(','), "{command}: {csv}");

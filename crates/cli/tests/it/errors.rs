@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::{fixture, gpt, json, run, stdout, stepscope, temp_folder};
+use crate::{fixture, gpt, json, questions, run, stdout, stepscope, temp_folder};
 
 pub(crate) fn refused(args: &[&str]) -> String {
     let output = run(args);
@@ -197,5 +197,41 @@ fn layers_of_compression_are_not_a_matter_of_text() {
     let err = refused(&["info", &path]);
     assert!(err.contains("gzip -d") && !err.contains("--max-text-bytes"), "{err}");
     assert!(stdout(&["ops", "--help"]).contains("what came before is shown"));
+    std::fs::remove_file(path).unwrap();
+}
+
+/// Durations whose sum is more than a number holds: a build for tests panics where it would wrap around.
+#[test]
+fn times_that_add_up_to_more_than_there_is() {
+    // Microseconds in the file, nanoseconds in the program: 2^63 of these.
+    const LONG: i64 = i64::MAX / 1000;
+    let mut events = Vec::new();
+    for i in 0..6 {
+        let device = i % 3;
+        events.push(format!(
+            r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{i}","pid":1,"tid":1,"ts":{i},"dur":{LONG}}}"#
+        ));
+        events.push(format!(
+            r#"{{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":{i},"ts":{i},"dur":{LONG},"args":{{"External id":{i},"Input Dims":[[64,64],[64,64]]}}}}"#
+        ));
+        events.push(format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{i},"dur":2,"args":{{"correlation":{i},"External id":{i}}}}}"#
+        ));
+        events.push(format!(
+            r#"{{"ph":"X","cat":"kernel","name":"k{i}","pid":{device},"tid":7,"ts":-{LONG},"dur":{LONG},"args":{{"correlation":{i},"device":{device},"stream":{i}}}}}"#
+        ));
+        events.push(format!(
+            r#"{{"ph":"X","cat":"kernel","name":"late","pid":{device},"tid":7,"ts":{LONG},"dur":{LONG},"args":{{"device":{device},"stream":{i}}}}}"#
+        ));
+    }
+    let text = format!("{{\"traceEvents\":[{}]}}", events.join(","));
+    let path = temp("long.json", text.as_bytes());
+    for question in questions() {
+        for format in ["table", "json", "csv", "md"] {
+            let output = run(&[&question, &path, "--format", format]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{question} {format}: {said}");
+        }
+    }
     std::fs::remove_file(path).unwrap();
 }

@@ -10,6 +10,8 @@ mod analyses;
 mod commands;
 mod errors;
 mod findings;
+#[cfg(target_os = "linux")]
+mod growth;
 mod house;
 mod narrowed;
 mod view;
@@ -56,6 +58,20 @@ fn is_typed(line: &str) -> bool {
 
 fn run(args: &[&str]) -> Output {
     stepscope(args).output().unwrap()
+}
+
+/// The program's commands that answer a question about a trace, as its own help lists them.
+fn questions() -> Vec<String> {
+    let help = stdout(&["--help"]);
+    let listed = help.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    let named = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_question = |name: &&str| {
+        let usage = format!("Usage: stepscope {name} [OPTIONS] [PATH]");
+        String::from_utf8_lossy(&run(&[name, "--help"]).stdout).lines().any(|line| line == usage)
+    };
+    let found: Vec<String> = listed.filter(named).filter(is_question).map(str::to_owned).collect();
+    assert!(found.len() >= 20 && found.contains(&"summary".to_owned()), "{found:?}");
+    found
 }
 
 /// What a run that must succeed printed.

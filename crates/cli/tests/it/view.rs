@@ -240,3 +240,56 @@ fn a_report_is_one_file_within_its_size() {
     assert!(String::from_utf8_lossy(&tiny.stderr).contains("--max-size"));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Linux allows names of files that are no Unicode.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_not_unicode_is_listed_and_read() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = temp_folder("odd-names");
+    let odd = folder.join(std::ffi::OsStr::from_bytes(b"caf\xe9.pt.trace.json.gz"));
+    std::fs::copy(gpt(), &odd).unwrap();
+    let view = View::start(&[folder.to_str().unwrap()]);
+    let list = view.json("api/runs");
+    let path = list["runs"][0]["path"].as_str().unwrap();
+    assert!(path.ends_with("caf\u{fffd}.pt.trace.json.gz"), "{path}");
+    assert!(view.json("api/r/0/ask/gpu")["gpu"].is_array());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_link_to_the_page_may_stand_anywhere() {
+    let view = View::start(&[&gpt()]);
+    let link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n";
+    let status = |path: &str, headers: &str| view.request("GET", path, headers).0;
+    // Without the browser UI in the build the page says how to get it.
+    assert_ne!(status(&view.path, link), 403);
+    assert_eq!(status(&format!("{}api/runs", view.path), link), 403);
+    assert_eq!(status(&view.path, &link.replace("document", "iframe")), 403);
+    assert_eq!(status(&view.path, &link.replace("navigate", "cors")), 403);
+    assert_eq!(status(&view.path, &format!("Host: evil.example\r\n{link}")), 403);
+}
+
+/// Connections that ask for nothing do not keep out the one that does.
+#[test]
+fn half_open_connections_do_not_lock_the_page() {
+    let view = View::start(&[&gpt()]);
+    let open = || {
+        let mut socket = TcpStream::connect(&view.host).unwrap();
+        write!(socket, "GET {}api/runs HTTP/1.1\r\nHost: {}\r\n", view.path, view.host).unwrap();
+        socket
+    };
+    let mut strangers: Vec<TcpStream> = (0..300).map(|_| open()).collect();
+    assert_eq!(view.get("api/runs").0, 200);
+    // The oldest was let go to make room; the newest is still heard out.
+    let first = &mut strangers[0];
+    first.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut rest = Vec::new();
+    let ended = first.read_to_end(&mut rest);
+    assert!(ended.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset) || rest.is_empty());
+    let last = strangers.last_mut().unwrap();
+    write!(last, "Connection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    last.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+}

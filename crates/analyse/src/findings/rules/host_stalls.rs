@@ -27,11 +27,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let least = Ns((context.limit("host_stalls.min_ms") * 1e6) as i64);
     let idle = context.idle();
     // One device is enough: the others wait for the same host.
-    let device = idle.gaps.first().map(|gap| gap.device);
-    let of_device = idle.gaps.iter().filter(|gap| Some(gap.device) == device);
+    let device = idle.gaps().next().map(|gap| gap.device);
+    let of_device = device.into_iter().flat_map(|device| idle.of_device(device));
     let is_stall =
-        |part: &&GapPart| part.cause == Cause::Host(Activity::Python) && part.end - part.start >= least;
-    let stalls: Vec<&GapPart> = of_device.flat_map(|gap| idle.parts(gap)).filter(is_stall).collect();
+        |part: &GapPart| part.cause == Cause::Host(Activity::Python) && part.end - part.start >= least;
+    let stalls: Vec<GapPart> = of_device.flat_map(|gap| idle.parts(&gap)).filter(is_stall).collect();
     let total: Ns = stalls.iter().map(|part| part.end - part.start).sum();
     let wall = context.steps().wall_ns().max(1);
     let share = total.0 as f64 / wall as f64;

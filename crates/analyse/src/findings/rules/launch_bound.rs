@@ -6,6 +6,9 @@ use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, 
 use crate::replay::{HostPiece, Scenario};
 use crate::threads::activity::Activity;
 
+/// No finding shows more slices.
+const MOST_SHOWN: usize = 5;
+
 pub(super) const RULE: Rule = Rule {
     name: "launch_bound",
     about: "The host cannot launch work as fast as the device finishes it: many short kernels, an empty queue.",
@@ -124,6 +127,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. \
                       Note that the profiler itself slows launches down: measure the step without it too."
         .to_owned();
-    finding.slices = context.shown(context.idle().gaps.iter().filter_map(|g| g.next));
+    finding.slices = context.shown(context.idle().next_work(MOST_SHOWN));
     vec![finding]
 }

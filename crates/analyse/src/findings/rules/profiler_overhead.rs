@@ -174,8 +174,8 @@ fn waiting_for_the_host(context: &Context<'_>) -> i64 {
     };
     use Activity::{Launch, Operator, Profiler, Python, Runtime, Unrecorded};
     let causes = [Operator, Python, Launch, Runtime, Profiler, Unrecorded].map(Cause::Host);
-    let rows = account.rows.iter().filter(|row| row.device == busiest.device);
-    rows.flat_map(|row| causes.iter().map(|&cause| Ns(row.causes.get(cause)))).sum::<Ns>().0
+    let rows = account.rows_of(busiest.device);
+    rows.flat_map(|row| causes.map(|cause| Ns(row.causes.get(cause)))).sum::<Ns>().0
 }
 
 /// Pauses that the profiler reports of itself. Loading of code and a full launch queue are not its own.

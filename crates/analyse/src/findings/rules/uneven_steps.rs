@@ -177,7 +177,7 @@ fn changes(context: &Context<'_>, slow: &[&Step], usual: &Step) -> Vec<(Cause, i
     let busiest =
         account.devices.iter().max_by_key(|row| row.causes.get(Cause::Kernel)).and_then(|row| row.device);
     let mut rows: HashMap<i64, ByCause, RandomState> = HashMap::default();
-    for row in account.rows.iter().filter(|row| row.device == busiest) {
+    for row in account.rows_of(busiest) {
         rows.entry(row.step).or_insert(row.causes);
     }
     let of = |step: &Step| rows.get(&step.step).copied();

@@ -43,7 +43,7 @@ fn every_nanosecond_of_every_step_has_one_cause() {
     let mut rows = 0;
     each(|name, trace, steps| {
         let account = account(trace, steps);
-        for row in &account.rows {
+        for row in account.rows() {
             rows += 1;
             assert_eq!(row.causes.total(), row.wall_ns, "{name} step {} device {:?}", row.step, row.device);
             assert!(row.causes.0.iter().all(|&ns| ns >= 0), "{name} {row:?}");

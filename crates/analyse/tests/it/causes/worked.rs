@@ -12,88 +12,36 @@ use stepscope_analyse::replay::what_if::{Change, what_if};
 use stepscope_analyse::replay::{Replay, Unchanged};
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::threads::activity::Activity;
-use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
-
-pub(crate) struct Run(TraceBuilder, i64);
+use stepscope_model::{Kind, Trace};
+use stepscope_testkit::{Run, Slice};
 
 pub(crate) const MAIN: i64 = 1;
 pub(crate) const BACKWARD: i64 = 2;
 
-impl Run {
-    pub(crate) fn new() -> Run {
-        Run(crate::data::builder(), 0)
-    }
-
-    fn slice(
-        &mut self,
-        kind: Kind,
-        name: &str,
-        lane: (Domain, i64, i64),
-        at: (i64, i64),
-        correlation: Option<i64>,
-    ) {
-        let key = LaneKey { domain: lane.0, process: Tag::Int(lane.1), thread: Tag::Int(lane.2) };
-        let lane = self.0.lane(key);
-        let name = self.0.intern(name);
-        self.0.slice(NewSlice {
-            start: Ns(at.0 * 1000),
-            dur: Ns((at.1 - at.0) * 1000),
-            name,
-            kind,
-            lane,
-            correlation,
-            ..NewSlice::default()
-        });
-    }
-
-    pub(crate) fn host(&mut self, kind: Kind, name: &str, thread: i64, from: i64, to: i64) -> &mut Run {
-        self.slice(kind, name, (Domain::Host, 100, thread), (from, to), None);
-        self
-    }
-
-    /// A call on a thread that launches work on a stream.
-    pub(crate) fn launch(
-        &mut self,
-        thread: i64,
-        call: (i64, i64),
-        kind: Kind,
-        name: &str,
-        stream: i64,
-        work: (i64, i64),
-    ) -> &mut Run {
-        self.1 += 1;
-        let correlation = Some(self.1);
-        let call_name = if kind == Kind::Memcpy { "cudaMemcpyAsync" } else { "cudaLaunchKernel" };
-        self.slice(Kind::Runtime, call_name, (Domain::Host, 100, thread), call, correlation);
-        self.slice(kind, name, (Domain::Device, 0, stream), work, correlation);
-        self
-    }
-
-    pub(crate) fn done(self) -> (Trace, Steps) {
-        let trace = self.0.finish();
-        let steps = Steps::find(&trace);
-        (trace, steps)
-    }
+pub(crate) fn done(run: Run) -> (Trace, Steps) {
+    let trace = run.finish();
+    let steps = Steps::find(&trace);
+    (trace, steps)
 }
 
 /// Two kernels with the loading of a batch between them.
 fn loading() -> (Trace, Steps) {
     let mut run = Run::new();
-    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 1000)
-        .host(Kind::HostOp, "aten::a", MAIN, 100, 200)
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 1000))
+        .host(Kind::HostOp, "aten::a", MAIN, (100, 200))
         .launch(MAIN, (110, 130), Kind::Kernel, "k1", 7, (140, 300))
-        .host(Kind::HostAnnotation, "enumerate(DataLoader)#X.__next__", MAIN, 300, 600)
-        .host(Kind::HostOp, "aten::stack", MAIN, 350, 450)
-        .host(Kind::HostOp, "aten::b", MAIN, 650, 750)
+        .host(Kind::HostAnnotation, "enumerate(DataLoader)#X.__next__", MAIN, (300, 600))
+        .host(Kind::HostOp, "aten::stack", MAIN, (350, 450))
+        .host(Kind::HostOp, "aten::b", MAIN, (650, 750))
         .launch(MAIN, (660, 680), Kind::Kernel, "k2", 7, (690, 900));
-    run.done()
+    done(run)
 }
 
 #[test]
 fn idle_time_goes_to_what_the_host_did() {
     let (trace, steps) = loading();
     let account = account(&trace, &steps);
-    let row = &account.rows[0];
+    let row = &account.rows().next().unwrap();
     let us = |cause| row.causes.get(cause) / 1000;
     assert_eq!(row.wall_ns, 1_000_000);
     assert_eq!(row.causes.total(), row.wall_ns);
@@ -140,12 +88,12 @@ fn loading_is_seen_and_can_be_thought_away() {
 #[test]
 fn a_wait_is_found_and_can_be_thought_away() {
     let mut run = Run::new();
-    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 560)
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 560))
         .launch(MAIN, (10, 20), Kind::Kernel, "long", 7, (30, 500))
-        .host(Kind::HostOp, "aten::item", MAIN, 35, 515)
-        .host(Kind::Runtime, "cudaStreamSynchronize", MAIN, 40, 510)
+        .host(Kind::HostOp, "aten::item", MAIN, (35, 515))
+        .host(Kind::Runtime, "cudaStreamSynchronize", MAIN, (40, 510))
         .launch(MAIN, (520, 530), Kind::Kernel, "short", 7, (540, 600));
-    let (trace, steps) = run.done();
+    let (trace, steps) = done(run);
     let found = waits(&trace);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].kind, found[0].wait_ns), (WaitKind::Stream, 460_000));
@@ -165,12 +113,12 @@ fn a_wait_is_found_and_can_be_thought_away() {
 #[test]
 fn a_stream_that_waits_for_another_is_a_dependency() {
     let mut run = Run::new();
-    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 100)
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 100))
         .launch(MAIN, (0, 5), Kind::Kernel, "a", 7, (10, 400))
         .launch(MAIN, (10, 15), Kind::Kernel, "b", 8, (402, 500))
         .launch(MAIN, (20, 25), Kind::Kernel, "c", 8, (501, 600));
-    let (trace, steps) = run.done();
-    let row = account(&trace, &steps).rows[0].clone();
+    let (trace, steps) = done(run);
+    let row = account(&trace, &steps).rows().next().unwrap();
     assert_eq!(row.causes.get(Cause::Dependency), 2_000);
     assert_eq!(row.causes.get(Cause::QueuedGap), 1_000);
     let replay = Replay::new(&trace, &steps);
@@ -184,14 +132,14 @@ fn a_stream_that_waits_for_another_is_a_dependency() {
 #[test]
 fn the_backward_thread_takes_over_from_the_main_one() {
     let mut run = Run::new();
-    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 1000)
-        .host(Kind::HostOp, "aten::mm", MAIN, 100, 200)
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 1000))
+        .host(Kind::HostOp, "aten::mm", MAIN, (100, 200))
         .launch(MAIN, (150, 160), Kind::Kernel, "forward", 7, (170, 220))
-        .host(Kind::HostOp, "autograd::engine::evaluate_function: MmBackward0", BACKWARD, 300, 700)
+        .host(Kind::HostOp, "autograd::engine::evaluate_function: MmBackward0", BACKWARD, (300, 700))
         .launch(BACKWARD, (600, 610), Kind::Kernel, "backward", 7, (620, 690))
-        .host(Kind::HostOp, "aten::add", MAIN, 800, 900);
-    let (trace, steps) = run.done();
-    let row = account(&trace, &steps).rows[0].clone();
+        .host(Kind::HostOp, "aten::add", MAIN, (800, 900));
+    let (trace, steps) = done(run);
+    let row = account(&trace, &steps).rows().next().unwrap();
     // Idle from 220: Python until 300, then the backward operator until the launch at 600.
     let us = |cause| row.causes.get(cause) / 1000;
     assert_eq!(us(Cause::Host(Activity::Operator)), 50 + 300 + 10 + 100);
@@ -212,14 +160,16 @@ fn the_backward_thread_takes_over_from_the_main_one() {
 #[test]
 fn recorded_synchronization_is_used() {
     let mut run = Run::new();
-    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 700)
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 700))
         .launch(MAIN, (0, 5), Kind::Kernel, "a", 7, (10, 100))
-        .sync("cudaEventRecord", (6, 8), None)
+        .add(sync("cudaEventRecord", (6, 8), 1001))
         .launch(MAIN, (10, 15), Kind::Kernel, "long", 7, (101, 600))
-        .sync("cudaStreamWaitEvent", (16, 18), Some(("Stream Wait Event", 8, 7, 1002)))
+        .add(sync("cudaStreamWaitEvent", (16, 18), 1002))
+        .add(synced("Stream Wait Event", (16, 18), 1002, (8, 7, 1001)))
         .launch(MAIN, (20, 25), Kind::Kernel, "b", 8, (150, 300))
-        .sync("cudaStreamSynchronize", (30, 310), Some(("Stream Sync", 8, -1, -1)));
-    let (trace, steps) = run.done();
+        .add(sync("cudaStreamSynchronize", (30, 310), 1003))
+        .add(synced("Stream Sync", (30, 310), 1003, (8, -1, -1)));
+    let (trace, steps) = done(run);
     // Of both streams' work the long kernel ends later, but the call waited for the other stream.
     let found = waits(&trace);
     assert_eq!((trace.name(found[0].until.unwrap()), found[0].wait_ns), ("b", 270_000));
@@ -230,44 +180,13 @@ fn recorded_synchronization_is_used() {
     assert_eq!(path.predicted_ns, 700_000 - 45_000);
 }
 
-impl Run {
-    /// A call that synchronizes, and what the profiler recorded of it: name, stream, stream waited for, recording call.
-    fn sync(&mut self, call: &str, at: (i64, i64), event: Option<(&str, i64, i64, i64)>) -> &mut Run {
-        // Numbers of their own: launches count from 1.
-        self.1 += 1;
-        let correlation = self.1 + 1000;
-        self.add(
-            call,
-            Kind::Runtime,
-            (Domain::Host, 100, MAIN),
-            at,
-            correlation,
-            &[("correlation", correlation)],
-        );
-        if let Some((name, stream, on, record)) = event {
-            let args =
-                [("stream", stream), ("wait_on_stream", on), ("wait_on_cuda_event_record_corr_id", record)];
-            self.add(name, Kind::DeviceSync, (Domain::Device, 0, stream), at, correlation, &args);
-        }
-        self
-    }
+/// A call that synchronizes.
+fn sync(call: &str, at: (i64, i64), id: i64) -> Slice {
+    Slice::new(Kind::Runtime, call, at).correlation(id).arg("correlation", id)
+}
 
-    fn add(
-        &mut self,
-        name: &str,
-        kind: Kind,
-        lane: (Domain, i64, i64),
-        at: (i64, i64),
-        correlation: i64,
-        args: &[(&str, i64)],
-    ) {
-        for (key, value) in args {
-            let key = self.0.intern(key);
-            self.0.push_arg(key, ArgValue::Int(*value));
-        }
-        let (args, name) = (self.0.commit_args(), self.0.intern(name));
-        let lane = self.0.lane(LaneKey { domain: lane.0, process: Tag::Int(lane.1), thread: Tag::Int(lane.2) });
-        let (start, dur, correlation) = (Ns(at.0 * 1000), Ns((at.1 - at.0) * 1000), Some(correlation));
-        self.0.slice(NewSlice { start, dur, name, kind, lane, args, correlation, ..NewSlice::default() });
-    }
+/// What the profiler recorded of such a call: the stream that waited, the stream waited for, and the recording call.
+fn synced(name: &str, at: (i64, i64), id: i64, (stream, on, record): (i64, i64, i64)) -> Slice {
+    let event = Slice::new(Kind::DeviceSync, name, at).stream(stream).correlation(id);
+    event.arg("stream", stream).arg("wait_on_stream", on).arg("wait_on_cuda_event_record_corr_id", record)
 }

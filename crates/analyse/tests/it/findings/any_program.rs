@@ -205,7 +205,7 @@ fn ask_all(trace: &Trace, sane: bool) -> String {
     };
     let account = account(trace, &steps);
     if sane {
-        for row in account.rows.iter().chain(&account.devices) {
+        for row in account.rows().chain(account.devices.iter().cloned()) {
             assert_eq!(row.causes.total(), row.wall_ns, "{row:?}");
             assert!(row.causes.0.iter().all(|&ns| ns >= 0), "{row:?}");
         }
@@ -213,7 +213,7 @@ fn ask_all(trace: &Trace, sane: bool) -> String {
     say(format!("{account:?} {:?}", verdict(&account)));
     let report = gaps(trace, &steps, None, 5);
     if sane {
-        let idle: i64 = account.rows.iter().filter(|r| r.device.is_some()).map(|r| r.causes.idle()).sum();
+        let idle: i64 = account.rows().filter(|r| r.device.is_some()).map(|r| r.causes.idle()).sum();
         assert_eq!(report.idle_ns, idle);
         assert_eq!(report.kinds.iter().map(|k| k.idle_ns).sum::<i64>(), idle);
         assert_eq!(report.culprits.iter().map(|c| c.idle_ns).sum::<i64>(), idle);

@@ -4,19 +4,20 @@ use stepscope_analyse::replay::Replay;
 use stepscope_analyse::replay::critical_path::{PathClass, critical_path};
 use stepscope_analyse::steps::Steps;
 use stepscope_model::Kind;
+use stepscope_testkit::Run;
 
-use crate::causes::worked::{MAIN, Run};
+use crate::causes::worked::{MAIN, done};
 use crate::data::{fixtures, read};
 
 #[test]
 fn every_piece_says_where_it_was() {
     let mut run = Run::new();
-    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, 0, 560)
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 560))
         .launch(MAIN, (10, 20), Kind::Kernel, "long", 7, (30, 500))
-        .host(Kind::HostOp, "aten::item", MAIN, 35, 515)
-        .host(Kind::Runtime, "cudaStreamSynchronize", MAIN, 40, 510)
+        .host(Kind::HostOp, "aten::item", MAIN, (35, 515))
+        .host(Kind::Runtime, "cudaStreamSynchronize", MAIN, (40, 510))
         .launch(MAIN, (520, 530), Kind::Kernel, "short", 7, (540, 600));
-    let (trace, steps) = run.done();
+    let (trace, steps) = done(run);
     let rows = critical_path(&trace, &steps, &Replay::new(&trace, &steps)).rows(&trace);
     let shown: Vec<_> = rows
         .iter()

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::Timeline;
-use stepscope_model::{Kind, PointKind, SliceId, Trace};
+use stepscope_model::{Kind, SliceId, Trace};
+use stepscope_testkit::{Point, Run, Slice};
 
-use crate::views::timeline_tools::{Make, Tile, tile, timeline, top_level};
+use crate::views::timeline_tools::{Tile, tile, timeline, top_level};
 
 const KINDS: [Kind; 6] =
     [Kind::HostOp, Kind::PythonFunction, Kind::Runtime, Kind::HostAnnotation, Kind::Kernel, Kind::Memcpy];
@@ -23,15 +24,19 @@ pub fn rows() -> impl Strategy<Value = Vec<Row>> {
 
 /// A trace of these slices; every fifth also has an instant.
 pub fn build(rows: &[Row]) -> Trace {
-    let mut make = Make::default();
+    let mut run = Run::in_nanoseconds();
     for (i, &(kind, name, thread, start, length)) in rows.iter().enumerate() {
-        make.slice(KINDS[kind], NAMES[name], thread, (start, start + length), (i as i64 % 7, 0));
+        run.add(
+            Slice::new(KINDS[kind], NAMES[name], (start, start + length))
+                .thread(thread)
+                .correlation(i as i64 % 7),
+        );
         if i % 5 == 0 {
-            make.point(PointKind::Instant, NAMES[name], thread, start + 3);
-            make.point(PointKind::Metadata, "process_name", thread, -50);
+            run.mark(Point::new(b'i', NAMES[name], thread, start + 3));
+            run.mark(Point::new(b'M', "process_name", thread, -50));
         }
     }
-    make.0.finish()
+    run.finish()
 }
 
 /// A slice as the timeline tells it.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{Area, Timeline};
 use stepscope_model::{Kind, Trace};
+use stepscope_testkit::{Run, Slice};
 
 use crate::data::{all_fixtures, read};
 use crate::views::timeline_any::{Told, build, parent, rows, told};
-use crate::views::timeline_tools::{Make, timeline};
+use crate::views::timeline_tools::timeline;
 
 /// Count, total and self time by name of the slices on some rows.
 fn naive(all: &[Told], (from, to): (i64, i64), rows: &[u32]) -> BTreeMap<String, (u64, i64, i64)> {
@@ -104,13 +105,13 @@ fn everything_selected_counts_everything() {
 #[test]
 fn large_areas_are_summed_in_parts_that_agree() {
     // More slices than one worker takes at a time, so parts have slices that reach over their edges.
-    let mut make = Make::default();
-    make.slice(Kind::PythonFunction, "main", 1, (0, 4_000_000), (0, 0));
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::PythonFunction, "main", (0, 4_000_000)));
     for i in 0..200_000 {
-        make.slice(Kind::HostOp, "op", 1, (20 * i, 20 * i + 15), (0, 0));
-        make.slice(Kind::Runtime, "call", 1, (20 * i + 5, 20 * i + 5 + i % 10), (0, 0));
+        run.add(Slice::new(Kind::HostOp, "op", (20 * i, 20 * i + 15)));
+        run.add(Slice::new(Kind::Runtime, "call", (20 * i + 5, 20 * i + 5 + i % 10)));
     }
-    let trace = make.0.finish();
+    let trace = run.finish();
     let timeline = timeline(&trace);
     let rows: Vec<u32> = slice_rows(&timeline, &trace);
     let area = timeline.area(&trace, 0, i64::MAX, &rows);
@@ -123,9 +124,9 @@ fn large_areas_are_summed_in_parts_that_agree() {
 
 #[test]
 fn areas_without_sense_are_empty() {
-    let mut make = Make::default();
-    make.slice(Kind::HostOp, "op", 1, (10, 20), (0, 0));
-    let trace = make.0.finish();
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::HostOp, "op", (10, 20)));
+    let trace = run.finish();
     let timeline = timeline(&trace);
     for (from, to, rows) in
         [(5, 1, vec![0, 1]), (i64::MIN, i64::MIN, vec![0]), (0, 10, vec![77]), (0, 10, vec![])]

@@ -2,11 +2,12 @@
 
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::views::timeline::{Counter, Details, INSTANT, NO_SLICE, Relation, Timeline, Unit};
-use stepscope_model::{ArgValue, Decimal, Kind, PointKind, SliceId, Trace};
+use stepscope_model::{Decimal, Kind, SliceId, Trace};
+use stepscope_testkit::{Point, Run, Slice, Value};
 
 use crate::data::{all_fixtures, peer, read};
 use crate::memory::curves::fixture;
-use crate::views::timeline_tools::{Make, timeline};
+use crate::views::timeline_tools::timeline;
 
 fn find(trace: &Trace, name: &str) -> SliceId {
     trace.slices().ids().find(|&id| trace.name(id) == name).unwrap_or_else(|| panic!("no {name}"))
@@ -21,26 +22,21 @@ fn linked(details: &Details, relation: Relation) -> Vec<&str> {
 }
 
 fn small() -> Trace {
-    let mut make = Make::default();
-    make.slice(Kind::HostAnnotation, "ProfilerStep#4", 1, (100, 900), (0, 0));
-    make.slice(Kind::PythonFunction, "train.py(1): main", 1, (110, 890), (0, 0));
-    make.slice(Kind::PythonFunction, "nn.Module: Net_0", 1, (120, 600), (0, 0));
-    make.slice(Kind::HostOp, "aten::linear", 1, (130, 400), (0, 0));
-    for (key, text) in [("Input Dims", "[[8,16],[16,4]]"), ("Input type", r#"["float","float"]"#)] {
-        let (key, text) = (make.0.intern(key), make.0.intern(text));
-        make.0.push_arg(key, ArgValue::Json(text));
-    }
-    let (key, price) = (make.0.intern("price"), ArgValue::Decimal(Decimal { mantissa: 1250, scale: 2 }));
-    make.0.push_arg(key, price);
-    let key = make.0.intern("big");
-    make.0.push_arg(key, ArgValue::Int(i64::MAX));
-    make.slice(Kind::HostOp, "aten::mm", 1, (140, 300), (0, 7));
-    make.slice(Kind::Runtime, "cudaLaunchKernel", 1, (150, 170), (31, 7));
-    make.slice(Kind::Runtime, "cudaLaunchKernelExC", 1, (180, 190), (32, 0));
-    make.point(PointKind::Instant, "[memory]", 1, 155);
-    make.slice(Kind::Kernel, "gemm", 7, (400, 500), (31, 7));
-    make.slice(Kind::Kernel, "relu", 7, (500, 540), (32, 0));
-    make.0.finish()
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::HostAnnotation, "ProfilerStep#4", (100, 900)));
+    run.add(Slice::new(Kind::PythonFunction, "train.py(1): main", (110, 890)));
+    run.add(Slice::new(Kind::PythonFunction, "nn.Module: Net_0", (120, 600)));
+    run.add(Slice::new(Kind::HostOp, "aten::linear", (130, 400)));
+    let json = |text: &str| Value::Json(text.to_owned());
+    let mm = Slice::new(Kind::HostOp, "aten::mm", (140, 300)).external(7);
+    let mm = mm.arg("Input Dims", json("[[8,16],[16,4]]")).arg("Input type", json(r#"["float","float"]"#));
+    run.add(mm.arg("price", Decimal { mantissa: 1250, scale: 2 }).arg("big", i64::MAX));
+    run.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (150, 170)).correlation(31).external(7));
+    run.add(Slice::new(Kind::Runtime, "cudaLaunchKernelExC", (180, 190)).correlation(32));
+    run.mark(Point::new(b'i', "[memory]", 1, 155));
+    run.add(Slice::new(Kind::Kernel, "gemm", (400, 500)).correlation(31).external(7));
+    run.add(Slice::new(Kind::Kernel, "relu", (500, 540)).correlation(32));
+    run.finish()
 }
 
 #[test]
@@ -115,9 +111,9 @@ fn steps_and_modules_are_derived_and_lead_to_their_slices() {
 
 #[test]
 fn a_trace_without_steps_is_one_with_a_name_of_its_own() {
-    let mut make = Make::default();
-    make.slice(Kind::HostOp, "aten::mm", 1, (5, 10), (0, 0));
-    let trace = make.0.finish();
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::HostOp, "aten::mm", (5, 10)));
+    let trace = run.finish();
     let timeline = timeline(&trace);
     let step = &timeline.row_items(&trace, 0, 3)[0];
     assert_eq!((step.id, timeline.name(&trace, step.name)), (NO_SLICE, "whole trace"));
@@ -211,16 +207,12 @@ fn counters_of_a_recorded_trace() {
 
 #[test]
 fn counters_of_the_file_are_shown_one_an_argument() {
-    let mut make = Make::default();
-    make.slice(Kind::HostOp, "op", 1, (0, 100), (0, 0));
-    for (at, used, free) in [(10, 5, 95), (50, 60, 40), (90, 0, 100)] {
-        for (key, value) in [("used", used), ("free", free)] {
-            let key = make.0.intern(key);
-            make.0.push_arg(key, ArgValue::Int(value));
-        }
-        make.point(PointKind::Counter, "cache", 1, at);
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::HostOp, "op", (0, 100)));
+    for (at, used, free) in [(10, 5i64, 95i64), (50, 60, 40), (90, 0, 100)] {
+        run.mark(Point::new(b'C', "cache", 1, at).arg("used", used).arg("free", free));
     }
-    let trace = make.0.finish();
+    let trace = run.finish();
     let counters = timeline(&trace).counters(&trace, 0, 100, 2);
     let labels: Vec<&str> = counters.iter().map(|c| c.label.as_str()).collect();
     assert_eq!(labels, ["cache: used", "cache: free"]);

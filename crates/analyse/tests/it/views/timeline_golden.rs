@@ -4,23 +4,32 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use stepscope_analyse::views::timeline::{TileKey, wire_header};
-use stepscope_model::{Kind, PointKind, Trace};
+use stepscope_model::{Kind, Trace};
+use stepscope_testkit::{Point, Run, Slice};
 
-use crate::views::timeline_tools::{Make, Tile, decode, timeline};
+use crate::views::timeline_tools::{Tile, decode, timeline};
 
 fn trace() -> Trace {
-    let mut make = Make::default();
-    make.slice(Kind::HostAnnotation, "ProfilerStep#1", 1, (1_000, 9_000), (0, 0));
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::HostAnnotation, "ProfilerStep#1", (1_000, 9_000)));
     for i in 0..20 {
         let at = 1_100 + 350 * i;
-        make.slice(Kind::HostOp, "aten::mm", 1, (at, at + 200 + i), (0, i + 1));
-        make.slice(Kind::Runtime, "cudaLaunchKernel", 1, (at + 20, at + 60), (i + 1, i + 1));
-        make.slice(Kind::Kernel, "nvjet_sm90_tst_64x24", 7, (at + 90, at + 90 + 7 * i), (i + 1, i + 1));
+        run.add(Slice::new(Kind::HostOp, "aten::mm", (at, at + 200 + i)).external(i + 1));
+        run.add(
+            Slice::new(Kind::Runtime, "cudaLaunchKernel", (at + 20, at + 60))
+                .correlation(i + 1)
+                .external(i + 1),
+        );
+        run.add(
+            Slice::new(Kind::Kernel, "nvjet_sm90_tst_64x24", (at + 90, at + 90 + 7 * i))
+                .correlation(i + 1)
+                .external(i + 1),
+        );
     }
-    make.slice(Kind::Kernel, "relu", 7, (1_200, 1_400), (0, 0));
-    make.point(PointKind::Instant, "[memory]", 1, 2_000);
-    make.point(PointKind::Instant, "[memory]", 1, 2_001);
-    make.0.finish()
+    run.add(Slice::new(Kind::Kernel, "relu", (1_200, 1_400)));
+    run.mark(Point::new(b'i', "[memory]", 1, 2_000));
+    run.mark(Point::new(b'i', "[memory]", 1, 2_001));
+    run.finish()
 }
 
 fn as_json(tile: &Tile) -> Value {

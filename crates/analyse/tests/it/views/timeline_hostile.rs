@@ -1,25 +1,14 @@
-//! Files made to be slow or to break: bounded time, right counts, no panic.
-
-use std::time::{Duration, Instant};
+//! Files made to be slow or to break: time that grows like the file, right counts, no panic.
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{
     INSTANT, MOST_LANES, MOST_ROWS_A_LANE, NO_SLICE, SearchQuery, Timeline,
 };
-use stepscope_model::{Kind, PointKind, Trace};
+use stepscope_model::{Kind, Trace};
+use stepscope_testkit::{Point, Run, Slice};
 
-use crate::views::timeline_tools::{Make, tile, timeline, top_level};
-
-/// Far more than any takes in a build for tests, far less than what is quadratic takes.
-const LIMIT: Duration = Duration::from_secs(6);
-
-fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let begun = Instant::now();
-    let answer = work();
-    let took = begun.elapsed();
-    assert!(took < LIMIT, "{what} took {took:?}");
-    answer
-}
+use crate::growth::{assert_linear, timed, took};
+use crate::views::timeline_tools::{tile, timeline, top_level};
 
 /// Asks everything and checks that every row counts all it holds.
 fn ask_all(trace: &Trace) -> Timeline {
@@ -58,7 +47,7 @@ fn ask_all(trace: &Trace) -> Timeline {
 
 #[test]
 fn nothing_at_all() {
-    let trace = Make::default().0.finish();
+    let trace = Run::new().finish();
     let timeline = ask_all(&trace);
     assert_eq!(timeline.layout(&trace).extent_ns, 0);
     assert!(timeline.layout(&trace).groups.is_empty());
@@ -66,10 +55,10 @@ fn nothing_at_all() {
 
 #[test]
 fn one_instant_and_nothing_else() {
-    let mut make = Make::default();
-    make.point(PointKind::Instant, "here", 1, 77);
-    make.point(PointKind::Metadata, "process_name", 1, 0);
-    let trace = make.0.finish();
+    let mut run = Run::in_nanoseconds();
+    run.mark(Point::new(b'i', "here", 1, 77));
+    run.mark(Point::new(b'M', "process_name", 1, 0));
+    let trace = run.finish();
     let timeline = ask_all(&trace);
     assert_eq!(trace.origin().0, 77);
     let layout = timeline.layout(&trace);
@@ -78,14 +67,19 @@ fn one_instant_and_nothing_else() {
     assert_eq!((found.start, found.end, found.id, found.flags), (vec![0], vec![0], vec![INSTANT], vec![4]));
 }
 
-#[test]
-fn a_million_slices_that_all_overlap() {
-    const COUNT: i64 = 1_000_000;
-    let mut make = Make::default();
-    for i in 0..COUNT {
-        make.slice(Kind::Kernel, "k", 7, (i, i + 10 * COUNT), (0, 0));
+/// Slices that all overlap.
+fn overlapping(n: i64) -> Trace {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
+        run.add(Slice::new(Kind::Kernel, "k", (i, i + 10 * n)));
     }
-    let trace = make.0.finish();
+    run.finish()
+}
+
+#[test]
+fn slices_that_all_overlap() {
+    const COUNT: i64 = 50_000;
+    let trace = overlapping(COUNT);
     let timeline = ask_all(&trace);
     let layout = timeline.layout(&trace);
     let stream = layout.groups.iter().find(|g| g.label.contains("stream 7")).unwrap();
@@ -96,32 +90,44 @@ fn a_million_slices_that_all_overlap() {
     assert_eq!(last.last_ns, 11 * COUNT - 1);
 }
 
+/// Long chains of overlaps and deep nests.
+fn chains(n: i64) -> Trace {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
+        run.add(Slice::new(Kind::HostOp, "chain", (10 * i, 10 * i + 15)));
+        run.add(Slice::new(Kind::HostOp, "nest", (i, 4 * n - i)).thread(2));
+        run.add(Slice::new(Kind::HostOp, "saw", (10 * (i % 1000), 10 * n - 2 * i)).thread(3));
+    }
+    run.finish()
+}
+
 #[test]
 fn a_long_chain_of_overlaps_and_deep_nests() {
-    let mut make = Make::default();
-    for i in 0..300_000 {
-        make.slice(Kind::HostOp, "chain", 1, (10 * i, 10 * i + 15), (0, 0));
-        make.slice(Kind::HostOp, "nest", 2, (i, 1_000_000 - i), (0, 0));
-        make.slice(Kind::HostOp, "saw", 3, (10 * (i % 1000), 3_000_000 - 2 * i), (0, 0));
-    }
-    let trace = make.0.finish();
+    let trace = chains(30_000);
     let timeline = ask_all(&trace);
     let layout = timeline.layout(&trace);
     let chain = layout.groups.iter().find(|g| g.label == "thread 1").unwrap();
     assert_eq!(chain.rows.len(), 2);
 }
 
+/// A lane for each of many slices.
+fn lanes(n: i64) -> Trace {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
+        run.add(Slice::new(Kind::HostOp, "op", (i, i + 50)).thread(i));
+        run.add(Slice::new(Kind::HostOp, "inner", (i + 1, i + 20)).thread(i));
+        run.mark(Point::new(b'i', "mark", i, i + 2));
+    }
+    for i in 0..10 {
+        run.add(Slice::new(Kind::Kernel, "k", (i, i + 1)));
+    }
+    run.finish()
+}
+
 #[test]
 fn a_lane_for_each_of_many_slices() {
-    const LANES: i64 = 200_000;
-    let mut make = Make::default();
-    for i in 0..LANES {
-        make.slice(Kind::HostOp, "op", i, (i, i + 50), (0, 0));
-        make.slice(Kind::HostOp, "inner", i, (i + 1, i + 20), (0, 0));
-        make.point(PointKind::Instant, "mark", i, i + 2);
-    }
-    (0..10).for_each(|i| make.slice(Kind::Kernel, "k", 7, (i, i + 1), (0, 0)));
-    let trace = make.0.finish();
+    const LANES: i64 = 20_000;
+    let trace = lanes(LANES);
     let timeline = ask_all(&trace);
     let layout = timeline.layout(&trace);
     // Steps, the lanes shown, and the rest together; the busiest lane is among those shown.
@@ -132,34 +138,61 @@ fn a_lane_for_each_of_many_slices() {
     assert_eq!(rest.slices, 2 * (LANES as u64 + 1 - MOST_LANES as u64));
 }
 
-#[test]
-fn a_name_and_a_counter_for_each_event() {
-    let mut make = Make::default();
-    for i in 0..200_000i64 {
-        make.slice(Kind::HostOp, &format!("op {i}"), 1, (10 * i, 10 * i + 5), (0, 0));
+/// A name for each event, and a counter for each tenth.
+fn names(n: i64) -> Trace {
+    let mut run = Run::in_nanoseconds();
+    for i in 0..n {
+        run.add(Slice::new(Kind::HostOp, &format!("op {i}"), (10 * i, 10 * i + 5)));
         if i % 10 == 0 {
-            let key = make.0.intern(&format!("key {i}"));
-            make.0.push_arg(key, stepscope_model::ArgValue::Int(i));
-            make.point(PointKind::Counter, &format!("counter {i}"), 1, 10 * i);
+            run.mark(Point::new(b'C', &format!("counter {i}"), 1, 10 * i).arg(format!("key {i}"), i));
         }
     }
-    let trace = make.0.finish();
+    run.finish()
+}
+
+#[test]
+fn a_name_and_a_counter_for_each_event() {
+    let trace = names(20_000);
     let timeline = ask_all(&trace);
     let counters = timeline.counters(&trace, 0, i64::MAX, 10);
     assert_eq!(counters.len(), 257);
-    assert_eq!(counters[256].label, "19744 more counters are not shown");
+    assert_eq!(counters[256].label, "1744 more counters are not shown");
+}
+
+#[test]
+fn time_grows_like_the_file() {
+    for (make, n) in
+        [(overlapping as fn(i64) -> Trace, 20_000), (chains, 8_000), (lanes, 8_000), (names, 20_000)]
+    {
+        assert_linear(|times| {
+            ask_all(&make(n * times));
+        });
+    }
+}
+
+#[test]
+#[ignore = "takes long; shows what is no more than slow"]
+fn large_files() {
+    for (make, n) in
+        [(overlapping as fn(i64) -> Trace, 1_000_000), (chains, 300_000), (lanes, 200_000), (names, 200_000)]
+    {
+        took();
+        ask_all(&make(n));
+        let slow = took().into_iter().filter(|took| took.1 > 6.0);
+        assert_eq!(slow.collect::<Vec<_>>(), []);
+    }
 }
 
 proptest! {
     #[test]
     fn times_at_the_edge_do_not_panic(slices in prop::collection::vec((any::<i64>(), any::<i64>(), 0..3i64), 0..30)) {
-        let mut make = Make::default();
+        let mut run = Run::in_nanoseconds();
         for (i, &(start, end, thread)) in slices.iter().enumerate() {
             let kind = if i % 2 == 0 { Kind::HostOp } else { Kind::Kernel };
-            make.slice(kind, "op", thread, (start, end), (0, 0));
-            make.point(PointKind::Instant, "mark", thread, end);
-            make.point(PointKind::Counter, "value", thread, start);
+            run.add(Slice::new(kind, "op", (start, end)).thread(thread));
+            run.mark(Point::new(b'i', "mark", thread, end));
+            run.mark(Point::new(b'C', "value", thread, start));
         }
-        ask_all(&make.0.finish());
+        ask_all(&run.finish());
     }
 }

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{INSTANT, Order, SearchQuery};
-use stepscope_model::{Kind, PointKind};
+use stepscope_model::Kind;
+use stepscope_testkit::{Run, Slice};
 
 use crate::data::{all_fixtures, read};
 use crate::views::timeline_any::{build, rows};
-use crate::views::timeline_tools::{Make, timeline};
+use crate::views::timeline_tools::timeline;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
@@ -56,7 +57,7 @@ proptest! {
 
 #[test]
 fn a_pattern_that_is_none_is_an_error_and_a_huge_one_too() {
-    let trace = Make::default().0.finish();
+    let trace = Run::new().finish();
     let timeline = timeline(&trace);
     let ask =
         |text: &str| timeline.search(&trace, &SearchQuery { text: text.to_owned(), ..SearchQuery::default() });
@@ -69,11 +70,11 @@ fn a_pattern_that_is_none_is_an_error_and_a_huge_one_too() {
 
 #[test]
 fn categories_narrow_a_search() {
-    let mut make = Make::default();
-    make.slice(Kind::HostOp, "same", 1, (0, 10), (0, 0));
-    make.slice(Kind::PythonFunction, "same", 1, (20, 30), (0, 0));
-    make.slice(Kind::Runtime, "cudaDeviceSynchronize", 1, (40, 50), (0, 0));
-    let trace = make.0.finish();
+    let mut run = Run::in_nanoseconds();
+    run.add(Slice::new(Kind::HostOp, "same", (0, 10)));
+    run.add(Slice::new(Kind::PythonFunction, "same", (20, 30)));
+    run.add(Slice::new(Kind::Runtime, "cudaDeviceSynchronize", (40, 50)));
+    let trace = run.finish();
     let timeline = timeline(&trace);
     let count = |category: Option<u8>| {
         timeline.search(&trace, &SearchQuery { category, ..SearchQuery::default() }).unwrap().total

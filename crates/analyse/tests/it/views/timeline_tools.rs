@@ -2,9 +2,7 @@
 
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::views::timeline::{TileKey, Timeline, wire_header};
-use stepscope_model::{
-    Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Tag, Trace, TraceBuilder,
-};
+use stepscope_model::Trace;
 
 /// One tile, column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,49 +87,4 @@ pub fn top_level(extent: i64) -> u32 {
 
 pub fn timeline(trace: &Trace) -> Timeline {
     Timeline::new(trace, &Steps::find(trace))
-}
-
-/// Makes traces a slice at a time.
-pub struct Make(pub TraceBuilder);
-
-impl Default for Make {
-    fn default() -> Make {
-        Make(crate::data::builder())
-    }
-}
-
-impl Make {
-    pub fn lane(&mut self, domain: Domain, process: i64, thread: i64) -> LaneId {
-        self.0.lane(LaneKey { domain, process: Tag::Int(process), thread: Tag::Int(thread) })
-    }
-
-    /// On a thread of process 1, or on a stream of device 0. `ids`: correlation and External id, 0 for none.
-    pub fn slice(&mut self, kind: Kind, name: &str, thread: i64, (start, end): (i64, i64), ids: (i64, i64)) {
-        let lane = match kind.is_device() {
-            true => self.lane(Domain::Device, 0, thread),
-            false => self.lane(Domain::Host, 1, thread),
-        };
-        let (name, args) = (self.0.intern(name), self.0.commit_args());
-        let id = |id: i64| (id != 0).then_some(id);
-        let dur = Ns(end.saturating_sub(start));
-        let (correlation, external) = (id(ids.0), id(ids.1));
-        let new = NewSlice {
-            start: Ns(start),
-            dur,
-            name,
-            kind,
-            lane,
-            args,
-            correlation,
-            external,
-            ..NewSlice::default()
-        };
-        self.0.slice(new);
-    }
-
-    pub fn point(&mut self, kind: PointKind, name: &str, thread: i64, at: i64) {
-        let lane = self.lane(Domain::Host, 1, thread);
-        let (name, args) = (self.0.intern(name), self.0.commit_args());
-        self.0.point(NewPoint { at: Ns(at), name, lane, args, kind, ..NewPoint::default() });
-    }
 }

@@ -8,23 +8,53 @@ use super::super::gpu_name;
 use super::super::ops::ratio;
 use crate::answer::Part;
 use crate::ask::Ask;
-use crate::print::{Cell, Column, Role, Table};
+use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 /// Causes with less than this share of the time have no column of their own.
 const SMALL: f64 = 0.01;
 
+/// Rows that are made however many devices and steps there are; beyond, only as many as there are devices and steps in
+/// all, times this.
+const MOST_ROWS: usize = 10_000;
+const ROWS_EACH: usize = 8;
+
 pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<Part, Refusal> {
-    let mut all = report.rows.clone();
-    all.retain(|row| ask.device.is_none() || row.device == ask.device);
-    let rows = arrange(all, &ask.rows_if(asked), None, 0, |_| "")?;
-    Ok(rows.into_part("steps", "nothing recorded", table))
+    let wanted = ask.rows_if(asked);
+    let all = report.row_count();
+    let most = MOST_ROWS.max((report.devices.len() + report.step_count()) * ROWS_EACH);
+    let most = wanted.top.unwrap_or(0).max(most);
+    let listed: Vec<AccountRow> = match all <= most {
+        // The order is that of the file unless asked for, so that nothing behind the cut is needed.
+        true if wanted.sort.is_none() && wanted.top.is_some_and(|top| top > 0) => {
+            report.rows().take(wanted.top.unwrap_or(all)).collect()
+        }
+        true => report.rows().collect(),
+        false => report.rows_with_work().take(most).collect(),
+    };
+    let mut rows = arrange(listed, &wanted, None, 0, |_| "")?;
+    if all <= most {
+        (rows.matched, rows.all) = (all, all);
+        return Ok(rows.into_part("steps", "nothing recorded", table));
+    }
+    let note = format!(
+        "{} of {} rows: with this many GPUs and steps, only steps in which the GPU ran something are listed, and at \
+         most {} of them; use `--device` and `--step` to choose others",
+        units::count(rows.rows.len() as u64),
+        units::count(all as u64),
+        units::count(most as u64),
+    );
+    Ok(Part::new("steps", rows.rows, move |rows| {
+        let mut table = table(rows);
+        table.note(&note);
+        table
+    }))
 }
 
 fn table(rows: &[AccountRow]) -> Table {
     let mut sums = ByCause::default();
-    rows.iter().for_each(|r| sums.0.iter_mut().zip(&r.causes.0).for_each(|(sum, ns)| *sum += ns));
+    rows.iter().for_each(|row| Cause::all().for_each(|cause| sums.add(cause, row.causes.get(cause))));
     let sized = sums.by_size();
     let large: Vec<Cause> = {
         let mut large =
@@ -62,12 +92,12 @@ fn table(rows: &[AccountRow]) -> Table {
         cells.push(Cell::time(row.wall_ns));
         if on_device {
             let idle = row.causes.idle();
-            cells.push(Cell::share(ratio(row.wall_ns - idle, row.wall_ns)).role(Role::Device));
+            cells.push(Cell::share(ratio(row.wall_ns.saturating_sub(idle), row.wall_ns)).role(Role::Device));
             cells.push(Cell::time(idle));
         }
         cells.extend(large.iter().map(|&cause| Cell::time(row.causes.get(cause))));
-        let shown: i64 = large.iter().map(|&cause| row.causes.get(cause)).sum();
-        cells.push(Cell::time(row.causes.total() - shown));
+        let shown = large.iter().map(|&cause| row.causes.get(cause)).fold(0, i64::saturating_add);
+        cells.push(Cell::time(row.causes.total().saturating_sub(shown)));
         table.row(cells);
     }
     table

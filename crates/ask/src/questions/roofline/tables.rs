@@ -117,7 +117,7 @@ fn digits(value: f64) -> String {
 
 pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
     let share: f64 = rows.iter().filter_map(|r| r.share).sum();
-    let ns: i64 = rows.iter().map(|r| r.device_ns).sum();
+    let ns: i64 = rows.iter().map(|r| r.device_ns).fold(0, i64::saturating_add);
     let words =
         format!("{}, {} of device time; nothing is claimed about it", units::time(ns), units::percent(share));
     let mut table = Table::new(vec![

@@ -1,14 +1,14 @@
-//! How long a browser waits: `STEPSCOPE_LARGE_TRACE=… cargo test -p stepscope-analyse --test it -- --ignored --nocapture
-//! timeline_speed`.
+//! How long a browser waits for the timeline: `cargo bench -p stepscope-analyse --bench timeline -- TRACE`.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::unwrap_used)]
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::views::timeline::{Order, SearchQuery, TileKey, Timeline};
-
-use crate::data::read;
-use crate::views::timeline_tools::top_level;
+use stepscope_formats::{OpenOptions, open};
 
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
@@ -17,14 +17,13 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     answer
 }
 
-#[test]
-#[ignore = "prints times, checks nothing"]
-fn what_a_browser_asks() {
-    let Some(path) = std::env::var_os("STEPSCOPE_LARGE_TRACE") else {
-        eprintln!("skipped: STEPSCOPE_LARGE_TRACE not set");
-        return;
+fn main() -> ExitCode {
+    // Cargo passes `--bench` to benches of its own harness and to this one alike.
+    let Some(path) = std::env::args().skip(1).find(|argument| !argument.starts_with("--")) else {
+        eprintln!("usage: cargo bench -p stepscope-analyse --bench timeline -- TRACE");
+        return ExitCode::SUCCESS;
     };
-    let trace = timed("read", || read(Path::new(&path)));
+    let trace = timed("read", || open(Path::new(&path), &OpenOptions::default()).unwrap());
     let steps = timed("steps", || Steps::find(&trace));
     let timeline = timed("new", || Timeline::new(&trace, &steps));
     let slices = trace.slices().len();
@@ -33,7 +32,8 @@ fn what_a_browser_asks() {
     println!("{} groups, {} rows", layout.groups.len(), layout.rows.len());
     let longest = layout.rows.iter().max_by_key(|r| r.count).unwrap();
     println!("longest row: {} slices", longest.count);
-    let top = top_level(layout.extent_ns);
+    // The lowest level at which one tile holds all of the trace.
+    let top = (0..=54).find(|level| (512u128 << level) > layout.extent_ns as u128).unwrap();
     for round in ["cold", "warm"] {
         for down in [0, 4, 8, 12] {
             let mut bytes = Vec::new();
@@ -72,4 +72,5 @@ fn what_a_browser_asks() {
     timed("details of the longest slice", || timeline.details(&trace, outermost.index() as u32));
     timed("counters, the first", || timeline.counters(&trace, 0, layout.extent_ns, 1_000));
     timed("counters", || timeline.counters(&trace, 0, layout.extent_ns, 1_000));
+    ExitCode::SUCCESS
 }

@@ -1,0 +1,114 @@
+//! How long the host did what between any two moments, without walking along what lies between.
+//!
+//! Devices share one host. If each device walked along the host's time for each of its gaps, many idle devices would
+//! cost their number times the host's segments; sums kept along the way make every gap cost about the same.
+
+use std::ops::Range;
+
+use stepscope_model::{LaneId, Ns};
+
+use crate::scope::windows::{Windows, length};
+use crate::threads::activity::Activity;
+use crate::threads::host_time::{HostTime, Segment};
+
+/// Segments from one kept sum to the next.
+const BLOCK: usize = 64;
+
+type Sums = [u64; Activity::ALL.len()];
+
+/// Sums of the host's time by activity: of all time, or of what lies in windows.
+#[derive(Clone, Debug)]
+pub(crate) struct HostSums {
+    host: HostTime,
+    windows: Option<Windows>,
+    /// Of the segments before each block, all threads one after the other.
+    threads: Vec<Sums>,
+    /// The same of main and backward threads as one.
+    relayed: Vec<Sums>,
+}
+
+impl HostSums {
+    /// Sums up a host's time, or that part of it which lies in windows.
+    pub(crate) fn new(host: &HostTime, windows: Option<Windows>) -> HostSums {
+        let mut sums = HostSums { host: host.clone(), windows, threads: Vec::new(), relayed: Vec::new() };
+        sums.threads = sums.blocks(&host.segments());
+        sums.relayed = sums.blocks(host.relayed());
+        sums
+    }
+
+    /// How much of a stretch counts.
+    pub(crate) fn length(&self, stretch: (Ns, Ns)) -> u64 {
+        match &self.windows {
+            Some(windows) => windows.length(stretch),
+            None => length(stretch.0, stretch.1),
+        }
+    }
+
+    fn blocks(&self, segments: &[Segment]) -> Vec<Sums> {
+        let mut sums = Sums::default();
+        let mut blocks = Vec::with_capacity(segments.len() / BLOCK + 1);
+        for block in segments.chunks(BLOCK) {
+            blocks.push(sums);
+            self.walk(block, &mut sums);
+        }
+        blocks.push(sums);
+        blocks
+    }
+
+    fn walk(&self, segments: &[Segment], sums: &mut Sums) {
+        for s in segments {
+            let sum = &mut sums[s.activity as usize];
+            // Threads overlap, so that all together may not fit; those of one do, and only they are told apart.
+            *sum = sum.wrapping_add(self.length((s.start, s.end)));
+        }
+    }
+
+    /// What the host did in a stretch as seen from a thread, as in [`HostTime::doing`].
+    pub(crate) fn doing(&self, lane: LaneId, (from, to): (Ns, Ns)) -> Sums {
+        let mut sums = Sums::default();
+        let mut rest = self.length((from, to));
+        if rest == 0 {
+            return sums;
+        }
+        let segments = self.host.timeline(lane);
+        let first = segments.partition_point(|s| s.end <= from);
+        let count = match segments.get(first) {
+            Some(s) if to <= s.end => usize::from(s.start < to),
+            _ => segments[first..].partition_point(|s| s.start < to),
+        };
+        let inside = first..first + count;
+        if count <= BLOCK {
+            for s in &segments[inside] {
+                sums[s.activity as usize] += self.length((s.start.max(from), s.end.min(to)));
+            }
+        } else {
+            // The first and the last may reach out; all between lie inside.
+            for s in [&segments[inside.start], &segments[inside.end - 1]] {
+                sums[s.activity as usize] += self.length((s.start.max(from), s.end.min(to)));
+            }
+            self.whole(lane, inside.start + 1..inside.end - 1, &mut sums);
+        }
+        sums.iter().for_each(|&ns| rest = rest.saturating_sub(ns));
+        sums[Activity::Unrecorded as usize] += rest;
+        sums
+    }
+
+    /// Adds some segments of a thread's timeline that count in full.
+    fn whole(&self, lane: LaneId, range: Range<usize>, sums: &mut Sums) {
+        let all = self.host.segments();
+        let (blocks, segments, offset) = match self.host.is_relayed(lane) {
+            true => (&self.relayed, self.host.relayed(), 0),
+            false => (&self.threads, all.as_slice(), self.host.range(lane).start),
+        };
+        let range = range.start + offset..range.end + offset;
+        let (first, last) = (range.start.div_ceil(BLOCK), range.end / BLOCK);
+        if first >= last {
+            return self.walk(&segments[range], sums);
+        }
+        for ((sum, before), until) in sums.iter_mut().zip(&blocks[first]).zip(&blocks[last]) {
+            *sum = sum.wrapping_add(until.wrapping_sub(*before));
+        }
+        self.walk(&segments[range.start..first * BLOCK], sums);
+        self.walk(&segments[last * BLOCK..range.end], sums);
+    }
+}
