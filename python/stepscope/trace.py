@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any, Union
 
 from ._native import NativeTrace
@@ -37,6 +35,12 @@ def _definitions(answer: dict[str, Any]) -> dict[str, str]:
     return {one["field"]: one["text"] for one in answer.get("definitions") or []}
 
 
+def _words(options: dict[str, Option]) -> list[tuple[str, str]]:
+    """Options as a command line would have them; those that are None or False are not given."""
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    return [(name.replace("_", "-"), "" if value is True else str(value)) for name, value in given.items()]
+
+
 class Trace:
     """A trace in memory. Every method gives what the command of the same name prints; options are the command's own:
     ``trace.ops(by="shape", step="3")`` is ``stepscope ops --by shape --step 3``."""
@@ -51,12 +55,7 @@ class Trace:
 
     def ask(self, command: str, **options: Option) -> dict[str, Any]:
         """The whole answer of a command, as its ``--format json`` gives it."""
-        words = []
-        for name, value in options.items():
-            if value is None or value is False:
-                continue
-            words.append((name.replace("_", "-"), "" if value is True else str(value)))
-        answer: dict[str, Any] = json.loads(self._native.ask(command, words))
+        answer: dict[str, Any] = json.loads(self._native.ask(command, _words(options)))
         return answer
 
     def _table(self, command: str, key: str, options: dict[str, Option]) -> Table:
@@ -99,11 +98,13 @@ class Trace:
         verdict = self.ask("account").get("verdict")
         return str(verdict["text"]) if verdict else ""
 
-    def summary(self) -> str:
+    def summary(self, width: int = 120) -> str:
         """The screen that ``stepscope TRACE`` prints."""
-        words = [sys.executable, "-m", "stepscope", "summary", self.path]
-        done = subprocess.run(words, capture_output=True, check=False, encoding="utf-8")
-        return done.stdout if done.returncode == 0 else done.stderr
+        return self.show("summary", width=width)
+
+    def show(self, question: str, *, width: int = 120, **options: Option) -> str:
+        """An answer as the terminal shows it, in plain text."""
+        return self._native.show(question, _words(options), width)
 
     def view(self, *, port: int | None = None, open_browser: bool = True) -> Viewer:
         """Shows it in the browser; the page lives as long as what is returned."""

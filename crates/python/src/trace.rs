@@ -10,22 +10,24 @@ use arrow_json::ReaderBuilder;
 use arrow_json::reader::infer_json_schema;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
+use stepscope_analyse::run::Run;
+use stepscope_ask::print::Screen;
+use stepscope_ask::{Answer, Ask, answer, write};
 use stepscope_formats::{OpenOptions, discover, open};
-use stepscope_model::Trace;
 
 use crate::{errors, pool};
 
-/// A trace in memory.
+/// A trace in memory, with everything derived from it.
 #[pyclass(module = "stepscope._native", frozen)]
 pub(crate) struct NativeTrace {
-    trace: Arc<Trace>,
+    run: Arc<Run>,
     #[pyo3(get)]
     path: PathBuf,
 }
 
 #[pymethods]
 impl NativeTrace {
-    /// Reads a file, or one of a folder: that of the rank, else the first.
+    /// Reads a file, or one of a folder: that of the rank, else the lowest, as the program does.
     #[staticmethod]
     #[pyo3(name = "open", signature = (path, rank = None))]
     fn read(py: Python<'_>, path: PathBuf, rank: Option<i64>) -> PyResult<NativeTrace> {
@@ -36,7 +38,7 @@ impl NativeTrace {
                     open(&file.path, &OpenOptions::default()).map_err(|error| errors::reading(&error))?;
                 let own = trace.meta().distributed.as_ref().and_then(|known| known.rank);
                 if rank.is_none_or(|rank| own == Some(rank)) {
-                    return Ok(NativeTrace { trace: Arc::new(trace), path: file.path });
+                    return Ok(NativeTrace { run: Arc::new(Run::new(trace)), path: file.path });
                 }
             }
             let words = format!("{} has no trace of rank {}", path.display(), rank.unwrap_or(0));
@@ -44,16 +46,45 @@ impl NativeTrace {
         })
     }
 
-    /// The JSON that a command prints about it.
+    /// The answer to a question, as JSON text with the definitions of its numbers.
     fn ask<'py>(
         &self,
         py: Python<'py>,
-        command: &str,
+        question: &str,
         options: Vec<(String, String)>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let answer = pool::detached(py, || stepscope_cli::ask(&self.trace, command, &options));
-        let text = answer.map_err(|(message, hint)| errors::stepscope(message, hint))?;
+        let text = pool::detached(py, || {
+            let answer = self.answer(question, &options)?;
+            let object = write::object(&answer, true);
+            serde_json::to_vec(&object).map_err(|error| errors::stepscope(error.to_string(), None))
+        })?;
         Ok(PyBytes::new(py, &text))
+    }
+
+    /// The answer to a question as tables of so many columns, in plain text.
+    fn show(
+        &self,
+        py: Python<'_>,
+        question: &str,
+        options: Vec<(String, String)>,
+        width: usize,
+    ) -> PyResult<String> {
+        pool::detached(py, || {
+            let answer = self.answer(question, &options)?;
+            let mut text = Vec::new();
+            // Writing to memory cannot fail.
+            let _ = write::screen(&mut text, &answer, &Screen::plain(width));
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        })
+    }
+}
+
+impl NativeTrace {
+    fn answer(&self, question: &str, options: &[(String, String)]) -> PyResult<Answer> {
+        let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let ask = Ask::with(question, options);
+        ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run)))
+            .map_err(|refusal| errors::stepscope(refusal.what, Some(refusal.hint)))
     }
 }
 

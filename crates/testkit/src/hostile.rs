@@ -3,7 +3,7 @@
 //! Whoever walks along one thing for each of another is quadratic in one of these shapes, however fast it is on a file of
 //! a program that exists.
 
-use stepscope_model::Kind;
+use stepscope_model::{Kind, PointKind};
 
 use crate::run::{Point, Run, Sink, Slice};
 use crate::written::Written;
@@ -181,7 +181,7 @@ fn name_for_each_kernel(n: i64, sink: &mut dyn Sink) {
 fn counter_for_each_value(n: i64, sink: &mut dyn Sink) {
     step(sink, 1, (0, n * 20));
     for i in 0..n {
-        sink.point(Point::new(b'C', &format!("counter {i}"), 1, i * 20).arg("value", i));
+        sink.point(Point::new(PointKind::Counter, &format!("counter {i}"), 1, i * 20).arg("value", i));
     }
 }
 
@@ -189,8 +189,9 @@ fn memory(n: i64, sink: &mut dyn Sink) {
     step(sink, 1, (0, n * 20));
     for i in 0..n / 2 {
         sink.slice(Slice::new(Kind::HostOp, "aten::empty", (i * 20, i * 20 + 9)));
-        let mark =
-            Point::new(b'i', "[memory]", 1, i * 20 + 4).arg("Addr", 4096 * i).arg("Bytes", 512 * (1 + i % 7));
+        let mark = Point::new(PointKind::Instant, "[memory]", 1, i * 20 + 4)
+            .arg("Addr", 4096 * i)
+            .arg("Bytes", 512 * (1 + i % 7));
         sink.point(mark.arg("Device Type", 1i64).arg("Device Id", i % 200).arg("Total Allocated", 512 * i));
     }
 }

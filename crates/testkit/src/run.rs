@@ -14,8 +14,10 @@
 
 use std::borrow::Cow;
 
+use stepscope_formats::declare_keys;
 use stepscope_model::{
-    ArgValue, CatId, Decimal, Domain, Kind, LaneKey, NewPoint, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, CatId, Decimal, Domain, Kind, LaneKey, NewPoint, NewSlice, Ns, PointKind, Tag, Trace,
+    TraceBuilder,
 };
 
 /// The process of the host threads, unless a slice says otherwise.
@@ -117,7 +119,7 @@ impl Slice {
 /// Something that happens at one moment on a host thread: a mark, or a counter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    pub(crate) phase: u8,
+    pub(crate) kind: PointKind,
     pub(crate) name: String,
     pub(crate) thread: i64,
     pub(crate) at: i64,
@@ -125,9 +127,9 @@ pub struct Point {
 }
 
 impl Point {
-    /// A point of a phase of the trace format: `b'i'` for marks, `b'C'` for counters.
-    pub fn new(phase: u8, name: &str, thread: i64, at: i64) -> Point {
-        Point { phase, name: name.to_owned(), thread, at, args: Vec::new() }
+    /// A mark, a counter's value, or another point.
+    pub fn new(kind: PointKind, name: &str, thread: i64, at: i64) -> Point {
+        Point { kind, name: name.to_owned(), thread, at, args: Vec::new() }
     }
 
     /// With an argument.
@@ -163,7 +165,9 @@ impl Default for Run {
 impl Run {
     /// An empty run; times are microseconds.
     pub fn new() -> Run {
-        Run { builder: TraceBuilder::new(), unit: 1000, launches: 0 }
+        let mut builder = TraceBuilder::new();
+        declare_keys(&mut builder);
+        Run { builder, unit: 1000, launches: 0 }
     }
 
     /// An empty run; times are nanoseconds.
@@ -264,7 +268,7 @@ impl Sink for Run {
             cat: CatId::default(),
             lane,
             args: self.builder.commit_args(),
-            phase: point.phase,
+            kind: point.kind,
         };
         self.builder.point(new);
     }

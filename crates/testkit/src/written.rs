@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use stepscope_model::Kind;
+use stepscope_model::{Kind, PointKind};
 
 use crate::run::{Point, Sink, Slice, Value};
 
@@ -63,7 +63,7 @@ impl Sink for Written {
     }
 
     fn point(&mut self, point: Point) {
-        let (phase, tid, at) = (char::from(point.phase), point.thread, point.at);
+        let (phase, tid, at) = (phase(point.kind), point.thread, point.at);
         let pid = crate::run::HOST_PROCESS;
         self.event(
             format_args!(
@@ -105,4 +105,14 @@ fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// The letter that a file has for a point.
+fn phase(kind: PointKind) -> char {
+    match kind {
+        PointKind::Instant => 'i',
+        PointKind::Counter => 'C',
+        PointKind::Metadata => 'M',
+        PointKind::Other(code) => char::from(code),
+    }
 }

@@ -13,10 +13,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("formats", &["model"]),
     ("analyse", &["model"]),
     ("record", &["model"]),
-    ("serve", &["model", "analyse"]),
-    ("cli", &["model", "formats", "record", "analyse", "serve"]),
-    ("python", &["model", "formats", "record", "cli"]),
-    ("testkit", &["model"]),
+    ("ask", &["model", "analyse"]),
+    ("serve", &["model", "analyse", "ask"]),
+    ("cli", &["model", "formats", "record", "analyse", "ask", "serve"]),
+    ("python", &["model", "formats", "record", "analyse", "ask", "cli"]),
+    ("testkit", &["model", "formats"]),
 ];
 
 fn metadata() -> serde_json::Value {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::Timeline;
-use stepscope_model::{Kind, SliceId, Trace};
+use stepscope_model::{Kind, PointKind, SliceId, Trace};
 use stepscope_testkit::{Point, Run, Slice};
 
 use crate::views::timeline_tools::{Tile, tile, timeline, top_level};
@@ -32,8 +32,8 @@ pub fn build(rows: &[Row]) -> Trace {
                 .correlation(i as i64 % 7),
         );
         if i % 5 == 0 {
-            run.mark(Point::new(b'i', NAMES[name], thread, start + 3));
-            run.mark(Point::new(b'M', "process_name", thread, -50));
+            run.mark(Point::new(PointKind::Instant, NAMES[name], thread, start + 3));
+            run.mark(Point::new(PointKind::Metadata, "process_name", thread, -50));
         }
     }
     run.finish()

@@ -2,7 +2,7 @@
 
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::views::timeline::{Counter, Details, INSTANT, NO_SLICE, Relation, Timeline, Unit};
-use stepscope_model::{Decimal, Kind, SliceId, Trace};
+use stepscope_model::{Decimal, Kind, PointKind, SliceId, Trace};
 use stepscope_testkit::{Point, Run, Slice, Value};
 
 use crate::data::{all_fixtures, peer, read};
@@ -33,7 +33,7 @@ fn small() -> Trace {
     run.add(mm.arg("price", Decimal { mantissa: 1250, scale: 2 }).arg("big", i64::MAX));
     run.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (150, 170)).correlation(31).external(7));
     run.add(Slice::new(Kind::Runtime, "cudaLaunchKernelExC", (180, 190)).correlation(32));
-    run.mark(Point::new(b'i', "[memory]", 1, 155));
+    run.mark(Point::new(PointKind::Instant, "[memory]", 1, 155));
     run.add(Slice::new(Kind::Kernel, "gemm", (400, 500)).correlation(31).external(7));
     run.add(Slice::new(Kind::Kernel, "relu", (500, 540)).correlation(32));
     run.finish()
@@ -210,7 +210,7 @@ fn counters_of_the_file_are_shown_one_an_argument() {
     let mut run = Run::in_nanoseconds();
     run.add(Slice::new(Kind::HostOp, "op", (0, 100)));
     for (at, used, free) in [(10, 5i64, 95i64), (50, 60, 40), (90, 0, 100)] {
-        run.mark(Point::new(b'C', "cache", 1, at).arg("used", used).arg("free", free));
+        run.mark(Point::new(PointKind::Counter, "cache", 1, at).arg("used", used).arg("free", free));
     }
     let trace = run.finish();
     let counters = timeline(&trace).counters(&trace, 0, 100, 2);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use stepscope_analyse::views::timeline::{TileKey, wire_header};
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, PointKind, Trace};
 use stepscope_testkit::{Point, Run, Slice};
 
 use crate::views::timeline_tools::{Tile, decode, timeline};
@@ -27,8 +27,8 @@ fn trace() -> Trace {
         );
     }
     run.add(Slice::new(Kind::Kernel, "relu", (1_200, 1_400)));
-    run.mark(Point::new(b'i', "[memory]", 1, 2_000));
-    run.mark(Point::new(b'i', "[memory]", 1, 2_001));
+    run.mark(Point::new(PointKind::Instant, "[memory]", 1, 2_000));
+    run.mark(Point::new(PointKind::Instant, "[memory]", 1, 2_001));
     run.finish()
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{
     INSTANT, MOST_LANES, MOST_ROWS_A_LANE, NO_SLICE, SearchQuery, Timeline,
 };
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, PointKind, Trace};
 use stepscope_testkit::{Point, Run, Slice};
 
 use crate::growth::{assert_linear, timed, took};
@@ -56,8 +56,8 @@ fn nothing_at_all() {
 #[test]
 fn one_instant_and_nothing_else() {
     let mut run = Run::in_nanoseconds();
-    run.mark(Point::new(b'i', "here", 1, 77));
-    run.mark(Point::new(b'M', "process_name", 1, 0));
+    run.mark(Point::new(PointKind::Instant, "here", 1, 77));
+    run.mark(Point::new(PointKind::Metadata, "process_name", 1, 0));
     let trace = run.finish();
     let timeline = ask_all(&trace);
     assert_eq!(trace.origin().0, 77);
@@ -116,7 +116,7 @@ fn lanes(n: i64) -> Trace {
     for i in 0..n {
         run.add(Slice::new(Kind::HostOp, "op", (i, i + 50)).thread(i));
         run.add(Slice::new(Kind::HostOp, "inner", (i + 1, i + 20)).thread(i));
-        run.mark(Point::new(b'i', "mark", i, i + 2));
+        run.mark(Point::new(PointKind::Instant, "mark", i, i + 2));
     }
     for i in 0..10 {
         run.add(Slice::new(Kind::Kernel, "k", (i, i + 1)));
@@ -144,7 +144,9 @@ fn names(n: i64) -> Trace {
     for i in 0..n {
         run.add(Slice::new(Kind::HostOp, &format!("op {i}"), (10 * i, 10 * i + 5)));
         if i % 10 == 0 {
-            run.mark(Point::new(b'C', &format!("counter {i}"), 1, 10 * i).arg(format!("key {i}"), i));
+            run.mark(
+                Point::new(PointKind::Counter, &format!("counter {i}"), 1, 10 * i).arg(format!("key {i}"), i),
+            );
         }
     }
     run.finish()
@@ -190,8 +192,8 @@ proptest! {
         for (i, &(start, end, thread)) in slices.iter().enumerate() {
             let kind = if i % 2 == 0 { Kind::HostOp } else { Kind::Kernel };
             run.add(Slice::new(kind, "op", (start, end)).thread(thread));
-            run.mark(Point::new(b'i', "mark", thread, end));
-            run.mark(Point::new(b'C', "value", thread, start));
+            run.mark(Point::new(PointKind::Instant, "mark", thread, end));
+            run.mark(Point::new(PointKind::Counter, "value", thread, start));
         }
         ask_all(&run.finish());
     }
