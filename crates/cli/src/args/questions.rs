@@ -67,11 +67,6 @@ impl Asking {
         Ok(ask)
     }
 
-    /// Whether an option was given.
-    pub(crate) fn gave(&self, option: &str) -> bool {
-        self.options.iter().any(|(name, _)| *name == option)
-    }
-
     /// The first option given, if any.
     pub(crate) fn first_option(&self) -> Option<&'static str> {
         self.options.first().map(|option| option.0)

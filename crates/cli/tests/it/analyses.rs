@@ -83,7 +83,7 @@ fn screens_fit_and_are_the_same_on_every_run() {
                 // Code and commands are there to be copied: they are never cut.
                 let code = if command == "findings" { code_of(trace) } else { String::new() };
                 for line in text.lines() {
-                    let wide = stepscope_cli::print::width(line);
+                    let wide = stepscope_ask::print::width(line);
                     let copied = is_typed(line) || code.contains(line.trim());
                     assert!(wide <= columns || copied, "{command} at {columns}: {wide} columns: {line}");
                     assert_eq!(line, line.trim_end(), "{command}");

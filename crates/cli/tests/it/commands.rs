@@ -103,7 +103,7 @@ fn tables_fit_the_terminal() {
         for command in ["summary", "ops", "kernels", "steps", "memory", "info"] {
             let output = stepscope(&[command, &gpt()]).env("COLUMNS", columns.to_string()).output().unwrap();
             for line in String::from_utf8(output.stdout).unwrap().lines() {
-                let wide = stepscope_cli::print::width(line);
+                let wide = stepscope_ask::print::width(line);
                 // What to type next is there to be copied: a long path is not cut.
                 assert!(wide <= columns || is_typed(line), "{command} at {columns}: {wide} columns: {line}");
             }
