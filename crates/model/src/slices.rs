@@ -120,6 +120,11 @@ impl Slices {
         &self.start
     }
 
+    /// All lengths, in column order.
+    pub fn durs(&self) -> &[Ns] {
+        &self.dur
+    }
+
     /// All kinds, in column order.
     pub fn kinds(&self) -> &[Kind] {
         &self.kind

@@ -3,8 +3,10 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 
+use bytemuck::NoUninit;
+
 /// Nanoseconds: a point (since the trace's first event) or a length.
-#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, NoUninit)]
 #[repr(transparent)]
 pub struct Ns(pub i64);
 

@@ -116,18 +116,19 @@ fn integers(text: &str) -> Option<Vec<i64>> {
 }
 
 /// The counts of a trace: calls with the same name, shapes and parameters are counted once.
-pub(crate) struct Flops<'a> {
+pub struct Flops<'a> {
     trace: &'a Trace,
     known: HashMap<(Formula, StrId, StrId, StrId), u64, RandomState>,
 }
 
 impl<'a> Flops<'a> {
-    pub(crate) fn new(trace: &'a Trace) -> Self {
+    /// Nothing is counted yet.
+    pub fn new(trace: &'a Trace) -> Self {
         Flops { trace, known: HashMap::default() }
     }
 
     /// The operations of one call; 0 where they cannot be told.
-    pub(crate) fn of(&mut self, id: SliceId, formula: Formula) -> u64 {
+    pub fn of(&mut self, id: SliceId, formula: Formula) -> u64 {
         let args = self.trace.args(id);
         let Some(dims) = args.text_id(Attr::InputShapes) else { return 0 };
         let text = |attr| args.text_id(attr).unwrap_or_default();

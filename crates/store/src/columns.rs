@@ -1,0 +1,100 @@
+//! A table: batches of one schema.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_json::WriterBuilder;
+use arrow_json::writer::JsonArray;
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+
+use crate::StoreError;
+
+/// Batches of one schema.
+#[derive(Debug, Clone)]
+pub struct Columns {
+    /// The schema of every batch.
+    pub schema: SchemaRef,
+    /// The rows, in order.
+    pub batches: Vec<RecordBatch>,
+}
+
+impl Default for Columns {
+    fn default() -> Columns {
+        Columns { schema: Arc::new(Schema::empty()), batches: Vec::new() }
+    }
+}
+
+impl Columns {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// So many of its rows: the first, and each so far from the one before. Neighbors are not copied. Rows that are not
+    /// there are left out.
+    pub fn pick(&self, first: usize, step: isize, count: usize) -> Result<Columns, StoreError> {
+        if step != 1 {
+            let places = (0..count).map(|at| first as i128 + step as i128 * at as i128);
+            let places = places.filter_map(|at| u64::try_from(at).ok()).filter(|&at| at < self.rows() as u64);
+            let places: UInt64Array = places.map(Some).collect();
+            let picked = take_record_batch(&concat_batches(&self.schema, &self.batches)?, &places)?;
+            return Ok(Columns { schema: self.schema.clone(), batches: vec![picked] });
+        }
+        let (mut skip, mut left) = (first, count);
+        let mut batches = Vec::new();
+        for batch in &self.batches {
+            let begin = skip.min(batch.num_rows());
+            let rows = (batch.num_rows() - begin).min(left);
+            if rows > 0 {
+                batches.push(batch.slice(begin, rows));
+            }
+            skip -= begin;
+            left -= rows;
+        }
+        Ok(Columns { schema: self.schema.clone(), batches })
+    }
+
+    /// Its rows as a JSON list of objects; nulls are written.
+    pub fn json(&self) -> Result<Vec<u8>, StoreError> {
+        let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(Vec::new());
+        for batch in &self.batches {
+            writer.write(batch)?;
+        }
+        writer.finish()?;
+        Ok(writer.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    fn numbers(columns: &Columns) -> Vec<i64> {
+        let text = columns.json().unwrap();
+        let rows: Vec<serde_json::Value> = serde_json::from_slice(&text).unwrap();
+        rows.iter().map(|row| row["n"].as_i64().unwrap()).collect()
+    }
+
+    #[test]
+    fn rows_across_batches() {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        let batch = |range: std::ops::Range<i64>| {
+            let column = Arc::new(Int64Array::from_iter_values(range));
+            RecordBatch::try_new(schema.clone(), vec![column]).unwrap()
+        };
+        let table = Columns { schema: schema.clone(), batches: vec![batch(0..3), batch(3..5), batch(5..9)] };
+        assert_eq!(table.rows(), 9);
+        assert_eq!(numbers(&table.pick(2, 1, 5).unwrap()), [2, 3, 4, 5, 6]);
+        assert_eq!(numbers(&table.pick(3, 1, 2).unwrap()), [3, 4]);
+        assert_eq!(numbers(&table.pick(1, 3, 9).unwrap()), [1, 4, 7]);
+        assert_eq!(numbers(&table.pick(8, -4, 3).unwrap()), [8, 4, 0]);
+        assert_eq!(numbers(&table.pick(7, 1, 99).unwrap()), [7, 8]);
+        assert_eq!(numbers(&table.pick(99, 1, 1).unwrap()), [0i64; 0]);
+        assert_eq!(numbers(&Columns::default()), [0i64; 0]);
+    }
+}

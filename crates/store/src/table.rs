@@ -1,0 +1,65 @@
+//! A table of an answer as Arrow.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_json::ReaderBuilder;
+use arrow_schema::{Field, Schema, SchemaRef};
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use stepscope_ask::{Answer, Part};
+
+use crate::conform::conform;
+use crate::shape::{Member, Shape};
+use crate::{Columns, StoreError};
+
+/// The column of a table whose rows have no names.
+const VALUE: &str = "value";
+
+/// The schema of a part: the same for every trace. Columns carry their definitions.
+pub fn part_schema(answer: &Answer, part: &Part) -> SchemaRef {
+    schema_of(answer, part, &row_shape(part))
+}
+
+/// All rows of a part.
+pub fn part_table(answer: &Answer, part: &Part) -> Result<Columns, StoreError> {
+    let shape = row_shape(part);
+    let schema = schema_of(answer, part, &shape);
+    let named = matches!(shape, Shape::Struct(_));
+    let row = |value: Value| {
+        let value = conform(value, &shape);
+        if named { value } else { Value::Object([(VALUE.to_owned(), value)].into_iter().collect()) }
+    };
+    let rows: Vec<Value> = part.values(0..usize::MAX).into_iter().map(row).collect();
+    let mut decoder = ReaderBuilder::new(schema.clone()).with_batch_size(rows.len().max(1)).build_decoder()?;
+    decoder.serialize(&rows)?;
+    let batch = decoder.flush()?.unwrap_or_else(|| RecordBatch::new_empty(schema.clone()));
+    Ok(Columns { schema, batches: vec![batch] })
+}
+
+fn row_shape(part: &Part) -> Shape {
+    let mut generator = SchemaSettings::default().into_generator();
+    let schema = part.schema(&mut generator);
+    Shape::of(schema.as_value(), generator.definitions())
+}
+
+fn schema_of(answer: &Answer, part: &Part, shape: &Shape) -> SchemaRef {
+    let fields: Vec<Field> = match shape {
+        Shape::Struct(members) => members.iter().map(Member::field).collect(),
+        other => vec![Field::new(VALUE, other.data_type(), true)],
+    };
+    let meanings: HashMap<&str, &str> =
+        answer.definitions().iter().map(|definition| (definition.field, definition.text)).collect();
+    let defined = fields.into_iter().map(|field| match meanings.get(field.name().as_str()) {
+        Some(text) => {
+            let metadata = HashMap::from([("definition".to_owned(), (*text).to_owned())]);
+            field.with_metadata(metadata)
+        }
+        None => field,
+    });
+    let metadata = [("question", answer.question.name), ("part", part.key)];
+    let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter();
+    let metadata = metadata.chain([("origin_ns".to_owned(), answer.origin_ns.to_string())]);
+    Arc::new(Schema::new_with_metadata(defined.collect::<Vec<_>>(), metadata.collect::<HashMap<_, _>>()))
+}
