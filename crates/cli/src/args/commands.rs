@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Subcommand, ValueEnum};
 use stepscope_analyse::findings::Severity;
+use stepscope_ask::QUESTIONS;
 
 use crate::format::Format;
 
@@ -17,7 +19,7 @@ pub(crate) enum Command {
     View(View),
     /// Write the trace or its tables in another format.
     #[command(
-        after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz\n  stepscope export --to html -o report.html trace.json.gz"
+        after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz\n  stepscope export --to html -o report.html trace.json.gz\n  stepscope export --to parquet -o events.parquet trace.json.gz"
     )]
     Export(Export),
     /// Profile a Python script: operators, regions, samples and system counters (needs the Python package).
@@ -113,9 +115,9 @@ pub(crate) struct Export {
     #[arg(long, value_enum)]
     pub(crate) to: Target,
 
-    /// The table for csv.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) table: TableName,
+    /// The table for csv (default: ops), parquet and arrow (default: events, one row per event).
+    #[arg(long, value_name = "TABLE", value_parser = PossibleValuesParser::new(tables()))]
+    pub(crate) table: Option<String>,
 
     /// Maximum size of the HTML report, e.g. `20MB`. What does not fit is left out, and the report says so.
     #[arg(long, value_name = "SIZE", default_value = "20MB", value_parser = size)]
@@ -129,7 +131,7 @@ pub(crate) struct Export {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to weigh stacks by (folded, speedscope): `host` or `device`.
+    /// What to weigh stacks by (folded, speedscope): `host` or `device`; what to group a table by (parquet, arrow).
     #[arg(long, value_name = "GROUP")]
     pub(crate) by: Option<String>,
 
@@ -177,10 +179,21 @@ pub(crate) enum Target {
     Speedscope,
     /// One table (`--table`).
     Csv,
+    /// One table (`--table`) for DuckDB, polars, pandas, Spark and the like, compressed.
+    Parquet,
+    /// One table (`--table`) as an Arrow IPC file (Feather), to be mapped into memory.
+    Arrow,
     /// Every report.
     Json,
     /// The browser view with its data in one file, to keep or send; opens without a server.
     Html,
+}
+
+impl Target {
+    /// Whether it is of no use on a terminal.
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Target::Parquet | Target::Arrow)
+    }
 }
 
 /// `20MB`, `500k` or a number of bytes.
@@ -200,18 +213,11 @@ fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Tables of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TableName {
-    /// Operators.
-    #[default]
-    Ops,
-    /// Kernels.
-    Kernels,
-    /// Steps.
-    Steps,
-    /// Memory by operator.
-    Memory,
-    /// Modules.
-    Modules,
+/// The name of the table with all events.
+pub(crate) const EVENTS: &str = "events";
+
+/// Tables of a trace: its events, and the main table of every question.
+fn tables() -> impl Iterator<Item = PossibleValue> {
+    let events = PossibleValue::new(EVENTS).help("Every event of the trace (parquet, arrow)");
+    std::iter::once(events).chain(QUESTIONS.iter().map(|q| PossibleValue::new(q.name).help(q.about)))
 }

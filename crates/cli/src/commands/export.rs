@@ -1,7 +1,7 @@
 //! `stepscope export`: the trace or its tables in another format.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::slice;
 use std::sync::Arc;
@@ -12,13 +12,16 @@ use stepscope_analyse::tables::stacks::{self, Weight};
 use stepscope_ask::{Ask, answer, print, write};
 use stepscope_formats::{Profile, write_chrome, write_speedscope};
 use stepscope_serve::{ReportOptions, report};
+use stepscope_store::{Columns, StoreError, events, part_table, write_arrow, write_parquet};
 
-use crate::args::{Export, TableName, Target};
+use crate::args::{EVENTS, Export, Target};
 use crate::config;
 use crate::failure::Failure;
 use crate::input::{Place, choose, remark, warn};
 
 pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
+    let to_stdout = export.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
+    refuse_screen(export.to, to_stdout && io::stdout().is_terminal())?;
     let place =
         Place { path: export.path.as_deref(), rank: export.rank, max_text_bytes: export.max_text_bytes };
     let input = choose(&place, None)?;
@@ -81,16 +84,15 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
         }
         Target::Csv => {
             refuse(export, &["by"], "--to csv")?;
-            let name = match export.table {
-                TableName::Ops => "ops",
-                TableName::Kernels => "kernels",
-                TableName::Steps => "steps",
-                TableName::Memory => "memory",
-                TableName::Modules => "modules",
-            };
+            let name = export.table.as_deref().unwrap_or("ops");
+            if name == EVENTS {
+                return Err(Failure::wrong_use("events do not fit into csv", "use --to parquet or --to arrow"));
+            }
             let answer = answer(&asked(name, export)?, slice::from_ref(run))?;
             Ok(out.write_all(write::csv(&answer).as_bytes())?)
         }
+        Target::Parquet => write_parquet(&columns(export, run)?, out).map_err(unwritten),
+        Target::Arrow => write_arrow(&columns(export, run)?, out).map_err(unwritten),
         Target::Json => {
             refuse(export, &["by"], "--to json")?;
             let mut summary = asked("summary", export)?;
@@ -105,6 +107,41 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
             html(export, run, out)
         }
     }
+}
+
+/// Fails for a format that would only confuse a terminal.
+fn refuse_screen(target: Target, on_terminal: bool) -> Result<(), Failure> {
+    if target.is_binary() && on_terminal {
+        return Err(Failure::wrong_use(
+            "a terminal cannot show this format",
+            "name a file with -o, or pipe the output to another program",
+        ));
+    }
+    Ok(())
+}
+
+/// The table that a columnar format holds.
+fn columns(export: &Export, run: &Arc<Run>) -> Result<Columns, Failure> {
+    let name = export.table.as_deref().unwrap_or(EVENTS);
+    if name == EVENTS {
+        refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--table events")?;
+        return events(run).map_err(unwritten);
+    }
+    let answer = answer(&asked(name, export)?, slice::from_ref(run))?;
+    match answer.part(answer.main) {
+        Some(part) => part_table(&answer, part).map_err(unwritten),
+        None => Err(Failure::wrong_use(
+            format!("{name} has no table here"),
+            format!("`stepscope {name} --format json` writes the whole answer"),
+        )),
+    }
+}
+
+fn unwritten(error: StoreError) -> Failure {
+    Failure::Output(match error {
+        StoreError::Output(error) => error,
+        other => io::Error::other(other),
+    })
 }
 
 /// The options about rows that were given.
@@ -128,6 +165,7 @@ fn asked(question: &str, export: &Export) -> Result<Ask, Failure> {
 /// Fails for options that a format has no use for.
 fn refuse(export: &Export, names: &[&str], what: &str) -> Result<(), Failure> {
     let hint = match export.to {
+        Target::Parquet | Target::Arrow => "every event is written; select rows where the file is read",
         Target::Chrome => "the whole trace is written; leave the option out",
         Target::Html => "the whole run is in the report; the page sorts and filters",
         Target::Speedscope => "every stack is written; `--to folded` takes the option",
@@ -170,4 +208,18 @@ fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Fail
         remark(&format!("left out of the report: {what}"));
     }
     Ok(out.write_all(&report.html)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_terminal_is_spared_bytes() {
+        for target in [Target::Parquet, Target::Arrow] {
+            assert!(refuse_screen(target, false).is_ok());
+            assert!(refuse_screen(target, true).is_err_and(|failure| failure.hint().unwrap().contains("-o")));
+        }
+        assert!(refuse_screen(Target::Csv, true).is_ok());
+    }
 }

@@ -149,6 +149,46 @@ fn exports() {
 }
 
 #[test]
+fn exports_of_columns() {
+    let folder = temp_folder("columns");
+    let path = |name: &str| folder.join(name).display().to_string();
+    for (format, magic) in [("parquet", b"PAR1".as_slice()), ("arrow", b"ARROW1")] {
+        for (table, words) in
+            [("events", ["--table", "events"].as_slice()), ("default", &[]), ("ops", &["--table", "ops"])]
+        {
+            let file = path(&format!("{table}.{format}"));
+            let done = run(&[&["export", "--to", format, "-o", &file, &gpt()], words].concat());
+            assert!(
+                done.status.success() && done.stdout.is_empty(),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+            assert!(std::fs::read(&file).unwrap().starts_with(magic), "{file}");
+        }
+        let read = |table: &str| std::fs::read(path(&format!("{table}.{format}"))).unwrap();
+        assert_eq!(read("events"), read("default"));
+        assert!(read("ops").len() < read("events").len());
+        let piped = run(&["export", "--to", format, "--table", "ops", &gpt()]);
+        assert_eq!(piped.stdout, read("ops"), "a pipe gets the same bytes");
+        let by_shape = run(&["export", "--to", format, "--table", "ops", "--by", "shape", &gpt()]);
+        assert!(by_shape.stdout.len() > piped.stdout.len());
+    }
+    let parts = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
+    assert_eq!(parts.count(), 6, "nothing unfinished is left behind");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn every_question_has_a_table_to_export() {
+    for question in stepscope_ask::QUESTIONS {
+        let done = run(&["export", "--to", "parquet", "--table", question.name, &gpt()]);
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success() || err.contains("hint:"), "{}: {err}", question.name);
+        assert_eq!(done.stdout.starts_with(b"PAR1"), done.status.success(), "{}", question.name);
+    }
+}
+
+#[test]
 fn completions_and_manual() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(stdout(&["completions", shell]).contains("stepscope"));

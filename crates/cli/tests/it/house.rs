@@ -14,9 +14,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analyse", &["model"]),
     ("record", &["model"]),
     ("ask", &["model", "analyse"]),
+    ("store", &["model", "analyse", "ask"]),
     ("serve", &["model", "analyse", "ask"]),
-    ("cli", &["model", "formats", "record", "analyse", "ask", "serve"]),
-    ("python", &["model", "formats", "record", "analyse", "ask", "cli"]),
+    ("cli", &["model", "formats", "record", "analyse", "ask", "store", "serve"]),
+    ("python", &["model", "formats", "record", "analyse", "ask", "store", "cli"]),
     ("testkit", &["model", "formats"]),
 ];
 
