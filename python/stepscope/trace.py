@@ -8,6 +8,8 @@
 'aten::copy_'
 >>> [finding["rule"] for finding in trace.findings()][:1]
 ['launch_bound']
+>>> trace.events().columns[:4]
+['id', 'name', 'category', 'kind']
 """
 
 from __future__ import annotations
@@ -29,10 +31,6 @@ Option = Union[str, int, float, bool, None]
 def open(path: Path, rank: int | None = None) -> Trace:
     """Reads a trace: a file, or the one of ``rank`` in a folder (else the first)."""
     return Trace(NativeTrace.open(os.fspath(path), rank))
-
-
-def _definitions(answer: dict[str, Any]) -> dict[str, str]:
-    return {one["field"]: one["text"] for one in answer.get("definitions") or []}
 
 
 def _words(options: dict[str, Option]) -> list[tuple[str, str]]:
@@ -58,40 +56,42 @@ class Trace:
         answer: dict[str, Any] = json.loads(self._native.ask(command, _words(options)))
         return answer
 
-    def _table(self, command: str, key: str, options: dict[str, Option]) -> Table:
-        options.setdefault("top", 0)
-        answer = self.ask(command, **options)
-        return Table(answer.get(key) or [], _definitions(answer))
+    def _table(self, command: str, options: dict[str, Option], key: str | None = None) -> Table:
+        return Table._of(self._native.table(command, _words(options), key))
 
     def ops(self, **options: Option) -> Table:
         """Operators, and with ``kind="annotations"`` the program's own regions."""
         kind = options.pop("kind", "ops")
-        return self._table("ops", str(kind), options)
+        return self._table("ops", {"top": 0, **options}, str(kind))
 
     def kernels(self, **options: Option) -> Table:
         """Kernels on the devices."""
-        return self._table("kernels", "kernels", options)
+        return self._table("kernels", {"top": 0, **options})
 
     def steps(self, **options: Option) -> Table:
         """Steps with the parts of their time."""
-        return self._table("steps", "steps", options)
+        return self._table("steps", {"top": 0, **options})
 
     def modules(self, **options: Option) -> Table:
         """Calls of nn.Module, where they were recorded."""
-        return self._table("modules", "modules", options)
+        return self._table("modules", {"top": 0, **options})
 
     def memory(self, **options: Option) -> Table:
         """Operators by the memory they took; ``ask("memory")["devices"]`` has the totals and peaks."""
-        return self._table("memory", "operators", options)
+        return self._table("memory", {"top": 0, **options})
 
     def gaps(self, **options: Option) -> Table:
         """When the device had nothing to do, and why."""
-        return self._table("gaps", "gaps", options)
+        return self._table("gaps", {"top": 0, **options}, "gaps")
 
     def findings(self, **options: Option) -> Table:
         """What makes it slow: each with what a fix saves, the code to change and how to check it."""
-        answer = self.ask("findings", **options)
-        return Table(answer.get("findings") or [], _definitions(answer))
+        return self._table("findings", options)
+
+    def events(self) -> Table:
+        """Every event of the trace, one row each, for ``trace.events().to_polars()`` and the like. Its ``definitions``
+        say what each column is."""
+        return Table._of(self._native.events())
 
     def verdict(self) -> str:
         """What bounds the run, in a sentence; empty where nothing can be said."""

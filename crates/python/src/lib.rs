@@ -5,6 +5,7 @@ mod monitor;
 mod pool;
 mod recording;
 mod region;
+mod table;
 mod timed;
 mod trace;
 
@@ -59,8 +60,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(region::set_region_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(region::number_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
+    module.add_class::<table::NativeTable>()?;
     region::add(module)?;
     module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;

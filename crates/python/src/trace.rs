@@ -1,20 +1,16 @@
-//! Traces that are read, and tables as Arrow.
+//! Traces that are read.
 
-use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatchIterator, RecordBatchReader};
-use arrow_json::ReaderBuilder;
-use arrow_json::reader::infer_json_schema;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::PyBytes;
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Screen;
 use stepscope_ask::{Answer, Ask, answer, write};
 use stepscope_formats::{OpenOptions, discover, open};
 
+use crate::table::{self, NativeTable};
 use crate::{errors, pool};
 
 /// A trace in memory, with everything derived from it.
@@ -61,6 +57,24 @@ impl NativeTrace {
         Ok(PyBytes::new(py, &text))
     }
 
+    /// One table of the answer to a question: that of the key, else the main one.
+    #[pyo3(signature = (question, options, key = None))]
+    fn table(
+        &self,
+        py: Python<'_>,
+        question: &str,
+        options: Vec<(String, String)>,
+        key: Option<&str>,
+    ) -> PyResult<NativeTable> {
+        pool::detached(py, || NativeTable::of_answer(self.answer(question, &options)?, key))
+    }
+
+    /// Every event with its columns.
+    fn events(&self, py: Python<'_>) -> PyResult<NativeTable> {
+        let columns = pool::detached(py, || stepscope_store::events(&self.run)).map_err(table::failed)?;
+        Ok(NativeTable::of_events(columns))
+    }
+
     /// The answer to a question as tables of so many columns, in plain text.
     fn show(
         &self,
@@ -86,16 +100,4 @@ impl NativeTrace {
         ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run)))
             .map_err(|refusal| errors::stepscope(refusal.what, Some(refusal.hint)))
     }
-}
-
-/// Lines of JSON objects as an Arrow stream, in the capsule that pandas, polars and pyarrow take.
-#[pyfunction]
-pub(crate) fn arrow_stream<'py>(py: Python<'py>, json_lines: &[u8]) -> PyResult<Bound<'py, PyCapsule>> {
-    let failed = |error: &dyn std::fmt::Display| errors::stepscope(format!("no Arrow table: {error}"), None);
-    let (schema, rows) = infer_json_schema(Cursor::new(json_lines), None).map_err(|error| failed(&error))?;
-    let schema = Arc::new(schema);
-    let reader = ReaderBuilder::new(schema.clone()).with_batch_size(rows.max(1)).build(Cursor::new(json_lines));
-    let batches: Vec<_> = reader.map_err(|error| failed(&error))?.collect();
-    let stream: Box<dyn RecordBatchReader + Send> = Box::new(RecordBatchIterator::new(batches, schema));
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(stream), c"arrow_array_stream")
 }
