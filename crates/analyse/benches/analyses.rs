@@ -16,6 +16,7 @@ use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::replay::critical_path;
 use stepscope_analyse::replay::what_if::{Change, what_if};
 use stepscope_analyse::roofline::{RooflineQuery, roofline_of};
+use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::steps::breakdown::breakdown;
@@ -41,7 +42,8 @@ impl Round {
 fn round(path: &Path) -> Round {
     let mut round = Round::default();
     let trace = round.time("loading", || open(path, &OpenOptions::default()).unwrap());
-    let trace = &trace;
+    let run = Run::new(trace);
+    let trace = run.trace();
     let steps = round.time("steps", || Steps::find(trace));
     let all = Selection::all;
     round.time("info", || run_info::analyse(trace));
@@ -54,10 +56,11 @@ fn round(path: &Path) -> Round {
     round.time("copies", || copies::copies(trace, &all()));
     round.time("modules", || modules::analyse(trace, &all()));
     let thresholds = Thresholds::default();
-    let context = round.time("host time, streams, waits", || Context::new(trace, &steps, &thresholds));
-    round.time("memory", || context.memory().devices.len());
+    round.time("host time, streams, waits", || (run.host().main(), run.waits().len()));
+    let context = Context::new(&run, &thresholds);
+    round.time("memory", || context.memory_marks().devices.len());
     round.time("account", || context.account().rows().count());
-    round.time("gaps", || context.gaps(20));
+    round.time("gaps", || context.gaps(None, 20));
     round.time("launches", || context.launches().len());
     round.time("waits by place", || context.wait_rows().calls);
     round.time("transfers", || context.transfers().rows.len());
