@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use stepscope_analyse::findings::{Estimate, Finding, Severity, Thresholds, findings};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::steps::Steps;
 use stepscope_model::{
     ArgValue, Device, Distributed, Domain, Kind, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
