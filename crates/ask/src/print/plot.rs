@@ -20,7 +20,7 @@ pub struct Plot {
     pub width: usize,
     /// Rows of the area, without the axis and its labels.
     pub height: usize,
-    /// The colour of the area.
+    /// The color of the area.
     pub role: Role,
     /// The part of the time axis to draw; without it, from the first to the last point.
     pub range: Option<(i64, i64)>,
@@ -31,7 +31,7 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// A plot of everything, in bytes, in the colour of the device.
+    /// A plot of everything, in bytes, in the color of the device.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width, height, role: Role::Device, range: None, origin: None, unit: units::bytes }
     }

@@ -16,7 +16,7 @@ const ASCII_FILLS: [char; 7] = ['#', '=', '+', 'o', '*', 'x', '~'];
 
 /// A line of exactly `width` blocks in proportion to `parts`, and a legend below it.
 ///
-/// Each part has a fill of its own, so that the bar can be read without colours. Parts without a
+/// Each part has a fill of its own, so that the bar can be read without colors. Parts without a
 /// value (or with a negative one) are left out of both.
 pub fn stacked_bar(
     out: &mut dyn Write,
@@ -133,7 +133,7 @@ fn fills(screen: &Screen, parts: &[(&str, i64, Role)]) -> Vec<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::Colour;
+    use super::super::role::Palette;
     use super::*;
 
     const STEP: [(&str, i64, Role); 5] = [
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_and_colour() {
+    fn ascii_and_color() {
         let plain = Screen::plain(60).with_unicode(false);
         assert_eq!(
             shown(&plain, &STEP, 20).lines().collect::<Vec<_>>(),
@@ -174,8 +174,8 @@ mod tests {
                 "o DataLoader 10.0 %"
             ]
         );
-        let coloured = stacked_line(&Screen::plain(60).with_colour(Colour::Basic), &STEP, 4);
-        assert_eq!(coloured, "\u{1b}[36m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
+        let colored = stacked_line(&Screen::plain(60).with_palette(Palette::Basic), &STEP, 4);
+        assert_eq!(colored, "\u{1b}[36m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl Cell {
         value.map_or_else(Self::nothing, cell)
     }
 
-    /// Colours the text, or where there is a bar, the bar.
+    /// Colors the text, or where there is a bar, the bar.
     pub fn role(mut self, role: Role) -> Self {
         self.role = Some(role);
         self

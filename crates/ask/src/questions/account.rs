@@ -108,7 +108,7 @@ pub(super) fn without_idle(cause: Cause) -> &'static str {
     cause.label().strip_prefix("idle: ").unwrap_or(cause.label())
 }
 
-/// The colour of a cause: work in its own, idle time in the colour of what should be done about it.
+/// The color of a cause: work in its own, idle time in the color of what should be done about it.
 pub(super) fn role(cause: Cause) -> Role {
     match cause {
         Cause::Kernel => Role::Device,

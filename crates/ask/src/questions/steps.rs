@@ -32,7 +32,7 @@ pub(super) const QUESTION: Question = Question {
 /// How much the columns of the parts matter on a narrow screen: what is usually large stays longest.
 const PRIORITIES: [u8; 8] = [180, 130, 110, 160, 140, 170, 175, 120];
 
-/// The exclusive parts in priority order: label, colour, value.
+/// The exclusive parts in priority order: label, color, value.
 pub(super) fn parts(p: &Parts) -> [(&'static str, i64, Role); 8] {
     [
         ("Kernel", p.kernel_ns, Role::Device),

@@ -113,16 +113,16 @@ fn tables_fit_the_terminal() {
 
 #[test]
 fn colours_only_when_wanted() {
-    let colour = |args: &[&str], no_color: bool| {
+    let color = |args: &[&str], no_color: bool| {
         let mut command = stepscope(args);
         if no_color {
             command.env("NO_COLOR", "1");
         }
         command.output().unwrap().stdout.contains(&0x1b)
     };
-    assert!(!colour(&[&gpt()], false), "a pipe gets no colours");
-    assert!(colour(&[&gpt(), "--color", "always"], false));
-    assert!(!colour(&[&gpt(), "--color", "never"], false));
+    assert!(!color(&[&gpt()], false), "a pipe gets no colors");
+    assert!(color(&[&gpt(), "--color", "always"], false));
+    assert!(!color(&[&gpt(), "--color", "never"], false));
 }
 
 #[test]
