@@ -25,7 +25,7 @@ if [ "$group" = fast ]; then
   "$cargo" build --quiet --locked -p stepscope-python
   cp target/debug/lib_native.so python/stepscope/_native.abi3.so
   took "built the module"
-  PYTHONPATH=python "$plain/bin/python" -m pytest python/tests
+  PYTHONPATH="$PWD/python" "$plain/bin/python" -m pytest python/tests
   took "tests without PyTorch"
   exit 0
 fi

@@ -88,7 +88,7 @@ function Steps({ answer }: { answer: Answered }) {
   return (
     <Card title="Per step" text={text("exposed_ns")}>
       <StepColumns
-        name="Data loading of each step"
+        name="Data loading per step"
         columns={answer.loading.map((row) => ({
           step: row.step,
           whole: small ? 0 : row.wall_ns,
