@@ -50,7 +50,7 @@ fn finish(mut object: Map<String, Value>, answer: &Answer, explain: bool) -> Map
     object.insert("origin_ns".to_owned(), answer.origin_ns.into());
     object.insert("remarks".to_owned(), json!(answer.remarks));
     if explain {
-        object.insert("definitions".to_owned(), json!(answer.definitions()));
+        object.insert("definitions".to_owned(), json!(answer.definitions));
     }
     object
 }
@@ -71,7 +71,7 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
     };
     if explain {
         text.push('\n');
-        text.push_str(&print::markdown(&definitions_table(&answer.definitions())));
+        text.push_str(&print::markdown(&definitions_table(&answer.definitions)));
     }
     text
 }

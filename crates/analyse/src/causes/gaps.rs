@@ -112,6 +112,7 @@ pub struct GapRow {
 
 /// One stream's gaps by HTA's classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "StreamGapsRow")]
 pub struct StreamRow {
     /// The device.
     pub device: Option<i64>,

@@ -86,6 +86,7 @@ pub const DEFINITIONS: &[Definition] = &[
 
 /// One stream's use.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "StreamUse")]
 pub struct StreamRow {
     /// Its number.
     pub stream: Option<i64>,

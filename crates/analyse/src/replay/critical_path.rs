@@ -134,6 +134,7 @@ pub struct PathPiece {
 
 /// Time of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PathClassRow")]
 pub struct ClassRow {
     /// The class.
     pub class: PathClass,

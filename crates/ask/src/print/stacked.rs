@@ -175,7 +175,7 @@ mod tests {
             ]
         );
         let colored = stacked_line(&Screen::plain(60).with_palette(Palette::Basic), &STEP, 4);
-        assert_eq!(colored, "\u{1b}[36m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
+        assert_eq!(colored, "\u{1b}[32m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
     }
 
     #[test]

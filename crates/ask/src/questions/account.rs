@@ -14,9 +14,8 @@ use stepscope_analyse::threads::activity::Activity;
 
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -89,7 +88,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     parts.push(Part::data("devices", devices));
     parts.push(steps::part(&report, ask, by_step)?);
     let main = if by_step { "steps" } else { "causes" };
-    Ok(Answer::new(&QUESTION, parts)
+    Ok(Answer::new(parts)
         .fact("synthetic", &asked.steps().synthetic)
         .fact("verdict", &asked.run.verdict())
         .main(main))

@@ -12,9 +12,9 @@ use stepscope_analyse::findings::{self, Finding, Severity};
 use stepscope_analyse::run::Run;
 
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, RowsAsked};
+use crate::ask::{Ask, Group, Question};
+use crate::options::RowsAsked;
 use crate::print::Table;
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
@@ -43,7 +43,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
     let found = Arc::new(Found::look(&asked.run, ask)?);
     let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
-    let mut answer = Answer::new(&QUESTION, vec![part])
+    let mut answer = Answer::new(vec![part])
         .fact("step_ns", &found.step_ns)
         .fact("steps", &found.steps)
         .fact("worst", &found.worst);

@@ -14,9 +14,9 @@ use stepscope_model::{Kind, Trace};
 
 use super::{TOP, ops::unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, ChangeWord};
+use crate::ask::{Ask, Group, Question};
+use crate::options::ChangeWord;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -79,7 +79,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
             table.notes(&left_out);
             table
         });
-        return Ok(Answer::new(&QUESTION, vec![part]).fact("totals", &totals));
+        return Ok(Answer::new(vec![part]).fact("totals", &totals));
     }
     let rows = arrange(report.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
     let (title, none) = match &op {
@@ -95,7 +95,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }),
         unless_empty(Part::new("copies", copied.rows, move |rows| copies_table(rows, &about))),
     ];
-    Ok(Answer::new(&QUESTION, parts).fact("totals", &totals))
+    Ok(Answer::new(parts).fact("totals", &totals))
 }
 
 /// What a table of copies is about.

@@ -10,9 +10,8 @@ use stepscope_model::{Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -98,7 +97,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
     };
     let main = part.key;
-    let mut answer = Answer::new(&QUESTION, vec![devices, part]).fact("records", &records).main(main);
+    let mut answer = Answer::new(vec![devices, part]).fact("records", &records).main(main);
     if let Some((from, to)) = window {
         answer = answer.fact("range_ns", &[from.0, to.0]);
     }

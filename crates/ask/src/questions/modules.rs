@@ -9,9 +9,8 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::modules::{self, Module};
 
 use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -30,6 +29,7 @@ pub(super) const QUESTION: Question = Question {
 
 /// The modules of one class together.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ModuleClassRow")]
 struct ClassRow {
     name: String,
     modules: u64,
@@ -63,7 +63,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         let tree = ask.rows.sort.is_none() && ask.rows.filter.is_none();
         rows.into_part("modules", empty, move |rows| tree_table(rows, device, tree).title("Modules", &words))
     };
-    Ok(Answer::new(&QUESTION, vec![part]).fact("ledger", &ledger).fact("origin", &origin))
+    Ok(Answer::new(vec![part]).fact("ledger", &ledger).fact("origin", &origin))
 }
 
 fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {

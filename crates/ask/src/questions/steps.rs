@@ -10,9 +10,8 @@ use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
 
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -65,7 +64,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         "device" => device_part(&asked, ask)?,
         _ => host_part(&asked, ask)?,
     };
-    Ok(Answer::new(&QUESTION, vec![part])
+    Ok(Answer::new(vec![part])
         .fact("average", &asked.run.breakdown().average)
         .fact("synthetic", &asked.steps().synthetic)
         .fact("device_slices_outside", &asked.steps().device_slices_outside))

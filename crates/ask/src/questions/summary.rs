@@ -20,9 +20,8 @@ use stepscope_analyse::tables::run_info;
 
 use super::steps::parts as step_parts;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{self, Role, Screen, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -72,7 +71,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         breakdown: run.breakdown().clone(),
     };
     let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default())?;
-    let mut answer = Answer::new(&QUESTION, parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
+    let mut answer = Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
     if ask.device.is_some() {
         answer.remarks.push(
             "step parts and findings count all devices; `stepscope steps --by device` shows them one by one"

@@ -14,9 +14,8 @@ use stepscope_model::Trace;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -68,7 +67,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         table.notes(&left_out);
         table
     });
-    Ok(Answer::new(&QUESTION, vec![part]))
+    Ok(Answer::new(vec![part]))
 }
 
 fn of_bus(trace: &Trace, row: &TransferRow) -> Option<f64> {

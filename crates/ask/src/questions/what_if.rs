@@ -14,9 +14,8 @@ use stepscope_analyse::scope::definition::Definition;
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -140,7 +139,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         rows.into_part("what_if", none, move |rows| table(rows, standard)),
         Part::new("steps", steps, steps_table).shown(several),
     ];
-    Ok(Answer::new(&QUESTION, parts))
+    Ok(Answer::new(parts))
 }
 
 fn table(rows: &[ReplayRow], standard: bool) -> Table {

@@ -100,7 +100,7 @@ fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result
             }
             if common.explain {
                 writeln!(out)?;
-                write::explanation(out, &screen, &answer.definitions())?;
+                write::explanation(out, &screen, &answer.definitions)?;
             }
             return Ok(());
         }

@@ -240,7 +240,7 @@ fn an_empty_table_says_so() {
     let host_only = root().join("fixtures/pytorch/2.11-h200-features/flops_cpu/flops_cpu.pt.trace.json.gz");
     let host_only = host_only.display().to_string();
     let none = ["kernels", &host_only, "--by", "copies"];
-    assert!(stdout(&none).contains("no copies or fills"));
+    assert!(stdout(&none).contains("no copies or memsets"));
     assert_eq!(json(&none)["copies"].as_array().unwrap().len(), 0);
     assert!(stdout(&["kernels", &gpt(), "--filter", "no such kernel"]).contains("no row matches --filter"));
     assert_eq!(

@@ -94,7 +94,14 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),
     ("views", &["scope", "names", "steps", "memory", "threads", "devices", "tables", "causes"]),
     ("roofline", &["scope", "names", "steps", "tables", "replay"]),
-    ("findings", &["scope", "names", "steps", "memory", "threads", "devices", "causes", "replay", "roofline"]),
+    (
+        "run",
+        &[
+            "scope", "names", "steps", "memory", "threads", "devices", "tables", "causes", "replay", "views",
+            "roofline",
+        ],
+    ),
+    ("findings", &["scope", "names", "steps", "memory", "threads", "causes", "replay", "roofline", "run"]),
 ];
 
 #[test]

@@ -280,7 +280,7 @@ fn begins_and_ends_nest_whatever_their_order_in_the_file() {
     let slices = trace.slices();
     let rows: Vec<_> =
         slices.ids().map(|id| (trace.name(id), slices.start(id).0 / 1000, slices.dur(id).0 / 1000)).collect();
-    let want = [("outer", 10, 10), ("inner", 10, 10), ("second", 25, 0), ("other", 11, 29), ("late", 40, 0)];
+    let want = [("outer", 0, 10), ("inner", 0, 10), ("second", 15, 0), ("other", 1, 29), ("late", 30, 0)];
     assert_eq!(rows, want);
     assert_eq!(trace.meta().joined_pairs, 3);
     for kind in [notes::UNMATCHED_BEGIN, notes::UNMATCHED_END, notes::NEGATIVE_DURATION] {
