@@ -5,6 +5,7 @@ mod critical_path;
 mod findings;
 mod gaps;
 mod gpu;
+mod hta;
 mod info;
 mod kernels;
 mod launches;
@@ -50,6 +51,7 @@ pub static QUESTIONS: &[&Question] = &[
     &gpu::QUESTION,
     &roofline::QUESTION,
     &memory::QUESTION,
+    &hta::QUESTION,
     &info::QUESTION,
 ];
 

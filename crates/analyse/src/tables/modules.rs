@@ -70,6 +70,7 @@ pub struct Module {
 
 /// Where all device time went; the four parts add up to `device_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ModulesLedger")]
 pub struct Ledger {
     /// Sum of the durations of all device work.
     pub device_ns: i64,
