@@ -8,7 +8,7 @@ use stepscope_analyse::peers::tracelens::{
 use stepscope_analyse::steps::breakdown::{Breakdown, breakdown};
 use stepscope_analyse::steps::{Partial, StepRule, Steps};
 use stepscope_model::{
-    ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, NoteKind, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, Decimal, Domain, Kind, LaneKey, NewPoint, NewSlice, NoteKind, Ns, Tag, Trace, TraceBuilder,
 };
 
 use crate::data::{fixtures, peer, read};
@@ -75,7 +75,11 @@ impl Make {
         self
     }
 
-    fn finish(self) -> Trace {
+    /// The clock starts at zero, before anything is done.
+    fn finish(mut self) -> Trace {
+        if !self.0.is_empty() {
+            self.0.point(NewPoint::default());
+        }
         self.0.finish()
     }
 }
