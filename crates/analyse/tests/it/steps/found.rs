@@ -7,7 +7,7 @@ use stepscope_analyse::peers::tracelens::{
 };
 use stepscope_analyse::steps::breakdown::{Breakdown, breakdown};
 use stepscope_analyse::steps::{Partial, StepRule, Steps};
-use stepscope_model::{Decimal, Kind, NoteKind, Ns, Trace};
+use stepscope_model::{Decimal, Domain, Kind, NoteKind, Ns, Trace};
 use stepscope_testkit::{Run, Slice};
 
 use crate::data::{fixtures, peer, read};
