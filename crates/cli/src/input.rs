@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
-use stepscope_formats::{OpenOptions, Progress, TraceFile, discover, open};
+use stepscope_formats::{Look, OpenOptions, Progress, ReadError, TraceFile, open_trace};
 use stepscope_model::{Domain, Severity, Trace};
 
 use crate::args::Common;
@@ -130,103 +130,61 @@ fn path_of(common: &Common) -> Result<&Path, Failure> {
 /// What is done with every trace of a folder.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&Trace) -> Result<(), Failure>;
 
-/// The trace a command is about: of several, the asked rank or else the lowest, of equals the first path.
+/// The trace a command is about, by the one rule of [`formats::choose`].
 ///
 /// Files that cannot be read are skipped with a remark as long as another can. `each` is shown every trace here;
-/// without it the search ends as soon as the choice is clear. Only the best trace so far is kept.
+/// without it the search ends as soon as the choice is clear.
+///
+/// [`formats::choose`]: stepscope_formats::choose
 pub(crate) fn choose(common: &Common, mut each: Option<Each<'_>>) -> Result<Arc<Trace>, Failure> {
     if let Some(trace) = &common.loaded {
         return Ok(trace.clone());
     }
-    let files = discover(path_of(common)?)?;
-    let mut best: Option<Trace> = None;
-    let mut ranks = Vec::new();
+    let look = if each.is_some() { Look::AtAll } else { Look::UntilClear };
+    let mut failed = None;
     let mut unreadable = Vec::new();
-    for file in &files {
-        let trace = match load_file(file, common) {
-            Ok(trace) => trace,
-            Err(failure) => {
-                unreadable.push(failure);
-                continue;
-            }
-        };
-        if let Some(each) = &mut each {
-            each(&trace)?;
+    let chosen = stepscope_formats::choose(path_of(common)?, common.rank, look, &mut |file| {
+        let trace = load_file(file, common).inspect_err(|error| unreadable.push(error.to_string()))?;
+        if let (Some(each), None) = (&mut each, &failed) {
+            failed = each(&trace).err();
         }
-        let rank = rank_of(&trace);
-        ranks.extend(rank);
-        let better = match common.rank {
-            Some(_) => rank == common.rank && best.is_none(),
-            None => best.as_ref().is_none_or(|best| order(rank) < order(rank_of(best))),
-        };
-        if better {
-            best = Some(trace);
-            if each.is_none() && (common.rank.is_some() || rank == Some(0)) {
-                break;
-            }
-        }
+        Ok(trace)
+    });
+    if let Some(failure) = failed {
+        return Err(failure);
     }
-    // Nothing could be read: the first failure is the answer, not a remark.
-    let none_read = unreadable.len() == files.len();
-    let mut unreadable = unreadable.into_iter();
-    let failure = if none_read { unreadable.next() } else { None };
-    for failure in unreadable {
-        remark(&format!("skipped: {failure}"));
+    // Where nothing could be read the first failure is the answer, not a remark.
+    let is_answer = chosen.as_ref().is_err_and(|error| !matches!(error, ReadError::NoSuchRank { .. }));
+    for error in unreadable.iter().skip(usize::from(is_answer)) {
+        remark(&format!("skipped: {error}"));
     }
-    match (failure, best, common.rank) {
-        (Some(failure), ..) => Err(failure),
-        (None, Some(trace), rank) => {
-            if files.len() > 1 && rank.is_none() {
-                remark(&format!(
-                    "showing {} (1 of {} traces here; --rank N or a file's path chooses another)",
-                    trace.meta().source.path,
-                    files.len()
-                ));
-            }
-            Ok(Arc::new(trace))
-        }
-        (None, None, rank) => Err(no_such_rank(rank.unwrap_or_default(), ranks)),
+    let chosen = chosen?;
+    if chosen.found > 1 && common.rank.is_none() {
+        remark(&format!(
+            "showing {} (1 of {} traces here; --rank N or a file's path chooses another)",
+            chosen.trace.meta().source.path,
+            chosen.found
+        ));
     }
-}
-
-/// Traces that do not say their rank come last. No real rank is below 0, so that the search may end at 0.
-fn order(rank: Option<i64>) -> u64 {
-    rank.and_then(|rank| u64::try_from(rank).ok()).unwrap_or(u64::MAX)
-}
-
-fn no_such_rank(rank: i64, mut seen: Vec<i64>) -> Failure {
-    seen.sort_unstable();
-    seen.dedup();
-    let ranks: Vec<String> = seen.iter().map(i64::to_string).collect();
-    let hint = if ranks.is_empty() {
-        "the traces here do not say which rank they are; give the file's path instead".to_owned()
-    } else {
-        format!("ranks here: {}", ranks.join(", "))
-    };
-    Failure::wrong_use(format!("there is no trace of rank {rank}"), hint)
-}
-
-/// The rank a trace says it is.
-pub(crate) fn rank_of(trace: &Trace) -> Option<i64> {
-    trace.meta().distributed.as_ref().and_then(|d| d.rank)
+    Ok(Arc::new(chosen.trace))
 }
 
 /// Loads one file, with a bar if that takes a while and somebody watches.
-fn load_file(file: &TraceFile, common: &Common) -> Result<Trace, Failure> {
+fn load_file(file: &TraceFile, common: &Common) -> Result<Trace, ReadError> {
     let progress = Arc::new(Progress::default());
     let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
     if let Some(limit) = common.max_text_bytes {
         options.max_text_bytes = limit;
     }
     if !std::io::stderr().is_terminal() {
-        return Ok(open(&file.path, &options)?);
+        return open_trace(&file.path, &options);
     }
     std::thread::scope(|scope| {
         let (done, wait) = channel::<()>();
         scope.spawn(move || draw_progress(&progress, &wait));
-        let result = open(&file.path, &options);
+        let result = open_trace(&file.path, &options);
         drop(done);
-        Ok(result?)
+        result
     })
 }
 

@@ -18,6 +18,7 @@
 
 mod args;
 mod builder;
+mod document;
 mod kind;
 mod lanes;
 mod link;
@@ -25,7 +26,10 @@ mod links;
 mod meta;
 mod notes;
 mod points;
+mod profile;
 mod slices;
+mod snapshot;
+mod stack_table;
 mod strings;
 mod time;
 mod trace;
@@ -33,13 +37,17 @@ mod tree;
 
 pub use args::{ArgValue, Args, ArgsId, Decimal, OVERLOAD_KEY, Value};
 pub use builder::{NewFlow, NewPoint, NewSlice, OpenSlice, TraceBuilder};
+pub use document::Document;
 pub use kind::{CatId, Kind};
 pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
 pub use links::Links;
 pub use meta::{Device, Distributed, Meta, ProfilerOptions, Source};
 pub use notes::{Note, NoteKind, Notes, Severity};
 pub use points::{FlowEnd, Flows, PointId, Points};
+pub use profile::{CallRow, Caller, Profile, Sample, Unit, ValueKind};
 pub use slices::{SliceId, Slices};
+pub use snapshot::{Action, Block, BlockState, HistoryEntry, Segment, Snapshot};
+pub use stack_table::{Frame, FrameId, StackId, StackTable};
 pub use strings::{StrId, Strings};
 pub use time::Ns;
 pub use trace::Trace;

@@ -28,7 +28,7 @@ pub(crate) fn reading(error: &ReadError) -> PyErr {
         ReadError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
             PyPermissionError::new_err(words)
         }
-        _ => stepscope(error.to_string(), Some(error.hint().to_owned())),
+        _ => stepscope(error.to_string(), Some(error.hint())),
     }
 }
 

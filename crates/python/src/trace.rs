@@ -10,7 +10,7 @@ use arrow_json::ReaderBuilder;
 use arrow_json::reader::infer_json_schema;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
-use stepscope_formats::{OpenOptions, discover, open};
+use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open_trace};
 use stepscope_model::Trace;
 
 use crate::errors;
@@ -25,22 +25,16 @@ pub(crate) struct NativeTrace {
 
 #[pymethods]
 impl NativeTrace {
-    /// Reads a file, or one of a folder: that of the rank, else the first.
+    /// Reads a file, or one of a folder: that of the rank, else of the lowest. Files that cannot be read are passed over.
     #[staticmethod]
     #[pyo3(name = "open", signature = (path, rank = None))]
     fn read(py: Python<'_>, path: PathBuf, rank: Option<i64>) -> PyResult<NativeTrace> {
         py.detach(|| {
-            let files = discover(&path).map_err(|error| errors::reading(&error))?;
-            for file in files {
-                let trace =
-                    open(&file.path, &OpenOptions::default()).map_err(|error| errors::reading(&error))?;
-                let own = trace.meta().distributed.as_ref().and_then(|known| known.rank);
-                if rank.is_none_or(|rank| own == Some(rank)) {
-                    return Ok(NativeTrace { trace: Arc::new(trace), path: file.path });
-                }
-            }
-            let words = format!("{} has no trace of rank {}", path.display(), rank.unwrap_or(0));
-            Err(errors::stepscope(words, Some("leave rank out to get the first".to_owned())))
+            let options = OpenOptions::default();
+            let mut open = |file: &TraceFile| open_trace(&file.path, &options);
+            let chosen = choose(&path, rank, Look::UntilClear, &mut open);
+            let chosen = chosen.map_err(|error| errors::reading(&error))?;
+            Ok(NativeTrace { trace: Arc::new(chosen.trace), path: chosen.file.path })
         })
     }
 

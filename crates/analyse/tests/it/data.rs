@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_formats::{OpenOptions, open};
+use stepscope_formats::{OpenOptions, open_trace};
 use stepscope_model::Trace;
 
 /// Reads a trace; a test has no use for one that cannot be read.
 pub fn read(path: &Path) -> Trace {
-    open(path, &OpenOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    open_trace(path, &OpenOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// The recorded traces that have PyTorch's own answers beside them, by path.

@@ -9,7 +9,8 @@ use stepscope_analyse::memory;
 use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::tables::{kernels, modules, ops, stacks};
-use stepscope_formats::{Profile, write_chrome, write_speedscope};
+use stepscope_formats::{write_chrome, write_speedscope};
+use stepscope_model::{self as model, Profile, StackId, Unit, ValueKind};
 use stepscope_serve::{ReportOptions, report};
 
 use super::view::Files;
@@ -106,12 +107,19 @@ fn write(export: &Export, input: &Input, mut out: &mut dyn Write) -> Result<(), 
         Target::Speedscope => {
             let options = super::stacks::options(common, input)?;
             let folded = stacks::Stacks::build(&input.trace, &options);
-            let text =
-                |frames: Vec<stacks::Frame>| frames.iter().map(|f| f.text(&input.trace).into_owned()).collect();
-            let profile = Profile {
-                name: format!("{} ({})", input.trace.meta().source.path, super::stacks::words(options.weight)),
-                stacks: folded.iter().map(|(frames, value)| (text(frames), value.0)).collect(),
-            };
+            let mut profile =
+                Profile::new(vec![ValueKind { name: "time".to_owned(), unit: Unit::Nanoseconds }]);
+            profile.name =
+                format!("{} ({})", input.trace.meta().source.path, super::stacks::words(options.weight));
+            for (frames, value) in folded.iter() {
+                let mut stack = StackId::EMPTY;
+                for frame in frames {
+                    let name = profile.stacks.intern(&frame.text(&input.trace));
+                    let frame = profile.stacks.frame(model::Frame { name, ..model::Frame::default() });
+                    stack = profile.stacks.push(stack, frame);
+                }
+                profile.add(0, stack, &[value.0]);
+            }
             Ok(write_speedscope(&profile, &mut out)?)
         }
         Target::Csv => csv(export.table, input, common, out),

@@ -6,6 +6,8 @@
     reason = "a test that cannot go on has failed; helpers are tests too"
 )]
 
+mod choose;
+mod documents;
 mod eras;
 mod growth;
 mod hostile;
@@ -26,7 +28,7 @@ fn mini() -> Vec<u8> {
 }
 
 fn try_read(text: &[u8]) -> Result<Trace, ReadError> {
-    stepscope_formats::read(text, "test", &OpenOptions::default())
+    stepscope_formats::read_trace(text, "test", &OpenOptions::default())
 }
 
 fn read(text: impl AsRef<[u8]>) -> Trace {

@@ -5,11 +5,11 @@ use stepscope_analyse::devices::utilization;
 use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::steps::breakdown::breakdown;
-use stepscope_formats::discover;
+use stepscope_formats::{discover, rank_of};
 
 use crate::args::Common;
 use crate::failure::Failure;
-use crate::input::{Input, choose, keep_asked, rank_of};
+use crate::input::{Input, choose, keep_asked};
 use crate::print::{Cell, Column, Role, Table};
 
 /// One trace of several, in a line.
