@@ -13,7 +13,7 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
 use stepscope_ask::{Ask, QUESTIONS, answer};
-use stepscope_formats::{OpenOptions, open};
+use stepscope_formats::{OpenOptions, open_trace};
 
 use crate::backend::Problem;
 use crate::path::Stretch;
@@ -46,7 +46,7 @@ fn runs() -> Vec<Arc<Run>> {
         "2.11-h200/conv_slow_loader/conv_slow_loader.pt.trace.json.gz",
         "mini/mini.pt.trace.json",
     ];
-    let read = |path: &&str| open(&fixtures.join(path), &OpenOptions::default()).unwrap();
+    let read = |path: &&str| open_trace(&fixtures.join(path), &OpenOptions::default()).unwrap();
     paths.iter().map(read).map(|trace| Arc::new(Run::new(trace))).collect()
 }
 

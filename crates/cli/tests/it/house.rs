@@ -80,6 +80,16 @@ fn the_model_knows_no_formats_and_no_threads() {
     }
 }
 
+#[test]
+fn the_code_of_the_model_names_no_format() {
+    for file in rust_files(&root().join("crates/model/src")) {
+        let code = code(&file);
+        for word in ["JSON", "Chrome", "Kineto", "speedscope", "pstats"] {
+            assert!(!code.contains(word), "{} names {word}", file.display());
+        }
+    }
+}
+
 /// Folder of `analyse`, and the folders it may use. The same table is in ARCHITECTURE.md.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("scope", &[]),
