@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Screen;
-use stepscope_ask::{Answer, Ask, answer, write};
+use stepscope_ask::{Answer, Ask, QUESTIONS, answer, write};
 use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open_trace};
 
 use crate::{errors, pool};
@@ -80,6 +80,12 @@ impl NativeTrace {
         ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run)))
             .map_err(|refusal| errors::stepscope(refusal.what, Some(refusal.hint)))
     }
+}
+
+/// Every question that can be asked, and what its rows can be grouped by.
+#[pyfunction]
+pub(crate) fn questions() -> Vec<(&'static str, Vec<&'static str>)> {
+    QUESTIONS.iter().map(|question| (question.name, question.by.to_vec())).collect()
 }
 
 /// Lines of JSON objects as an Arrow stream, in the capsule that pandas, polars and pyarrow take.

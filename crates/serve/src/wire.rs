@@ -179,6 +179,12 @@ fn generated() -> String {
          // All times are nanoseconds since the trace's first event.\n",
     );
     let definitions: BTreeMap<&String, &Value> = generator.definitions().iter().collect();
+    let alike: Vec<_> =
+        definitions.keys().filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();
+    assert!(
+        alike.is_empty(),
+        "several types are called alike; rename one of each with #[schemars(rename)]: {alike:?}"
+    );
     for (name, schema) in definitions {
         assert!(
             !name.ends_with(|c: char| c.is_ascii_digit()),

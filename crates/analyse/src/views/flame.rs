@@ -22,6 +22,7 @@ use prune::{Columns, Item, prune};
 /// What the flame graph is about.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "FlameWeight")]
 pub enum Weight {
     /// Host time, by what was on the stack.
     #[default]
