@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use stepscope_analyse::findings::{self, Finding, Severity};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, RowsAsked};
@@ -35,9 +36,20 @@ pub(super) const QUESTION: Question = Question {
     by: &[],
     options: &["top", "filter", "step"],
     in_report: true,
-    definitions: &[findings::DEFINITIONS],
+    definitions: &[findings::DEFINITIONS, OWN],
     answer,
 };
+
+/// What the savings are measured against.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "step_ns",
+        label: "Mean step",
+        text: "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the \
+               nanosecond.",
+    },
+    Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
+];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
