@@ -28,6 +28,8 @@ pub struct Answer {
     pub origin_ns: i64,
     /// On a screen, above the tables.
     pub above: Option<Draw>,
+    /// The same where every number is explained.
+    pub above_explained: Option<Draw>,
     /// On a screen, below the tables.
     pub below: Option<Draw>,
     /// The whole answer as a Markdown document, where that is more than its tables.
@@ -69,6 +71,7 @@ impl Answer {
             remarks: Vec::new(),
             origin_ns: 0,
             above: None,
+            above_explained: None,
             below: None,
             document: None,
             sarif: None,

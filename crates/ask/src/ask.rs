@@ -77,9 +77,16 @@ impl Question {
         }
     }
 
-    /// All definitions, one after the other.
+    /// All definitions, each field once. Where several lists define a field, the first counts: a question that shows
+    /// numbers of one name from several analyses defines it in a list of its own, ahead of theirs.
     pub fn all_definitions(&self) -> Vec<Definition> {
-        self.definitions.concat()
+        let mut all: Vec<Definition> = Vec::new();
+        for definition in self.definitions.iter().copied().flatten() {
+            if all.iter().all(|known| known.field != definition.field) {
+                all.push(*definition);
+            }
+        }
+        all
     }
 
     /// Every way in which a whole run can be asked: as it is, then grouped by each word but the default.

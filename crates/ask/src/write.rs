@@ -77,8 +77,9 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
 }
 
 /// The answer as tables on a screen. What to ask next is left to whoever knows how.
-pub fn screen(out: &mut dyn Write, answer: &Answer, screen: &Screen) -> io::Result<()> {
-    if let Some(above) = &answer.above {
+pub fn screen(out: &mut dyn Write, answer: &Answer, screen: &Screen, explain: bool) -> io::Result<()> {
+    let explained = answer.above_explained.as_ref().filter(|_| explain);
+    if let Some(above) = explained.or(answer.above.as_ref()) {
         above(out, screen)?;
     }
     for (at, part) in answer.parts.iter().filter(|part| part.on_screen).enumerate() {

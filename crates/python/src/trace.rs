@@ -67,7 +67,7 @@ impl NativeTrace {
             let answer = self.answer(question, &options)?;
             let mut text = Vec::new();
             // Writing to memory cannot fail.
-            let _ = write::screen(&mut text, &answer, &Screen::plain(width));
+            let _ = write::screen(&mut text, &answer, &Screen::plain(width), false);
             Ok(String::from_utf8_lossy(&text).into_owned())
         })
     }

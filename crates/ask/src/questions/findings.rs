@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use stepscope_analyse::findings::{self, Finding, Severity};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, Group, Question};
@@ -35,9 +36,20 @@ pub(super) const QUESTION: Question = Question {
     by: &[],
     options: &["top", "filter", "step"],
     in_report: true,
-    definitions: &[findings::DEFINITIONS],
+    definitions: &[findings::DEFINITIONS, OWN],
     answer,
 };
+
+/// What the savings are measured against.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "step_ns",
+        label: "Mean step",
+        text: "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the \
+               nanosecond.",
+    },
+    Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
+];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
@@ -50,9 +62,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if found.shown.all == 0 {
         answer.next = nothing_next(found.on_device);
     }
-    let (screen, document, sarif) = (found.clone(), found.clone(), found);
+    let (screen, explained, document, sarif) = (found.clone(), found.clone(), found.clone(), found);
     let thresholds = ask.thresholds.clone();
-    answer.above = Some(Box::new(move |out, on| blocks::write(out, on, &screen)));
+    answer.above = Some(Box::new(move |out, on| blocks::write(out, on, &screen, false)));
+    answer.above_explained = Some(Box::new(move |out, on| blocks::write(out, on, &explained, true)));
     answer.document = Some(Box::new(move || markdown::document(&document)));
     answer.sarif = Some(Box::new(move || sarif::document(&sarif, &thresholds)));
     Ok(answer)

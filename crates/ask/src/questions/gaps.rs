@@ -30,7 +30,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["kind", "culprit", "gap", "stream"],
     options: &["sort", "top", "filter", "step", "device", "full"],
     in_report: true,
-    definitions: &[gaps::DEFINITIONS, account::DEFINITIONS],
+    definitions: &[gaps::DEFINITIONS, account::IDLE_DEFINITIONS],
     answer,
 };
 

@@ -9,6 +9,7 @@ use stepscope_analyse::devices::copies::{self, CopyRow};
 use stepscope_analyse::names::kernel_name;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use stepscope_model::{Kind, Trace};
 
@@ -29,9 +30,34 @@ pub(super) const QUESTION: Question = Question {
     by: &["name", "op", "launch", "stream", "copies"],
     options: &["sort", "top", "filter", "step", "device", "full", "op"],
     in_report: true,
-    definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS],
+    definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN],
     answer,
 };
+
+/// What the sums mean.
+const OWN: &[Definition] = &[
+    Definition { field: "kernel_calls", label: "Kernels", text: "How many kernels are selected." },
+    Definition {
+        field: "kernel_ns",
+        label: "Kernel time",
+        text: "Summed duration of the selected kernels. Kernels that overlap each count in full.",
+    },
+    Definition {
+        field: "unlinked_ns",
+        label: "Without operator",
+        text: "Summed duration of the selected kernels that name no recorded operator.",
+    },
+    Definition {
+        field: "memcpy_ns",
+        label: "Copies",
+        text: "Summed duration of the selected copies. Copies that overlap each count in full.",
+    },
+    Definition {
+        field: "memset_ns",
+        label: "Memsets",
+        text: "Summed duration of the selected memsets. Memsets that overlap each count in full.",
+    },
+];
 
 /// The time of all rows together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

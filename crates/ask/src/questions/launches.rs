@@ -24,7 +24,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["device", "queue"],
     options: &["sort", "top", "step", "device"],
     in_report: true,
-    definitions: &[launches::DEFINITIONS],
+    definitions: &[launches::DEFINITIONS, launches::QUEUE_DEFINITIONS],
     answer,
 };
 

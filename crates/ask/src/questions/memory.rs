@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Options, Report};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_model::{Ns, Trace};
 
 use super::TOP;
@@ -28,11 +29,26 @@ pub(super) const QUESTION: Question = Question {
     by: &["op", "event", "peak", "stack"],
     options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
     in_report: true,
-    definitions: &[memory::DEFINITIONS],
+    definitions: &[memory::DEFINITIONS, memory::OPERATOR_DEFINITIONS, memory::EVENT_DEFINITIONS, OWN],
     answer,
 };
 
 const NONE: &str = "no allocations in this trace; record with profile_memory=True to see them";
+
+/// What the question's own numbers mean.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "share",
+        label: "% of peak",
+        text: "Bytes alive at the peak / the device's peak allocated bytes, as a fraction.",
+    },
+    Definition {
+        field: "range_ns",
+        label: "Range",
+        text: "The window that was asked for: start and end, counted from the trace's first event. The end \
+               itself is outside.",
+    },
+];
 
 /// What lived at the peak, by the operator that allocated it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

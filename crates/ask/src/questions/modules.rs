@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::modules::{self, Module};
 
 use crate::answer::Answer;
@@ -23,9 +24,16 @@ pub(super) const QUESTION: Question = Question {
     by: &["tree", "class"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[modules::DEFINITIONS],
+    definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN],
     answer,
 };
+
+/// What a class counts.
+const OWN: &[Definition] = &[Definition {
+    field: "modules",
+    label: "Modules",
+    text: "How many modules are of this class: instances, each once per place in the model.",
+}];
 
 /// The modules of one class together.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

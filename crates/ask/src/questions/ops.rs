@@ -28,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["name", "shape", "shape-lists", "stack", "overload"],
     options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
     in_report: true,
-    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS],
+    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS, ops::TOTALS],
     answer,
 };
 

@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["shape", "name"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[roofline::DEFINITIONS],
+    definitions: &[roofline::DEFINITIONS, roofline::STEP_DEFINITIONS, roofline::HARDWARE_DEFINITIONS],
     answer,
 };
 

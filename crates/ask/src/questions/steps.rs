@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
 
@@ -24,9 +25,20 @@ pub(super) const QUESTION: Question = Question {
     by: &["breakdown", "device"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS],
+    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN],
     answer,
 };
+
+/// What is said once.
+const OWN: &[Definition] = &[
+    breakdown::AVERAGE,
+    Definition {
+        field: "device_slices_outside",
+        label: "Outside",
+        text: "Kernels, copies and memsets that no step launched: their launching call lies in no step's host range or \
+               was not recorded.",
+    },
+];
 
 /// How much the columns of the parts matter on a narrow screen: what is usually large stays longest.
 const PRIORITIES: [u8; 8] = [180, 130, 110, 160, 140, 170, 175, 120];

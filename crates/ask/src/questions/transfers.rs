@@ -36,8 +36,8 @@ pub(super) const QUESTION: Question = Question {
 const OWN: &[Definition] = &[Definition {
     field: "of_bus",
     label: "Of bus",
-    text: "Rate of large copies / what the bus between host and device can do in one direction, by the vendor's numbers; \
-           none for devices that are not in the hardware table.",
+    text: "Rate of large copies / the peak bandwidth of the bus between host and device in one direction, from the \
+           vendor's data sheet, as a fraction; none for devices that are not in the hardware table.",
 }];
 
 /// A row beside what the bus of its device could do.

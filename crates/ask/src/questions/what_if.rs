@@ -55,17 +55,17 @@ const OWN: &[Definition] = &[
     Definition {
         field: "saves_ns",
         label: "Saves",
-        text: "Measured less predicted time; below zero if it costs.",
+        text: "Measured less predicted time; below zero if the change costs time.",
     },
     Definition {
         field: "saves_share",
         label: "Of the step",
-        text: "The same as a share of the measured time.",
+        text: "Measured less predicted time / measured time, as a fraction.",
     },
     Definition {
         field: "device_slices_changed",
         label: "Work touched",
-        text: "Kernels, copies and memsets whose length the change sets.",
+        text: "Kernels, copies and memsets whose duration the change sets.",
     },
 ];
 /// A replay whose own error is larger than this says little.

@@ -94,7 +94,7 @@ fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result
     let screen = screen(common, answer.whole_names);
     let text = match common.format {
         Format::Table => {
-            write::screen(out, answer, &screen)?;
+            write::screen(out, answer, &screen, common.explain)?;
             if !answer.next.is_empty() {
                 next(out, &screen, common, &answer.next)?;
             }

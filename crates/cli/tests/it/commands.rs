@@ -23,7 +23,7 @@ fn every_command_speaks_every_format() {
         let csv = stdout(&[command, &stack, "--format", "csv"]);
         assert!(csv.lines().count() > 1 && csv.lines().next().unwrap().contains(','), "{command}: {csv}");
         assert!(stdout(&[command, &stack, "--format", "md"]).contains("| --- |"), "{command}");
-        assert!(stdout(&[command, "--explain"]).contains("What the figures mean"), "{command}");
+        assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
     }
 }
 

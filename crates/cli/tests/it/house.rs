@@ -103,7 +103,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("peers", &["scope", "names", "steps", "devices"]),
     ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),
     ("views", &["scope", "names", "steps", "memory", "threads", "devices", "tables", "causes"]),
-    ("roofline", &["scope", "names", "steps", "tables", "replay"]),
+    ("roofline", &["scope", "names", "steps", "replay"]),
     (
         "run",
         &[
