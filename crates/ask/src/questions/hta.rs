@@ -152,7 +152,10 @@ fn path_part(run: &Run, loading: Loading) -> Result<Part, Refusal> {
     let steps = run.all_steps();
     let (annotation, instance) = match steps.synthetic {
         true => (String::new(), 0),
-        false => ("ProfilerStep".to_owned(), u32::from(steps.steps.len() > 1)),
+        false => {
+            let kept = steps.steps.len() - usize::from(loading.drop_last_step);
+            ("ProfilerStep".to_owned(), u32::from(kept > 1))
+        }
     };
     let options =
         PathOptions { loading, annotation, instances: (instance, instance), ..PathOptions::default() };
