@@ -91,7 +91,7 @@ impl ReadError {
             ReadError::Denied { .. } => "make the file readable (chmod u+r), or run as its owner",
             ReadError::IsDirectory { .. } => "give the trace file itself",
             ReadError::Empty { .. } => {
-                "the program may have ended before the profiler wrote its trace; check that profile() was left and the disk is not full"
+                "the program may have ended before the profiler wrote its trace; check that the profile() block ended and the disk is not full"
             }
             ReadError::NotATrace { .. } => {
                 "stepscope reads PyTorch (Kineto) and Chrome trace JSON, plain, gzip or zstd: prof.export_chrome_trace(\"trace.json.gz\") writes one"
