@@ -23,7 +23,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "transfers",
     alias: None,
-    about: "Copies between host and devices: how much, how fast, and whether anything hid them.",
+    about: "Copies between host and devices: how much, how fast, and whether computation hides them.",
     examples: &["transfers TRACE", "transfers TRACE --step 3 --sort exposed"],
     group: Group::Waiting,
     by: &[],
@@ -37,7 +37,7 @@ pub(super) const QUESTION: Question = Question {
 const OWN: &[Definition] = &[Definition {
     field: "of_bus",
     label: "Of bus",
-    text: "Rate of large copies / what the bus between host and device can do in one direction, by the vendor's numbers; \
+    text: "Rate of large copies / what the bus between host and device can do in one direction, according to the vendor; \
            none for devices that are not in the hardware table.",
 }];
 
