@@ -58,10 +58,10 @@ fn the_keys_do_not_depend_on_the_data() {
 #[test]
 fn definitions_and_examples() {
     for command in questions().iter().map(String::as_str).chain(["sync"]) {
-        assert!(stdout(&[command, "--explain"]).contains("What the figures mean"), "{command}");
+        assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
         let help = stdout(&[command, "--help"]);
         assert!(help.contains("Example") && help.contains("stepscope "), "{command}: {help}");
-        assert!(stdout(&[command, &gpt(), "--explain"]).contains("What the figures mean"), "{command}");
+        assert!(stdout(&[command, &gpt(), "--explain"]).contains("What the numbers mean"), "{command}");
     }
 }
 
