@@ -94,13 +94,13 @@ fn main() -> ExitCode {
         let load = best(0);
         println!("### {}\n", path.file_name().unwrap_or_default().to_string_lossy());
         println!("| analysis | best of {ROUNDS} | of loading |\n|---|---:|---:|");
-        println!("| loading | {load:.1} ms | 100 % |");
+        println!("| loading | {load:.1} ms | 100% |");
         let mut sum = 0.0;
         for (i, name) in names.iter().enumerate().skip(1) {
             sum += best(i);
-            println!("| {name} | {:.1} ms | {:.1} % |", best(i), best(i) / load * 100.0);
+            println!("| {name} | {:.1} ms | {:.1}% |", best(i), best(i) / load * 100.0);
         }
-        println!("| all analyses | {sum:.1} ms | {:.0} % |\n", sum / load * 100.0);
+        println!("| all analyses | {sum:.1} ms | {:.0}% |\n", sum / load * 100.0);
         let word = if sum < load { "reached" } else { "not reached" };
         reached &= sum < load;
         println!("- {word}: all analyses together cost less than loading the file: {:.2}x\n", sum / load);

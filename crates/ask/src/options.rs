@@ -169,7 +169,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "by-launch",
         value: None,
         help: "Charge device work that names no operator (CUDA graphs, old files) to the operator around its launch. \
-               PyTorch's tables charge it to nobody",
+               PyTorch's tables charge it to no operator",
         set: |ask, _| {
             ask.by_launch = true;
             Ok(())
@@ -187,7 +187,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "kernel",
         value: Some("TEXT"),
-        help: "Kernels with this text in their name; `--speedup` follows",
+        help: "Kernels with this text in their name; follow it with `--speedup`",
         set: |ask, value| {
             ask.words.push(ChangeWord::Kernel(value.to_owned()));
             Ok(())
@@ -196,7 +196,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "speedup",
         value: Some("X"),
-        help: "How many times faster the operator or kernels before it get",
+        help: "How many times faster to make the operator or kernels named before it",
         set: |ask, value| {
             ask.words.push(ChangeWord::Speedup(value.to_owned()));
             Ok(())
@@ -205,7 +205,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "no-data-loading",
         value: None,
-        help: "The next batch is always ready",
+        help: "Assume the next batch is always ready",
         set: |ask, _| {
             ask.no_data_loading = true;
             Ok(())
@@ -214,7 +214,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "no-sync",
         value: None,
-        help: "No call waits for a device",
+        help: "Assume no call waits for a device",
         set: |ask, _| {
             ask.no_sync = true;
             Ok(())
@@ -223,7 +223,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "overlap-transfers",
         value: None,
-        help: "Copies between host and device overlap with everything else",
+        help: "Assume copies between host and device overlap with everything else",
         set: |ask, _| {
             ask.overlap_transfers = true;
             Ok(())
@@ -232,7 +232,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "free-launches",
         value: None,
-        help: "Host work between launches takes no time, as in a CUDA graph",
+        help: "Assume host work between launches takes no time, as in a CUDA graph",
         set: |ask, _| {
             ask.free_launches = true;
             Ok(())
@@ -241,7 +241,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "tensor-cores",
         value: None,
-        help: "32-bit matrix work runs in bf16 on tensor cores, as fast as well-tuned kernels do. Needs recorded shapes \
+        help: "Assume 32-bit matrix work runs in bf16 on tensor cores, as fast as well-tuned kernels do. Needs recorded shapes \
                and a device whose peak rates are known",
         set: |ask, _| {
             ask.tensor_cores = true;
@@ -251,7 +251,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "from",
         value: Some("TIME"),
-        help: "Only from this time on, since the start of the trace: `12ms`, `1.5s` or a number of nanoseconds",
+        help: "Only from this time on, counted from the start of the trace: `12ms`, `1.5s` or a number of nanoseconds",
         set: |ask, value| {
             ask.from = Some(time("from", value)?);
             Ok(())

@@ -41,10 +41,12 @@ impl Failure {
             Failure::Use { hint, .. } => Some(hint.clone()),
             Failure::Output(error) => {
                 let hint = match error.kind() {
-                    io::ErrorKind::StorageFull => "free some space or write elsewhere with -o",
-                    io::ErrorKind::NotFound => "make the folder first",
-                    io::ErrorKind::PermissionDenied => "write to a folder of your own with -o",
-                    io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => "give the name of a file",
+                    io::ErrorKind::StorageFull => "free up some space, or write elsewhere with -o",
+                    io::ErrorKind::NotFound => "create the folder first",
+                    io::ErrorKind::PermissionDenied => "write to a folder you own with -o",
+                    io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
+                        "give a file name, not a folder"
+                    }
                     _ => return None,
                 };
                 Some(hint.to_owned())

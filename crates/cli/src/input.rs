@@ -34,14 +34,14 @@ impl Common {
     }
 }
 
-/// Says on the side what the figures lack or rest on; `info` and `summary` say it in full instead.
+/// Warns when a file is damaged; `info` and `summary` say so in full instead.
 pub(crate) fn warn(trace: &Trace) {
     let count =
         |severity| trace.notes().iter().filter(|n| n.kind.severity() == severity).map(|n| n.count).sum::<u64>();
     let (lost, repaired) = (count(Severity::Lost), count(Severity::Repaired));
     let part = |n: u64, what: &str| (n > 0).then(|| format!("{n} {what}"));
-    let parts: Vec<String> =
-        [part(lost, "events lost"), part(repaired, "repaired")].into_iter().flatten().collect();
+    let events = if lost == 1 { "event lost" } else { "events lost" };
+    let parts: Vec<String> = [part(lost, events), part(repaired, "repaired")].into_iter().flatten().collect();
     if !parts.is_empty() {
         remark(&format!("damaged file: {}; run `stepscope info` for details", parts.join(", ")));
     }

@@ -144,7 +144,7 @@ impl ReadError {
             ReadError::Denied { .. } => "make the file readable (chmod u+r), or run as its owner",
             ReadError::IsDirectory { .. } => "give the path of a file in it",
             ReadError::Empty { .. } => {
-                "the program may have ended before the profiler wrote its trace; check that profile() was left and the disk is not full"
+                "the program may have ended before the profiler wrote its trace; check that the profile() block ended and the disk is not full"
             }
             ReadError::Unknown { readable, .. } => return readable.clone(),
             ReadError::NotATrace { .. } => {

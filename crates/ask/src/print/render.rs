@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_change_nothing_but_colours() {
+    fn colors_change_nothing_but_colors() {
         let colored = shown(&kernels(), &Screen::plain(80).with_palette(Palette::Full));
         let escapes = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
         assert!(escapes.is_match(&colored));
@@ -273,7 +273,7 @@ mod tests {
         table.row(vec![Cell::text("x").role(Role::Bad), Cell::share(0.5).role(Role::Host)]);
         table.row(vec![Cell::text("y"), Cell::share(0.0).role(Role::Host)]);
         let text = shown(&table, &screen);
-        assert!(text.contains("\u{1b}[31mx\u{1b}[0m  50.0 % \u{1b}[36m███\u{1b}[0m\n"));
+        assert!(text.contains("\u{1b}[31mx\u{1b}[0m  50.0% \u{1b}[36m███\u{1b}[0m\n"));
         assert!(text.ends_with("y       \u{1b}[2m–\u{1b}[0m\n"));
     }
 

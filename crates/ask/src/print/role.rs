@@ -32,7 +32,7 @@ pub enum Role {
     Host,
     /// Calls into the device's libraries.
     Runtime,
-    /// Copies and fills of memory.
+    /// Copies and memsets.
     Copy,
     /// Communication between devices.
     Comm,

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn parts_and_legend() {
         let expected = format!(
-            "{}▓{}{}\n█ Kernel 52.5 %   ▓ Memcpy 1.0 %   ░ Idle 36.5 %\n▚ DataLoader 10.0 %\n",
+            "{}▓{}{}\n█ Kernel 52.5%   ▓ Memcpy 1.0%   ░ Idle 36.5%\n▚ DataLoader 10.0%\n",
             "█".repeat(31),
             "░".repeat(22),
             "▚".repeat(6)
@@ -166,13 +166,7 @@ mod tests {
         let plain = Screen::plain(60).with_unicode(false);
         assert_eq!(
             shown(&plain, &STEP, 20).lines().collect::<Vec<_>>(),
-            [
-                "###########.......oo",
-                "# Kernel 52.5 %",
-                "= Memcpy 1.0 %",
-                ". Idle 36.5 %",
-                "o DataLoader 10.0 %"
-            ]
+            ["###########.......oo", "# Kernel 52.5%", "= Memcpy 1.0%", ". Idle 36.5%", "o DataLoader 10.0%"]
         );
         let colored = stacked_line(&Screen::plain(60).with_palette(Palette::Basic), &STEP, 4);
         assert_eq!(colored, "\u{1b}[32m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
@@ -188,7 +182,7 @@ mod tests {
     #[test]
     fn labels_are_harmless_and_fit() {
         let text = shown(&Screen::plain(60), &[("a\u{1b}[2J\n日本語日本語日本語", 5, Role::Host)], 20);
-        assert_eq!(text, format!("{}\n█ a␛[2J 日… 100.0 %\n", "█".repeat(20)));
+        assert_eq!(text, format!("{}\n█ a␛[2J 日… 100.0%\n", "█".repeat(20)));
     }
 
     #[test]

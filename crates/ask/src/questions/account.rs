@@ -41,7 +41,7 @@ pub(super) const QUESTION: Question = Question {
 const OWN: &[Definition] = &[
     Definition {
         field: "total_ns",
-        label: "In all",
+        label: "Total",
         text: "The cause's time summed over the steps that are not partial (over all, if all are).",
     },
     Definition {
@@ -188,7 +188,7 @@ fn causes_table(rows: &[CauseRow], steps: i64, wall_ns: i64) -> Table {
         Column::number("Share").priority(200),
     ];
     if several {
-        columns.push(Column::number("In all").priority(90));
+        columns.push(Column::number("Total").priority(90));
     }
     let mut table = Table::new(columns);
     for row in rows {

@@ -1,4 +1,4 @@
-//! The chain of work and waiting that decided how long the run took.
+//! The chain of work and waiting that determined how long the run took.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "critical-path",
     alias: None,
-    about: "The chain of work and waiting that decided how long the run took.",
+    about: "The chain of work and waiting that determined how long the run took.",
     examples: &[
         "critical-path TRACE",
         "critical-path TRACE --step 3 --filter aten --top 0",
@@ -43,7 +43,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let mut classes = Part::new("classes", report.classes, move |rows| {
         let mut table = classes_table(rows).title("Critical path", &words);
         if note {
-            table.note("steps between the first and the last one selected count too");
+            table.note("steps between the first and the last selected are included");
         }
         table
     });

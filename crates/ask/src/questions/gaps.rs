@@ -20,7 +20,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "gaps",
     alias: None,
-    about: "The gaps of each device: how much time, why, and who is to blame.",
+    about: "Idle time of each device: how much, why, and what caused it.",
     examples: &[
         "gaps TRACE",
         "gaps TRACE --by culprit --top 0",
@@ -37,7 +37,7 @@ pub(super) const QUESTION: Question = Question {
 /// Culprits and gaps shown beside each other unless `--top` says otherwise.
 const FEW: usize = 10;
 /// Gaps that are looked at one by one, beside as many as the file has slices.
-const MOST_GAPS: usize = 100_000;
+const MAX_GAPS: usize = 100_000;
 const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
 
 /// All gaps together.
@@ -57,7 +57,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     // The longest gaps are sorted and filtered here, so all of them are needed then. There is at least one for each step
     // of each device, which may be many times what the file holds.
     let some = ask.rows.sort.is_none() && ask.rows.filter.is_none();
-    let most = asked.trace().slices().len().saturating_add(MOST_GAPS);
+    let most = asked.trace().slices().len().saturating_add(MAX_GAPS);
     let top = match ask.rows.top.unwrap_or(TOP) {
         0 => most,
         top if some => top,

@@ -52,14 +52,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         let mut table = table(rows);
         table.notes(&left_out);
         if some_steps && gap {
-            table.note("steps between the first and the last one selected count too");
+            table.note("steps between the first and the last selected are included");
         }
         table
     });
     let streams = Part::new("streams", streams, move |rows| {
         let mut table = streams_table(rows);
         if some_steps {
-            table.note("kernels, copies and memsets are those of the whole trace, whatever steps are selected");
+            table.note("kernels, copies and memsets cover the whole trace, whichever steps are selected");
         }
         table
     });

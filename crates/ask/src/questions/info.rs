@@ -128,7 +128,7 @@ fn ledger(r: &Report) -> Table {
     } else if l.closes {
         "every event of the file is accounted for"
     } else {
-        "DOES NOT CLOSE: please report this"
+        "does NOT add up: please report this"
     };
     let mut table =
         Table::new(vec![Column::text("").keep(), Column::number("Events").keep()]).title("Ledger", words);
@@ -136,7 +136,7 @@ fn ledger(r: &Report) -> Table {
         ("slices", l.slices),
         ("points", l.points),
         ("arrow ends", l.flows),
-        ("ends joined to their begins", l.joined_pairs),
+        ("ends matched to their begins", l.joined_pairs),
         ("set aside", l.set_aside),
     ] {
         table.row(vec![Cell::text(name), Cell::count(count)]);

@@ -147,7 +147,7 @@ fn known_op(trace: &Trace, op: &str) -> Result<(), Refusal> {
 }
 
 fn words(report: &KernelsReport) -> String {
-    format!("{} launches, {} in all", units::count(report.calls), units::time(report.total_ns))
+    format!("{} launches, {} in total", units::count(report.calls), units::time(report.total_ns))
 }
 
 pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table {

@@ -39,9 +39,9 @@ struct DeviceQueuePoint {
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
-    let hint = "a device has one set of numbers; `--by queue` has rows to sort and cut";
+    let hint = "each device has one set of numbers; use `--by queue` for rows to sort and filter";
     match ask.grouped() {
-        "queue" => ask.refuse(&["step"], "the queue, which is that of the whole trace", "leave it out")?,
+        "queue" => ask.refuse(&["step"], "the queue, which covers the whole trace", "leave it out")?,
         _ => ask.refuse(&["sort", "top"], "the launches", hint)?,
     }
     let asked = ask.part_of(&runs[0])?;
@@ -114,13 +114,13 @@ fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
     line("Delay, 95th percentile", "", &|r| Cell::time(r.delay_p95_ns));
     line("Delay, longest", "", &|r| Cell::time(r.delay_max_ns));
     line("Launching call, median", "time on the host", &|r| Cell::time(r.call_p50_ns));
-    line("Launching calls in all", "", &|r| Cell::time(r.calls_ns));
+    line("Launching calls, total", "", &|r| Cell::time(r.calls_ns));
     line("Kernel, median", "time on the device", &|r| Cell::time(r.kernel_p50_ns));
-    line("Short kernels in all", "time on the device", &|r| Cell::time(r.short_kernels_ns));
+    line("Short kernels, total", "time on the device", &|r| Cell::time(r.short_kernels_ns));
     line("Kernels", "", &|r| Cell::count(r.kernels));
     line("Launches", "work with a known launch", &|r| Cell::count(r.launches));
     if of_some_steps {
-        table.note("only Launch-bound is for the selected steps; the rest is for the whole trace");
+        table.note("only Launch-bound covers just the selected steps; the rest covers the whole trace");
     }
     table
 }

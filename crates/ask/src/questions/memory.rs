@@ -1,4 +1,4 @@
-//! Memory over time, what lived at the peak, and which operators allocate.
+//! Memory over time, what was live at the peak, and which operators allocate.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "memory",
     alias: None,
-    about: "Memory over time, what lived at the peak, and which operators allocate.",
+    about: "Memory over time, what was live at the peak, and which operators allocate.",
     examples: &[
         "memory TRACE",
         "memory TRACE --by event --sort bytes",
@@ -199,7 +199,7 @@ pub(super) fn devices_table(devices: &[DeviceMemory], records: u64) -> Table {
         Column::number("At start").priority(80),
         Column::number("At end").priority(85),
         Column::number("Allocations").priority(110),
-        Column::number("Allocated in all").priority(70),
+        Column::number("Allocated in total").priority(70),
         Column::number("Still live").priority(60),
         Column::number("Unmatched frees").priority(50),
     ])
@@ -285,7 +285,7 @@ fn peak_table(rows: &[PeakRow]) -> Table {
         Column::number("% of peak").priority(120),
         Column::number("Allocations").priority(100),
     ])
-    .title("What lived at the peak", "by the operator that allocated it");
+    .title("What was live at the peak", "by the operator that allocated it");
     for r in rows {
         table.row(vec![
             Cell::text(&r.operator),
@@ -306,7 +306,7 @@ fn stacks_table(rows: &[PeakStackRow]) -> Table {
         Column::text("Operator").keep(),
         Column::name("Stack").flexible(24, print::end_ellipsis),
     ])
-    .title("What lived at the peak", "by operator and Python stack");
+    .title("What was live at the peak", "by operator and Python stack");
     for r in rows {
         table.row(vec![
             Cell::bytes(r.bytes),

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_join_neighbours_of_one_parent() {
+    fn branches_join_neighbors_of_one_parent() {
         let rows: Vec<Module> = [0, 1, 2, 3, 2, 1, 2, 0, 1].into_iter().map(module).collect();
         assert_eq!(branches(&rows), ["", "├ ", "│ ├ ", "│ │ └ ", "│ └ ", "└ ", "  └ ", "", "└ "]);
     }

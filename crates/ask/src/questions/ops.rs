@@ -119,8 +119,8 @@ pub(super) fn default_sort(device_ns: i64) -> &'static str {
 fn totals(report: &OpsReport) -> String {
     let host = units::time(report.total_host_self_ns);
     match report.total_device_self_ns {
-        0 => format!("host self {host} in all"),
-        device => format!("host self {host}, device {} in all", units::time(device)),
+        0 => format!("host self {host} in total"),
+        device => format!("host self {host}, device {} in total", units::time(device)),
     }
 }
 
@@ -197,7 +197,7 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         columns.push(Column::text("Stack").flexible(24, crate::print::end_ellipsis).priority(130));
     }
     let mut table = Table::new(columns);
-    // Bars compare the rows shown: the largest fills its cell. The figure beside it is the share of the whole.
+    // Bars compare the rows shown: the largest fills its cell. The number next to it is the share of the whole.
     let largest = |value: fn(&OpRow) -> i64| rows.iter().map(value).max().unwrap_or(0);
     let (most_device, most_host) = (largest(|r| r.device_self_ns), largest(|r| r.host_self_ns));
     for row in rows {

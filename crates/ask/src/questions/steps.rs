@@ -69,7 +69,7 @@ struct DeviceStep {
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if ask.grouped() == "breakdown" {
         let hint = "`stepscope steps --by device` shows the steps of each device";
-        ask.refuse(&["device"], "the parts of a step, which count all devices", hint)?;
+        ask.refuse(&["device"], "the parts of a step, which cover all devices", hint)?;
     }
     let asked = ask.part_of(&runs[0])?;
     let part = match ask.grouped() {
@@ -97,7 +97,7 @@ fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
         }
         table.notes(&left_out);
         if outside > 0 {
-            table.note(format!("{} device slices lie outside every step", units::count(outside)));
+            table.note(format!("{} device slices are outside every step", units::count(outside)));
         }
         table
     }))

@@ -124,7 +124,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let mut answer = Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
     if ask.device.is_some() {
         answer.remarks.push(
-            "step parts and findings count all devices; `stepscope steps --by device` shows them one by one"
+            "step parts and findings cover all devices; `stepscope steps --by device` shows each one"
                 .to_owned(),
         );
     }
@@ -216,7 +216,7 @@ impl Head {
         }
         step_bars(out, screen, &self.breakdown)?;
         if nothing {
-            let text = "no operators or kernels in this trace; `stepscope info` lists what there is";
+            let text = "no operators or kernels in this trace; `stepscope info` lists what it contains";
             print::note(out, screen, text)?;
         }
         Ok(())
@@ -308,13 +308,13 @@ fn tables(
     let named_ns = named.iter().map(|row| row.host_self_ns).fold(0, i64::saturating_add);
     let regions = arrange(named, &ask.rows, Some("host_self_ns"), TOP, |r| &r.name)?;
     let regions = Part::new("regions", regions.rows, move |rows| {
-        let words = "named by the program, with shares of their own time; `stepscope ops` shows all";
+        let words = "named by your program; shares are of the time in regions; `stepscope ops` shows all";
         super::ops::table(rows, device, named_ns).title("Regions", words)
     });
     let (kernel_ns, full) = (kernels.total_ns, ask.full);
     let kernels = arrange(kernels.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
     let kernels = Part::new("kernels", kernels.rows, move |rows| {
-        let words = format!("{} in all; `stepscope kernels` shows all", units::time(kernel_ns));
+        let words = format!("{} in total; `stepscope kernels` shows all", units::time(kernel_ns));
         super::kernels::table(rows, KernelGroup::default(), full).title("Kernels", words)
     });
     let words = super::kernels::copies_words(copied.memcpy_ns, copied.memset_ns);

@@ -22,7 +22,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "transfers",
     alias: None,
-    about: "Copies between host and devices: how much, how fast, and whether anything hid them.",
+    about: "Copies between host and devices: how much, how fast, and whether computation hides them.",
     examples: &["transfers TRACE", "transfers TRACE --step 3 --sort exposed"],
     group: Group::Waiting,
     by: &[],

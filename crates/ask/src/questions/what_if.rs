@@ -103,7 +103,7 @@ impl ReplayRow {
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let mut changes = changes::asked(ask)?;
     if !changes.is_empty() || ask.tensor_cores {
-        let hint = "leave the changes out to get a table of many";
+        let hint = "leave out the changes to compare many";
         ask.refuse(&["sort", "top", "filter"], "one replay", hint)?;
     }
     let asked = ask.part_of(&runs[0])?;
@@ -191,7 +191,7 @@ fn table(rows: &[ReplayRow], standard: bool) -> Table {
         );
     }
     if error > POOR {
-        table.note("the replay does not reproduce this run well: take the predictions with care");
+        table.note("the replay does not reproduce this run well: treat the predictions with caution");
     }
     if standard && !rows.is_empty() {
         table.note(

@@ -79,8 +79,8 @@ fn template(command: &Clap, width: usize) -> String {
         let _ = write!(text, "\n{header}{title}:{header:#}\n");
         for name in names {
             let about = command.find_subcommand(name).and_then(Clap::get_about);
-            let about =
-                about.map_or_else(|| "This message, or the help of a command".to_owned(), ToString::to_string);
+            let about = about
+                .map_or_else(|| "Print this message or the help of a command".to_owned(), ToString::to_string);
             for (at, line) in wrap(&about, width.saturating_sub(NAMES).max(20)).iter().enumerate() {
                 let name = if at == 0 { name } else { "" };
                 let gap = " ".repeat(NAMES.saturating_sub(2 + name.len()));

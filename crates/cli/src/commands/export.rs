@@ -130,7 +130,7 @@ fn asked(question: &str, export: &Export) -> Result<Ask, Failure> {
 fn refuse(export: &Export, names: &[&str], what: &str) -> Result<(), Failure> {
     let hint = match export.to {
         Target::Chrome => "the whole trace is written; leave the option out",
-        Target::Html => "the whole run is in the report; the page sorts and filters",
+        Target::Html => "the report holds the whole run; sort and filter in the page",
         Target::Speedscope => "every stack is written; `--to folded` takes the option",
         _ => "`stepscope ops --by … --format csv` (or kernels, memory, …) writes grouped tables",
     };

@@ -301,7 +301,7 @@ fn a_program_without_operators_has_its_regions_on_the_summary() {
     let shown = stdout(&["summary", &path]);
     let regions = shown.split("Regions").nth(1).unwrap_or_else(|| panic!("{shown}"));
     let first = regions.lines().find(|line| line.starts_with("train")).unwrap();
-    assert!(first.contains("600.0 µs") && first.contains("60.0 %"), "{shown}");
+    assert!(first.contains("600.0 µs") && first.contains("60.0%"), "{shown}");
     let rows = json(&["summary", &path]);
     assert_eq!(rows["regions"].as_array().map(Vec::len), Some(3));
     assert_eq!(json(&["summary", &gpt()])["regions"].as_array().map(Vec::len), Some(0));

@@ -95,7 +95,7 @@ fn a_broken_file_is_shown_with_what_was_lost() {
     assert!(shown.contains("every event of the file is accounted for"), "{shown}");
     assert!(stdout(&[&cut]).contains("lost"));
     let output = run(&["ops", &cut]);
-    assert!(String::from_utf8(output.stderr).unwrap().contains("damaged file"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("damaged file: 1 event lost"));
     std::fs::remove_file(cut).unwrap();
 }
 
@@ -111,7 +111,7 @@ fn hostile_names_do_not_reach_the_terminal() {
 #[test]
 fn an_export_that_fails_leaves_nothing_behind() {
     let err = refused(&["export", "--to", "json", "-o", "no/such/folder/out.json", &gpt()]);
-    assert!(err.contains("cannot write") && err.contains("hint: make the folder"), "{err}");
+    assert!(err.contains("cannot write") && err.contains("hint: create the folder"), "{err}");
 }
 
 #[test]

@@ -14,8 +14,10 @@ mod findings;
 mod growth;
 mod house;
 mod narrowed;
+mod readme;
 mod view;
 mod what_if;
+mod words;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -92,9 +92,9 @@ fn table(pairs: &[Pair]) -> (String, [usize; 3]) {
     );
     let [mut near_profiled, mut near_unprofiled, mut promised] = [0; 3];
     for p in pairs {
-        let percent = |v: f64| format!("{:.1} %", v * 100.0);
+        let percent = |v: f64| format!("{:.1}%", v * 100.0);
         let (predicted, distance) = match p.predicted {
-            Some(predicted) => (percent(predicted), format!("{:.0} %", off(predicted, p.profiled) * 100.0)),
+            Some(predicted) => (percent(predicted), format!("{:.0}%", off(predicted, p.profiled) * 100.0)),
             None => ("none claimed".to_owned(), "–".to_owned()),
         };
         let severity = p.severity.map_or("silent", Severity::label);
@@ -113,7 +113,7 @@ fn table(pairs: &[Pair]) -> (String, [usize; 3]) {
     }
     writeln!(
         table,
-        "\nWithin 30 % of the gain: {near_profiled} of {promised} pairs against the profiled twins, {near_unprofiled} of \
+        "\nWithin 30% of the gain: {near_profiled} of {promised} pairs against the profiled twins, {near_unprofiled} of \
          {promised} against the unprofiled ones."
     )
     .unwrap();

@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
     }
     if rows.iter().filter(|f| f.saves_ns.is_some()).count() > 1 {
         writeln!(out)?;
-        print::note(out, screen, "savings do not add up: fix the first, record again, look again")?;
+        print::note(out, screen, "savings do not add up: fix the first one, record again, and look again")?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub(in crate::questions) fn nothing(out: &mut dyn Write, screen: &Screen) -> io:
     print::note(
         out,
         screen,
-        "no rule knows a change that would make this noticeably faster; to see where the time goes:",
+        "no rule found a change that would make this noticeably faster; to see where the time goes:",
     )?;
     writeln!(out)
 }

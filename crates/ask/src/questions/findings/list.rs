@@ -37,7 +37,7 @@ struct ThresholdRow {
     text: &'static str,
 }
 
-/// For people: each rule with what it looks for, in full, and its limits.
+/// For people: each rule with what it looks for, in full, and its thresholds.
 fn show(out: &mut dyn Write, screen: &Screen, thresholds: &Thresholds) -> io::Result<()> {
     print::heading(out, screen, "Rules", "with their thresholds; set both in stepscope.toml or --config FILE")?;
     for rule in RULES {
