@@ -1,7 +1,7 @@
 //! Questions about runs, and their answers.
 //!
 //! The terminal, the browser and Python all ask the same way: an [`Ask`] names a [`Question`] of the registry and its
-//! options, [`answer`] works it out about one or more runs, and the [`Answer`] is written as a table, JSON, CSV or
+//! options, [`answer()`] works it out about one or more runs, and the [`Answer`] is written as a table, JSON, CSV or
 //! Markdown. So no two of them can disagree, and a new question is one entry of [`QUESTIONS`].
 //!
 //! Everything here is pure: no standard streams, no working directory, no terminal. Whoever writes a table says how wide
