@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Mistakes, order of imports, formatting and types of the Python package.
-#   scripts/lint-python.sh          says what is wrong
-#   scripts/lint-python.sh --fix    puts right what can be put right by itself
+#   scripts/lint-python.sh          reports what is wrong
+#   scripts/lint-python.sh --fix    fixes what it can
 set -euo pipefail
 cd "$(dirname "$0")/.."
 environment="$(scripts/python-environment.sh lint python/requirements-lint.txt)"

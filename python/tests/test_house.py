@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,12 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """A module's text as a tree; parsing all of them takes a while."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def at_import(tree: ast.AST) -> Iterator[ast.stmt]:
     """The import statements that run, or are read by a type checker, when the module is imported."""
     for node in ast.iter_child_nodes(tree):
@@ -72,8 +79,9 @@ def arrows() -> dict[str, set[str]]:
     known = modules()
     found: dict[str, set[str]] = {}
     for module, path in known.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found[module] = {target for node in at_import(tree) for target in targets(node, module, known)} - {module}
+        found[module] = {target for node in at_import(tree_of(path)) for target in targets(node, module, known)} - {
+            module
+        }
     return found
 
 
@@ -134,7 +142,7 @@ def test_nothing_imports_the_package_by_its_top() -> None:
 def calls_of(name: str) -> Iterator[tuple[str, ast.Call]]:
     """The places that call something of this name."""
     for module, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
                 yield f"{module}:{node.lineno}", node
 

@@ -123,7 +123,7 @@ def monitor(seconds: float) -> None:
     time.sleep(seconds)
     ours.stop()
     share = 100 * ours.cpu_seconds() / seconds
-    row("monitor at 10 Hz", f"{share:.2f} %", 0.5, share, "% of a core", f"{len(ours.counters())} counters")
+    row("monitor at 10 Hz", f"{share:.2f}%", 0.5, share, "% of a core", f"{len(ours.counters())} counters")
     try:
         import psutil
     except ImportError:
@@ -140,7 +140,7 @@ def monitor(seconds: float) -> None:
         own.cpu_percent()
         time.sleep(0.1)
     theirs = 100 * (time.thread_time() - start) / seconds
-    row("psutil at 10 Hz, the same figures", f"{theirs:.2f} %", None, 0, "", f"{theirs / share:.1f}x ours, and it holds the GIL")
+    row("psutil at 10 Hz, the same counters", f"{theirs:.2f}%", None, 0, "", f"{theirs / share:.1f}x ours, and it holds the GIL")
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -190,7 +190,7 @@ def training(rounds: int) -> None:
     added, low, high = (100 * (q - 1) for q in quartiles([mine / other for _, other, mine in times]))
     row("training loop under torch.profiler", f"{torch_x:.3f}x bare", None, 0, "")
     row("training loop under stepscope.profile", f"{ours_x:.3f}x bare", None, 0, "", "counters of the machine included")
-    row("added over torch.profiler alone", f"{added:+.1f} %", 3, added, "%", f"median of {rounds} pairs in turns, quartiles {low:+.1f} and {high:+.1f} %")
+    row("added over torch.profiler alone", f"{added:+.1f}%", 3, added, "%", f"median of {rounds} pairs in turns, quartiles {low:+.1f} and {high:+.1f}%")
 
 
 def main() -> int:
@@ -206,7 +206,7 @@ def main() -> int:
     monitor(options.seconds)
     training(options.rounds)
     print(f"Python {sys.version.split()[0]}, stepscope {stepscope.__version__}, {os.cpu_count()} cores\n")
-    print("| what | figure | limit | |\n|---|---:|---:|---|")
+    print("| what | measured | limit | |\n|---|---:|---:|---|")
     for cells in ROWS:
         print("| " + " | ".join(cells) + " |")
     broken = any("not reached" in cells[3] for cells in ROWS)

@@ -16,12 +16,13 @@ use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::replay::critical_path;
 use stepscope_analyse::replay::what_if::{Change, what_if};
 use stepscope_analyse::roofline::{RooflineQuery, roofline_of};
+use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::tables::ops::{self, OpGroup, OpsQuery};
 use stepscope_analyse::tables::{kernels, modules, run_info};
-use stepscope_formats::{OpenOptions, open};
+use stepscope_formats::{OpenOptions, open_trace};
 
 const ROUNDS: usize = 5;
 
@@ -40,8 +41,9 @@ impl Round {
 
 fn round(path: &Path) -> Round {
     let mut round = Round::default();
-    let trace = round.time("loading", || open(path, &OpenOptions::default()).unwrap());
-    let trace = &trace;
+    let trace = round.time("loading", || open_trace(path, &OpenOptions::default()).unwrap());
+    let run = Run::new(trace);
+    let trace = run.trace();
     let steps = round.time("steps", || Steps::find(trace));
     let all = Selection::all;
     round.time("info", || run_info::analyse(trace));
@@ -54,10 +56,11 @@ fn round(path: &Path) -> Round {
     round.time("copies", || copies::copies(trace, &all()));
     round.time("modules", || modules::analyse(trace, &all()));
     let thresholds = Thresholds::default();
-    let context = round.time("host time, streams, waits", || Context::new(trace, &steps, &thresholds));
-    round.time("memory", || context.memory().devices.len());
+    round.time("host time, streams, waits", || (run.host().main(), run.waits().len()));
+    let context = Context::new(&run, &thresholds);
+    round.time("memory", || context.memory_marks().devices.len());
     round.time("account", || context.account().rows().count());
-    round.time("gaps", || context.gaps(20));
+    round.time("gaps", || context.gaps(None, 20));
     round.time("launches", || context.launches().len());
     round.time("waits by place", || context.wait_rows().calls);
     round.time("transfers", || context.transfers().rows.len());
@@ -91,13 +94,13 @@ fn main() -> ExitCode {
         let load = best(0);
         println!("### {}\n", path.file_name().unwrap_or_default().to_string_lossy());
         println!("| analysis | best of {ROUNDS} | of loading |\n|---|---:|---:|");
-        println!("| loading | {load:.1} ms | 100 % |");
+        println!("| loading | {load:.1} ms | 100% |");
         let mut sum = 0.0;
         for (i, name) in names.iter().enumerate().skip(1) {
             sum += best(i);
-            println!("| {name} | {:.1} ms | {:.1} % |", best(i), best(i) / load * 100.0);
+            println!("| {name} | {:.1} ms | {:.1}% |", best(i), best(i) / load * 100.0);
         }
-        println!("| all analyses | {sum:.1} ms | {:.0} % |\n", sum / load * 100.0);
+        println!("| all analyses | {sum:.1} ms | {:.0}% |\n", sum / load * 100.0);
         let word = if sum < load { "reached" } else { "not reached" };
         reached &= sum < load;
         println!("- {word}: all analyses together cost less than loading the file: {:.2}x\n", sum / load);

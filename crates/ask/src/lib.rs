@@ -1,7 +1,7 @@
 //! Questions about runs, and their answers.
 //!
 //! The terminal, the browser and Python all ask the same way: an [`Ask`] names a [`Question`] of the registry and its
-//! options, [`answer`] works it out about one or more runs, and the [`Answer`] is written as a table, JSON, CSV or
+//! options, [`answer()`] works it out about one or more runs, and the [`Answer`] is written as a table, JSON, CSV or
 //! Markdown. So no two of them can disagree, and a new question is one entry of [`QUESTIONS`].
 //!
 //! Everything here is pure: no standard streams, no working directory, no terminal. Whoever writes a table says how wide
@@ -11,7 +11,6 @@ mod answer;
 mod ask;
 mod options;
 pub mod print;
-mod question;
 mod questions;
 mod refusal;
 mod rows;
@@ -23,9 +22,8 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 
 pub use answer::{Answer, Fact, Next, Part};
-pub use ask::{Ask, ChangeWord};
-pub use options::{OPTIONS, OptionSpec};
-pub use question::{Group, Question};
+pub use ask::{Ask, Group, Question};
+pub use options::{ChangeWord, OPTIONS, OptionSpec};
 pub use questions::{QUESTIONS, RunRow, find, rules, run_row, runs_part};
 pub use refusal::Refusal;
 
@@ -35,6 +33,8 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         return Err(Refusal::new("no trace given", "give a trace file or a folder"));
     };
     let mut answer = (ask.question().answer)(ask, runs)?;
+    answer.question = ask.question().name;
+    answer.definitions = ask.question().all_definitions();
     answer.origin_ns = first.trace().origin().0;
     answer.whole_names = ask.full;
     Ok(answer)

@@ -1,7 +1,70 @@
 //! The options of questions: each is here once, whatever asks.
 
-use crate::ask::{Ask, ChangeWord};
 use crate::refusal::Refusal;
+
+/// The options that were given, as values.
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub(crate) rows: RowsAsked,
+    pub(crate) steps: Option<Vec<i64>>,
+    pub(crate) device: Option<i64>,
+    pub(crate) frames: usize,
+    pub(crate) full: bool,
+    pub(crate) own_threads: bool,
+    pub(crate) by_launch: bool,
+    /// `op`, `kernel` and `speedup` in the order in which they were given.
+    pub(crate) words: Vec<ChangeWord>,
+    pub(crate) no_data_loading: bool,
+    pub(crate) no_sync: bool,
+    pub(crate) overlap_transfers: bool,
+    pub(crate) free_launches: bool,
+    pub(crate) tensor_cores: bool,
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+    pub(crate) no_findings: bool,
+}
+
+impl Default for Given {
+    fn default() -> Given {
+        Given {
+            rows: RowsAsked::default(),
+            steps: None,
+            device: None,
+            frames: 5,
+            full: false,
+            own_threads: false,
+            by_launch: false,
+            words: Vec::new(),
+            no_data_loading: false,
+            no_sync: false,
+            overlap_transfers: false,
+            free_launches: false,
+            tensor_cores: false,
+            from: None,
+            to: None,
+            no_findings: false,
+        }
+    }
+}
+
+/// Which rows of a table, in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowsAsked {
+    pub(crate) sort: Option<String>,
+    pub(crate) top: Option<usize>,
+    pub(crate) filter: Option<String>,
+}
+
+/// One word of a change: which operator or kernels, and how much faster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeWord {
+    /// An operator or range by name.
+    Op(String),
+    /// Kernels by a text in their names.
+    Kernel(String),
+    /// How many times faster what was named before gets, as written.
+    Speedup(String),
+}
 
 /// One option.
 pub struct OptionSpec {
@@ -11,7 +74,7 @@ pub struct OptionSpec {
     pub value: Option<&'static str>,
     /// What it does.
     pub help: &'static str,
-    set: fn(&mut Ask, &str) -> Result<(), Refusal>,
+    set: fn(&mut Given, &str) -> Result<(), Refusal>,
 }
 
 impl OptionSpec {
@@ -21,14 +84,14 @@ impl OptionSpec {
         OPTIONS.iter().find(|option| option.name == name)
     }
 
-    pub(crate) fn set(&self, ask: &mut Ask, value: &str) -> Result<(), Refusal> {
-        (self.set)(ask, value)
+    pub(crate) fn set(&self, given: &mut Given, value: &str) -> Result<(), Refusal> {
+        (self.set)(given, value)
     }
 }
 
 /// Every option. None of them names a file.
 pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec { name: "by", value: Some("GROUP"), help: "Group rows", set: |ask, value| ask.group(value) },
+    OptionSpec { name: "by", value: Some("GROUP"), help: "Group rows", set: |_, _| Ok(()) },
     OptionSpec {
         name: "sort",
         value: Some("KEY"),
@@ -106,7 +169,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "by-launch",
         value: None,
         help: "Charge device work that names no operator (CUDA graphs, old files) to the operator around its launch. \
-               PyTorch's tables charge it to nobody",
+               PyTorch's tables charge it to no operator",
         set: |ask, _| {
             ask.by_launch = true;
             Ok(())
@@ -124,7 +187,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "kernel",
         value: Some("TEXT"),
-        help: "Kernels with this text in their name; `--speedup` follows",
+        help: "Kernels with this text in their name; follow it with `--speedup`",
         set: |ask, value| {
             ask.words.push(ChangeWord::Kernel(value.to_owned()));
             Ok(())
@@ -133,7 +196,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "speedup",
         value: Some("X"),
-        help: "How many times faster the operator or kernels before it get",
+        help: "How many times faster to make the operator or kernels named before it",
         set: |ask, value| {
             ask.words.push(ChangeWord::Speedup(value.to_owned()));
             Ok(())
@@ -142,7 +205,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "no-data-loading",
         value: None,
-        help: "The next batch is always ready",
+        help: "Assume the next batch is always ready",
         set: |ask, _| {
             ask.no_data_loading = true;
             Ok(())
@@ -151,7 +214,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "no-sync",
         value: None,
-        help: "No call waits for a device",
+        help: "Assume no call waits for a device",
         set: |ask, _| {
             ask.no_sync = true;
             Ok(())
@@ -160,7 +223,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "overlap-transfers",
         value: None,
-        help: "Copies between host and device overlap with everything else",
+        help: "Assume copies between host and device overlap with everything else",
         set: |ask, _| {
             ask.overlap_transfers = true;
             Ok(())
@@ -169,7 +232,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "free-launches",
         value: None,
-        help: "Host work between launches takes no time, as in a CUDA graph",
+        help: "Assume host work between launches takes no time, as in a CUDA graph",
         set: |ask, _| {
             ask.free_launches = true;
             Ok(())
@@ -178,7 +241,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "tensor-cores",
         value: None,
-        help: "32-bit matrix work runs in bf16 on tensor cores, as fast as well-tuned kernels do. Needs recorded shapes \
+        help: "Assume 32-bit matrix work runs in bf16 on tensor cores, as fast as well-tuned kernels do. Needs recorded shapes \
                and a device whose peak rates are known",
         set: |ask, _| {
             ask.tensor_cores = true;
@@ -188,7 +251,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "from",
         value: Some("TIME"),
-        help: "Only from this time on, since the start of the trace: `12ms`, `1.5s` or a number of nanoseconds",
+        help: "Only from this time on, counted from the start of the trace: `12ms`, `1.5s` or a number of nanoseconds",
         set: |ask, value| {
             ask.from = Some(time("from", value)?);
             Ok(())

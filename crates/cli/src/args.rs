@@ -22,11 +22,11 @@ pub(crate) struct Common {
     #[arg(required_unless_present = "explain")]
     pub(crate) path: Option<PathBuf>,
 
-    /// Only this rank of a folder with several.
+    /// Only this rank, in a folder with several.
     #[arg(long, value_name = "N")]
     pub(crate) rank: Option<i64>,
 
-    /// Output format: a table for people, the rest for programs.
+    /// Output format: a table to read, the others to process.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,
 

@@ -1,4 +1,4 @@
-//! The user's settings: a TOML file that switches rules off and moves the limits of findings.
+//! The user's settings: a TOML file that turns rules off and changes the thresholds of findings.
 //!
 //! ```toml
 //! [findings]
@@ -8,7 +8,7 @@
 //! "data_loading.min_share" = 0.1
 //! ```
 //!
-//! A key that nobody knows is an error: a limit with a typing mistake would be taken for one in force.
+//! An unknown key is an error: a misspelled threshold would otherwise seem to be in effect.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,9 +25,9 @@ use stepscope_analyse::names::nearest::nearest;
 const USUAL: &str = "stepscope.toml";
 /// No settings are this long.
 const LONGEST: u64 = 1 << 20;
-const EXAMPLE: &str = "write it as [findings] off = [\"rule\"] and [findings.thresholds] \"rule.limit\" = 0.1; `stepscope findings --list` has the names";
+const EXAMPLE: &str = "write it as [findings] off = [\"rule\"] and [findings.thresholds] \"rule.threshold\" = 0.1; `stepscope findings --list` lists the names";
 
-/// The limits in force: from the file asked for, else from `stepscope.toml` here if there is one, else the defaults.
+/// The thresholds in effect: from the file asked for, else from `stepscope.toml` here if there is one, else the defaults.
 pub(crate) fn thresholds(asked: Option<&Path>) -> Result<Thresholds, Failure> {
     let usual = Path::new(USUAL);
     let path = match asked {
@@ -63,14 +63,14 @@ fn read(path: &Path) -> Result<String, Failure> {
     let length = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
     let wrong = |what: &str, hint: &str| Err(Mistake::new(what, hint).in_file(path));
     match length {
-        Ok(length) if length as u64 > LONGEST => wrong("too long for settings", EXAMPLE),
+        Ok(length) if length as u64 > LONGEST => wrong("too long for a settings file", EXAMPLE),
         Ok(_) => Ok(text),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound => {
                 wrong("no such file", "give --config the path of a TOML file, or leave it out")
             }
-            io::ErrorKind::InvalidData => wrong("not a text in UTF-8", EXAMPLE),
-            _ => wrong(&format!("cannot be read: {error}"), "give --config a TOML file that you may read"),
+            io::ErrorKind::InvalidData => wrong("not UTF-8 text", EXAMPLE),
+            _ => wrong(&format!("cannot be read: {error}"), "give --config a TOML file you can read"),
         },
     }
 }
@@ -88,7 +88,7 @@ fn parse(text: &str) -> Result<Thresholds, Mistake> {
     known_keys(findings, "findings.", &["off", "thresholds"])?;
     if let Some(off) = findings.get("off") {
         let wrong = || {
-            let hint = "as in off = [\"low_utilization\"]; `stepscope findings --list` has the names";
+            let hint = "for example off = [\"low_utilization\"]; `stepscope findings --list` lists the names";
             Mistake::new("findings.off must be a list of rule names", hint)
         };
         for rule in off.as_array().ok_or_else(wrong)? {
@@ -96,13 +96,13 @@ fn parse(text: &str) -> Result<Thresholds, Mistake> {
             thresholds.switch_off(rule).map_err(listed)?;
         }
     }
-    if let Some(limits) = findings.get("thresholds") {
-        set_all(&mut thresholds, as_table(limits, "findings.thresholds")?, "")?;
+    if let Some(set) = findings.get("thresholds") {
+        set_all(&mut thresholds, as_table(set, "findings.thresholds")?, "")?;
     }
     Ok(thresholds)
 }
 
-/// Limits by name. `a.b = 1` and `"a.b" = 1` are the same here, though TOML reads the first as a table.
+/// Thresholds by name. `a.b = 1` and `"a.b" = 1` are the same here, though TOML reads the first as a table.
 fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(), Mistake> {
     for (key, value) in table {
         let name = format!("{before}{key}");
@@ -115,7 +115,7 @@ fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(
             Value::Float(number) => *number,
             other => {
                 let what = format!("the threshold {name} must be a number, not {}", kind(other));
-                return Err(Mistake::new(what, "as in \"data_loading.min_share\" = 0.1"));
+                return Err(Mistake::new(what, "for example \"data_loading.min_share\" = 0.1"));
             }
         };
         thresholds.set(&name, number).map_err(listed)?;
@@ -139,7 +139,7 @@ fn known_keys(table: &Table, before: &str, known: &[&str]) -> Result<(), Mistake
         Some(key) => {
             let meant = match nearest(key, known.iter().copied(), 1).first() {
                 Some(near) => format!("did you mean '{before}{near}'?"),
-                None => format!("known here: {}", known.join(", ")),
+                None => format!("valid here: {}", known.join(", ")),
             };
             Err(Mistake::new(format!("there is no setting '{before}{key}'; {meant}"), EXAMPLE))
         }
@@ -148,7 +148,7 @@ fn known_keys(table: &Table, before: &str, known: &[&str]) -> Result<(), Mistake
 
 fn kind(value: &Value) -> &'static str {
     match value {
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Integer(_) | Value::Float(_) => "a number",
         Value::Boolean(_) => "true or false",
         Value::Datetime(_) => "a date",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_and_limits_are_set() {
+    fn rules_and_thresholds_are_set() {
         let text = "[findings]\noff = ['data_loading']\n[findings.thresholds]\n'severity.high' = 0.5\nseverity.low = 0\n";
         let found = parse(text).ok().unwrap();
         assert!(!found.is_on("data_loading"));
@@ -185,7 +185,7 @@ mod tests {
             ("[findings]\noff = [1]", "must be a list of rule names"),
             ("[findings]\noff = ['data_laoding']", "did you mean 'data_loading'"),
             ("[findings.thresholds]\n'severity.hihg' = 1", "did you mean 'severity.high'"),
-            ("[findings.thresholds]\n'severity.high' = 'x'", "must be a number, not a text"),
+            ("[findings.thresholds]\n'severity.high' = 'x'", "must be a number, not a string"),
             ("[findings.thresholds]\n'severity.high' = nan", "must be a number of 0 or more"),
             ("[findings.thresholds]\n'severity.high' = -1", "must be a number of 0 or more"),
         ] {

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 
-use stepscope_ask::print::{Colour, Screen};
+use stepscope_ask::print::{Palette, Screen};
 
 /// Widths outside this range are taken for mistakes.
 const POSSIBLE: RangeInclusive<usize> = 20..=10_000;
@@ -12,7 +12,7 @@ const USUAL_TERMINAL: usize = 80;
 /// A file or a pipe.
 const USUAL_FILE: usize = 120;
 
-/// When to use colours, as asked for on the command line.
+/// When to use colors, as asked for on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum ColorWhen {
     /// On a terminal, unless the environment says otherwise.
@@ -32,7 +32,7 @@ pub(crate) fn detect(stdout: &impl IsTerminal) -> Screen {
     detect_with(stdout, ColorWhen::Auto)
 }
 
-/// The same, where the command line may have decided about colours.
+/// The same, where the command line may have decided about colors.
 pub(crate) fn detect_with(stdout: &impl IsTerminal, when: ColorWhen) -> Screen {
     let terminal = stdout.is_terminal();
     let size = terminal.then(terminal_size::terminal_size).flatten();
@@ -51,22 +51,22 @@ fn from_environment(
     let usual = if terminal { USUAL_TERMINAL } else { USUAL_FILE };
     let width = [asked, columns].into_iter().flatten().find(|width| POSSIBLE.contains(width)).unwrap_or(usual);
     let is = |name: &str, wanted: &str| variable(name).is_some_and(|value| value == wanted);
-    let colours = match when {
+    let colors = match when {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
         ColorWhen::Auto if variable("NO_COLOR").is_some() => false,
         ColorWhen::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
         ColorWhen::Auto => terminal && !is("TERM", "dumb") && !is("CLICOLOR", "0"),
     };
-    let colour = if colours { palette(variable) } else { Colour::None };
-    Screen { width, colour, unicode: speaks_unicode(variable), wide: false, terminal }
+    let color = if colors { palette(variable) } else { Palette::None };
+    Screen { width, palette: color, unicode: speaks_unicode(variable), wide: false, terminal }
 }
 
-fn palette(variable: &dyn Fn(&str) -> Option<String>) -> Colour {
+fn palette(variable: &dyn Fn(&str) -> Option<String>) -> Palette {
     let term = variable("TERM").unwrap_or_default();
     let old = ["linux", "ansi", "xterm", "screen", "cygwin", "rxvt"].contains(&term.as_str())
         || term.starts_with("vt");
-    if old && variable("COLORTERM").is_none() { Colour::Basic } else { Colour::Full }
+    if old && variable("COLORTERM").is_none() { Palette::Basic } else { Palette::Full }
 }
 
 // Containers often have no locale at all and a terminal that knows everything; only a clear "no" counts.
@@ -101,27 +101,27 @@ mod tests {
     }
 
     #[test]
-    fn colour_follows_the_environment() {
+    fn color_follows_the_environment() {
         let term = ("TERM", "xterm-256color");
-        assert_eq!(screen(&[term], Some(80)).colour, Colour::Full);
-        assert_eq!(screen(&[term], None).colour, Colour::None);
-        assert_eq!(screen(&[term, ("NO_COLOR", "1")], Some(80)).colour, Colour::None);
-        assert_eq!(screen(&[term, ("NO_COLOR", "")], Some(80)).colour, Colour::Full);
-        assert_eq!(screen(&[("CLICOLOR_FORCE", "1")], None).colour, Colour::Full);
-        assert_eq!(screen(&[("CLICOLOR_FORCE", "0")], None).colour, Colour::None);
-        assert_eq!(screen(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], None).colour, Colour::None);
-        assert_eq!(screen(&[("TERM", "dumb")], Some(80)).colour, Colour::None);
-        assert_eq!(screen(&[term, ("CLICOLOR", "0")], Some(80)).colour, Colour::None);
-        assert_eq!(screen(&[("TERM", "linux")], Some(80)).colour, Colour::Basic);
-        assert_eq!(screen(&[("TERM", "xterm"), ("COLORTERM", "truecolor")], Some(80)).colour, Colour::Full);
+        assert_eq!(screen(&[term], Some(80)).palette, Palette::Full);
+        assert_eq!(screen(&[term], None).palette, Palette::None);
+        assert_eq!(screen(&[term, ("NO_COLOR", "1")], Some(80)).palette, Palette::None);
+        assert_eq!(screen(&[term, ("NO_COLOR", "")], Some(80)).palette, Palette::Full);
+        assert_eq!(screen(&[("CLICOLOR_FORCE", "1")], None).palette, Palette::Full);
+        assert_eq!(screen(&[("CLICOLOR_FORCE", "0")], None).palette, Palette::None);
+        assert_eq!(screen(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], None).palette, Palette::None);
+        assert_eq!(screen(&[("TERM", "dumb")], Some(80)).palette, Palette::None);
+        assert_eq!(screen(&[term, ("CLICOLOR", "0")], Some(80)).palette, Palette::None);
+        assert_eq!(screen(&[("TERM", "linux")], Some(80)).palette, Palette::Basic);
+        assert_eq!(screen(&[("TERM", "xterm"), ("COLORTERM", "truecolor")], Some(80)).palette, Palette::Full);
     }
 
     #[test]
     fn the_command_line_decides_over_the_environment() {
         let none = |_: &str| None;
         let dumb = |name: &str| (name == "NO_COLOR").then(|| "1".to_owned());
-        assert_eq!(from_environment(&dumb, false, None, ColorWhen::Always).colour, Colour::Full);
-        assert_eq!(from_environment(&none, true, Some(80), ColorWhen::Never).colour, Colour::None);
+        assert_eq!(from_environment(&dumb, false, None, ColorWhen::Always).palette, Palette::Full);
+        assert_eq!(from_environment(&none, true, Some(80), ColorWhen::Never).palette, Palette::None);
     }
 
     #[test]

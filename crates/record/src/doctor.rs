@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::monitor::{Monitor, MonitorOptions, Roots, nvidia};
 
-/// How it stands with one thing.
+/// Whether a source can be captured.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -25,11 +25,11 @@ pub struct Check {
     pub area: &'static str,
     /// What it is.
     pub what: String,
-    /// How it stands.
+    /// Whether it can be captured.
     pub state: State,
     /// What was found, or why not.
     pub detail: String,
-    /// What to do; empty if nothing need or can be done.
+    /// What to do; empty if there is nothing to do.
     pub fix: String,
 }
 
@@ -64,7 +64,7 @@ pub fn doctor(roots: &Roots) -> Vec<Check> {
         let names: Vec<&str> = of_source.iter().map(|info| info.name.as_str()).take(3).collect();
         let more = if of_source.len() > 3 { ", …" } else { "" };
         let silent = of_source.len() - live;
-        let silent = if silent > 0 { format!("; {silent} without a value yet") } else { String::new() };
+        let silent = if silent > 0 { format!("; {silent} with no value yet") } else { String::new() };
         let detail = format!("{} {word} ({}{more}){silent}", of_source.len(), names.join(", "));
         checks.push(check(area, source, state, detail, ""));
     }
@@ -82,7 +82,7 @@ pub fn doctor(roots: &Roots) -> Vec<Check> {
 fn gpu(roots: &Roots) -> Vec<Check> {
     let Ok(library) = nvidia::library(roots.nvml.as_deref()) else { return Vec::new() };
     let mut checks = Vec::new();
-    let driver = library.sys_driver_version().unwrap_or_else(|_| "of unknown version".to_owned());
+    let driver = library.sys_driver_version().unwrap_or_else(|_| "version unknown".to_owned());
     checks.push(check("GPU", "NVIDIA driver", State::Ready, driver, ""));
     for index in 0..library.device_count().unwrap_or(0) {
         let name = library.device_by_index(index).and_then(|device| device.name());
@@ -104,7 +104,7 @@ fn permissions(roots: &Roots) -> Vec<Check> {
     let mut checks = Vec::new();
     match number("sys/kernel/yama/ptrace_scope") {
         Some(0) | None => {
-            checks.push(check("permissions", "reading other processes", State::Ready, "your own", ""))
+            checks.push(check("permissions", "reading other processes", State::Ready, "your own processes", ""))
         }
         Some(_) if root => {
             checks.push(check("permissions", "reading other processes", State::Ready, "as root", ""))
@@ -113,7 +113,7 @@ fn permissions(roots: &Roots) -> Vec<Check> {
             "permissions",
             "reading other processes",
             State::Partly,
-            format!("kernel.yama.ptrace_scope is {scope}: only processes that you start"),
+            format!("kernel.yama.ptrace_scope is {scope}: only processes you start"),
             "sudo sysctl kernel.yama.ptrace_scope=0",
         )),
     }

@@ -14,9 +14,9 @@ use crate::question::{self, number, pairs};
 use crate::run::Run;
 
 /// Most tiles of one request.
-const MOST_TILES: usize = 512;
+const MAX_TILES: usize = 512;
 /// Most names of one request.
-const MOST_NAMES: usize = 8_192;
+const MAX_NAMES: usize = 8_192;
 
 /// An answer, and whether it stays true as long as the server runs.
 pub(crate) struct Reply {
@@ -76,13 +76,13 @@ fn key(question: &str, query: &str, without: &[&str]) -> String {
 }
 
 fn wrong(what: &str) -> Problem {
-    Problem { message: format!("{what} cannot be understood"), hint: None }
+    Problem { message: format!("cannot understand '{what}'"), hint: None }
 }
 
 fn tiles(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = pairs(query).into_iter().find(|p| p.0 == "t").map(|p| p.1).unwrap_or_default();
     let keys: Vec<TileKey> =
-        asked.split(',').take(MOST_TILES).map(tile_key).collect::<Option<_>>().ok_or_else(|| wrong(&asked))?;
+        asked.split(',').take(MAX_TILES).map(tile_key).collect::<Option<_>>().ok_or_else(|| wrong(&asked))?;
     let mut body = timeline::wire_header(keys.len() as u32).to_vec();
     for key in keys {
         run.run.timeline().tile(run.run.trace(), key, &mut body);
@@ -104,7 +104,7 @@ fn names(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = pairs(query).into_iter().find(|p| p.0 == "ids").map(|p| p.1).unwrap_or_default();
     let ids: Vec<u32> = asked
         .split(',')
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .map(|id| id.parse().ok())
         .collect::<Option<_>>()
         .ok_or_else(|| wrong(&asked))?;
@@ -184,7 +184,7 @@ fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
     Reply::json(&hits.map_err(|why| {
         Problem::new(
             format!("not a regular expression: {why}"),
-            "leave the slashes out to search for the text itself",
+            "remove the slashes to search for literal text",
         )
     })?)
 }

@@ -10,7 +10,7 @@ include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 /// Shown where there is no bundle.
 const NO_UI: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Stepscope</title>\
 <p>This build has no browser UI.</p><p>Run <code>make ui</code>, then build \
-Stepscope again. The commands and the API work.</p></html>";
+Stepscope again. The commands and the API still work.</p></html>";
 
 /// Whether this build carries the browser UI.
 pub fn has_ui() -> bool {

@@ -24,7 +24,7 @@ use crate::guard;
 /// A request must have arrived whole by then; a connection that is kept open must bring the next one by then.
 const REQUEST_WITHIN: Duration = Duration::from_secs(20);
 /// Connections without the token that are kept at once.
-const MOST_STRANGERS: usize = 128;
+const MAX_STRANGERS: usize = 128;
 /// How long to wait where the system has no connection left to give.
 const BREATH: Duration = Duration::from_millis(200);
 
@@ -52,7 +52,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, token: String) 
         let task = tokio::spawn(answer(stream, router.clone(), token.clone(), known.clone()));
         guests.retain(|guest| !guest.task.is_finished() && !guest.known.load(Ordering::Relaxed));
         guests.push_back(Guest { known, task: task.abort_handle() });
-        if guests.len() > MOST_STRANGERS
+        if guests.len() > MAX_STRANGERS
             && let Some(oldest) = guests.pop_front()
         {
             oldest.task.abort();

@@ -60,7 +60,7 @@ const DEFAULT_PORT: u16 = 7007;
 pub struct Address {
     /// The socket.
     pub socket: SocketAddr,
-    /// What to open in a browser; the token in it is the key.
+    /// What to open in a browser; it ends with the access token.
     pub url: String,
 }
 
@@ -185,7 +185,7 @@ async fn protect(method: Method, headers: HeaderMap, request: axum::extract::Req
     } else {
         (
             StatusCode::FORBIDDEN,
-            "This server answers only its own page. Open the address that stepscope printed.\n",
+            "Forbidden. Only the page itself may use this server. Open the URL stepscope printed.\n",
         )
             .into_response()
     };
@@ -199,7 +199,7 @@ fn is_page(path: &str) -> bool {
 }
 
 fn not_found() -> Response {
-    let text = "Not here. Open the whole address that stepscope printed: its last part is the key.\n";
+    let text = "Not found. Open the full URL stepscope printed; it ends with your access token.\n";
     (StatusCode::NOT_FOUND, text).into_response()
 }
 

@@ -42,7 +42,7 @@ pub struct Report {
 }
 
 /// Rows kept of one table: as many as fit.
-const MOST_ROWS: [usize; 4] = [5_000, 500, 100, 20];
+const MAX_ROWS: [usize; 4] = [5_000, 500, 100, 20];
 /// Points of a counter over the whole run.
 const COUNTER_POINTS: usize = 2_048;
 /// Stretches of the critical path.
@@ -71,8 +71,8 @@ pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) ->
     let (slices, level) = rows::slices(&run, (room as f64 * FOR_SLICES) as usize, options.redact)?;
     if level > 0 {
         left_out.push(format!(
-            "single slices: those that start within {} ns of each other are drawn as one with their count, and search and \
-             sums go by the longest of them",
+            "individual slices: slices that start within {} ns of each other are drawn as one, with a count; search and \
+             totals use the longest of them",
             1_u64 << level
         ));
     }
@@ -107,7 +107,7 @@ fn size(sections: &[Packed]) -> usize {
 
 /// Every answer but slices, with as many rows as fit, and what was left out.
 fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<String>), Problem> {
-    let mut tries = MOST_ROWS.iter().peekable();
+    let mut tries = MAX_ROWS.iter().peekable();
     loop {
         let most_rows = tries.next().copied().unwrap_or_default();
         let mut left_out = Vec::new();

@@ -50,7 +50,7 @@ fn schema_of(answer: &Answer, part: &Part, shape: &Shape) -> SchemaRef {
         other => vec![Field::new(VALUE, other.data_type(), true)],
     };
     let meanings: HashMap<&str, &str> =
-        answer.definitions().iter().map(|definition| (definition.field, definition.text)).collect();
+        answer.definitions.iter().map(|definition| (definition.field, definition.text)).collect();
     let defined = fields.into_iter().map(|field| match meanings.get(field.name().as_str()) {
         Some(text) => {
             let metadata = HashMap::from([("definition".to_owned(), (*text).to_owned())]);
@@ -58,7 +58,7 @@ fn schema_of(answer: &Answer, part: &Part, shape: &Shape) -> SchemaRef {
         }
         None => field,
     });
-    let metadata = [("question", answer.question.name), ("part", part.key)];
+    let metadata = [("question", answer.question), ("part", part.key)];
     let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter();
     let metadata = metadata.chain([("origin_ns".to_owned(), answer.origin_ns.to_string())]);
     Arc::new(Schema::new_with_metadata(defined.collect::<Vec<_>>(), metadata.collect::<HashMap<_, _>>()))

@@ -15,6 +15,7 @@ FALSE_WORDS = frozenset({"false", "no", "off", "0"})
 
 
 _short = reprlib.Repr()
+_short.maxlevel = 2
 _short.maxstring = _short.maxother = 80
 
 

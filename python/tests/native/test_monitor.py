@@ -20,16 +20,17 @@ def busy(seconds: float) -> None:
 def test_a_busy_process_is_seen_busy():
     monitor = Monitor(0.05, gpu=False)
     monitor.start()
-    start = _native.now_ns()
+    start, busy_before_s = _native.now_ns(), time.process_time()
     busy(0.6)
     end = _native.now_ns()
+    own_percent = 100 * (time.process_time() - busy_before_s) / ((end - start) / 1e9)
     monitor.stop()
     assert not monitor.running
     seen = monitor.window(start, end)
-    # A whole core, unless others take it away.
-    assert seen["process.cpu_percent"]["max"] > 40
+    # A whole core, unless others take it away. The kernel counts in steps of 10 ms.
+    assert seen["process.cpu_percent"]["max"] > own_percent / 2 > 0
     assert seen["host.cpu_percent"]["max"] > 5
-    assert seen["process.cpu_percent"]["samples"] >= 5
+    assert seen["process.cpu_percent"]["samples"] >= 2
 
 
 def test_memory_is_the_processes_own():

@@ -84,7 +84,7 @@ def test_actions_equal_those_of_the_same_name_elsewhere():
         assert as_action(other) is ours
     assert ProfilerAction.RECORD != Theirs.NONE
     assert ProfilerAction.RECORD != 2
-    with pytest.raises(StepscopeError, match="no ProfilerAction"):
+    with pytest.raises(StepscopeError, match="not a ProfilerAction"):
         as_action(2)
 
 

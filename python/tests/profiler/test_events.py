@@ -109,7 +109,7 @@ def test_sorting_is_by_the_key():
 def test_an_unknown_key_names_the_nearest():
     with pytest.raises(StepscopeError, match="cuda_tme_total") as caught:
         averages(row("a")).table(sort_by="cuda_tme_total")
-    assert "Did you mean 'cuda_time_total'?" in caught.value.hint
+    assert "did you mean 'cuda_time_total'?" in caught.value.hint
     with pytest.raises(StepscopeError, match="'add'"):
         resolve_sort_key("add", FunctionEventAvg("a"))
 

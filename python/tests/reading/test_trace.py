@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 import urllib.error
@@ -17,6 +18,7 @@ import urllib.request
 import pytest
 
 import stepscope
+from stepscope import _native
 from stepscope._viewer import Viewer
 
 
@@ -77,26 +79,28 @@ def test_files_that_cannot_be_read(tmp_path):
 
 AS_NOBODY = """
     import os, sys
-    import stepscope
+    from stepscope import open as read
     if os.getuid() == 0:
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
     try:
-        stepscope.open(sys.argv[1])
+        read(sys.argv[1])
     except PermissionError as error:
         print(f"{type(error).__name__}: {error}")
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="this system has no such permissions")
-def test_a_file_that_may_not_be_read(tmp_path_factory, example):
-    path = tmp_path_factory.mktemp("closed") / "t.json.gz"
-    path.write_bytes(example.read_bytes())
-    path.chmod(0)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(AS_NOBODY), str(path)], capture_output=True, text=True, timeout=60
-    )
+def test_a_file_that_may_not_be_read(example):
+    # A folder of pytest's own would be closed itself.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        path = pathlib.Path(folder) / "t.json.gz"
+        path.write_bytes(example.read_bytes())
+        path.chmod(0)
+        words = [sys.executable, "-c", textwrap.dedent(AS_NOBODY), str(path)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("PermissionError: permission denied"), done.stdout + done.stderr
     assert "hint: make the file readable" in done.stdout
 
@@ -204,7 +208,7 @@ def test_a_path_that_begins_with_a_dash(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with stepscope.open("-h.pt.trace.json.gz").view(open_browser=False) as viewer:
         with urllib.request.urlopen(viewer.url + "api/runs") as answer:
-            assert [run["label"] for run in json.load(answer)["runs"]] == ["-h.pt.trace.json.gz"]
+            assert [run["label"] for run in json.load(answer)["runs"]] == ["-h"]
 
 
 def test_pages_that_cannot_be_shown_say_why(tmp_path):
@@ -243,3 +247,26 @@ def test_columns_slices_and_rows(trace):
     assert ops[0]["name"] == ops.column("name")[0]
     with pytest.raises(KeyError):
         ops.column("colour")
+
+
+def test_every_question_has_one_answer(trace: stepscope.Trace) -> None:
+    """The terminal, the browser and Python give the same, for every question there is."""
+    asked = [(name, by) for name, words in _native.questions() for by in [None, *words]]
+    assert len(asked) > 40
+    with Viewer([trace.path], open_browser=False) as viewer:
+        for name, by in asked:
+            here = trace.ask(name, by=by)
+            words = [name, trace.path, "--format", "json", "--explain", *(["--by", by] if by else [])]
+            assert here == printed(*words), (name, by)
+            query = f"?by={by}" if by else ""
+            assert here == over_http(f"{viewer.url}api/r/0/ask/{name}{query}"), (name, by)
+
+
+def over_http(url: str) -> dict:
+    """The JSON at a URL, once the trace is read."""
+    for _ in range(600):
+        with urllib.request.urlopen(url) as answer:
+            if answer.status == 200:
+                return json.loads(answer.read())
+        time.sleep(0.1)
+    raise AssertionError(f"no answer at {url}")

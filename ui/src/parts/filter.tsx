@@ -16,8 +16,15 @@ export function Filter(props: {
 }) {
   const [text, setText] = useState(props.value ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The URL may change under the field: back, a link, a cleared filter.
-  useEffect(() => setText(props.value ?? ""), [props.value]);
+  // The URL may change under the field: back, a link, a cleared filter. What the field itself has put there is no news,
+  // and more may have been typed by the time it comes back.
+  const sent = useRef(props.value);
+  useEffect(() => {
+    if (props.value === sent.current) return;
+    sent.current = props.value;
+    clearTimeout(timer.current);
+    setText(props.value ?? "");
+  }, [props.value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const field = useRef<HTMLInputElement>(null);
   const { view } = props;
@@ -26,9 +33,10 @@ export function Filter(props: {
     const run = () => field.current?.select();
     return register([{ id: `${view}-filter`, name: "Filter the table", view, keys: ["Slash"], run }]);
   }, [view]);
-  const tell = (next: string) => {
+  const send = (next: string) => {
     clearTimeout(timer.current);
-    props.onChange(next === "" ? undefined : next);
+    sent.current = next === "" ? undefined : next;
+    props.onChange(sent.current);
   };
   return (
     <SearchBox
@@ -39,9 +47,9 @@ export function Filter(props: {
       onInput={(next) => {
         setText(next);
         clearTimeout(timer.current);
-        timer.current = setTimeout(() => tell(next), PAUSE_MS);
+        timer.current = setTimeout(() => send(next), PAUSE_MS);
       }}
-      onEnter={() => tell(text)}
+      onEnter={() => send(text)}
     />
   );
 }

@@ -114,5 +114,5 @@ test("operators are those of one device, filtered and sorted", () => {
   expect(names()).toEqual(["aten::c", "aten::b"]);
   expect(names(undefined, "calls")).toEqual(["aten::b", "aten::c"]);
   expect(names("::b$")).toEqual(["aten::b"]);
-  expect(names("(")).toBe("This is not a regular expression.");
+  expect(names("(")).toBe("Invalid regular expression.");
 });

@@ -128,17 +128,17 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
     };
     let most = Holder::ALL.into_iter().max_by_key(|h| held(*h))?;
     let most_share = part(held(most));
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let percent = |share: f64| format!("{:.0}%", share * 100.0);
     let verdict = |text: String, grade: Grade| Some(Verdict { text, grade });
     let copies = row.causes.get(Cause::Copy).saturating_add(row.causes.get(Cause::Fill));
     let moving = [
-        (part(row.causes.get(Cause::Communication)), "communication", "communicates"),
-        (part(copies), "copies", "copies"),
+        (part(row.causes.get(Cause::Communication)), "communication", "communicating"),
+        (part(copies), "copies", "copying"),
     ];
-    for (share, name, verb) in moving {
+    for (share, name, doing) in moving {
         if share > MOVING && share >= most_share {
             let text = format!(
-                "Bound by {name}: for {} of each step the GPU {verb} and computes nothing",
+                "Bound by {name}: the GPU spends {} of each step {doing} instead of computing",
                 percent(share)
             );
             return verdict(text, Grade::Poor);
@@ -156,15 +156,15 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
     }
     if idle >= LITTLE {
         let text = format!(
-            "The GPU works {} of each step; the largest loss is {}, {}",
+            "The GPU is busy {} of each step; {} is lost to {}",
             percent(busy),
-            most.name(),
-            percent(most_share)
+            percent(most_share),
+            most.name()
         );
         return verdict(text, Grade::Fair);
     }
     let text = format!(
-        "Bound by the GPU: it works {} of each step, so faster or fewer kernels are what helps",
+        "Bound by the GPU: it is busy {} of each step, so faster or fewer kernels help most",
         percent(busy)
     );
     verdict(text, Grade::Good)
@@ -173,7 +173,7 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
 /// Without a device, what the main thread did most.
 fn host_only(row: &AccountRow) -> Verdict {
     let (cause, ns) = row.causes.by_size().first().copied().unwrap_or((Cause::Host(Activity::Unrecorded), 0));
-    let share = format!("{:.0} %", ns as f64 / row.wall_ns as f64 * 100.0);
+    let share = format!("{:.0}%", ns as f64 / row.wall_ns as f64 * 100.0);
     let text = format!(
         "No device work was recorded: the main thread spent {share} of each step in {}",
         match cause {
@@ -207,13 +207,14 @@ mod tests {
         let text = says(Some(0), &[(Cause::Kernel, 10), (loading, 80), (python, 10)]);
         assert_eq!(
             text,
-            "Bound by data loading: the GPU is idle 90 % of each step, 80 % waiting for the next batch"
+            "Bound by data loading: the GPU is idle 90% of each step, 80% waiting for the next batch"
         );
         assert!(says(Some(0), &[(Cause::Kernel, 95), (loading, 5)]).starts_with("Bound by the GPU"));
-        assert!(says(Some(0), &[(Cause::Kernel, 80), (python, 20)]).contains("largest loss is the host, 20 %"));
+        assert!(says(Some(0), &[(Cause::Kernel, 80), (python, 20)]).contains("; 20% is lost to the host"));
         assert!(says(Some(0), &[(Cause::Kernel, 40), (Cause::Communication, 60)]).contains("by communication"));
         assert!(
-            says(Some(0), &[(Cause::Kernel, 60), (Cause::Copy, 40)]).starts_with("Bound by copies: for 40 %")
+            says(Some(0), &[(Cause::Kernel, 60), (Cause::Copy, 40)])
+                .starts_with("Bound by copies: the GPU spends 40%")
         );
         let garbage = Cause::Host(Activity::GarbageCollection);
         assert!(

@@ -54,7 +54,8 @@ fn ask_all(run: Run) {
     let change = Change::Operator { name: "aten::mul".into(), speedup: 2.0 };
     let _ = timed("what if", || what_if(&trace, &replay, &[change]));
     let limits = eager();
-    let context = timed("context", || Context::new(&trace, &steps, &limits));
+    let run = timed("run", || stepscope_analyse::run::Run::new(trace));
+    let context = Context::new(&run, &limits);
     for rule in RULES {
         timed(rule.name, || (rule.check)(&context));
     }

@@ -52,12 +52,12 @@ impl<'s> Line<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::Colour;
+    use super::super::role::Palette;
     use super::*;
 
     #[test]
     fn no_line_ends_in_spaces() {
-        let screen = Screen::plain(80).with_colour(Colour::Basic);
+        let screen = Screen::plain(80).with_palette(Palette::Basic);
         let mut line = Line::new(&screen);
         line.push(Some(Role::Bad), "ab  ");
         line.gap(2);

@@ -95,7 +95,7 @@ mod tests {
         table.note("as measured");
         let expected = format!(
             "### Kernels\n\n2 of 2\n\n| Kernel | Total | Share |\n| --- | ---: | ---: |\n\
-             | {long} | 1.234 ms | 52.5 % |\n\
+             | {long} | 1.234 ms | 52.5% |\n\
              | b | – |  |\n| **Total** | **1.234 ms** |  |\n\nas measured\n"
         );
         assert_eq!(markdown(&table), expected);

@@ -6,7 +6,7 @@
 //!   that says how wide the output is and what it can show.
 //! * Text that came out of a trace is cleaned ([`clean()`]) before it reaches a terminal, because a kernel may
 //!   be named anything, including an escape sequence.
-//! * Colour only repeats what is already said in words, glyphs or position.
+//! * Color only repeats what is already said in words, glyphs or position.
 
 mod ascii;
 mod axis;
@@ -36,7 +36,7 @@ pub use json::json;
 pub use markdown::{escaped as markdown_text, markdown};
 pub use measure::{end_ellipsis, middle_ellipsis, width, wrap};
 pub use plot::{Plot, area_plot};
-pub use role::{Colour, Role};
+pub use role::{Palette, Role};
 pub use screen::Screen;
 pub use stacked::{split_cells, stacked_bar, stacked_legend, stacked_line};
 pub use table::{Align, Cell, Column, Shorten, Table};

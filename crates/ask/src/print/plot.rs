@@ -20,7 +20,7 @@ pub struct Plot {
     pub width: usize,
     /// Rows of the area, without the axis and its labels.
     pub height: usize,
-    /// The colour of the area.
+    /// The color of the area.
     pub role: Role,
     /// The part of the time axis to draw; without it, from the first to the last point.
     pub range: Option<(i64, i64)>,
@@ -31,7 +31,7 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// A plot of everything, in bytes, in the colour of the device.
+    /// A plot of everything, in bytes, in the color of the device.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width, height, role: Role::Device, range: None, origin: None, unit: units::bytes }
     }
@@ -153,18 +153,18 @@ fn write_time_axis(
     line.end(out)?;
 
     let middle = ((i128::from(axis.start) + i128::from(axis.end)) / 2) as i64;
-    let [left, centre, right] =
+    let [left, center, right] =
         [axis.start, middle, axis.end].map(|time| screen.text(&axis.label(time)).into_owned());
     let mut line = Line::new(screen);
     line.gap(margin + 2);
     line.push(Some(Role::Dim), &left);
     let mut used = width(&left);
-    let at = (axis.columns / 2).saturating_sub(width(&centre) / 2);
+    let at = (axis.columns / 2).saturating_sub(width(&center) / 2);
     let last = axis.columns.saturating_sub(width(&right));
-    if axis.end > axis.start && at > used + 1 && at + width(&centre) + 1 < last {
+    if axis.end > axis.start && at > used + 1 && at + width(&center) + 1 < last {
         line.gap(at - used);
-        line.push(Some(Role::Dim), &centre);
-        used = at + width(&centre);
+        line.push(Some(Role::Dim), &center);
+        used = at + width(&center);
     }
     if axis.end > axis.start && last > used {
         line.gap(last - used);

@@ -186,7 +186,7 @@ fn write_left_out(out: &mut dyn Write, screen: &Screen, headers: &[String], slot
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::Colour;
+    use super::super::role::Palette;
     use super::super::table::Shorten;
     use super::*;
 
@@ -259,22 +259,22 @@ mod tests {
     }
 
     #[test]
-    fn colours_change_nothing_but_colours() {
-        let coloured = shown(&kernels(), &Screen::plain(80).with_colour(Colour::Full));
+    fn colors_change_nothing_but_colors() {
+        let colored = shown(&kernels(), &Screen::plain(80).with_palette(Palette::Full));
         let escapes = regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap();
-        assert!(escapes.is_match(&coloured));
-        assert_eq!(escapes.replace_all(&coloured, ""), shown(&kernels(), &Screen::plain(80)));
+        assert!(escapes.is_match(&colored));
+        assert_eq!(escapes.replace_all(&colored, ""), shown(&kernels(), &Screen::plain(80)));
     }
 
     #[test]
     fn roles_reach_text_and_bar() {
-        let screen = Screen::plain(80).with_colour(Colour::Basic);
+        let screen = Screen::plain(80).with_palette(Palette::Basic);
         let mut table = Table::new(vec![Column::text("a"), Column::number("b")]);
         table.row(vec![Cell::text("x").role(Role::Bad), Cell::share(0.5).role(Role::Host)]);
         table.row(vec![Cell::text("y"), Cell::share(0.0).role(Role::Host)]);
         let text = shown(&table, &screen);
-        assert!(text.contains("\u{1b}[31mx\u{1b}[0m  50.0 % \u{1b}[35m███\u{1b}[0m\n"));
-        assert!(text.ends_with("y       \u{1b}[2m–\u{1b}[0m\n"));
+        assert!(text.contains("\u{1b}[31mx\u{1b}[0m  50.0% \u{1b}[36m███\u{1b}[0m\n"));
+        assert!(text.ends_with("y      \u{1b}[2m–\u{1b}[0m\n"));
     }
 
     #[test]

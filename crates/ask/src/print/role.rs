@@ -1,22 +1,22 @@
-//! What a colour means. Callers name a role; which colour that is on a given terminal is decided here.
+//! What a color means. Callers name a role; which color that is on a given terminal is decided here.
 
 use anstyle::{Ansi256Color, AnsiColor, Color, Effects, Style};
 
-/// How many colours may be used.
+/// How many colors may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
+pub enum Palette {
     /// No escape sequences at all.
     None,
-    /// The sixteen colours every terminal has.
+    /// The sixteen colors every terminal has.
     Basic,
-    /// The fixed palette of 256 colours.
+    /// The fixed palette of 256 colors.
     Full,
 }
 
-/// The meaning of a piece of text, which its colour repeats.
+/// The meaning of a piece of text, which its color repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A title, a column header, a total: bold, in the terminal's own colour.
+    /// A title, a column header, a total: bold, in the terminal's own color.
     Heading,
     /// Words that may be skipped: subtitles, rules, notes, zeroes.
     Dim,
@@ -32,7 +32,7 @@ pub enum Role {
     Host,
     /// Calls into the device's libraries.
     Runtime,
-    /// Copies and fills of memory.
+    /// Copies and memsets.
     Copy,
     /// Communication between devices.
     Comm,
@@ -45,19 +45,19 @@ pub enum Role {
 }
 
 impl Role {
-    /// The style of this role for a given range of colours.
-    pub fn style(self, colour: Colour) -> Style {
-        match colour {
-            Colour::None => Style::new(),
-            Colour::Basic => self.basic(),
-            Colour::Full => self.full(),
+    /// The style of this role for a given range of colors.
+    pub fn style(self, palette: Palette) -> Style {
+        match palette {
+            Palette::None => Style::new(),
+            Palette::Basic => self.basic(),
+            Palette::Full => self.full(),
         }
     }
 
     // Each of these has a contrast of at least 3:1 against white as well as against black; the terminal's
     // own theme does not change them.
     fn full(self) -> Style {
-        let colour = match self {
+        let color = match self {
             Role::Heading => return Style::new().effects(Effects::BOLD),
             Role::Dim | Role::Idle => 244,
             Role::Good => 64,
@@ -70,12 +70,12 @@ impl Role {
             Role::Comm => 136,
             Role::DataLoad => 130,
         };
-        Style::new().fg_color(Some(Color::Ansi256(Ansi256Color(colour))))
+        Style::new().fg_color(Some(Color::Ansi256(Ansi256Color(color))))
     }
 
     // Yellow cannot be read on white, dark blue and bright black not on black: none of them is used.
     fn basic(self) -> Style {
-        let colour = match self {
+        let color = match self {
             Role::Heading => return Style::new().effects(Effects::BOLD),
             Role::Dim | Role::Idle => return Style::new().effects(Effects::DIMMED),
             Role::Good | Role::Device => AnsiColor::Green,
@@ -83,7 +83,7 @@ impl Role {
             Role::Bad | Role::Comm => AnsiColor::Red,
             Role::Host | Role::Accent => AnsiColor::Cyan,
         };
-        Style::new().fg_color(Some(Color::Ansi(colour)))
+        Style::new().fg_color(Some(Color::Ansi(color)))
     }
 }
 
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_colour_nothing_is_styled() {
-        assert!(Role::Heading.style(Colour::None).is_plain());
-        assert!(Role::Bad.style(Colour::None).is_plain());
+    fn without_color_nothing_is_styled() {
+        assert!(Role::Heading.style(Palette::None).is_plain());
+        assert!(Role::Bad.style(Palette::None).is_plain());
     }
 
     const ALL: [Role; 13] = [
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn every_role_has_a_style() {
         for role in ALL {
-            assert!(!role.style(Colour::Basic).is_plain(), "{role:?}");
-            assert!(!role.style(Colour::Full).is_plain(), "{role:?}");
+            assert!(!role.style(Palette::Basic).is_plain(), "{role:?}");
+            assert!(!role.style(Palette::Full).is_plain(), "{role:?}");
         }
     }
 
@@ -148,7 +148,7 @@ mod tests {
             let value = css.split(&format!("--cat-{category}: #")).nth(1).unwrap();
             let part = |at: usize| f64::from(u8::from_str_radix(&value[at..at + 2], 16).unwrap());
             let browser = hue([part(0), part(2), part(4)]);
-            let Some(Color::Ansi256(color)) = role.style(Colour::Full).get_fg_color() else { unreachable!() };
+            let Some(Color::Ansi256(color)) = role.style(Palette::Full).get_fg_color() else { unreachable!() };
             let apart = (hue(cube(color.0)) - browser).abs();
             assert!(apart.min(360.0 - apart) < 20.0, "{role:?} is {apart:.0} degrees from the browser's");
         }

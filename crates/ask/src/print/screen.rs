@@ -1,18 +1,18 @@
-//! Where the output goes: how wide it is, and which colours and letters it can show.
+//! Where the output goes: how wide it is, and which colors and letters it can show.
 
 use std::borrow::Cow;
 
 use super::ascii::ascii;
 use super::clean::{clean, is_hostile};
-use super::role::{Colour, Role};
+use super::role::{Palette, Role};
 
 /// What the output can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
     /// Columns to lay out for.
     pub width: usize,
-    /// Colours to use.
-    pub colour: Colour,
+    /// Colors to use.
+    pub palette: Palette,
     /// Whether letters outside ASCII can be shown.
     pub unicode: bool,
     /// Whether tables keep all columns and whole names, however wide they become (`--wide`).
@@ -22,9 +22,9 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// A screen of `width` columns without colours, with all letters: for files and tests.
+    /// A screen of `width` columns without colors, with all letters: for files and tests.
     pub fn plain(width: usize) -> Self {
-        Self { width, colour: Colour::None, unicode: true, wide: false, terminal: false }
+        Self { width, palette: Palette::None, unicode: true, wide: false, terminal: false }
     }
 
     /// The same screen with tables at their full width.
@@ -37,9 +37,9 @@ impl Screen {
         Self { unicode, ..self }
     }
 
-    /// The same screen with other colours.
-    pub fn with_colour(self, colour: Colour) -> Self {
-        Self { colour, ..self }
+    /// The same screen with other colors.
+    pub fn with_palette(self, palette: Palette) -> Self {
+        Self { palette, ..self }
     }
 
     /// `text` as one line that is safe to print here.
@@ -54,9 +54,9 @@ impl Screen {
         }
     }
 
-    /// `text` in the colour of `role`. The text itself is not cleaned: see [`Screen::text`].
+    /// `text` in the color of `role`. The text itself is not cleaned: see [`Screen::text`].
     pub fn paint(&self, role: Role, text: &str) -> String {
-        let style = role.style(self.colour);
+        let style = role.style(self.palette);
         format!("{style}{text}{style:#}")
     }
 
@@ -91,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn paint_is_silent_without_colour() {
+    fn paint_is_silent_without_color() {
         assert_eq!(Screen::plain(80).paint(Role::Bad, "x"), "x");
-        let coloured = Screen::plain(80).with_colour(Colour::Basic);
-        assert_eq!(coloured.paint(Role::Bad, "x"), "\u{1b}[31mx\u{1b}[0m");
+        let colored = Screen::plain(80).with_palette(Palette::Basic);
+        assert_eq!(colored.paint(Role::Bad, "x"), "\u{1b}[31mx\u{1b}[0m");
     }
 }

@@ -16,7 +16,7 @@ const ASCII_FILLS: [char; 7] = ['#', '=', '+', 'o', '*', 'x', '~'];
 
 /// A line of exactly `width` blocks in proportion to `parts`, and a legend below it.
 ///
-/// Each part has a fill of its own, so that the bar can be read without colours. Parts without a
+/// Each part has a fill of its own, so that the bar can be read without colors. Parts without a
 /// value (or with a negative one) are left out of both.
 pub fn stacked_bar(
     out: &mut dyn Write,
@@ -133,7 +133,7 @@ fn fills(screen: &Screen, parts: &[(&str, i64, Role)]) -> Vec<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::Colour;
+    use super::super::role::Palette;
     use super::*;
 
     const STEP: [(&str, i64, Role); 5] = [
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn parts_and_legend() {
         let expected = format!(
-            "{}▓{}{}\n█ Kernel 52.5 %   ▓ Memcpy 1.0 %   ░ Idle 36.5 %\n▚ DataLoader 10.0 %\n",
+            "{}▓{}{}\n█ Kernel 52.5%   ▓ Memcpy 1.0%   ░ Idle 36.5%\n▚ DataLoader 10.0%\n",
             "█".repeat(31),
             "░".repeat(22),
             "▚".repeat(6)
@@ -162,20 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn ascii_and_colour() {
+    fn ascii_and_color() {
         let plain = Screen::plain(60).with_unicode(false);
         assert_eq!(
             shown(&plain, &STEP, 20).lines().collect::<Vec<_>>(),
-            [
-                "###########.......oo",
-                "# Kernel 52.5 %",
-                "= Memcpy 1.0 %",
-                ". Idle 36.5 %",
-                "o DataLoader 10.0 %"
-            ]
+            ["###########.......oo", "# Kernel 52.5%", "= Memcpy 1.0%", ". Idle 36.5%", "o DataLoader 10.0%"]
         );
-        let coloured = stacked_line(&Screen::plain(60).with_colour(Colour::Basic), &STEP, 4);
-        assert_eq!(coloured, "\u{1b}[36m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
+        let colored = stacked_line(&Screen::plain(60).with_palette(Palette::Basic), &STEP, 4);
+        assert_eq!(colored, "\u{1b}[32m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
     }
 
     #[test]
@@ -188,7 +182,7 @@ mod tests {
     #[test]
     fn labels_are_harmless_and_fit() {
         let text = shown(&Screen::plain(60), &[("a\u{1b}[2J\n日本語日本語日本語", 5, Role::Host)], 20);
-        assert_eq!(text, format!("{}\n█ a␛[2J 日… 100.0 %\n", "█".repeat(20)));
+        assert_eq!(text, format!("{}\n█ a␛[2J 日本… 100.0%\n", "█".repeat(20)));
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl Cell {
         value.map_or_else(Self::nothing, cell)
     }
 
-    /// Colours the text, or where there is a bar, the bar.
+    /// Colors the text, or where there is a bar, the bar.
     pub fn role(mut self, role: Role) -> Self {
         self.role = Some(role);
         self
@@ -248,6 +248,6 @@ mod tests {
     #[test]
     fn a_share_has_a_bar() {
         let cell = Cell::share(0.5).role(Role::Device);
-        assert_eq!((cell.text.as_str(), cell.share, cell.role), ("50.0 %", Some(0.5), Some(Role::Device)));
+        assert_eq!((cell.text.as_str(), cell.share, cell.role), ("50.0%", Some(0.5), Some(Role::Device)));
     }
 }

@@ -73,9 +73,9 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// A fraction as a percentage: `12.3 %`.
+/// A fraction as a percentage: `12.3%`.
 ///
-/// What is neither nothing nor everything never reads so: `<0.1 %`, `>99.9 %`.
+/// What is neither nothing nor everything never reads so: `<0.1%`, `>99.9%`.
 pub fn percent(fraction: f64) -> String {
     if !fraction.is_finite() {
         return NOT_A_NUMBER.to_owned();
@@ -85,12 +85,12 @@ pub fn percent(fraction: f64) -> String {
     // Sums of shares miss one by a few bits; that is not "almost all".
     let almost_all = (0.9995..1.0 - 1e-9).contains(&size);
     match size {
-        0.0 => "0.0 %".to_owned(),
-        _ if size < 0.0005 && fraction > 0.0 => "<0.1 %".to_owned(),
-        _ if size < 0.0005 => ">-0.1 %".to_owned(),
-        _ if almost_all && fraction > 0.0 => ">99.9 %".to_owned(),
-        _ if size >= 9.9995 => format!("{sign}{} %", count((size * 100.0).round() as u64)),
-        _ => format!("{sign}{:.1} %", size * 100.0),
+        0.0 => "0.0%".to_owned(),
+        _ if size < 0.0005 && fraction > 0.0 => "<0.1%".to_owned(),
+        _ if size < 0.0005 => ">-0.1%".to_owned(),
+        _ if almost_all && fraction > 0.0 => ">99.9%".to_owned(),
+        _ if size >= 9.9995 => format!("{sign}{}%", count((size * 100.0).round() as u64)),
+        _ => format!("{sign}{:.1}%", size * 100.0),
     }
 }
 
@@ -119,12 +119,12 @@ pub fn delta_bytes(size: i64) -> String {
     signed(size > 0, bytes(size))
 }
 
-/// A relative difference, its sign always written: `+12.3 %`.
+/// A relative difference, its sign always written: `+12.3%`.
 pub fn delta_percent(fraction: f64) -> String {
     let size = fraction.abs();
     if fraction > 0.0 && (0.9995..1.0).contains(&size) {
         // "Almost all" means nothing for a growth.
-        return "+100.0 %".to_owned();
+        return "+100.0%".to_owned();
     }
     let tiny = size < 0.0005;
     signed(fraction > 0.0 && fraction.is_finite() && !tiny, percent(fraction))
@@ -227,17 +227,17 @@ mod tests {
     #[test]
     fn percentages_never_hide_a_remainder() {
         for (fraction, text) in [
-            (0.0, "0.0 %"),
-            (-0.0, "0.0 %"),
-            (1e-9, "<0.1 %"),
-            (-1e-9, ">-0.1 %"),
-            (0.0006, "0.1 %"),
-            (0.123, "12.3 %"),
-            (0.99999, ">99.9 %"),
-            (1.0 - 1e-15, "100.0 %"),
-            (1.0, "100.0 %"),
-            (-0.5, "-50.0 %"),
-            (12.345, "1,235 %"),
+            (0.0, "0.0%"),
+            (-0.0, "0.0%"),
+            (1e-9, "<0.1%"),
+            (-1e-9, ">-0.1%"),
+            (0.0006, "0.1%"),
+            (0.123, "12.3%"),
+            (0.99999, ">99.9%"),
+            (1.0 - 1e-15, "100.0%"),
+            (1.0, "100.0%"),
+            (-0.5, "-50.0%"),
+            (12.345, "1,235%"),
             (f64::NAN, "n/a"),
             (f64::INFINITY, "n/a"),
         ] {
@@ -265,10 +265,10 @@ mod tests {
         assert_eq!(delta_time(-812), "-812 ns");
         assert_eq!(delta_time(0), "0 ns");
         assert_eq!(delta_bytes(1_024), "+1.00 KiB");
-        assert_eq!(delta_percent(0.123), "+12.3 %");
-        assert_eq!(delta_percent(-0.123), "-12.3 %");
-        assert_eq!(delta_percent(0.99999), "+100.0 %");
-        assert_eq!(delta_percent(1e-6), "<0.1 %");
+        assert_eq!(delta_percent(0.123), "+12.3%");
+        assert_eq!(delta_percent(-0.123), "-12.3%");
+        assert_eq!(delta_percent(0.99999), "+100.0%");
+        assert_eq!(delta_percent(1e-6), "<0.1%");
         assert_eq!(delta_percent(f64::INFINITY), "n/a");
     }
 }

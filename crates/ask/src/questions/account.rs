@@ -10,13 +10,13 @@ use stepscope_analyse::causes::account::{self, Account, AccountRow};
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::steps::{PARTIAL, STEP, WALL};
 use stepscope_analyse::threads::activity::Activity;
 
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -33,7 +33,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["cause", "step"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[account::DEFINITIONS, OWN, stepscope_analyse::steps::DEFINITIONS],
+    definitions: &[account::DEFINITIONS, account::IDLE_DEFINITIONS, OWN, &[STEP, WALL, PARTIAL]],
     answer,
 };
 
@@ -41,16 +41,21 @@ pub(super) const QUESTION: Question = Question {
 const OWN: &[Definition] = &[
     Definition {
         field: "total_ns",
-        label: "In all",
+        label: "Total",
         text: "The cause's time summed over the steps that are not partial (over all, if all are).",
     },
     Definition {
         field: "per_step_ns",
         label: "Per step",
-        text: "The same divided by the number of these steps.",
+        text: "The cause's time in all divided by the number of these steps, rounded down to the nanosecond.",
     },
-    Definition { field: "share", label: "Share", text: "The same as a share of these steps' wall time." },
+    Definition {
+        field: "share",
+        label: "Share",
+        text: "The cause's time in all / the summed wall time of these steps, as a fraction.",
+    },
 ];
+
 /// Causes drawn in the picture before the rest is put together.
 const DRAWN: usize = 6;
 
@@ -89,7 +94,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     parts.push(Part::data("devices", devices));
     parts.push(steps::part(&report, ask, by_step)?);
     let main = if by_step { "steps" } else { "causes" };
-    Ok(Answer::new(&QUESTION, parts)
+    Ok(Answer::new(parts)
         .fact("synthetic", &asked.steps().synthetic)
         .fact("verdict", &asked.run.verdict())
         .main(main))
@@ -108,7 +113,7 @@ pub(super) fn without_idle(cause: Cause) -> &'static str {
     cause.label().strip_prefix("idle: ").unwrap_or(cause.label())
 }
 
-/// The colour of a cause: work in its own, idle time in the colour of what should be done about it.
+/// The color of a cause: work in its own, idle time in the color of what should be done about it.
 pub(super) fn role(cause: Cause) -> Role {
     match cause {
         Cause::Kernel => Role::Device,
@@ -183,7 +188,7 @@ fn causes_table(rows: &[CauseRow], steps: i64, wall_ns: i64) -> Table {
         Column::number("Share").priority(200),
     ];
     if several {
-        columns.push(Column::number("In all").priority(90));
+        columns.push(Column::number("Total").priority(90));
     }
     let mut table = Table::new(columns);
     for row in rows {

@@ -1,4 +1,4 @@
-//! The chain of work and waiting that decided how long the run took.
+//! The chain of work and waiting that determined how long the run took.
 
 use std::sync::Arc;
 
@@ -8,16 +8,15 @@ use stepscope_analyse::run::Run;
 use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "critical-path",
     alias: None,
-    about: "The chain of work and waiting that decided how long the run took.",
+    about: "The chain of work and waiting that determined how long the run took.",
     examples: &[
         "critical-path TRACE",
         "critical-path TRACE --step 3 --filter aten --top 0",
@@ -44,7 +43,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let mut classes = Part::new("classes", report.classes, move |rows| {
         let mut table = classes_table(rows).title("Critical path", &words);
         if note {
-            table.note("steps between the first and the last one selected count too");
+            table.note("steps between the first and the last selected are included");
         }
         table
     });
@@ -73,7 +72,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
     };
     let main = rows.key;
-    Ok(Answer::new(&QUESTION, vec![classes, rows]).fact("wall_ns", &wall_ns).main(main))
+    Ok(Answer::new(vec![classes, rows]).fact("wall_ns", &wall_ns).main(main))
 }
 
 fn pieces_table(rows: &[PieceRow], full: bool) -> Table {

@@ -11,16 +11,16 @@ use stepscope_analyse::run::Run;
 
 use super::TOP;
 use crate::answer::Answer;
-use crate::ask::{Ask, RowsAsked};
+use crate::ask::{Ask, Group, Question};
+use crate::options::RowsAsked;
 use crate::print::units;
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "gaps",
     alias: None,
-    about: "The gaps of each device: how much time, why, and who is to blame.",
+    about: "Idle time of each device: how much, why, and what caused it.",
     examples: &[
         "gaps TRACE",
         "gaps TRACE --by culprit --top 0",
@@ -30,14 +30,14 @@ pub(super) const QUESTION: Question = Question {
     by: &["kind", "culprit", "gap", "stream"],
     options: &["sort", "top", "filter", "step", "device", "full"],
     in_report: true,
-    definitions: &[gaps::DEFINITIONS, account::DEFINITIONS],
+    definitions: &[gaps::DEFINITIONS, account::IDLE_DEFINITIONS],
     answer,
 };
 
 /// Culprits and gaps shown beside each other unless `--top` says otherwise.
 const FEW: usize = 10;
 /// Gaps that are looked at one by one, beside as many as the file has slices.
-const MOST_GAPS: usize = 100_000;
+const MAX_GAPS: usize = 100_000;
 const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
 
 /// All gaps together.
@@ -57,7 +57,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     // The longest gaps are sorted and filtered here, so all of them are needed then. There is at least one for each step
     // of each device, which may be many times what the file holds.
     let some = ask.rows.sort.is_none() && ask.rows.filter.is_none();
-    let most = asked.trace().slices().len().saturating_add(MOST_GAPS);
+    let most = asked.trace().slices().len().saturating_add(MAX_GAPS);
     let top = match ask.rows.top.unwrap_or(TOP) {
         0 => most,
         top if some => top,
@@ -108,5 +108,5 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         tables::streams(streams, ask.steps.is_some()),
     ];
     let parts = parts.into_iter().zip(visible).map(|(part, shown)| part.shown(shown)).collect();
-    Ok(Answer::new(&QUESTION, parts).fact("totals", &totals).main(main))
+    Ok(Answer::new(parts).fact("totals", &totals).main(main))
 }

@@ -9,9 +9,8 @@ use stepscope_analyse::run::Run;
 
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -53,18 +52,18 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         let mut table = table(rows);
         table.notes(&left_out);
         if some_steps && gap {
-            table.note("steps between the first and the last one selected count too");
+            table.note("steps between the first and the last selected are included");
         }
         table
     });
     let streams = Part::new("streams", streams, move |rows| {
         let mut table = streams_table(rows);
         if some_steps {
-            table.note("kernels, copies and memsets are those of the whole trace, whatever steps are selected");
+            table.note("kernels, copies and memsets cover the whole trace, whichever steps are selected");
         }
         table
     });
-    Ok(Answer::new(&QUESTION, vec![devices, unless_empty(streams)]))
+    Ok(Answer::new(vec![devices, unless_empty(streams)]))
 }
 
 fn share(value: Option<f64>) -> Cell {

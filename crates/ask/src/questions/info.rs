@@ -7,9 +7,8 @@ use stepscope_analyse::tables::run_info::{self, Report};
 
 use super::notes;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 
 pub(super) const QUESTION: Question = Question {
@@ -35,7 +34,7 @@ fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         hidden(Part::single("categories", report.clone(), categories)),
         hidden(Part::single("ledger", report, ledger)),
     ];
-    Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(&QUESTION, parts) })
+    Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(parts) })
 }
 
 fn facts(r: &Report) -> Table {
@@ -129,7 +128,7 @@ fn ledger(r: &Report) -> Table {
     } else if l.closes {
         "every event of the file is accounted for"
     } else {
-        "DOES NOT CLOSE: please report this"
+        "does NOT add up: please report this"
     };
     let mut table =
         Table::new(vec![Column::text("").keep(), Column::number("Events").keep()]).title("Ledger", words);
@@ -137,7 +136,7 @@ fn ledger(r: &Report) -> Table {
         ("slices", l.slices),
         ("points", l.points),
         ("arrow ends", l.flows),
-        ("ends joined to their begins", l.joined_pairs),
+        ("ends matched to their begins", l.joined_pairs),
         ("set aside", l.set_aside),
     ] {
         table.row(vec![Cell::text(name), Cell::count(count)]);

@@ -10,9 +10,8 @@ use stepscope_analyse::run::Run;
 use super::ops::ratio;
 use super::{TOP, gpu_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{self, Cell, Column, Plot, Role, Table, end_ellipsis, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -25,7 +24,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["device", "queue"],
     options: &["sort", "top", "step", "device"],
     in_report: true,
-    definitions: &[launches::DEFINITIONS],
+    definitions: &[launches::DEFINITIONS, launches::QUEUE_DEFINITIONS],
     answer,
 };
 
@@ -40,9 +39,9 @@ struct DeviceQueuePoint {
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
-    let hint = "a device has one set of numbers; `--by queue` has rows to sort and cut";
+    let hint = "each device has one set of numbers; use `--by queue` for rows to sort and filter";
     match ask.grouped() {
-        "queue" => ask.refuse(&["step"], "the queue, which is that of the whole trace", "leave it out")?,
+        "queue" => ask.refuse(&["step"], "the queue, which covers the whole trace", "leave it out")?,
         _ => ask.refuse(&["sort", "top"], "the launches", hint)?,
     }
     let asked = ask.part_of(&runs[0])?;
@@ -52,7 +51,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         "queue" => queue_part(&asked, &rows, ask)?,
         _ => launches_part(&asked, rows, ask),
     };
-    Ok(Answer::new(&QUESTION, vec![part]))
+    Ok(Answer::new(vec![part]))
 }
 
 fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
@@ -115,13 +114,13 @@ fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
     line("Delay, 95th percentile", "", &|r| Cell::time(r.delay_p95_ns));
     line("Delay, longest", "", &|r| Cell::time(r.delay_max_ns));
     line("Launching call, median", "time on the host", &|r| Cell::time(r.call_p50_ns));
-    line("Launching calls in all", "", &|r| Cell::time(r.calls_ns));
+    line("Launching calls, total", "", &|r| Cell::time(r.calls_ns));
     line("Kernel, median", "time on the device", &|r| Cell::time(r.kernel_p50_ns));
-    line("Short kernels in all", "time on the device", &|r| Cell::time(r.short_kernels_ns));
+    line("Short kernels, total", "time on the device", &|r| Cell::time(r.short_kernels_ns));
     line("Kernels", "", &|r| Cell::count(r.kernels));
     line("Launches", "work with a known launch", &|r| Cell::count(r.launches));
     if of_some_steps {
-        table.note("only Launch-bound is for the selected steps; the rest is for the whole trace");
+        table.note("only Launch-bound covers just the selected steps; the rest covers the whole trace");
     }
     table
 }

@@ -1,4 +1,4 @@
-//! Memory over time, what lived at the peak, and which operators allocate.
+//! Memory over time, what was live at the peak, and which operators allocate.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Options, Report};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_model::{Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "memory",
     alias: None,
-    about: "Memory over time, what lived at the peak, and which operators allocate.",
+    about: "Memory over time, what was live at the peak, and which operators allocate.",
     examples: &[
         "memory TRACE",
         "memory TRACE --by event --sort bytes",
@@ -29,11 +29,26 @@ pub(super) const QUESTION: Question = Question {
     by: &["op", "event", "peak", "stack"],
     options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
     in_report: true,
-    definitions: &[memory::DEFINITIONS],
+    definitions: &[memory::DEFINITIONS, memory::OPERATOR_DEFINITIONS, memory::EVENT_DEFINITIONS, OWN],
     answer,
 };
 
 const NONE: &str = "no allocations in this trace; record with profile_memory=True to see them";
+
+/// What the question's own numbers mean.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "share",
+        label: "% of peak",
+        text: "Bytes alive at the peak / the device's peak allocated bytes, as a fraction.",
+    },
+    Definition {
+        field: "range_ns",
+        label: "Range",
+        text: "The window that was asked for: start and end, counted from the trace's first event. The end \
+               itself is outside.",
+    },
+];
 
 /// What lived at the peak, by the operator that allocated it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -98,7 +113,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
     };
     let main = part.key;
-    let mut answer = Answer::new(&QUESTION, vec![devices, part]).fact("records", &records).main(main);
+    let mut answer = Answer::new(vec![devices, part]).fact("records", &records).main(main);
     if let Some((from, to)) = window {
         answer = answer.fact("range_ns", &[from.0, to.0]);
     }
@@ -184,7 +199,7 @@ pub(super) fn devices_table(devices: &[DeviceMemory], records: u64) -> Table {
         Column::number("At start").priority(80),
         Column::number("At end").priority(85),
         Column::number("Allocations").priority(110),
-        Column::number("Allocated in all").priority(70),
+        Column::number("Allocated in total").priority(70),
         Column::number("Still live").priority(60),
         Column::number("Unmatched frees").priority(50),
     ])
@@ -254,8 +269,8 @@ fn events_table(rows: &[Event]) -> Table {
             Cell::maybe(r.operator.as_deref(), Cell::text),
             Cell::text(&r.device),
             Cell::bytes(r.bytes),
-            Cell::maybe(r.allocated_at_ns, |at| Cell::time(at)),
-            Cell::maybe(r.released_at_ns, |at| Cell::time(at)),
+            Cell::maybe(r.allocated_at_ns, Cell::time),
+            Cell::maybe(r.released_at_ns, Cell::time),
             Cell::maybe(r.duration_ns, Cell::time),
         ]);
     }
@@ -270,7 +285,7 @@ fn peak_table(rows: &[PeakRow]) -> Table {
         Column::number("% of peak").priority(120),
         Column::number("Allocations").priority(100),
     ])
-    .title("What lived at the peak", "by the operator that allocated it");
+    .title("What was live at the peak", "by the operator that allocated it");
     for r in rows {
         table.row(vec![
             Cell::text(&r.operator),
@@ -291,7 +306,7 @@ fn stacks_table(rows: &[PeakStackRow]) -> Table {
         Column::text("Operator").keep(),
         Column::name("Stack").flexible(24, print::end_ellipsis),
     ])
-    .title("What lived at the peak", "by operator and Python stack");
+    .title("What was live at the peak", "by operator and Python stack");
     for r in rows {
         table.row(vec![
             Cell::bytes(r.bytes),

@@ -10,9 +10,8 @@ use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery
 
 use super::TOP;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
@@ -29,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["name", "shape", "shape-lists", "stack", "overload"],
     options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
     in_report: true,
-    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS],
+    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS, ops::TOTALS],
     answer,
 };
 
@@ -85,7 +84,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         unless_empty(part("annotations", annotations, (device, host), "Annotations", ranges, Vec::new())),
         unless_empty(part("calls", calls, (device, host), "Runtime and driver calls", inside, Vec::new())),
     ];
-    Ok(Answer::new(&QUESTION, parts).fact("memory_outside", &memory_outside).fact("totals", &totals))
+    Ok(Answer::new(parts).fact("memory_outside", &memory_outside).fact("totals", &totals))
 }
 
 fn part(
@@ -120,8 +119,8 @@ pub(super) fn default_sort(device_ns: i64) -> &'static str {
 fn totals(report: &OpsReport) -> String {
     let host = units::time(report.total_host_self_ns);
     match report.total_device_self_ns {
-        0 => format!("host self {host} in all"),
-        device => format!("host self {host}, device {} in all", units::time(device)),
+        0 => format!("host self {host} in total"),
+        device => format!("host self {host}, device {} in total", units::time(device)),
     }
 }
 
@@ -198,7 +197,7 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         columns.push(Column::text("Stack").flexible(24, crate::print::end_ellipsis).priority(130));
     }
     let mut table = Table::new(columns);
-    // Bars compare the rows shown: the largest fills its cell. The figure beside it is the share of the whole.
+    // Bars compare the rows shown: the largest fills its cell. The number next to it is the share of the whole.
     let largest = |value: fn(&OpRow) -> i64| rows.iter().map(value).max().unwrap_or(0);
     let (most_device, most_host) = (largest(|r| r.device_self_ns), largest(|r| r.host_self_ns));
     for row in rows {

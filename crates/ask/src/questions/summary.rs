@@ -12,17 +12,18 @@ use stepscope_analyse::devices::utilization::{self, GpuRow};
 use stepscope_analyse::findings::{self, Finding};
 use stepscope_analyse::memory;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown};
+use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::run_info;
 
 use super::steps::parts as step_parts;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{self, Role, Screen, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -38,10 +39,12 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full", "no-findings"],
     in_report: true,
     definitions: &[
+        OWN,
         steps::DEFINITIONS,
         breakdown::DEFINITIONS,
         utilization::DEFINITIONS,
         ops::DEFINITIONS,
+        flops::DEFINITIONS,
         kernels::DEFINITIONS,
         copies::DEFINITIONS,
         memory::DEFINITIONS,
@@ -50,6 +53,52 @@ pub(super) const QUESTION: Question = Question {
     ],
     answer,
 };
+
+/// Where tables of the summary use one name for different numbers, this says which is which.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "calls",
+        label: "Calls",
+        text: "Operators and regions: how often it ran, on any thread; a call that is its caller's only one \
+               and has its name is folded into the caller. Kernels and copies: how many ran.",
+    },
+    Definition {
+        field: "kernel_ns",
+        label: "Kernel time",
+        text: "Steps: time during which at least one kernel other than communication ran on any device. GPUs: \
+               the sum of kernel durations from the first step to the last; overlapping kernels each count in \
+               full.",
+    },
+    Definition {
+        field: "start_ns",
+        label: "Start",
+        text: "When it begins, counted from the trace's first event: a step, a slice that shows a finding, or \
+               a recording window. A step begins with its host range, or where the step before it ended if \
+               that is later.",
+    },
+    Definition {
+        field: "dur_ns",
+        label: "Duration",
+        text: "How long a slice that shows a finding, or a recording window, lasts from start to end.",
+    },
+    Definition {
+        field: "bytes",
+        label: "Bytes",
+        text: "Copies: bytes of the calls that record how many they moved. Memory: bytes alive at the peak \
+               that this operator (from this stack) allocated.",
+    },
+    Definition {
+        field: "streams",
+        label: "Streams",
+        text: "Trace: how many device streams have at least one slice. Kernels: the numbers of the streams it ran on.",
+    },
+    Definition {
+        field: "count",
+        label: "Count",
+        text: "Categories: how many slices or points. Notes: how often it happened. Memory: how many \
+               allocations alive at the peak the bytes came in.",
+    },
+];
 
 /// Rows of the tables on the summary.
 const TOP: usize = 10;
@@ -72,10 +121,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         breakdown: run.breakdown().clone(),
     };
     let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default())?;
-    let mut answer = Answer::new(&QUESTION, parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
+    let mut answer = Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
     if ask.device.is_some() {
         answer.remarks.push(
-            "step parts and findings count all devices; `stepscope steps --by device` shows them one by one"
+            "step parts and findings cover all devices; `stepscope steps --by device` shows each one"
                 .to_owned(),
         );
     }
@@ -167,7 +216,7 @@ impl Head {
         }
         step_bars(out, screen, &self.breakdown)?;
         if nothing {
-            let text = "no operators or kernels in this trace; `stepscope info` lists what there is";
+            let text = "no operators or kernels in this trace; `stepscope info` lists what it contains";
             print::note(out, screen, text)?;
         }
         Ok(())
@@ -259,13 +308,13 @@ fn tables(
     let named_ns = named.iter().map(|row| row.host_self_ns).fold(0, i64::saturating_add);
     let regions = arrange(named, &ask.rows, Some("host_self_ns"), TOP, |r| &r.name)?;
     let regions = Part::new("regions", regions.rows, move |rows| {
-        let words = "named by the program, with shares of their own time; `stepscope ops` shows all";
+        let words = "named by your program; shares are of the time in regions; `stepscope ops` shows all";
         super::ops::table(rows, device, named_ns).title("Regions", words)
     });
     let (kernel_ns, full) = (kernels.total_ns, ask.full);
     let kernels = arrange(kernels.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
     let kernels = Part::new("kernels", kernels.rows, move |rows| {
-        let words = format!("{} in all; `stepscope kernels` shows all", units::time(kernel_ns));
+        let words = format!("{} in total; `stepscope kernels` shows all", units::time(kernel_ns));
         super::kernels::table(rows, KernelGroup::default(), full).title("Kernels", words)
     });
     let words = super::kernels::copies_words(copied.memcpy_ns, copied.memset_ns);

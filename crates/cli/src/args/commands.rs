@@ -44,10 +44,10 @@ pub(crate) enum Command {
         after_help = "Example:\n  stepscope completions bash > ~/.local/share/bash-completion/completions/stepscope"
     )]
     Completions {
-        /// Which shell.
+        /// The shell to complete for.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
+    /// Print a man page.
     #[command(after_help = "Example:\n  stepscope man > ~/.local/share/man/man1/stepscope.1")]
     Man,
 }
@@ -55,11 +55,11 @@ pub(crate) enum Command {
 /// What `--fail-on` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
-    /// Only what could save a fifth of a step (unless configured otherwise).
+    /// Only findings that could save 20% of a step (by default; see `findings --list`).
     High,
-    /// Also what could save a twentieth.
+    /// Also findings that could save 5%.
     Medium,
-    /// Also what could save a hundredth.
+    /// Also findings that could save 1%.
     Low,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct View {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
 
-    /// Don't watch folders for new traces.
+    /// Do not watch folders for new traces.
     #[arg(long)]
     pub(crate) no_watch: bool,
 
@@ -115,7 +115,7 @@ pub(crate) struct Export {
     #[arg(long, value_enum)]
     pub(crate) to: Target,
 
-    /// The table for csv (default: ops), parquet and arrow (default: events, one row per event).
+    /// Which table to write as csv (default: ops), parquet or arrow (default: events, one row per event).
     #[arg(long, value_name = "TABLE", value_parser = PossibleValuesParser::new(tables()))]
     pub(crate) table: Option<String>,
 
@@ -159,7 +159,7 @@ pub(crate) struct Export {
     #[arg(required = true)]
     pub(crate) path: Option<PathBuf>,
 
-    /// Only this rank of a folder with several.
+    /// Only this rank, in a folder with several.
     #[arg(long, value_name = "N")]
     pub(crate) rank: Option<i64>,
 

@@ -49,7 +49,6 @@ pub(crate) fn command() -> Clap {
 fn build() -> Clap {
     let mut command = Clap::new("stepscope")
         .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
         .after_help(EXAMPLES)
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true);
@@ -58,7 +57,8 @@ fn build() -> Clap {
     }
     command = Command::augment_subcommands(command);
     // `augment_subcommands` asks for one; without any the summary is meant.
-    questions::with_args(command.subcommand_required(false).arg_required_else_help(false), QUESTIONS[0])
+    let command = command.subcommand_required(false).arg_required_else_help(false);
+    questions::with_args(command, QUESTIONS[0]).about(ABOUT).long_about(None)
 }
 
 /// The groups of the front page.
@@ -79,8 +79,8 @@ fn template(command: &Clap, width: usize) -> String {
         let _ = write!(text, "\n{header}{title}:{header:#}\n");
         for name in names {
             let about = command.find_subcommand(name).and_then(Clap::get_about);
-            let about =
-                about.map_or_else(|| "This message, or the help of a command".to_owned(), ToString::to_string);
+            let about = about
+                .map_or_else(|| "Print this message or the help of a command".to_owned(), ToString::to_string);
             for (at, line) in wrap(&about, width.saturating_sub(NAMES).max(20)).iter().enumerate() {
                 let name = if at == 0 { name } else { "" };
                 let gap = " ".repeat(NAMES.saturating_sub(2 + name.len()));

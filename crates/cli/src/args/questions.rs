@@ -83,12 +83,13 @@ fn options_of(question: &'static Question) -> impl Iterator<Item = &'static Opti
 
 /// The command of a question.
 pub(super) fn command(question: &'static Question) -> Command {
-    let command = Command::new(question.name).about(question.about).after_help(examples(question));
-    let command = match question.alias {
+    let command = with_args(Command::new(question.name), question);
+    // After the arguments: their struct has words of its own, which clap would take for the command's.
+    let command = command.about(question.about).long_about(None).after_help(examples(question));
+    match question.alias {
         Some(alias) => command.visible_alias(alias),
         None => command,
-    };
-    with_args(command, question)
+    }
 }
 
 /// A command with the arguments of a question.
@@ -98,7 +99,7 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
         command = command.arg(arg(spec, question));
     }
     if is_about_findings(question) {
-        let help = "Turn rules off and set thresholds of findings, as TOML (default: ./stepscope.toml)";
+        let help = "TOML file that turns rules off and sets thresholds (default: ./stepscope.toml)";
         let config = Arg::new("config").long("config").value_name("FILE").help(help);
         command = command.arg(config.value_parser(value_parser!(PathBuf)));
     }
@@ -108,7 +109,7 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
             Arg::new("fail-on").long("fail-on").value_name("SEVERITY").value_parser(value_parser!(FailOn));
         let list = Arg::new("list").long("list").visible_alias("rules").action(ArgAction::SetTrue);
         command = command
-            .arg(fail_on.help("Exit with 1 if a finding (that matches --filter) has at least this severity"))
+            .arg(fail_on.help("Exit with code 1 if a finding (matching --filter) is at least this severe"))
             .arg(list.help("List the rules and their thresholds instead; needs no trace"))
             .mut_arg("path", |path| path.required_unless_present_any(["explain", "list"]))
             .mut_arg("format", |format| {
@@ -127,12 +128,12 @@ fn arg(spec: &'static OptionSpec, question: &'static Question) -> Arg {
             .help(format!("{} (default: {})", spec.help, question.by[0]))
             .value_parser(PossibleValuesParser::new(question.by))
             .ignore_case(true),
-        // Which speedup belongs to which name is told by their places.
+        // Their order says which speedup belongs to which name.
         "op" if question.takes("speedup") => {
-            let help = "An operator or named range, with all it calls; `--speedup` follows";
+            let help = "An operator or named range, with everything it calls; follow it with `--speedup`";
             arg.help(help).action(ArgAction::Append)
         }
-        "op" => arg.help("Only kernels, copies and memsets of the operator or range of exactly this name"),
+        "op" => arg.help("Only kernels, copies and memsets of the operator or range with exactly this name"),
         "kernel" => arg.help(spec.help).action(ArgAction::Append),
         "speedup" => arg.help(spec.help).action(ArgAction::Append).allow_negative_numbers(true),
         "top" => arg.help(spec.help).short('n'),

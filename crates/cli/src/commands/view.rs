@@ -64,7 +64,7 @@ fn cannot_listen(error: &io::Error, args: &View) -> Failure {
     };
     let hint = match error.kind() {
         io::ErrorKind::AddrInUse => "leave --port out to get a free one",
-        io::ErrorKind::PermissionDenied => "ports below 1024 belong to root; choose a higher one",
+        io::ErrorKind::PermissionDenied => "ports below 1024 need root; choose a higher one",
         io::ErrorKind::AddrNotAvailable => "--host takes an address of this machine; 127.0.0.1 always works",
         _ => "leave --host and --port out",
     };

@@ -23,7 +23,7 @@ fn every_command_speaks_every_format() {
         let csv = stdout(&[command, &stack, "--format", "csv"]);
         assert!(csv.lines().count() > 1 && csv.lines().next().unwrap().contains(','), "{command}: {csv}");
         assert!(stdout(&[command, &stack, "--format", "md"]).contains("| --- |"), "{command}");
-        assert!(stdout(&[command, "--explain"]).contains("What the figures mean"), "{command}");
+        assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
     }
 }
 
@@ -113,16 +113,16 @@ fn tables_fit_the_terminal() {
 
 #[test]
 fn colours_only_when_wanted() {
-    let colour = |args: &[&str], no_color: bool| {
+    let color = |args: &[&str], no_color: bool| {
         let mut command = stepscope(args);
         if no_color {
             command.env("NO_COLOR", "1");
         }
         command.output().unwrap().stdout.contains(&0x1b)
     };
-    assert!(!colour(&[&gpt()], false), "a pipe gets no colours");
-    assert!(colour(&[&gpt(), "--color", "always"], false));
-    assert!(!colour(&[&gpt(), "--color", "never"], false));
+    assert!(!color(&[&gpt()], false), "a pipe gets no colors");
+    assert!(color(&[&gpt(), "--color", "always"], false));
+    assert!(!color(&[&gpt(), "--color", "never"], false));
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn an_empty_table_says_so() {
     let host_only = root().join("fixtures/pytorch/2.11-h200-features/flops_cpu/flops_cpu.pt.trace.json.gz");
     let host_only = host_only.display().to_string();
     let none = ["kernels", &host_only, "--by", "copies"];
-    assert!(stdout(&none).contains("no copies or fills"));
+    assert!(stdout(&none).contains("no copies or memsets"));
     assert_eq!(json(&none)["copies"].as_array().unwrap().len(), 0);
     assert!(stdout(&["kernels", &gpt(), "--filter", "no such kernel"]).contains("no row matches --filter"));
     assert_eq!(
@@ -341,7 +341,7 @@ fn a_program_without_operators_has_its_regions_on_the_summary() {
     let shown = stdout(&["summary", &path]);
     let regions = shown.split("Regions").nth(1).unwrap_or_else(|| panic!("{shown}"));
     let first = regions.lines().find(|line| line.starts_with("train")).unwrap();
-    assert!(first.contains("600.0 µs") && first.contains("60.0 %"), "{shown}");
+    assert!(first.contains("600.0 µs") && first.contains("60.0%"), "{shown}");
     let rows = json(&["summary", &path]);
     assert_eq!(rows["regions"].as_array().map(Vec::len), Some(3));
     assert_eq!(json(&["summary", &gpt()])["regions"].as_array().map(Vec::len), Some(0));

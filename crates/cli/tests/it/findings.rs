@@ -55,7 +55,7 @@ fn a_closed_pipe_does_not_change_the_answer() {
 #[test]
 fn a_finding_can_be_read() {
     let shown = stdout(&["findings", &slow_loader()]);
-    for word in ["1 high", "saves", "by replay", "Why", "Change", "num_workers", "Seen", "Check"] {
+    for word in ["1 high", "saves", "from replay", "Why", "Change", "num_workers", "Seen", "Check"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
     let md = stdout(&["findings", &slow_loader(), "--format", "md"]);

@@ -159,7 +159,7 @@ impl Disks {
         let (Ok(stats), Ok(listed)) = (stats, listed) else {
             return Err(Missing::new(
                 "disk",
-                "/proc/diskstats or /sys/block cannot be read",
+                "cannot read /proc/diskstats or /sys/block",
                 "run outside the sandbox",
             ));
         };
@@ -168,7 +168,7 @@ impl Disks {
         let mut disks: Vec<String> = names.filter(|n| !unreal.iter().any(|u| n.starts_with(u))).collect();
         disks.sort();
         if disks.is_empty() {
-            return Err(Missing::new("disk", "there is no disk in /sys/block", ""));
+            return Err(Missing::new("disk", "/sys/block lists no disks", ""));
         }
         let busy = vec![Rate::default(); disks.len()];
         Ok(Disks { stats, disks, read: Rate::default(), written: Rate::default(), busy })

@@ -160,8 +160,8 @@ pub(crate) fn library(lib: Option<&Path>) -> Result<&'static Nvml, NvmlError> {
 pub(crate) fn why(error: &NvmlError) -> Missing {
     let (reason, fix) = match error {
         NvmlError::LibloadingError(_) => (
-            "NVIDIA's library libnvidia-ml.so.1 is not here".to_owned(),
-            "with an NVIDIA GPU: install its driver; in a container: run it with --gpus all",
+            "NVIDIA's library libnvidia-ml.so.1 was not found".to_owned(),
+            "if this machine has an NVIDIA GPU, install its driver; in a container, run it with --gpus all",
         ),
         NvmlError::DriverNotLoaded => ("NVIDIA's driver is not loaded".to_owned(), "load it: modprobe nvidia"),
         NvmlError::NoPermission => ("no permission to talk to the driver".to_owned(), "check /dev/nvidia*"),
@@ -189,7 +189,7 @@ pub(super) fn devices(roots: &Roots, missing: &mut Vec<Missing>) -> Result<Vec<B
     if count == 0 {
         missing.push(Missing::new(
             "NVIDIA GPU",
-            "the driver knows no device",
+            "the driver reports no devices",
             "check CUDA_VISIBLE_DEVICES and --gpus",
         ));
     }

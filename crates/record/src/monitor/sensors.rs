@@ -81,12 +81,11 @@ pub(super) fn cpu_temperature(roots: &Roots) -> Result<Box<dyn Source>, Missing>
         }
     }
     if files.is_empty() {
-        let reason =
-            "no processor sensor in /sys/class/hwmon or /sys/class/thermal; virtual machines have none";
+        let reason = "no CPU sensor in /sys/class/hwmon or /sys/class/thermal; virtual machines have none";
         return Err(Missing::new(
             "CPU temperature",
             reason,
-            "on real hardware: load the module coretemp or k10temp",
+            "on real hardware, load the kernel module coretemp or k10temp",
         ));
     }
     let info = CounterInfo {
@@ -175,7 +174,7 @@ pub(super) fn cpu_energy(roots: &Roots) -> (Vec<Box<dyn Source>>, Option<Missing
     let missing = match (packages.is_empty(), refused) {
         (true, Some(error)) => Some(Missing::new(
             "CPU energy",
-            format!("RAPL's counters cannot be read: {error}"),
+            format!("cannot read the RAPL counters: {error}"),
             "as root: chmod -R a+r /sys/class/powercap/intel-rapl*, or run as root",
         )),
         (true, None) => Some(Missing::new("CPU energy", "no RAPL counters; virtual machines have none", "")),

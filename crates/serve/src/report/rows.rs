@@ -15,7 +15,7 @@ use crate::run::Run;
 /// Slices in one section of details, as the page expects them.
 const SECTION: u32 = 4_096;
 /// Most slices whose details are worth writing down.
-const MOST_DETAILS: usize = 20_000;
+const MAX_DETAILS: usize = 20_000;
 /// How many times coarser the next try is.
 const COARSER: u32 = 2;
 
@@ -67,8 +67,8 @@ pub(super) fn details(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pac
     let moments = run.run.trace().points().len() + run.run.trace().allocations().len();
     let all = ids.len() + moments;
     ids.sort_by_key(|&id| (Reverse(slices.dur(id)), id));
-    ids.truncate(MOST_DETAILS);
-    let instants = moments.min(MOST_DETAILS - ids.len());
+    ids.truncate(MAX_DETAILS);
+    let instants = moments.min(MAX_DETAILS - ids.len());
     let moments = (0..instants as u32).map(|at| INSTANT | at);
     let mut wanted: Vec<u32> = ids.iter().map(|id| id.index() as u32).chain(moments).collect();
     loop {

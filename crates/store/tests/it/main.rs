@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use stepscope_analyse::run::Run;
-use stepscope_formats::{OpenOptions, open};
+use stepscope_formats::{OpenOptions, open_trace};
 use stepscope_store::Columns;
 
 fn run(case: &str) -> Arc<Run> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch");
-    Arc::new(Run::new(open(&root.join(case), &OpenOptions::default()).unwrap()))
+    Arc::new(Run::new(open_trace(&root.join(case), &OpenOptions::default()).unwrap()))
 }
 
 fn gpt() -> Arc<Run> {

@@ -59,7 +59,7 @@ export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps
       >
         {width > 0 && (
           <Axes
-            name={`Idle time over the run: ${percent(totals.idle_ns / Math.max(1, totals.wall_ns))} of the steps. The gaps are listed below.`}
+            name={`Idle time over the run: ${percent(totals.idle_ns / Math.max(1, totals.wall_ns))} of step time. The gaps are listed below.`}
             {...{ from, to, width, height: HEIGHT, top: 1 }}
             label={roundLabel(percent)}
             marks={steps.map((s) => s.start_ns)}

@@ -8,29 +8,24 @@ import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import { QueueChart } from "./queue-chart.tsx";
-import type { LaunchRow } from "./types.ts";
+import type { LaunchesAnswer, LaunchRow } from "./types.ts";
 
 export function Launches({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
-  const launches = useAsk<{ launches: LaunchRow[] }>("launches", scoped(true), onDevice);
+  const launches = useAsk<LaunchesAnswer>("launches", scoped(true), onDevice);
   if (!onDevice) return <NoDevice what="Launches are the calls with which the host submits work to a GPU." />;
   return (
     <Await of={launches}>
-      {(answer) =>
-        answer.launches.length === 0 ? (
+      {({ launches: rows = [], definitions }) =>
+        rows.length === 0 ? (
           <Empty
             title="No launches in this selection."
             hint="Either these steps have no device work, or the calls that launched it were not recorded. Record CPU activity too."
           />
         ) : (
           <div class="card-column">
-            {answer.launches.map((row) => (
-              <Device
-                key={row.device}
-                row={row}
-                definitions={answer.definitions}
-                named={answer.launches.length > 1}
-              />
+            {rows.map((row) => (
+              <Device key={row.device} row={row} definitions={definitions} named={rows.length > 1} />
             ))}
           </div>
         )
@@ -78,10 +73,7 @@ function Device(props: { row: LaunchRow; definitions: Definition[] | undefined; 
             label="Launches"
             value={count(row.launches)}
             note={`${time(row.calls_ns)} in launch calls`}
-            text={
-              text("launches") ??
-              "Kernels, copies and memsets whose launching call is known, and the host time of those calls."
-            }
+            text={text("launches")}
           />
         </div>
       </Card>
@@ -98,26 +90,24 @@ function Details(props: { row: LaunchRow; text: (field: string) => string | unde
   const { row, text } = props;
   return (
     <>
-      <QueueChart device={row.device} text={text("queue_mean")} named={props.named} />
+      <QueueChart device={row.device} text={text("queued")} named={props.named} />
       <Card title={`Durations${props.named ? `, device ${row.device}` : ""}`} note="log scale">
         <Lengths
           rows={[
             {
               label: "Kernel, median",
               ns: row.kernel_p50_ns,
-              text: text("kernel_p50_ns") ?? "Half of the kernels are shorter than this.",
+              text: text("kernel_p50_ns"),
             },
             {
               label: "Launch call, median",
               ns: row.call_p50_ns,
-              text:
-                text("call_p50_ns") ??
-                "Half of the launch calls take less host time than this. Kernels shorter than this cannot keep the device busy.",
+              text: text("call_p50_ns"),
             },
             { label: "Launch latency", ns: row.latency_ns, text: text("latency_ns") },
-            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_p50_ns") ?? text("delay_ns") },
-            { label: "Delay, p95", ns: row.delay_p95_ns, text: text("delay_p95_ns") ?? text("delay_ns") },
-            { label: "Delay, max", ns: row.delay_max_ns, text: text("delay_max_ns") ?? text("delay_ns") },
+            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_p50_ns") },
+            { label: "Delay, p95", ns: row.delay_p95_ns, text: text("delay_p95_ns") },
+            { label: "Delay, max", ns: row.delay_max_ns, text: text("delay_max_ns") },
           ]}
         />
       </Card>
@@ -126,8 +116,8 @@ function Details(props: { row: LaunchRow; text: (field: string) => string | unde
 }
 
 /** Lengths of time that differ by powers of ten, side by side. */
-function Lengths({ rows }: { rows: { label: string; ns: number | null; text: string | undefined }[] }) {
-  const known = rows.flatMap((row) => (row.ns !== null && row.ns > 0 ? [row.ns] : []));
+function Lengths({ rows }: { rows: { label: string; ns: number; text: string | undefined }[] }) {
+  const known = rows.flatMap((row) => (row.ns > 0 ? [row.ns] : []));
   const low = Math.min(...known) / 2;
   const high = Math.max(...known);
   return (
@@ -138,14 +128,14 @@ function Lengths({ rows }: { rows: { label: string; ns: number | null; text: str
             <Defined text={row.text}>{row.label}</Defined>
           </span>
           <span class="versus-bar" aria-hidden="true">
-            {row.ns !== null && row.ns > 0 && (
+            {row.ns > 0 && (
               <span
                 class={row.label.startsWith("Delay") ? "measured" : "predicted"}
                 style={{ width: `${(Math.log(row.ns / low) / Math.log(high / low)) * 100}%` }}
               />
             )}
           </span>
-          <strong class="num">{row.ns === null ? "–" : time(row.ns)}</strong>
+          <strong class="num">{time(row.ns)}</strong>
         </div>
       ))}
     </div>

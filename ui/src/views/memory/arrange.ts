@@ -13,7 +13,7 @@ export function arrangeOperators(
   try {
     if (filter) wanted = new RegExp(filter);
   } catch {
-    return "This is not a regular expression.";
+    return "Invalid regular expression.";
   }
   const kept = rows.filter((row) => row.device === device && (!wanted || wanted.test(row.name)));
   if (sort === "name") return kept.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));

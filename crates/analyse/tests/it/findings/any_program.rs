@@ -20,6 +20,7 @@ use stepscope_analyse::replay::what_if::{Change, what_if};
 use stepscope_analyse::replay::{Replay, Unchanged};
 use stepscope_analyse::roofline::efficiency::{self, Efficiency};
 use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, roofline};
+use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_model::{
@@ -234,7 +235,7 @@ fn ask_all(trace: &Trace, sane: bool) -> String {
     ask_hta(trace, &mut say);
     ask_replay(trace, &steps, sane, &mut say);
     for limits in [Thresholds::default(), eager()] {
-        let found = findings(trace, &steps, &limits);
+        let found = findings(&Run::new(trace.clone()), &limits);
         assert!(found.iter().all(|f| f.saves_ns.is_none_or(|ns| ns >= 0)));
         say(format!("{found:?}"));
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use stepscope_analyse::findings::{Finding, Severity, Thresholds, findings};
 use stepscope_analyse::names::copies::{Direction, HostMemory};
+use stepscope_analyse::run::Run;
 use stepscope_analyse::steps::Steps;
 
 use crate::data::read;
@@ -44,7 +45,7 @@ fn side(set: &str, case: &str, which: &str) -> (i64, Vec<Finding>) {
     let steps = Steps::find(&trace);
     let whole: Vec<i64> = steps.steps.iter().filter(|s| !s.partial).map(|s| s.end_ns - s.start_ns).collect();
     let mean = whole.iter().sum::<i64>() / whole.len() as i64;
-    (mean, findings(&trace, &steps, &Thresholds::default()))
+    (mean, findings(&Run::new(trace.clone()), &Thresholds::default()))
 }
 
 struct Pair {
@@ -91,9 +92,9 @@ fn table(pairs: &[Pair]) -> (String, [usize; 3]) {
     );
     let [mut near_profiled, mut near_unprofiled, mut promised] = [0; 3];
     for p in pairs {
-        let percent = |v: f64| format!("{:.1} %", v * 100.0);
+        let percent = |v: f64| format!("{:.1}%", v * 100.0);
         let (predicted, distance) = match p.predicted {
-            Some(predicted) => (percent(predicted), format!("{:.0} %", off(predicted, p.profiled) * 100.0)),
+            Some(predicted) => (percent(predicted), format!("{:.0}%", off(predicted, p.profiled) * 100.0)),
             None => ("none claimed".to_owned(), "–".to_owned()),
         };
         let severity = p.severity.map_or("silent", Severity::label);
@@ -112,7 +113,7 @@ fn table(pairs: &[Pair]) -> (String, [usize; 3]) {
     }
     writeln!(
         table,
-        "\nWithin 30 % of the gain: {near_profiled} of {promised} pairs against the profiled twins, {near_unprofiled} of \
+        "\nWithin 30% of the gain: {near_profiled} of {promised} pairs against the profiled twins, {near_unprofiled} of \
          {promised} against the unprofiled ones."
     )
     .unwrap();
@@ -155,10 +156,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
 fn every_rule_fires_somewhere_and_is_silent_elsewhere() {
     let rules_of = |path: &str| {
         let trace = read(&root("").join(format!("{path}.pt.trace.json.gz")));
-        findings(&trace, &Steps::find(&trace), &Thresholds::default())
-            .iter()
-            .map(|f| f.rule)
-            .collect::<Vec<_>>()
+        findings(&Run::new(trace.clone()), &Thresholds::default()).iter().map(|f| f.rule).collect::<Vec<_>>()
     };
     for (rule, fires, silent) in OTHERS {
         assert!(rules_of(fires).contains(rule), "{rule} is silent on {fires}");
@@ -177,12 +175,12 @@ fn every_rule_fires_somewhere_and_is_silent_elsewhere() {
 fn slow_loading_is_told_from_fast_and_overlapped_copies_are_seen() {
     let of = |case: &str| read(&root("2.11-h200").join(case).join(format!("{case}.pt.trace.json.gz")));
     let first = |trace: &stepscope_model::Trace| {
-        findings(trace, &Steps::find(trace), &Thresholds::default()).into_iter().next()
+        findings(&Run::new(trace.clone()), &Thresholds::default()).into_iter().next()
     };
     let slow = first(&of("conv_slow_loader")).unwrap();
     assert_eq!((slow.rule, slow.severity), ("data_loading", Severity::High));
     let fast = of("conv_fast_loader");
-    let found = findings(&fast, &Steps::find(&fast), &Thresholds::default());
+    let found = findings(&Run::new(fast.clone()), &Thresholds::default());
     assert!(found.iter().all(|f| f.rule != "data_loading"), "{found:?}");
     // Two streams: uploads run beside the kernels, and the report says how much of them.
     let multi = of("multi_stream");

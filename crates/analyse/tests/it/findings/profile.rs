@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use stepscope_analyse::findings::{Estimate, Finding, Severity, Thresholds, findings};
-use stepscope_analyse::steps::Steps;
+use stepscope_analyse::run::Run;
 use stepscope_model::{
     ArgValue, Device, Distributed, Domain, Kind, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
@@ -27,7 +27,7 @@ pub(crate) const RULES: [&str; 11] = [
 ];
 
 fn found(trace: &Trace) -> Vec<Finding> {
-    let all = findings(trace, &Steps::find(trace), &Thresholds::default());
+    let all = findings(&Run::new(trace.clone()), &Thresholds::default());
     all.into_iter().filter(|f| RULES.contains(&f.rule)).collect()
 }
 
@@ -231,7 +231,7 @@ fn uneven_steps() {
     let mut limits = Thresholds::default();
     limits.set("uneven_steps.variation", 0.1).unwrap();
     let trace = Script::steps(3, &[1000, 1400, 1000, 1450, 1000, 1480]).finish();
-    let all = findings(&trace, &Steps::find(&trace), &limits);
+    let all = findings(&Run::new(trace.clone()), &limits);
     assert!(all.iter().any(|f| f.title.starts_with("Steps differ much: from 1.00 ms to 1.48 ms")), "{all:?}");
 }
 

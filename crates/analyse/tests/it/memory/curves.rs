@@ -168,7 +168,7 @@ fn a_level_that_only_falls_peaked_before_the_recording() {
     gpu(&mut b, t, 6, 2, 100, 800);
     let report = memory::analyse(&b.finish(), &Options::default());
     let device = only(&report);
-    assert_eq!((device.peak_allocated_bytes, device.peak_unknown_bytes, device.peak_at_ns), (1000, 1000, 5));
+    assert_eq!((device.peak_allocated_bytes, device.peak_unknown_bytes, device.peak_at_ns), (1000, 1000, 0));
 }
 
 #[test]
@@ -234,14 +234,16 @@ fn every_fixture_closes() {
 /// operators around each mark by brute force.
 #[test]
 fn gpt_stack_matches_a_recomputation() {
-    let report = memory::analyse(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Options::default());
+    let trace = read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz"));
+    let report = memory::analyse(&trace, &Options::default());
+    let at = |since: i64| trace.origin().0 + since;
     assert_eq!(report.records, 874);
     let [cpu, cuda] = &report.devices[..] else { panic!("two devices") };
     assert_eq!((cpu.device.as_str(), cpu.records, cpu.peak_allocated_bytes), ("CPU", 10, 262_144));
-    assert_eq!((cpu.peak_at_ns, cpu.peak_unknown_bytes), (3_845_615_892_595_165, 131_072));
+    assert_eq!((at(cpu.peak_at_ns), cpu.peak_unknown_bytes), (3_845_615_892_595_165, 131_072));
     assert_eq!((cuda.device.as_str(), cuda.records), ("CUDA 0", 864));
     assert_eq!((cuda.opening_allocated_bytes, cuda.closing_allocated_bytes), (1_354_121_728, 1_354_121_728));
-    assert_eq!((cuda.peak_allocated_bytes, cuda.peak_at_ns), (2_732_293_632, 3_845_615_884_058_450));
+    assert_eq!((cuda.peak_allocated_bytes, at(cuda.peak_at_ns)), (2_732_293_632, 3_845_615_884_058_450));
     assert_eq!(cuda.peak_reserved_bytes, Some(3_294_625_792));
     assert_eq!((cuda.allocation_count, cuda.allocated_bytes), (432, 8_028_904_448));
     assert_eq!((cuda.free_count, cuda.freed_bytes), (432, 8_028_904_448));
@@ -334,17 +336,21 @@ fn gpt_stack_peaks_where_torchs_memory_timeline_does() {
     assert_eq!(cuda.opening_allocated_bytes - timeline_open, 70_123_520);
     assert_eq!(cuda.peak_allocated_bytes - timeline_peak, 70_123_520);
     assert_eq!(cuda.closing_allocated_bytes - timeline_close, 70_123_520);
-    assert_eq!((trace.meta().base_ns.unwrap() + cuda.peak_at_ns) / 1_000, timeline_peak_us);
+    assert_eq!((trace.meta().base_ns.unwrap() + trace.origin().0 + cuda.peak_at_ns) / 1_000, timeline_peak_us);
 }
 
 #[test]
 fn qwen_matches_the_tensorboard_plugin() {
     let Some(path) = peer("tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz") else { return };
-    let report = memory::analyse(&read(&path), &Options::default());
+    let trace = read(&path);
+    let report = memory::analyse(&trace, &Options::default());
     assert_closes(&report);
     let [cpu, cuda] = &report.devices[..] else { panic!("two devices") };
     assert_eq!((cpu.peak_allocated_bytes, cuda.peak_allocated_bytes), (16, 2_088_508_416));
-    assert_eq!((cuda.peak_at_ns, cuda.peak_unknown_bytes), (1_428_625_778_044_036, 984_742_400));
+    assert_eq!(
+        (trace.origin().0 + cuda.peak_at_ns, cuda.peak_unknown_bytes),
+        (1_428_625_778_044_036, 984_742_400)
+    );
     assert_operators(
         &report,
         &[

@@ -32,7 +32,7 @@ fn ns_resolution_trace_is_exact_where_hta_rounds() {
     assert_eq!(rows[0].idle_ns + rows[0].compute_ns + rows[0].non_compute_ns, rows[0].kernel_time_ns);
 
     let slices = trace.slices();
-    let base = trace.meta().base_ns.unwrap_or(0);
+    let base = trace.meta().base_ns.unwrap_or(0) + trace.origin().0;
     let float_us = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000).parse::<f64>().unwrap();
     let counted = slices.ids().filter(|&id| slices.kind(id).is_device_work() && selection.contains(&trace, id));
     let rounded: Vec<_> = counted
@@ -85,7 +85,7 @@ fn base_time_and_microseconds_make_exact_nanoseconds() {
     let Some(path) = peer("hta/triton_example/triton_example.json.gz") else { return };
     let trace = read(&path);
     assert_eq!(trace.meta().base_ns, Some(1_727_743_122_000_000_000));
-    assert!(trace.slices().starts().contains(&Ns(2_413_669_096_090_100)));
+    assert!(trace.slices().starts().contains(&(Ns(2_413_669_096_090_100) - trace.origin())));
 }
 
 #[test]

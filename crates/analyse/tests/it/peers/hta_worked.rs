@@ -8,7 +8,7 @@ use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
 use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, Ns, Trace};
 use stepscope_testkit::{Run, Slice};
 
 /// A slice with the id that ties work to its call, as an argument too.
@@ -32,13 +32,13 @@ fn sync(stream: i64, name: &str, times: (i64, i64), correlation: i64) -> Slice {
 /// before its predecessor ends, and the last has no recorded call.
 fn gaps() -> Trace {
     let mut m = Run::new();
-    for (call, correlation) in [((0, 5), 1), ((30, 34), 2), ((36, 38), 3), ((40, 100), 4), ((44, 46), 5)] {
-        m.add(call("cudaLaunchKernel", call, correlation));
+    for (times, correlation) in [((0, 5), 1), ((30, 34), 2), ((36, 38), 3), ((40, 100), 4), ((44, 46), 5)] {
+        m.add(call("cudaLaunchKernel", times, correlation));
     }
-    for (kernel, correlation) in
+    for (times, correlation) in
         [((10, 20), 1), ((35, 50), 2), ((52, 60), 3), ((110, 120), 4), ((118, 130), 5), ((131, 132), 99)]
     {
-        m.add(kernel(7, kernel, correlation));
+        m.add(kernel(7, times, correlation));
     }
     m.finish()
 }
@@ -62,7 +62,7 @@ fn gaps_by_who_was_late() {
     let loading = Loading { drop_unlinked: true, ..Loading::default() };
     let linked = idle_breakdown(&trace, &IdleOptions { loading, ..IdleOptions::default() });
     assert_eq!((linked[0].slices, linked[0].kernel_wait.gaps.count), (5, 2));
-    assert_eq!(idle_breakdown(&crate::data::builder().finish(), &IdleOptions::default()), []);
+    assert_eq!(idle_breakdown(&Run::new().finish(), &IdleOptions::default()), []);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn data_loading_and_nothing_at_all() {
     let options = PathOptions { data_loading: vec!["DataLoader".to_owned()], ..PathOptions::default() };
     let path = critical_path(&trace, &options).unwrap();
     assert_eq!(sums(&path), [(Bound::Cpu, 1, 10), (Bound::DataLoading, 1, 60), (Bound::Dependency, 1, 0)]);
-    let empty = crate::data::builder().finish();
+    let empty = Run::new().finish();
     assert_eq!(critical_path(&empty, &PathOptions::default()).err(), Some(NoPath::NothingInWindow));
     let window = PathOptions { annotation: "aten".to_owned(), instances: (1, 1), ..PathOptions::default() };
     assert_eq!(critical_path(&trace, &window).err(), Some(NoPath::NoInstance { instances: 1 }));
@@ -257,7 +257,7 @@ fn without_a_backward_range_the_stacks_hang_under_the_step() {
     let mut m = Run::new();
     m.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 100));
     m.host(Kind::HostOp, "aten::forward", 1, (10, 20));
-    let backward = (Domain::Host, 2);
+    let backward = 2;
     m.add(Slice::new(Kind::HostOp, "autograd::engine::evaluate_function: X", (30, 60)).thread(backward));
     m.add(Slice::new(Kind::HostOp, "XBackward", (35, 55)).thread(backward));
     m.add(tied(Slice::new(Kind::Runtime, "cudaLaunchKernel", (40, 45)).thread(backward), 1));

@@ -1,6 +1,5 @@
 //! The roofline on recorded traces, and beside PyTorch's own counts of operations.
 
-use stepscope_analyse::names::shapes;
 use stepscope_analyse::roofline::{
     Family, NoCost, Precision, Roofline, RooflineBy, RooflineQuery, op_costs, roofline,
 };
@@ -95,7 +94,7 @@ fn torch_counts_the_same() {
         let costs = op_costs(&trace, &Selection::all());
         for op in costs.ops.iter().filter(|op| op.cost.family == Family::Gemm) {
             let formula = flops::formula(trace.name(op.slice)).unwrap();
-            let inputs = shapes::parse(argument(&trace, op.slice, "Input Dims")).unwrap();
+            let inputs = trace.args(op.slice).input_shapes().unwrap();
             let types = argument(&trace, op.slice, "Input type");
             assert_eq!(flops::count(formula, &inputs, Some(types), None), Some(op.cost.flops));
             compared += 1;

@@ -7,8 +7,8 @@ use stepscope_analyse::peers::tracelens::{
 };
 use stepscope_analyse::steps::breakdown::{Breakdown, breakdown};
 use stepscope_analyse::steps::{Partial, StepRule, Steps};
-use stepscope_model::{Decimal, Kind, NoteKind, Ns, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_model::{Decimal, Domain, Kind, NoteKind, Ns, PointKind, Trace};
+use stepscope_testkit::{Point, Run, Slice};
 
 use crate::data::{fixtures, peer, read};
 
@@ -21,6 +21,8 @@ fn described(kernel: Slice, tenths: i64, occupancy: i64) -> Slice {
 /// Two steps; the first one's kernel runs into the second.
 fn two_steps() -> Trace {
     let mut m = Run::in_nanoseconds();
+    // Something at zero, so that times stay as they are written here.
+    m.mark(Point::new(PointKind::Instant, "start", 1, 0));
     m.host(Kind::HostAnnotation, "ProfilerStep#7", 1, (100, 200));
     m.host(Kind::HostAnnotation, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, (100, 120));
     m.add(Slice::new(Kind::HostOp, "aten::mm", (120, 160)).external(1));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{INSTANT, Order, SearchQuery};
-use stepscope_model::Kind;
+use stepscope_model::{Kind, PointKind};
 use stepscope_testkit::{Run, Slice};
 
 use crate::data::{all_fixtures, read};

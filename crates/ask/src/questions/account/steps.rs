@@ -17,13 +17,13 @@ const SMALL: f64 = 0.01;
 
 /// Rows that are made however many devices and steps there are; beyond, only as many as there are devices and steps in
 /// all, times this.
-const MOST_ROWS: usize = 10_000;
+const MAX_ROWS: usize = 10_000;
 const ROWS_EACH: usize = 8;
 
 pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<Part, Refusal> {
     let wanted = ask.rows_if(asked);
     let all = report.row_count();
-    let most = MOST_ROWS.max((report.devices.len() + report.step_count()) * ROWS_EACH);
+    let most = MAX_ROWS.max((report.devices.len() + report.step_count()) * ROWS_EACH);
     let most = wanted.top.unwrap_or(0).max(most);
     let listed: Vec<AccountRow> = match all <= most {
         // The order is that of the file unless asked for, so that nothing behind the cut is needed.

@@ -30,14 +30,14 @@ pub(super) fn document(found: &Found, thresholds: &Thresholds) -> Value {
 }
 
 fn rule(rule: &Rule, thresholds: &Thresholds) -> Value {
-    let limits: serde_json::Map<String, Value> =
+    let values: serde_json::Map<String, Value> =
         rule.thresholds.iter().map(|t| (t.name.to_owned(), json!(thresholds.get(t.name)))).collect();
     json!({
         "id": rule.name,
         "name": rule.name,
         "shortDescription": { "text": rule.about },
         "defaultConfiguration": { "level": "warning", "enabled": thresholds.is_on(rule.name) },
-        "properties": { "tags": ["performance"], "thresholds": limits },
+        "properties": { "tags": ["performance"], "thresholds": values },
     })
 }
 

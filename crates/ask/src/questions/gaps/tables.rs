@@ -90,7 +90,7 @@ fn culprits_table(rows: &[CulpritRow], full: bool) -> Table {
         Column::number("Of idle").priority(150),
         Column::number("Pieces").priority(80),
     ])
-    .title("Who makes the device idle", "what the host was in while the device had nothing to do");
+    .title("What makes the device idle", "what the host was doing while the device had no work");
     for r in rows {
         let cause = without_idle(r.cause);
         // Where nobody is to blame, the culprit is the cause again.
@@ -189,7 +189,7 @@ fn streams_table(rows: &[StreamRow], of_some_steps: bool) -> Table {
         ]);
     }
     if of_some_steps {
-        table.note("streams are those of the whole trace, whatever steps are selected");
+        table.note("streams cover the whole trace, whichever steps are selected");
     }
     table
 }

@@ -119,7 +119,7 @@ pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
     let share: f64 = rows.iter().filter_map(|r| r.share).sum();
     let ns: i64 = rows.iter().map(|r| r.device_ns).fold(0, i64::saturating_add);
     let words =
-        format!("{}, {} of device time; nothing is claimed about it", units::time(ns), units::percent(share));
+        format!("{}, {} of device time; not part of the roofline", units::time(ns), units::percent(share));
     let mut table = Table::new(vec![
         Column::name("Operator or kernel"),
         Column::text("Why").priority(110),

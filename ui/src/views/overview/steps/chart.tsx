@@ -77,7 +77,7 @@ export function Chart(props: Props) {
           width={width}
           height={height}
           role="group"
-          aria-label="Time of each step; arrow keys move between the bars"
+          aria-label="Step times; arrow keys move between the bars"
           onKeyDown={onKeyDown}
         >
           <defs>
