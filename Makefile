@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-fast test-python lint bench bench-browser bench-python build ui fuzz clean
+.PHONY: demo test test-fast test-python lint bench bench-browser bench-python build ui wire fuzz clean
 
 CARGO ?= cargo
 STEPSCOPE = target/release/stepscope
@@ -19,6 +19,10 @@ UI_SOURCES = $(shell find ui/src ui/index.html ui/vite.config.ts ui/tsconfig.jso
 crates/serve/dist/index.html: $(UI_SOURCES)
 	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent build
 	@touch $@ crates/serve/dist/.gitkeep
+
+## The types of what the server sends, for the UI, from the Rust types.
+wire:
+	STEPSCOPE_WRITE_WIRE=1 $(CARGO) test --locked -p stepscope-serve wire
 
 build: ui
 	$(CARGO) build --release --locked --bin stepscope

@@ -22,7 +22,7 @@ use stepscope_analyse::steps::Steps;
 use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::tables::ops::{self, OpGroup, OpsQuery};
 use stepscope_analyse::tables::{kernels, modules, run_info};
-use stepscope_formats::{OpenOptions, open};
+use stepscope_formats::{OpenOptions, open_trace};
 
 const ROUNDS: usize = 5;
 
@@ -41,7 +41,7 @@ impl Round {
 
 fn round(path: &Path) -> Round {
     let mut round = Round::default();
-    let trace = round.time("loading", || open(path, &OpenOptions::default()).unwrap());
+    let trace = round.time("loading", || open_trace(path, &OpenOptions::default()).unwrap());
     let run = Run::new(trace);
     let trace = run.trace();
     let steps = round.time("steps", || Steps::find(trace));

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::views::timeline::{Order, SearchQuery, TileKey, Timeline};
-use stepscope_formats::{OpenOptions, open};
+use stepscope_formats::{OpenOptions, open_trace};
 
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         eprintln!("usage: cargo bench -p stepscope-analyse --bench timeline -- TRACE");
         return ExitCode::SUCCESS;
     };
-    let trace = timed("read", || open(Path::new(&path), &OpenOptions::default()).unwrap());
+    let trace = timed("read", || open_trace(Path::new(&path), &OpenOptions::default()).unwrap());
     let steps = timed("steps", || Steps::find(&trace));
     let timeline = timed("new", || Timeline::new(&trace, &steps));
     let slices = trace.slices().len();

@@ -24,7 +24,7 @@ use innermost::Around;
 use lifetime::Lifetime;
 use record::Records;
 
-pub use definitions::DEFINITIONS;
+pub use definitions::{DEFINITIONS, EVENT_DEFINITIONS, OPERATOR_DEFINITIONS};
 pub use device::device_label;
 pub use level::CurvePoint;
 pub use live::{LiveOperator, LiveStack};

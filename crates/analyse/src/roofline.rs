@@ -28,7 +28,7 @@ use stepscope_model::Trace;
 
 pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
 pub use costs::{NoCost, OpCost, OpCosts, op_costs};
-pub use definitions::DEFINITIONS;
+pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};
 pub use hardware::{Hardware, TABLE_DATE, device_name, known as known_hardware};
 pub use mfu::StepUse;
 pub use number::{Pipe, Precision};

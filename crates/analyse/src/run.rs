@@ -117,6 +117,13 @@ impl Run {
         &self.whole.trace
     }
 
+    /// The trace alone, without what was derived from it; a copy only if somebody else holds it too.
+    pub fn into_trace(self) -> Trace {
+        let whole =
+            Arc::try_unwrap(self.whole).map(|whole| whole.trace).unwrap_or_else(|whole| whole.trace.clone());
+        Arc::unwrap_or_clone(whole)
+    }
+
     /// The trace, to keep.
     pub fn shared_trace(&self) -> Arc<Trace> {
         self.whole.trace.clone()

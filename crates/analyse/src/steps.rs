@@ -21,35 +21,44 @@ use ranges::{host_steps, whole};
 
 pub use step::{Partial, Step, StepRule};
 
-/// What the figures of a step mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "step",
-        label: "Step",
-        text: "The N of the host range ProfilerStep#N. A trace without such ranges is one step, number -1, from \
-               the start of its first host or device slice to the end of its last.",
-    },
-    Definition {
-        field: "start_ns",
-        label: "Start",
-        text: "When the step begins, since the trace's first event: where its host range begins, or where the step before \
-               it ended if that is later. For the first step, device work that no step launched and that ended \
-               before the step's own device work began counts as the step before.",
-    },
-    Definition {
-        field: "wall_ns",
-        label: "Wall",
-        text: "End less start. A step ends with its host range, or with the last kernel, copy or fill launched \
-               from inside that range (the launching call starts in it), whichever is later.",
-    },
-    Definition {
-        field: "partial",
-        label: "Partial",
-        text: "The recording probably lacks device work of this step: it and all steps after it launched none \
-               while earlier ones did, or it is the last that did and launched under 80 % as many device slices \
-               as the step before. Partial steps are shown but not averaged; the TensorBoard plugin drops them.",
-    },
-];
+/// Which step it is.
+pub const STEP: Definition = Definition {
+    field: "step",
+    label: "Step",
+    text: "The N of the host range ProfilerStep#N. A trace without such ranges counts as one step, number -1, \
+           from the start of its first host or device slice to the end of its last.",
+};
+
+/// When a step begins.
+pub const START: Definition = Definition {
+    field: "start_ns",
+    label: "Start",
+    text: "When the step begins, counted from the trace's first event: where its host range begins, or where \
+           the step before it ended if that is later. For the first step, device work that no step launched \
+           and that ended before the step's own device work began counts as the step before.",
+};
+
+/// How long a step takes.
+pub const WALL: Definition = Definition {
+    field: "wall_ns",
+    label: "Wall",
+    text: "End minus start. A step ends with its host range or with the last kernel, copy or memset launched \
+           from inside that range (the launching call starts in it), whichever is later. In a total, the sum \
+           over the steps that it counts.",
+};
+
+/// Whether a step is whole.
+pub const PARTIAL: Definition = Definition {
+    field: "partial",
+    label: "Partial",
+    text: "Whether the recording probably lacks device work of this step: it and all steps after it launched \
+           none while earlier ones did, or it is the last that did and launched under 80% as many device \
+           slices as the step before. Partial steps are shown but not averaged; the TensorBoard plugin drops \
+           them.",
+};
+
+/// What the numbers of a step mean.
+pub const DEFINITIONS: &[Definition] = &[STEP, START, WALL, PARTIAL];
 
 /// The steps of a trace, in order of time. Their windows do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -8,15 +8,12 @@ use serde_json::Value;
 use stepscope_analyse::scope::definition::Definition;
 
 use crate::print::{Screen, Table};
-use crate::question::Question;
 
 /// Draws on a screen whose size is not known before.
 pub type Draw = Box<dyn Fn(&mut dyn Write, &Screen) -> io::Result<()> + Send + Sync>;
 
 /// The answer to a question.
 pub struct Answer {
-    /// The question.
-    pub question: &'static Question,
     /// Its tables.
     pub parts: Vec<Part>,
     /// What is said once and not per row.
@@ -25,10 +22,14 @@ pub struct Answer {
     pub remarks: Vec<String>,
     /// The key of the part that a format with room for one table writes.
     pub main: &'static str,
+    /// What its numbers mean.
+    pub definitions: Vec<Definition>,
     /// What to add to a time of this answer to get the file's own time.
     pub origin_ns: i64,
     /// On a screen, above the tables.
     pub above: Option<Draw>,
+    /// The same where every number is explained.
+    pub above_explained: Option<Draw>,
     /// On a screen, below the tables.
     pub below: Option<Draw>,
     /// The whole answer as a Markdown document, where that is more than its tables.
@@ -61,15 +62,16 @@ pub struct Fact {
 
 impl Answer {
     /// An answer of these parts; the first is the main one.
-    pub fn new(question: &'static Question, parts: Vec<Part>) -> Answer {
+    pub fn new(parts: Vec<Part>) -> Answer {
         Answer {
-            question,
+            definitions: Vec::new(),
             main: parts.first().map_or("", |part| part.key),
             parts,
             facts: Vec::new(),
             remarks: Vec::new(),
             origin_ns: 0,
             above: None,
+            above_explained: None,
             below: None,
             document: None,
             sarif: None,
@@ -90,11 +92,6 @@ impl Answer {
     pub fn main(mut self, key: &'static str) -> Answer {
         self.main = key;
         self
-    }
-
-    /// What its numbers mean.
-    pub fn definitions(&self) -> Vec<Definition> {
-        self.question.all_definitions()
     }
 
     /// A part by its key.

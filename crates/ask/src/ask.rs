@@ -1,115 +1,130 @@
-//! A question with its options, ready to be answered.
+//! What the registry knows about a question, and a question with its options, ready to be answered.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_model::{Domain, Trace};
 
-use crate::options::{OPTIONS, OptionSpec};
-use crate::question::Question;
-use crate::questions;
+use crate::answer::Answer;
+use crate::options::{Given, OPTIONS, OptionSpec, RowsAsked};
 use crate::refusal::Refusal;
 
-/// What a command line, a URL and keyword arguments all become.
+/// One question. Everything about it is here: the command line, the server, the report and Python read this and need no
+/// list of their own.
+pub struct Question {
+    /// Its name: the command, the last part of the URL, the method.
+    pub name: &'static str,
+    /// Another name for it.
+    pub alias: Option<&'static str>,
+    /// What it answers, in one or two sentences.
+    pub about: &'static str,
+    /// Command lines to try, with `TRACE` for the file; what follows two spaces is a remark.
+    pub examples: &'static [&'static str],
+    /// Which questions it stands beside in the help.
+    pub group: Group,
+    /// What its rows can be grouped by; the first is the default. Empty if they cannot.
+    pub by: &'static [&'static str],
+    /// The options it takes, by name, besides `by`.
+    pub options: &'static [&'static str],
+    /// Whether a one-file report holds its answers.
+    pub in_report: bool,
+    /// What its numbers mean.
+    pub definitions: &'static [&'static [Definition]],
+    /// Works it out. There is at least one run.
+    pub answer: fn(&Ask, &[Arc<Run>]) -> Result<Answer, Refusal>,
+}
+
+/// Groups of questions, in the order of the help.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// What to change.
+    Change,
+    /// Where the time goes.
+    Time,
+    /// Why the device waits.
+    Waiting,
+    /// How well the device is used.
+    Device,
+    /// What is in the file.
+    Trace,
+}
+
+impl Group {
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Change => "What to change",
+            Group::Time => "Where the time goes",
+            Group::Waiting => "Why the device waits",
+            Group::Device => "How well the device is used",
+            Group::Trace => "The trace itself",
+        }
+    }
+}
+
+impl Question {
+    /// Whether it takes an option.
+    pub fn takes(&self, option: &str) -> bool {
+        match option {
+            "by" => !self.by.is_empty(),
+            option => self.options.contains(&option),
+        }
+    }
+
+    /// All definitions, each field once. Where several lists define a field, the first counts: a question that shows
+    /// numbers of one name from several analyses defines it in a list of its own, ahead of theirs.
+    pub fn all_definitions(&self) -> Vec<Definition> {
+        let mut all: Vec<Definition> = Vec::new();
+        for definition in self.definitions.iter().copied().flatten() {
+            if all.iter().all(|known| known.field != definition.field) {
+                all.push(*definition);
+            }
+        }
+        all
+    }
+
+    /// Every way in which a whole run can be asked: as it is, then grouped by each word but the default.
+    pub fn variants(&self) -> impl Iterator<Item = Option<&'static str>> {
+        std::iter::once(None).chain(self.by.iter().copied().map(Some))
+    }
+}
+
+impl std::fmt::Debug for Question {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a command line, a URL and keyword arguments all become: a question with its options.
 #[derive(Clone, Debug)]
 pub struct Ask {
     question: &'static Question,
     /// The names of the options given, in order.
     given: Vec<&'static str>,
     pub(crate) by: Option<&'static str>,
-    pub(crate) rows: RowsAsked,
-    pub(crate) steps: Option<Vec<i64>>,
-    pub(crate) device: Option<i64>,
-    pub(crate) frames: usize,
-    pub(crate) full: bool,
-    pub(crate) own_threads: bool,
-    pub(crate) by_launch: bool,
-    /// `op`, `kernel` and `speedup` in the order in which they were given.
-    pub(crate) words: Vec<ChangeWord>,
-    pub(crate) no_data_loading: bool,
-    pub(crate) no_sync: bool,
-    pub(crate) overlap_transfers: bool,
-    pub(crate) free_launches: bool,
-    pub(crate) tensor_cores: bool,
-    pub(crate) from: Option<i64>,
-    pub(crate) to: Option<i64>,
-    pub(crate) no_findings: bool,
+    options: Given,
     /// What findings are held against.
     pub thresholds: Arc<Thresholds>,
 }
 
-/// Which rows of a table, in which order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RowsAsked {
-    pub(crate) sort: Option<String>,
-    pub(crate) top: Option<usize>,
-    pub(crate) filter: Option<String>,
-}
+impl Deref for Ask {
+    type Target = Given;
 
-/// One word of a change: which operator or kernels, and how much faster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChangeWord {
-    /// An operator or range by name.
-    Op(String),
-    /// Kernels by a text in their names.
-    Kernel(String),
-    /// How many times faster what was named before gets, as written.
-    Speedup(String),
+    fn deref(&self) -> &Given {
+        &self.options
+    }
 }
 
 impl Ask {
-    /// A question by its name, without options.
-    pub fn new(question: &str) -> Result<Ask, Refusal> {
-        questions::find(question).map(Ask::about_all).ok_or_else(|| {
-            let names = || questions::QUESTIONS.iter().map(|q| q.name);
-            let hint = match nearest(question, names(), 1).first() {
-                Some(near) => format!("did you mean '{near}'?"),
-                None => format!("questions: {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            Refusal::new(format!("unknown question '{question}'"), hint)
-        })
-    }
-
     /// A question of the registry, without options.
     pub fn about_all(question: &'static Question) -> Ask {
-        Ask {
-            question,
-            given: Vec::new(),
-            by: None,
-            rows: RowsAsked::default(),
-            steps: None,
-            device: None,
-            frames: 5,
-            full: false,
-            own_threads: false,
-            by_launch: false,
-            words: Vec::new(),
-            no_data_loading: false,
-            no_sync: false,
-            overlap_transfers: false,
-            free_launches: false,
-            tensor_cores: false,
-            from: None,
-            to: None,
-            no_findings: false,
-            thresholds: Arc::default(),
-        }
-    }
-
-    /// The question with options: `with("ops", [("by", "shape"), ("top", "5")])`.
-    pub fn with<'a, 'b>(
-        question: &str,
-        options: impl IntoIterator<Item = (&'a str, &'b str)>,
-    ) -> Result<Ask, Refusal> {
-        let mut ask = Ask::new(question)?;
-        for (option, value) in options {
-            ask.set(option, value)?;
-        }
-        Ok(ask)
+        Ask { question, given: Vec::new(), by: None, options: Given::default(), thresholds: Arc::default() }
     }
 
     /// Sets an option. The value of a flag is not looked at, except that `0` and `false` leave it off.
@@ -120,7 +135,10 @@ impl Ask {
             return Ok(());
         }
         self.given.push(spec.name);
-        spec.set(self, value)
+        match spec.name {
+            "by" => self.group(value),
+            _ => spec.set(&mut self.options, value),
+        }
     }
 
     /// The question.
@@ -130,7 +148,7 @@ impl Ask {
 
     /// Shows all rows unless a number was given.
     pub fn all_rows(mut self) -> Ask {
-        self.rows.top = self.rows.top.or(Some(0));
+        self.options.rows.top = self.options.rows.top.or(Some(0));
         self
     }
 
@@ -158,7 +176,7 @@ impl Ask {
         Refusal::new(format!("{name} has no option --{option}"), hint)
     }
 
-    pub(crate) fn group(&mut self, asked: &str) -> Result<(), Refusal> {
+    fn group(&mut self, asked: &str) -> Result<(), Refusal> {
         let known = self.question.by;
         let word = known.iter().find(|word| word.eq_ignore_ascii_case(asked));
         self.by = Some(word.copied().ok_or_else(|| {

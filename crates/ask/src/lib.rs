@@ -11,7 +11,6 @@ mod answer;
 mod ask;
 mod options;
 pub mod print;
-mod question;
 mod questions;
 mod refusal;
 mod rows;
@@ -23,9 +22,8 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 
 pub use answer::{Answer, Fact, Next, Part};
-pub use ask::{Ask, ChangeWord};
-pub use options::{OPTIONS, OptionSpec};
-pub use question::{Group, Question};
+pub use ask::{Ask, Group, Question};
+pub use options::{ChangeWord, OPTIONS, OptionSpec};
 pub use questions::{QUESTIONS, RunRow, find, rules, run_row, runs_part};
 pub use refusal::Refusal;
 
@@ -35,6 +33,7 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         return Err(Refusal::new("no trace given", "give a trace file or a folder"));
     };
     let mut answer = (ask.question().answer)(ask, runs)?;
+    answer.definitions = ask.question().all_definitions();
     answer.origin_ns = first.trace().origin().0;
     answer.whole_names = ask.full;
     Ok(answer)

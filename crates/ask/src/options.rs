@@ -1,7 +1,70 @@
 //! The options of questions: each is here once, whatever asks.
 
-use crate::ask::{Ask, ChangeWord};
 use crate::refusal::Refusal;
+
+/// The options that were given, as values.
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub(crate) rows: RowsAsked,
+    pub(crate) steps: Option<Vec<i64>>,
+    pub(crate) device: Option<i64>,
+    pub(crate) frames: usize,
+    pub(crate) full: bool,
+    pub(crate) own_threads: bool,
+    pub(crate) by_launch: bool,
+    /// `op`, `kernel` and `speedup` in the order in which they were given.
+    pub(crate) words: Vec<ChangeWord>,
+    pub(crate) no_data_loading: bool,
+    pub(crate) no_sync: bool,
+    pub(crate) overlap_transfers: bool,
+    pub(crate) free_launches: bool,
+    pub(crate) tensor_cores: bool,
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+    pub(crate) no_findings: bool,
+}
+
+impl Default for Given {
+    fn default() -> Given {
+        Given {
+            rows: RowsAsked::default(),
+            steps: None,
+            device: None,
+            frames: 5,
+            full: false,
+            own_threads: false,
+            by_launch: false,
+            words: Vec::new(),
+            no_data_loading: false,
+            no_sync: false,
+            overlap_transfers: false,
+            free_launches: false,
+            tensor_cores: false,
+            from: None,
+            to: None,
+            no_findings: false,
+        }
+    }
+}
+
+/// Which rows of a table, in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowsAsked {
+    pub(crate) sort: Option<String>,
+    pub(crate) top: Option<usize>,
+    pub(crate) filter: Option<String>,
+}
+
+/// One word of a change: which operator or kernels, and how much faster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChangeWord {
+    /// An operator or range by name.
+    Op(String),
+    /// Kernels by a text in their names.
+    Kernel(String),
+    /// How many times faster what was named before gets, as written.
+    Speedup(String),
+}
 
 /// One option.
 pub struct OptionSpec {
@@ -11,7 +74,7 @@ pub struct OptionSpec {
     pub value: Option<&'static str>,
     /// What it does.
     pub help: &'static str,
-    set: fn(&mut Ask, &str) -> Result<(), Refusal>,
+    set: fn(&mut Given, &str) -> Result<(), Refusal>,
 }
 
 impl OptionSpec {
@@ -21,14 +84,14 @@ impl OptionSpec {
         OPTIONS.iter().find(|option| option.name == name)
     }
 
-    pub(crate) fn set(&self, ask: &mut Ask, value: &str) -> Result<(), Refusal> {
-        (self.set)(ask, value)
+    pub(crate) fn set(&self, given: &mut Given, value: &str) -> Result<(), Refusal> {
+        (self.set)(given, value)
     }
 }
 
 /// Every option. None of them names a file.
 pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec { name: "by", value: Some("GROUP"), help: "Group rows", set: |ask, value| ask.group(value) },
+    OptionSpec { name: "by", value: Some("GROUP"), help: "Group rows", set: |_, _| Ok(()) },
     OptionSpec {
         name: "sort",
         value: Some("KEY"),

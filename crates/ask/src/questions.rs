@@ -5,6 +5,7 @@ mod critical_path;
 mod findings;
 mod gaps;
 mod gpu;
+mod hta;
 mod info;
 mod kernels;
 mod launches;
@@ -22,8 +23,10 @@ mod waits;
 mod what_if;
 
 use stepscope_analyse::findings::is_users;
+use stepscope_analyse::names::nearest::nearest;
 
-use crate::question::Question;
+use crate::ask::{Ask, Question};
+use crate::refusal::Refusal;
 
 pub use findings::rules;
 pub use summary::{RunRow, run_row, runs_part};
@@ -48,6 +51,7 @@ pub static QUESTIONS: &[&Question] = &[
     &gpu::QUESTION,
     &roofline::QUESTION,
     &memory::QUESTION,
+    &hta::QUESTION,
     &info::QUESTION,
 ];
 
@@ -55,6 +59,32 @@ pub static QUESTIONS: &[&Question] = &[
 pub fn find(name: &str) -> Option<&'static Question> {
     let name = name.replace('_', "-");
     QUESTIONS.iter().copied().find(|q| q.name == name || q.alias == Some(name.as_str()))
+}
+
+impl Ask {
+    /// A question by its name, without options.
+    pub fn new(question: &str) -> Result<Ask, Refusal> {
+        find(question).map(Ask::about_all).ok_or_else(|| {
+            let names = || QUESTIONS.iter().map(|q| q.name);
+            let hint = match nearest(question, names(), 1).first() {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => format!("questions: {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            Refusal::new(format!("unknown question '{question}'"), hint)
+        })
+    }
+
+    /// The question with options: `with("ops", [("by", "shape"), ("top", "5")])`.
+    pub fn with<'a, 'b>(
+        question: &str,
+        options: impl IntoIterator<Item = (&'a str, &'b str)>,
+    ) -> Result<Ask, Refusal> {
+        let mut ask = Ask::new(question)?;
+        for (option, value) in options {
+            ask.set(option, value)?;
+        }
+        Ok(ask)
+    }
 }
 
 /// Rows a table shows unless `--top` says otherwise.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Part;
-use crate::ask::RowsAsked;
+use crate::options::RowsAsked;
 use crate::print::{Table, units};
 use crate::refusal::Refusal;
 use crate::sort_key::{compare, field, names};

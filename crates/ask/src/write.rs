@@ -50,7 +50,7 @@ fn finish(mut object: Map<String, Value>, answer: &Answer, explain: bool) -> Map
     object.insert("origin_ns".to_owned(), answer.origin_ns.into());
     object.insert("remarks".to_owned(), json!(answer.remarks));
     if explain {
-        object.insert("definitions".to_owned(), json!(answer.definitions()));
+        object.insert("definitions".to_owned(), json!(answer.definitions));
     }
     object
 }
@@ -71,14 +71,15 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
     };
     if explain {
         text.push('\n');
-        text.push_str(&print::markdown(&definitions_table(&answer.definitions())));
+        text.push_str(&print::markdown(&definitions_table(&answer.definitions)));
     }
     text
 }
 
 /// The answer as tables on a screen. What to ask next is left to whoever knows how.
-pub fn screen(out: &mut dyn Write, answer: &Answer, screen: &Screen) -> io::Result<()> {
-    if let Some(above) = &answer.above {
+pub fn screen(out: &mut dyn Write, answer: &Answer, screen: &Screen, explain: bool) -> io::Result<()> {
+    let explained = answer.above_explained.as_ref().filter(|_| explain);
+    if let Some(above) = explained.or(answer.above.as_ref()) {
         above(out, screen)?;
     }
     for (at, part) in answer.parts.iter().filter(|part| part.on_screen).enumerate() {

@@ -3,7 +3,7 @@
 use std::io;
 
 use stepscope_ask::Refusal;
-use stepscope_formats::ReadError;
+use stepscope_formats::{Limit, ReadError};
 
 /// How a command that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Failure {
 
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Failure::Read(error) => Some(not_a_command(error).unwrap_or_else(|| error.hint().to_owned())),
+            Failure::Read(error) => Some(own_words(error).unwrap_or_else(|| error.hint())),
             Failure::Use { hint, .. } => Some(hint.clone()),
             Failure::Output(error) => {
                 let hint = match error.kind() {
@@ -55,9 +55,13 @@ impl Failure {
     }
 }
 
-/// `stepscope opz trace.json`: a word without a dot or a slash was meant as a command.
-fn not_a_command(error: &ReadError) -> Option<String> {
+/// Hints that name the program's own commands and options.
+fn own_words(error: &ReadError) -> Option<String> {
     match error {
+        ReadError::Limit { limit: Limit::TextBytes(_), .. } => {
+            Some("if you trust the file, raise the limit with --max-text-bytes".to_owned())
+        }
+        // `stepscope opz trace.json`: a word without a dot or a slash was meant as a command.
         ReadError::NotFound { path } if !path.contains(['.', '/', '\\']) => {
             Some(format!("'{path}' is neither a file nor a command; `stepscope --help` lists the commands"))
         }

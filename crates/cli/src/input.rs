@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Role;
-use stepscope_formats::{OpenOptions, Progress, TraceFile, discover, open};
+use stepscope_formats::{Look, OpenOptions, Progress, ReadError, TraceFile, open_trace};
 use stepscope_model::{Severity, Trace};
 
 use crate::args::Common;
@@ -57,100 +57,55 @@ fn path_of<'a>(place: &Place<'a>) -> Result<&'a Path, Failure> {
 /// What is done with every trace of a folder.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&Run);
 
-/// The trace a command is about: of several, the asked rank or else the lowest, of equals the first path.
+/// The trace a command is about, by the one rule of [`formats::choose`].
 ///
 /// Files that cannot be read are skipped with a remark as long as another can. `each` is shown every trace here;
-/// without it the search ends as soon as the choice is clear. Only the best trace so far is kept.
+/// without it the search ends as soon as the choice is clear.
+///
+/// [`formats::choose`]: stepscope_formats::choose
 pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Arc<Run>, Failure> {
-    let files = discover(path_of(place)?)?;
-    let mut best: Option<Arc<Run>> = None;
-    let mut ranks = Vec::new();
+    let look = if each.is_some() { Look::AtAll } else { Look::UntilClear };
     let mut unreadable = Vec::new();
-    for file in &files {
-        let run = match load_file(file, place.max_text_bytes) {
-            Ok(trace) => Arc::new(Run::new(trace)),
-            Err(failure) => {
-                unreadable.push(failure);
-                continue;
-            }
-        };
-        if let Some(each) = &mut each {
-            each(&run);
-        }
-        let rank = rank_of(&run);
-        ranks.extend(rank);
-        let better = match place.rank {
-            Some(_) => rank == place.rank && best.is_none(),
-            None => best.as_ref().is_none_or(|best| order(rank) < order(rank_of(best))),
-        };
-        if better {
-            best = Some(run);
-            if each.is_none() && (place.rank.is_some() || rank == Some(0)) {
-                break;
-            }
-        }
+    let chosen = stepscope_formats::choose(path_of(place)?, place.rank, look, &mut |file| {
+        let trace =
+            load_file(file, place.max_text_bytes).inspect_err(|error| unreadable.push(error.to_string()))?;
+        let Some(each) = &mut each else { return Ok(trace) };
+        let run = Run::new(trace);
+        each(&run);
+        Ok(run.into_trace())
+    });
+    // Where nothing could be read the first failure is the answer, not a remark.
+    let is_answer = chosen.as_ref().is_err_and(|error| !matches!(error, ReadError::NoSuchRank { .. }));
+    for error in unreadable.iter().skip(usize::from(is_answer)) {
+        remark(&format!("skipped: {error}"));
     }
-    // Nothing could be read: the first failure is the answer, not a remark.
-    let none_read = unreadable.len() == files.len();
-    let mut unreadable = unreadable.into_iter();
-    let failure = if none_read { unreadable.next() } else { None };
-    for failure in unreadable {
-        remark(&format!("skipped: {failure}"));
+    let chosen = chosen?;
+    if chosen.found > 1 && place.rank.is_none() {
+        remark(&format!(
+            "showing {} (1 of {} traces here; pick another with --rank N or its path)",
+            chosen.trace.meta().source.path,
+            chosen.found
+        ));
     }
-    match (failure, best, place.rank) {
-        (Some(failure), ..) => Err(failure),
-        (None, Some(run), rank) => {
-            if files.len() > 1 && rank.is_none() {
-                remark(&format!(
-                    "showing {} (1 of {} traces here; pick another with --rank N or its path)",
-                    run.trace().meta().source.path,
-                    files.len()
-                ));
-            }
-            Ok(run)
-        }
-        (None, None, rank) => Err(no_such_rank(rank.unwrap_or_default(), ranks)),
-    }
-}
-
-/// Traces that do not say their rank come last. No real rank is below 0, so that the search may end at 0.
-fn order(rank: Option<i64>) -> u64 {
-    rank.and_then(|rank| u64::try_from(rank).ok()).unwrap_or(u64::MAX)
-}
-
-fn no_such_rank(rank: i64, mut seen: Vec<i64>) -> Failure {
-    seen.sort_unstable();
-    seen.dedup();
-    let ranks: Vec<String> = seen.iter().map(i64::to_string).collect();
-    let hint = if ranks.is_empty() {
-        "the traces here do not say which rank they are; give the file's path instead".to_owned()
-    } else {
-        format!("ranks here: {}", ranks.join(", "))
-    };
-    Failure::wrong_use(format!("there is no trace of rank {rank}"), hint)
-}
-
-/// The rank a trace says it is.
-fn rank_of(run: &Run) -> Option<i64> {
-    run.trace().meta().distributed.as_ref().and_then(|d| d.rank)
+    Ok(Arc::new(Run::new(chosen.trace)))
 }
 
 /// Loads one file, with a bar if that takes a while and somebody watches.
-fn load_file(file: &TraceFile, max_text_bytes: Option<u64>) -> Result<Trace, Failure> {
+fn load_file(file: &TraceFile, max_text_bytes: Option<u64>) -> Result<Trace, ReadError> {
     let progress = Arc::new(Progress::default());
     let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
     if let Some(limit) = max_text_bytes {
         options.max_text_bytes = limit;
     }
     if !std::io::stderr().is_terminal() {
-        return Ok(open(&file.path, &options)?);
+        return open_trace(&file.path, &options);
     }
     std::thread::scope(|scope| {
         let (done, wait) = channel::<()>();
         scope.spawn(move || draw_progress(&progress, &wait));
-        let result = open(&file.path, &options);
+        let result = open_trace(&file.path, &options);
         drop(done);
-        Ok(result?)
+        result
     })
 }
 

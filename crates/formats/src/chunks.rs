@@ -10,8 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::ReadError;
-use crate::sniff::{Content, SNIFF_BYTES, sniff};
+use stepscope_model::Source;
+
+use crate::error::{Limit, ReadError};
+use crate::sniff::{Packing, SNIFF_BYTES, packing};
 use crate::{OpenOptions, Progress};
 
 /// Large enough to make hand-overs rare, small enough to stay in the cache on its way to the parser.
@@ -31,7 +33,7 @@ pub(crate) enum End {
     /// The compressed stream is damaged.
     Damaged(String),
     /// A limit was passed.
-    Limit(String),
+    Limit(Limit),
 }
 
 enum Message {
@@ -49,8 +51,8 @@ pub(crate) struct Text {
     /// Offset in the text of `buf[begin]`.
     offset: u64,
     end: Option<End>,
-    /// The format in words.
-    pub(crate) format: String,
+    /// The layers of compression around it, in words.
+    packing: String,
     stored: Arc<AtomicU64>,
 }
 
@@ -75,9 +77,23 @@ impl Text {
         self.end.as_ref()
     }
 
-    /// Stored bytes read so far.
-    pub(crate) fn stored_bytes(&self) -> u64 {
-        self.stored.load(Ordering::Relaxed)
+    /// Where the text came from, as far as it was read.
+    pub(crate) fn source(&self, name: &str, format: &str) -> Source {
+        Source {
+            path: name.to_owned(),
+            format: format!("{format}{}", self.packing),
+            stored_bytes: self.stored.load(Ordering::Relaxed),
+            text_bytes: self.offset + self.window().len() as u64,
+            ..Source::default()
+        }
+    }
+
+    /// Makes all of the text the window; false, and not all of it, if it is longer than this.
+    pub(crate) fn take_whole(&mut self, most: usize) -> bool {
+        while !self.is_last() && self.window().len() <= most {
+            self.more();
+        }
+        self.window().len() <= most
     }
 
     /// Drops bytes from the front of the window.
@@ -115,27 +131,28 @@ impl Text {
     }
 }
 
-/// Runs `parse` on the text of `input`, which is read and unwrapped on another thread meanwhile.
+/// Runs `parse` on the first bytes of `input` and on its text, which is read and unwrapped on another thread meanwhile.
 pub(crate) fn with_text<T: Send>(
     input: impl Read + Send,
     name: &str,
     options: &OpenOptions,
-    parse: impl FnOnce(Text) -> Result<T, ReadError>,
+    parse: impl FnOnce(&[u8], Text) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let stored = Arc::new(AtomicU64::new(0));
     let counted = Counted { input, stored: stored.clone(), progress: options.progress.clone() };
-    let (decoder, format) = unwrap_layers(counted, name, options)?;
+    let (head, decoder, packing) = unwrap_layers(counted, name, options)?;
     std::thread::scope(|scope| {
         let (send, messages) = sync_channel(CHUNKS);
         let (empties, free) = sync_channel(CHUNKS);
         let counter = stored.clone();
         scope.spawn(move || produce(decoder, &send, &free, options, &counter));
-        parse(Text { messages, empties, buf: Vec::new(), begin: 0, offset: 0, end: None, format, stored })
+        let buf = Vec::new();
+        parse(&head, Text { messages, empties, buf, begin: 0, offset: 0, end: None, packing, stored })
     })
 }
 
 fn produce(
-    mut decoder: Box<dyn BufRead + Send + '_>,
+    mut decoder: Layer<'_>,
     send: &SyncSender<Message>,
     free: &Receiver<Vec<u8>>,
     options: &OpenOptions,
@@ -164,9 +181,9 @@ fn produce(
         total += (filled - HEADROOM) as u64;
         let expansion = total / stored.load(Ordering::Relaxed).max(1);
         if total > options.max_text_bytes {
-            end = Some(End::Limit(format!("more than {} bytes of text", options.max_text_bytes)));
+            end = Some(End::Limit(Limit::TextBytes(options.max_text_bytes)));
         } else if total > ANY_EXPANSION_BYTES && expansion > options.max_expansion {
-            end = Some(End::Limit(format!("one stored byte unpacks to more than {}", options.max_expansion)));
+            end = Some(End::Limit(Limit::Expansion(options.max_expansion)));
         }
         chunk.truncate(filled);
         // A closed channel means that the parser has seen enough.
@@ -180,39 +197,37 @@ fn produce(
     }
 }
 
-/// The text below all layers of compression, and the format in words.
+/// The first bytes of the text below all layers of compression, the text, and the layers in words.
 pub(crate) fn unwrap_layers<'a>(
     input: impl Read + Send + 'a,
     name: &str,
     options: &OpenOptions,
-) -> Result<(Box<dyn BufRead + Send + 'a>, String), ReadError> {
-    let mut format = String::from("JSON");
-    let mut layer: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(256 << 10, input));
+) -> Result<(Vec<u8>, Layer<'a>, String), ReadError> {
+    let mut words = String::new();
+    let mut layer: Layer<'a> = Box::new(BufReader::with_capacity(256 << 10, input));
     let mut layers = 0;
     loop {
         let (head, rest) = peek(layer, name, layers > 0)?;
-        let inner: Box<dyn BufRead + Send> = Box::new(io::Cursor::new(head.clone()).chain(rest));
-        let compressed = match sniff(&head) {
-            Content::Json => return Ok((inner, format)),
-            Content::Empty => return Err(ReadError::Empty { path: name.to_owned() }),
-            Content::Other(what) => {
-                return Err(ReadError::NotATrace { what: what.to_owned(), path: name.to_owned() });
-            }
-            compressed => compressed,
-        };
+        if head.is_empty() {
+            return Err(ReadError::Empty { path: name.to_owned() });
+        }
+        let inner: Layer<'a> = Box::new(io::Cursor::new(head.clone()).chain(rest));
+        let Some(packing) = packing(&head) else { return Ok((head, inner, words)) };
         layers += 1;
         if layers > options.max_layers {
-            let why = format!("compressed more than {} times over", options.max_layers);
-            return Err(ReadError::Limit { why, path: name.to_owned() });
+            return Err(ReadError::Limit { limit: Limit::Layers(options.max_layers), path: name.to_owned() });
         }
-        layer = if compressed == Content::Gzip {
-            format.push_str(", gzip");
-            Box::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(inner)))
-        } else {
-            format.push_str(", zstd");
-            let decoder = zstd::stream::read::Decoder::with_buffer(inner)
-                .map_err(|source| ReadError::Io { source, path: name.to_owned() })?;
-            Box::new(BufReader::with_capacity(64 << 10, decoder))
+        layer = match packing {
+            Packing::Gzip => {
+                words.push_str(", gzip");
+                Box::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(inner)))
+            }
+            Packing::Zstd => {
+                words.push_str(", zstd");
+                let decoder = zstd::stream::read::Decoder::with_buffer(inner)
+                    .map_err(|source| ReadError::Io { source, path: name.to_owned() })?;
+                Box::new(BufReader::with_capacity(64 << 10, decoder))
+            }
         };
     }
 }
@@ -227,7 +242,8 @@ fn peek<'a>(mut layer: Layer<'a>, name: &str, compressed: bool) -> Result<(Vec<u
         // A damaged stream that gave something is left to the parser: it reads what there is and notes the rest.
         Err(e) if !head.is_empty() => Ok((head, Box::new(BufReader::new(Fails(Some(e)))))),
         Err(e) if compressed => {
-            Err(ReadError::NotATrace { what: format!("damaged compressed data ({e})"), path: name.to_owned() })
+            let what = "compressed file".to_owned();
+            Err(ReadError::Damaged { what, why: e.to_string(), path: name.to_owned() })
         }
         Err(e) => Err(ReadError::open(name, e)),
         Ok(_) => Ok((head, layer)),

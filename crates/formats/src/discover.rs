@@ -71,7 +71,7 @@ const HEAD_BYTES: u64 = 256 << 10;
 
 fn begins_like_a_trace(path: &Path) -> bool {
     let Ok(file) = fs::File::open(path) else { return false };
-    let Ok((text, _)) = unwrap_layers(file, "", &OpenOptions::default()) else { return false };
+    let Ok((_, text, _)) = unwrap_layers(file, "", &OpenOptions::default()) else { return false };
     let mut head = Vec::new();
     // A damaged file may still be a trace: what came before the damage decides.
     let _ = text.take(HEAD_BYTES).read_to_end(&mut head);

@@ -1,11 +1,34 @@
 //! Why a file could not be read, in sentences a user can act on.
 
+use std::fmt;
 use std::io;
 
-/// Words of the one limit that an option raises; the others are about how the file is packed.
-const TEXT_LIMIT: &str = "bytes of text";
+/// A limit that a file passed. Each has an option of its own in [`OpenOptions`](crate::OpenOptions).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// The text is longer than this many bytes (`max_text_bytes`).
+    TextBytes(u64),
+    /// One stored byte unpacks to more than this many (`max_expansion`).
+    Expansion(u64),
+    /// It was compressed more often than this (`max_layers`).
+    Layers(u32),
+    /// It has to be held as a whole and is longer than this many bytes (`max_whole_bytes`).
+    WholeBytes(u64),
+}
 
-/// Why no trace came out.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::TextBytes(most) => write!(f, "more than {most} bytes of text"),
+            Limit::Expansion(most) => write!(f, "one stored byte unpacks to more than {most}"),
+            Limit::Layers(most) => write!(f, "compressed more than {most} times over"),
+            Limit::WholeBytes(most) => write!(f, "more than {most} bytes of text that must be held at once"),
+        }
+    }
+}
+
+/// Why nothing came out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -22,7 +45,7 @@ pub enum ReadError {
         path: String,
     },
     /// A folder where a file belongs.
-    #[error("this is a folder, not a trace file: {path}")]
+    #[error("this is a folder, not a file: {path}")]
     IsDirectory {
         /// The path as given.
         path: String,
@@ -33,11 +56,31 @@ pub enum ReadError {
         /// The path as given.
         path: String,
     },
-    /// Something else than a trace.
-    #[error("this is {what}, not a trace: {path}")]
-    NotATrace {
+    /// In no format that has a reader.
+    #[error("this is {what}, which stepscope cannot read: {path}")]
+    Unknown {
         /// What it looks like.
         what: String,
+        /// What can be read, in a sentence.
+        readable: String,
+        /// The path as given.
+        path: String,
+    },
+    /// Readable, but not what was asked for.
+    #[error("this is {what}, not a trace: {path}")]
+    NotATrace {
+        /// What it is.
+        what: String,
+        /// The path as given.
+        path: String,
+    },
+    /// Broken beyond repair.
+    #[error("this {what} is damaged ({why}): {path}")]
+    Damaged {
+        /// What it is or was.
+        what: String,
+        /// What is wrong with it.
+        why: String,
         /// The path as given.
         path: String,
     },
@@ -53,11 +96,21 @@ pub enum ReadError {
         /// The path as given.
         path: String,
     },
+    /// A folder whose traces are of other ranks.
+    #[error("there is no trace of rank {rank}: {path}")]
+    NoSuchRank {
+        /// The rank asked for.
+        rank: i64,
+        /// The ranks that are there, rising.
+        ranks: Vec<i64>,
+        /// The path as given.
+        path: String,
+    },
     /// A limit was passed before anything could be read.
-    #[error("the file was refused: {why}: {path}")]
+    #[error("the file was refused: {limit}: {path}")]
     Limit {
         /// Which limit.
-        why: String,
+        limit: Limit,
         /// The path as given.
         path: String,
     },
@@ -82,34 +135,44 @@ impl ReadError {
         }
     }
 
-    /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    /// What to do next. Programs that have an option for a limit say so in words of their own.
+    pub fn hint(&self) -> String {
+        let words = match self {
             ReadError::NotFound { .. } => {
                 "check the spelling; a trace file usually ends in .pt.trace.json or .json.gz"
             }
             ReadError::Denied { .. } => "make the file readable (chmod u+r), or run as its owner",
-            ReadError::IsDirectory { .. } => "give the trace file itself",
+            ReadError::IsDirectory { .. } => "give the path of a file in it",
             ReadError::Empty { .. } => {
                 "the program may have ended before the profiler wrote its trace; check that the profile() block ended and the disk is not full"
             }
+            ReadError::Unknown { readable, .. } => return readable.clone(),
             ReadError::NotATrace { .. } => {
-                "stepscope reads PyTorch (Kineto) and Chrome trace JSON, plain, gzip or zstd: prof.export_chrome_trace(\"trace.json.gz\") writes one"
+                "it has no timeline; try the trace of the same run, such as prof.export_chrome_trace(\"trace.json.gz\") writes"
             }
+            ReadError::Damaged { .. } => "write or copy the file again; its beginning alone is of no use here",
             ReadError::NoEvents { .. } => {
                 "a Chrome trace is an object with \"traceEvents\" or an array of events; prof.export_chrome_trace() writes one"
             }
             ReadError::NoTraces { .. } => {
                 "give the folder that tensorboard_trace_handler() wrote to (files named *.pt.trace.json[.gz])"
             }
-            ReadError::Limit { why, .. } if why.contains(TEXT_LIMIT) => {
-                "if the file is trustworthy, raise the limit with --max-text-bytes"
+            ReadError::NoSuchRank { ranks, .. } if ranks.is_empty() => {
+                "the traces here do not say which rank they are; give the file's path instead"
             }
-            ReadError::Limit { .. } => {
-                "if the file is trustworthy, unpack it (gzip -d, zstd -d) and give the JSON itself"
+            ReadError::NoSuchRank { ranks, .. } => {
+                let ranks: Vec<String> = ranks.iter().map(i64::to_string).collect();
+                return format!("ranks here: {}", ranks.join(", "));
+            }
+            ReadError::Limit { limit: Limit::TextBytes(_) | Limit::WholeBytes(_), .. } => {
+                "if you trust the file, raise the limit"
+            }
+            ReadError::Limit { limit: Limit::Expansion(_) | Limit::Layers(_), .. } => {
+                "if you trust the file, unpack it (gzip -d, zstd -d) and give the result"
             }
             ReadError::Io { .. } => "check the disk and the mount, then try again",
-        }
+        };
+        words.to_owned()
     }
 }
 
@@ -119,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_limit_hints_at_what_helps() {
-        let hint = |why: &str| ReadError::Limit { why: why.to_owned(), path: String::new() }.hint();
-        assert!(hint("more than 1000 bytes of text").contains("--max-text-bytes"));
-        assert!(hint("one stored byte unpacks to more than 1100").contains("gzip -d"));
-        assert!(hint("compressed more than 2 times over").contains("gzip -d"));
+        let hint = |limit| ReadError::Limit { limit, path: String::new() }.hint();
+        assert!(hint(Limit::TextBytes(1000)).contains("raise the limit"));
+        assert!(hint(Limit::Expansion(200)).contains("gzip -d"));
+        assert!(hint(Limit::Layers(2)).contains("gzip -d"));
     }
 }

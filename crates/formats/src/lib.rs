@@ -1,19 +1,29 @@
-//! Files to traces, and traces to files. One file a format; the content decides which, never the name.
+//! Files to documents, and documents to files. One file or folder per format; the content decides which, never the name.
 //!
 //! Everything hostile ends here: readers keep, repair or set aside, and note what and how much. This crate
 //! refuses to analyse and to use the network.
 //!
 //! ```no_run
-//! let trace = stepscope_formats::open("trace.json.gz".as_ref(), &Default::default())?;
-//! println!("{} slices", trace.slices().len());
+//! use stepscope_model::Document;
+//!
+//! match stepscope_formats::open("trace.json.gz".as_ref(), &Default::default())? {
+//!     Document::Trace(trace) => println!("{} slices", trace.slices().len()),
+//!     Document::Profile(profile) => println!("{} samples", profile.len()),
+//!     Document::Snapshot(snapshot) => println!("{} segments", snapshot.segments.len()),
+//! }
 //! # Ok::<(), stepscope_formats::ReadError>(())
 //! ```
 
+mod choose;
 mod chunks;
+mod collapsed;
+mod decimal;
 mod discover;
 mod error;
 mod kineto;
 mod notes;
+mod reader;
+mod readers;
 mod sniff;
 mod speedscope;
 mod splice;
@@ -24,12 +34,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stepscope_model::Trace;
+use stepscope_model::{Document, Trace};
 
+pub use choose::{Chosen, Look, choose, rank_of};
 pub use discover::{TraceFile, discover};
-pub use error::ReadError;
+pub use error::{Limit, ReadError};
 pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
-pub use speedscope::{Profile, write_speedscope};
+pub use reader::{Reader, Yields};
+pub use readers::READERS;
+pub use speedscope::write_speedscope;
 pub use splice::splice;
 
 /// How far a reader got; shared with whoever draws the progress bar.
@@ -59,6 +72,8 @@ pub struct OpenOptions {
     pub max_entries: usize,
     /// Most bytes of keys and values of these entries together.
     pub max_entry_bytes: usize,
+    /// Most bytes of text in formats that cannot be read piece by piece.
+    pub max_whole_bytes: usize,
     /// Where to report progress.
     pub progress: Option<Arc<Progress>>,
 }
@@ -73,13 +88,14 @@ impl Default for OpenOptions {
             max_events: 1 << 28,
             max_entries: 1 << 16,
             max_entry_bytes: 64 << 20,
+            max_whole_bytes: 1 << 30,
             progress: None,
         }
     }
 }
 
-/// Reads the trace in a file; `-` is standard input.
-pub fn open(path: &Path, options: &OpenOptions) -> Result<Trace, ReadError> {
+/// Reads a file, whatever it is; `-` is standard input.
+pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
     let name = path.display().to_string();
     if path.as_os_str() == "-" {
         read(std::io::stdin(), &name, options)
@@ -96,7 +112,35 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Trace, ReadError> {
     }
 }
 
-/// Reads a trace from any source; `name` is used in messages.
-pub fn read(input: impl Read + Send, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
-    chunks::with_text(input, name, options, |text| kineto::read(text, name, options))
+/// Reads from any source; `name` is used in messages.
+pub fn read(input: impl Read + Send, name: &str, options: &OpenOptions) -> Result<Document, ReadError> {
+    chunks::with_text(input, name, options, |head, text| {
+        let reader = if sniff::foreign(head).is_none() { readers::find(head) } else { None };
+        match reader {
+            Some(reader) => (reader.read)(text, name, options),
+            None => Err(ReadError::Unknown {
+                what: sniff::foreign(head).unwrap_or_else(|| sniff::unknown(head)).to_owned(),
+                readable: readers::readable(),
+                path: name.to_owned(),
+            }),
+        }
+    })
+}
+
+/// As [`open`], for callers that can only use a trace.
+pub fn open_trace(path: &Path, options: &OpenOptions) -> Result<Trace, ReadError> {
+    only_trace(open(path, options)?)
+}
+
+/// As [`read`], for callers that can only use a trace.
+pub fn read_trace(input: impl Read + Send, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
+    only_trace(read(input, name, options)?)
+}
+
+fn only_trace(document: Document) -> Result<Trace, ReadError> {
+    let (what, source) = (document.what(), document.source().clone());
+    match document {
+        Document::Trace(trace) => Ok(trace),
+        _ => Err(ReadError::NotATrace { what: format!("{what} ({})", source.format), path: source.path }),
+    }
 }

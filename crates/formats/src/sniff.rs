@@ -1,18 +1,13 @@
-//! What a file is, by its first bytes.
+//! What a file is that no reader reads: compressed data, and formats that are known but not read.
 
-/// A layer of compression or the content below it.
+/// A layer of compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum Packing {
     Gzip,
     Zstd,
-    /// JSON text, perhaps after blanks or a byte order mark.
-    Json,
-    Empty,
-    /// Something we do not read; in words.
-    Other(&'static str),
 }
 
-/// Enough bytes to tell every format below, blanks before JSON included.
+/// Enough bytes to tell every format, blanks before JSON included.
 pub(crate) const SNIFF_BYTES: usize = 4096;
 
 const MAGICS: &[(&[u8], &str)] = &[
@@ -36,29 +31,27 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"version https://git-lfs", "a Git LFS pointer (run `git lfs pull`)"),
 ];
 
-pub(crate) fn sniff(head: &[u8]) -> Content {
-    if head.is_empty() {
-        return Content::Empty;
-    }
-    if head.starts_with(b"\x1f\x8b") {
-        return Content::Gzip;
-    }
+/// The layer of compression that begins like this.
+pub(crate) fn packing(head: &[u8]) -> Option<Packing> {
     // Parallel compressors put a skippable frame first.
     let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == *b"\x2a\x4d\x18";
-    if head.starts_with(b"\x28\xb5\x2f\xfd") || skippable {
-        return Content::Zstd;
+    if head.starts_with(b"\x1f\x8b") {
+        Some(Packing::Gzip)
+    } else if head.starts_with(b"\x28\xb5\x2f\xfd") || skippable {
+        Some(Packing::Zstd)
+    } else {
+        None
     }
-    if let Some((_, what)) = MAGICS.iter().find(|(magic, _)| head.starts_with(magic)) {
-        return Content::Other(what);
-    }
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    match text.iter().find(|b| !b.is_ascii_whitespace()) {
-        Some(b'{' | b'[') => Content::Json,
-        // Only blanks so far: the reader will see whether anything follows.
-        None => Content::Json,
-        Some(_) if head.iter().any(|&b| b == 0 || b >= 0x80) => Content::Other("binary data"),
-        Some(_) => Content::Other("text that is not JSON"),
-    }
+}
+
+/// What begins like this and is certainly not read here, in words.
+pub(crate) fn foreign(head: &[u8]) -> Option<&'static str> {
+    MAGICS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| *what)
+}
+
+/// What begins like this, where nothing knows it.
+pub(crate) fn unknown(head: &[u8]) -> &'static str {
+    if head.iter().any(|&b| b == 0 || b >= 0x80) { "binary data" } else { "text in an unknown format" }
 }
 
 #[cfg(test)]
@@ -66,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_decides() {
-        assert_eq!(sniff(b""), Content::Empty);
-        assert_eq!(sniff(b"\n  {\"a\""), Content::Json);
-        assert_eq!(sniff(b"\xef\xbb\xbf[{"), Content::Json);
-        assert_eq!(sniff(b"\x1f\x8b\x08"), Content::Gzip);
-        assert_eq!(sniff(b"\x89PNG\r\n"), Content::Other("a PNG image"));
-        assert_eq!(sniff(b"hello"), Content::Other("text that is not JSON"));
-        assert_eq!(sniff(b"\x0a\x90\x01"), Content::Other("binary data"));
+    fn the_first_bytes_tell() {
+        assert_eq!(packing(b"\x1f\x8b\x08"), Some(Packing::Gzip));
+        assert_eq!(packing(b"\x5e\x2a\x4d\x18"), Some(Packing::Zstd));
+        assert_eq!(packing(b"{"), None);
+        assert_eq!(foreign(b"\x89PNG\r\n"), Some("a PNG image"));
+        assert_eq!(foreign(b"{\"a\""), None);
+        assert_eq!(unknown(b"hello"), "text in an unknown format");
+        assert_eq!(unknown(b"\x0a\x90\x01"), "binary data");
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     use stepscope_model::{NewSlice, Ns, TraceBuilder};
 
     use super::*;
-    use crate::{OpenOptions, read};
+    use crate::{OpenOptions, read_trace};
 
     fn one(base: i64) -> Trace {
         let mut b = TraceBuilder::new();
@@ -97,7 +97,7 @@ mod tests {
         let text = r#"{"devices": [{"id": 0}], "baseTimeNanoseconds": 77, "traceEvents" : [
             {"ph": "X", "name": "theirs", "pid": 1, "tid": 1, "ts": 1, "dur": 2} ], "traceName": "[x]"}"#;
         let text = spliced(text, one).unwrap();
-        let trace = read(text.as_bytes(), "spliced", &OpenOptions::default()).unwrap();
+        let trace = read_trace(text.as_bytes(), "spliced", &OpenOptions::default()).unwrap();
         let names: Vec<&str> = trace.slices().ids().map(|id| trace.name(id)).collect();
         assert!(names.contains(&"ours since 77") && names.contains(&"theirs"), "{names:?}");
         assert!(trace.notes().is_empty(), "{text}");

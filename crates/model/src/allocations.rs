@@ -3,13 +3,11 @@
 //! The numbers stay in the event's arguments, which take fewer bytes than a column each and can be written back as they
 //! were; a row is decoded in one pass.
 
-use crate::args::{Args, ArgsId};
-use crate::attr::Attr;
+use crate::args::ArgsId;
 use crate::kind::CatId;
 use crate::lanes::LaneId;
 use crate::strings::StrId;
 use crate::time::Ns;
-use crate::trace::Trace;
 
 /// Names one allocation or release.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,44 +99,5 @@ impl Allocations {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.len() * (8 + 4 + 2 + 4)
-    }
-}
-
-impl Trace {
-    /// What memory was taken and given back.
-    pub fn allocations(&self) -> &Allocations {
-        &self.allocations
-    }
-
-    /// The arguments of an allocation.
-    pub fn allocation_args(&self, id: AllocationId) -> Args<'_> {
-        self.args_of(self.allocations.args(id))
-    }
-
-    /// One allocation, decoded.
-    pub fn allocation(&self, id: AllocationId) -> Allocation {
-        let mut found = Allocation {
-            at: self.allocations.at(id),
-            lane: self.allocations.lane(id),
-            device_kind: None,
-            device: None,
-            address: None,
-            bytes: None,
-            allocated: None,
-            reserved: None,
-        };
-        for (attr, value) in self.allocation_args(id).attrs() {
-            let value = value.as_int();
-            match attr {
-                Attr::AllocatedBytes => found.bytes = value,
-                Attr::Address => found.address = value,
-                Attr::TotalAllocated => found.allocated = value,
-                Attr::TotalReserved => found.reserved = value,
-                Attr::MemoryDevice => found.device = value,
-                Attr::MemoryDeviceKind => found.device_kind = value,
-                _ => {}
-            }
-        }
-        found
     }
 }

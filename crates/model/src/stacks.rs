@@ -5,10 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 
-use crate::attr::Attr;
-use crate::slices::SliceId;
 use crate::strings::StrId;
-use crate::trace::Trace;
 
 /// Names one stack. The default is the one without frames.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +28,7 @@ pub struct Stacks {
     nodes: Vec<(StackId, StrId)>,
     ids: HashTable<StackId>,
     hasher: RandomState,
-    of_text: HashMap<StrId, StackId, RandomState>,
+    pub(crate) of_text: HashMap<StrId, StackId, RandomState>,
 }
 
 impl Stacks {
@@ -83,21 +80,6 @@ impl Stacks {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.nodes.len() * size_of::<(StackId, StrId)>() + self.of_text.allocation_size()
-    }
-}
-
-impl Trace {
-    /// The stacks that events were called from.
-    pub fn stacks(&self) -> &Stacks {
-        &self.stacks
-    }
-
-    /// The stack that a slice was called from, if its producer says.
-    pub fn stack(&self, id: SliceId) -> Option<StackId> {
-        if self.stacks.of_text.is_empty() {
-            return None;
-        }
-        self.stacks.of_text(self.args(id).text_id(Attr::CallStack)?)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The finished trace: columns that no one changes any more.
 
-use crate::allocations::Allocations;
+use crate::allocations::{Allocation, AllocationId, Allocations};
 use crate::args::{ArgStore, Args, ArgsId};
+use crate::attr::Attr;
 use crate::counters::Counters;
 use crate::kind::CatId;
 use crate::lanes::Lanes;
@@ -10,7 +11,7 @@ use crate::meta::Meta;
 use crate::notes::Notes;
 use crate::points::{Flows, PointId, Points};
 use crate::slices::{SliceId, Slices};
-use crate::stacks::Stacks;
+use crate::stacks::{StackId, Stacks};
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
 
@@ -155,5 +156,59 @@ impl Trace {
             + self.args.heap_bytes()
             + self.stacks.heap_bytes()
             + self.links.heap_bytes()
+    }
+}
+
+impl Trace {
+    /// What memory was taken and given back.
+    pub fn allocations(&self) -> &Allocations {
+        &self.allocations
+    }
+
+    /// The arguments of an allocation.
+    pub fn allocation_args(&self, id: AllocationId) -> Args<'_> {
+        self.args_of(self.allocations.args(id))
+    }
+
+    /// One allocation, decoded.
+    pub fn allocation(&self, id: AllocationId) -> Allocation {
+        let mut found = Allocation {
+            at: self.allocations.at(id),
+            lane: self.allocations.lane(id),
+            device_kind: None,
+            device: None,
+            address: None,
+            bytes: None,
+            allocated: None,
+            reserved: None,
+        };
+        for (attr, value) in self.allocation_args(id).attrs() {
+            let value = value.as_int();
+            match attr {
+                Attr::AllocatedBytes => found.bytes = value,
+                Attr::Address => found.address = value,
+                Attr::TotalAllocated => found.allocated = value,
+                Attr::TotalReserved => found.reserved = value,
+                Attr::MemoryDevice => found.device = value,
+                Attr::MemoryDeviceKind => found.device_kind = value,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+impl Trace {
+    /// The stacks that events were called from.
+    pub fn stacks(&self) -> &Stacks {
+        &self.stacks
+    }
+
+    /// The stack that a slice was called from, if its producer says.
+    pub fn stack(&self, id: SliceId) -> Option<StackId> {
+        if self.stacks.of_text.is_empty() {
+            return None;
+        }
+        self.stacks.of_text(self.args(id).text_id(Attr::CallStack)?)
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn reading(error: &ReadError) -> PyErr {
     match error {
         ReadError::NotFound { .. } => PyFileNotFoundError::new_err(words),
         ReadError::Denied { .. } => PyPermissionError::new_err(words),
-        _ => stepscope(error.to_string(), Some(error.hint().to_owned())),
+        _ => stepscope(error.to_string(), Some(error.hint())),
     }
 }
 

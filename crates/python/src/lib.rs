@@ -60,6 +60,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(region::number_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(trace::arrow_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::questions, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
     region::add(module)?;
     module.add_class::<timed::RegionState>()?;

@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Screen;
-use stepscope_ask::{Answer, Ask, answer, write};
-use stepscope_formats::{OpenOptions, discover, open};
+use stepscope_ask::{Answer, Ask, QUESTIONS, answer, write};
+use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open_trace};
 
 use crate::{errors, pool};
 
@@ -27,22 +27,16 @@ pub(crate) struct NativeTrace {
 
 #[pymethods]
 impl NativeTrace {
-    /// Reads a file, or one of a folder: that of the rank, else the lowest, as the program does.
+    /// Reads a file, or one of a folder: that of the rank, else of the lowest. Files that cannot be read are skipped.
     #[staticmethod]
     #[pyo3(name = "open", signature = (path, rank = None))]
     fn read(py: Python<'_>, path: PathBuf, rank: Option<i64>) -> PyResult<NativeTrace> {
         pool::detached(py, || {
-            let files = discover(&path).map_err(|error| errors::reading(&error))?;
-            for file in files {
-                let trace =
-                    open(&file.path, &OpenOptions::default()).map_err(|error| errors::reading(&error))?;
-                let own = trace.meta().distributed.as_ref().and_then(|known| known.rank);
-                if rank.is_none_or(|rank| own == Some(rank)) {
-                    return Ok(NativeTrace { run: Arc::new(Run::new(trace)), path: file.path });
-                }
-            }
-            let words = format!("{} has no trace of rank {}", path.display(), rank.unwrap_or(0));
-            Err(errors::stepscope(words, Some("leave rank out to get the first".to_owned())))
+            let options = OpenOptions::default();
+            let mut open = |file: &TraceFile| open_trace(&file.path, &options);
+            let chosen = choose(&path, rank, Look::UntilClear, &mut open);
+            let chosen = chosen.map_err(|error| errors::reading(&error))?;
+            Ok(NativeTrace { run: Arc::new(Run::new(chosen.trace)), path: chosen.file.path })
         })
     }
 
@@ -73,7 +67,7 @@ impl NativeTrace {
             let answer = self.answer(question, &options)?;
             let mut text = Vec::new();
             // Writing to memory cannot fail.
-            let _ = write::screen(&mut text, &answer, &Screen::plain(width));
+            let _ = write::screen(&mut text, &answer, &Screen::plain(width), false);
             Ok(String::from_utf8_lossy(&text).into_owned())
         })
     }
@@ -86,6 +80,12 @@ impl NativeTrace {
         ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run)))
             .map_err(|refusal| errors::stepscope(refusal.what, Some(refusal.hint)))
     }
+}
+
+/// Every question that can be asked, and what its rows can be grouped by.
+#[pyfunction]
+pub(crate) fn questions() -> Vec<(&'static str, Vec<&'static str>)> {
+    QUESTIONS.iter().map(|question| (question.name, question.by.to_vec())).collect()
 }
 
 /// Lines of JSON objects as an Arrow stream, in the capsule that pandas, polars and pyarrow take.

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_ask::Refusal;
 use stepscope_model::Trace;
 
 /// A sentence on what went wrong, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
     /// What is wrong.
     pub message: String,

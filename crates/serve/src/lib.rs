@@ -15,6 +15,8 @@ mod question;
 mod report;
 mod run;
 mod runs;
+#[cfg(test)]
+mod wire;
 
 pub use assets::has_ui;
 pub use backend::{Backend, Found, Loading, Problem};

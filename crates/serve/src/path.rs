@@ -1,11 +1,12 @@
 //! The critical path as the timeline draws it: in a window, no finer than it can be seen.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::replay::critical_path::{CriticalPath, PathClass, PathPiece};
 use stepscope_model::{Ns, Trace};
 
 /// One stretch of the path; several pieces where they are too short to be told apart.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Stretch<'a> {
     /// The longest piece's name; empty where no slice stands behind it.
     name: &'a str,

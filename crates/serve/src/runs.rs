@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::backend::{Backend, Found, Problem};
@@ -44,7 +45,7 @@ enum State {
 }
 
 /// A run as the page lists it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Listed {
     id: u32,
     /// For people: a path that is not Unicode is shown as well as it can be, and asked for by its number.

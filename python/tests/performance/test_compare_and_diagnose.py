@@ -119,12 +119,12 @@ def test_one_busy_core_beside_an_idle_gpu(scripted: Any) -> None:
     assert found == ["One core is the bottleneck", "The GPU is underused"]
 
 
-def test_the_report(plain: PerformanceProfiler) -> None:
+def test_the_report(plain: PerformanceProfiler, clock: Any) -> None:
     assert plain.report() == "no region has ended yet"
     with pytest.raises(RuntimeError):
         with plain.profile("outer"):
             with plain.profile("inner"):
-                time.sleep(0.01)
+                clock.sleep(0.01)
             raise RuntimeError
     text = plain.report()
     assert text.splitlines()[0].split() == ["region", "count", "total", "own", "share", "mean", "p95"]

@@ -271,7 +271,7 @@ def test_a_region_may_be_used_again_but_not_inside_itself(plain: PerformanceProf
         with region:
             pass
     with region:
-        with pytest.raises(StepscopeError, match="open already"):
+        with pytest.raises(StepscopeError, match="already open"):
             region.__enter__()
     assert plain.get_metrics("again").count == 3
 

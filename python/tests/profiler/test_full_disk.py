@@ -141,7 +141,7 @@ def test_training_goes_on_when_handlers_cannot_write(torch, tmp_path):
         tmp_path,
     )
     assert lines == ["handler []", "compressed []", "own []", "schedule []"]
-    assert errors.count("StepscopeWarning: No trace was written to") == 4
+    assert errors.count("StepscopeWarning: no trace was written to") == 4
     assert errors.count("StepscopeWarning: on_trace_ready failed") == 1
     assert errors.count("hint: ") == 5
     assert "Traceback" not in errors

@@ -254,6 +254,7 @@ def test_decorators_give_the_same_results():
     assert {event.key: event.count for event in prof.key_averages()} == {"add": 2, "fail": 1}
 
 
+@pytest.mark.clock
 def test_regions_of_tasks_that_take_turns():
     @record_function("decorated")
     async def work(delay):

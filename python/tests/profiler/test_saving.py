@@ -82,8 +82,8 @@ def test_no_permission_is_an_error_when_asked_and_a_warning_from_the_handler(tmp
             parent.chmod(0o755)
     result = run(FAILING.format(directory=str(closed), before=before))
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == ["trained", "refused: Choose a directory you may write to.", "[]"]
-    assert "StepscopeWarning: No trace was written" in result.stderr
+    assert result.stdout.splitlines() == ["trained", "refused: choose a directory you may write to", "[]"]
+    assert "StepscopeWarning: no trace was written" in result.stderr
 
 
 def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_path):
@@ -94,7 +94,7 @@ def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_p
     trained, refused, left = result.stdout.splitlines()
     assert trained == "trained" and refused.startswith("refused: ")
     assert left == "[]"
-    assert "StepscopeWarning: No trace was written" in result.stderr
+    assert "StepscopeWarning: no trace was written" in result.stderr
 
 
 def test_a_trace_can_be_written_again_and_elsewhere(recorded, tmp_path, slices):

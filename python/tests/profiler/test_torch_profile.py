@@ -288,7 +288,7 @@ def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_p
     assert result.returncode == 0, result.stderr
     trained, hint, left = result.stdout.splitlines()
     assert trained == "trained" and hint.startswith("if the disk is full") and left == "[]"
-    assert "StepscopeWarning: No trace was written" in result.stderr
+    assert "StepscopeWarning: no trace was written" in result.stderr
 
 
 def test_the_directory_may_change_between_two_exports(tmp_path, monkeypatch, model):

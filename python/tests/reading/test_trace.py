@@ -18,6 +18,7 @@ import urllib.request
 import pytest
 
 import stepscope
+from stepscope import _native
 from stepscope._viewer import Viewer
 
 
@@ -246,3 +247,26 @@ def test_columns_slices_and_rows(trace):
     assert ops[0]["name"] == ops.column("name")[0]
     with pytest.raises(KeyError):
         ops.column("colour")
+
+
+def test_every_question_has_one_answer(trace: stepscope.Trace) -> None:
+    """The terminal, the browser and Python give the same, for every question there is."""
+    asked = [(name, by) for name, words in _native.questions() for by in [None, *words]]
+    assert len(asked) > 40
+    with Viewer([trace.path], open_browser=False) as viewer:
+        for name, by in asked:
+            here = trace.ask(name, by=by)
+            words = [name, trace.path, "--format", "json", "--explain", *(["--by", by] if by else [])]
+            assert here == printed(*words), (name, by)
+            query = f"?by={by}" if by else ""
+            assert here == over_http(f"{viewer.url}api/r/0/ask/{name}{query}"), (name, by)
+
+
+def over_http(url: str) -> dict:
+    """The JSON at a URL, once the trace is read."""
+    for _ in range(600):
+        with urllib.request.urlopen(url) as answer:
+            if answer.status == 200:
+                return json.loads(answer.read())
+        time.sleep(0.1)
+    raise AssertionError(f"no answer at {url}")

@@ -75,9 +75,12 @@ export function Table<R>(props: Props<R>) {
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + 2 * ROW > element.scrollTop + element.clientHeight)
       element.scrollTop = y + 2 * ROW - element.clientHeight;
+    // At once, not when the scroll is reported: then the row with the focus might leave the page before the next one
+    // has it, and a key pressed meanwhile would be lost.
+    setTop(element.scrollTop);
     toFocus.current = next;
   };
-  // The row may come into the page only after the scroll was answered.
+  // As soon as the row is in the page.
   useLayoutEffect(() => {
     if (toFocus.current === undefined) return;
     const row = scroller.current?.querySelector<HTMLElement>(`tr[data-index="${toFocus.current}"]`);

@@ -24,7 +24,7 @@ use crate::steps::Steps;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
-/// What the causes mean.
+/// What the time of a busy device means.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "kernel_ns",
@@ -34,40 +34,54 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "communication_ns",
         label: "Communication",
-        text: "Time during which a communication kernel ran and nothing computed.",
+        text: "Time in the step during which a communication kernel ran on the device and nothing computed.",
     },
-    Definition { field: "copy_ns", label: "Copies", text: "Time during which a copy ran and no kernel." },
-    Definition { field: "fill_ns", label: "Fills", text: "Time during which only a fill ran." },
+    Definition {
+        field: "copy_ns",
+        label: "Copies",
+        text: "Time in the step during which a copy ran on the device and no kernel did.",
+    },
+    Definition {
+        field: "fill_ns",
+        label: "Memsets",
+        text: "Time in the step during which only a memset ran on the device.",
+    },
+];
+
+/// What the causes of idle time mean.
+pub const IDLE_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "host_…_ns",
         label: "Idle: host",
-        text: "The device was idle and its next work was not launched yet. The time goes to what the host did at that \
-               moment on the thread that launched it: data loading, an operator, Python between operators, a launch \
-               call, and so on. The main thread and the thread of the backward pass hand over to each other. Idle \
-               time after the last work of a step goes to what the host did before the next launch.",
+        text: "The device was idle and its next work was not launched yet. The time goes to what the host was \
+               doing at that moment on the thread that launched it: data loading, an operator, Python between \
+               operators, a launch call, and so on. The main thread and the thread of the backward pass hand \
+               over to each other. Idle time after the last work of a step goes to what the host did before \
+               the next launch.",
     },
     Definition {
         field: "launch_latency_ns",
         label: "Idle: launch latency",
-        text: "The next work was launched, by a call that began after the device ran dry or shortly before, and had \
-               not reached the device.",
+        text: "The device was idle and its next work had been launched, by a call that began after the device \
+               ran dry or shortly before, but had not reached the device.",
     },
     Definition {
         field: "queued_gap_ns",
         label: "Idle: between queued kernels",
-        text: "The next work was queued long before on the stream whose work had just ended, at most 30 µs ago: what \
-               a device needs from one kernel to the next. HTA calls it kernel wait.",
+        text: "The device was idle and its next work had long been queued on the stream whose work had just \
+               ended, at most 30 µs ago: what a device needs from one kernel to the next. HTA calls it kernel \
+               wait.",
     },
     Definition {
         field: "dependency_ns",
         label: "Idle: waiting for another stream",
-        text: "The next work was launched long before but its stream stood still: it waited for work of another stream \
-               or for an event.",
+        text: "The device was idle and its next work had been launched long before, but its stream was \
+               blocked: it waited for work of another stream or for an event.",
     },
     Definition {
         field: "unlinked_ns",
         label: "Idle: launch not recorded",
-        text: "The file does not tell which call launched the next work.",
+        text: "The device was idle and the file does not say which call launched its next work.",
     },
 ];
 

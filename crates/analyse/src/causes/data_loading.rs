@@ -13,24 +13,34 @@ use crate::steps::Steps;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
+    crate::steps::STEP,
+    crate::steps::WALL,
     Definition {
         field: "loading_ns",
         label: "Loading",
-        text: "Time the main thread spent in the data loader's next batch (DataLoader, DataPipe, Lightning), or in a \
-               user's range whose name says that it loads data, which is a heuristic.",
+        text: "Time the main thread spent in the data loader's next batch (DataLoader, DataPipe, Lightning), \
+               or in a user's range whose name suggests that it loads data, which is a heuristic.",
     },
     Definition {
         field: "exposed_ns",
         label: "Exposed",
-        text: "The part of it during which no device did any work. The rest is hidden behind work launched before.",
+        text: "The part of loading during which no device did any work. The rest is hidden behind work \
+               launched before.",
+    },
+    Definition {
+        field: "self_ns",
+        label: "Self",
+        text: "Time during which this was the innermost slice on the main thread while it loaded data, in the \
+               whole trace.",
     },
     Definition {
         field: "workers",
         label: "Workers",
-        text: "Whether batches come from worker processes, told by the loader's name in the trace \
-               (_MultiProcessingDataLoaderIter) against _SingleProcessDataLoaderIter; none if it has no such name.",
+        text: "Whether batches come from worker processes, by the loader's name in the trace: \
+               _MultiProcessingDataLoaderIter against _SingleProcessDataLoaderIter. None if neither name is \
+               there.",
     },
 ];
 

@@ -20,38 +20,96 @@ use crate::threads::host_time::HostTime;
 use culprits::culprits;
 use longest::{Longest, longest_gaps};
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "idle_ns",
         label: "Idle",
-        text: "Time inside the steps during which the device ran no kernel, copy or fill on any stream.",
+        text: "Time inside the steps during which the device ran no kernel, copy or memset on any stream. In a \
+               total, summed over devices.",
+    },
+    Definition {
+        field: "gaps",
+        label: "Gaps",
+        text: "How many stretches of idle time: each lasts from the moment the device runs dry, or the step \
+               begins, to the moment it works again, or the step ends.",
+    },
+    Definition { field: "max_ns", label: "Longest", text: "The longest of these gaps." },
+    Definition {
+        field: "share_of_steps",
+        label: "Of the steps",
+        text: "Idle time / the summed wall time of the steps, as a fraction.",
     },
     Definition {
         field: "kind",
         label: "Kind",
-        text: "host_late: the next work was launched after the device had run dry; launch_latency: it was on its way; \
-               queued_gap: it stood in the queue right behind what had ended (at most 30 µs); dependency: it waited \
-               for another stream or an event; end_of_step: it belongs to a later step; unlinked: its launching \
-               call was not recorded. A gap is named after its longer part.",
+        text: "host_late: the next work was launched after the device had run dry; launch_latency: it was on \
+               its way; queued_gap: it was queued right behind what had just ended (at most 30 µs); \
+               dependency: it waited for another stream or an event; end_of_step: it belongs to a later step; \
+               unlinked: its launching call was not recorded. A gap is named after its longer part.",
     },
     Definition {
         field: "cause",
         label: "Cause",
-        text: "The largest of the causes that the gap's time is shared out among, as in `stepscope account`.",
+        text: "The largest of the causes among which the gap's time is divided, as in `stepscope account`.",
     },
     Definition {
         field: "culprit",
         label: "Culprit",
-        text: "What the host was in for the longest part of the gap: the outermost operator, else the nearest named \
-               range or Python call. It is what ran instead of launching work, not always what is wrong.",
+        text: "What the host was in for the longest part of the gap: the outermost operator, or else the \
+               nearest named range or Python call. It is what ran instead of launching work, not always what \
+               is wrong.",
     },
     Definition {
-        field: "stream idle",
-        label: "Stream",
-        text: "Gaps between the work of one stream, whatever other streams did meanwhile, over the whole trace. \
-               host_wait, kernel_wait and other are HTA's classes: launched after the work before it ended; else a \
-               gap under 30 µs; else the rest.",
+        field: "pieces",
+        label: "Pieces",
+        text: "How many pieces of gaps: a gap is cut wherever its cause, or the innermost slice of the host, changes.",
+    },
+    Definition {
+        field: "share",
+        label: "Share",
+        text: "Idle time of the row / all idle time in the steps, as a fraction.",
+    },
+    Definition {
+        field: "start_ns",
+        label: "Start",
+        text: "When the gap begins, counted from the trace's first event.",
+    },
+    Definition {
+        field: "wall_ns",
+        label: "Wall",
+        text: "The summed wall time of the steps, counted once per device.",
+    },
+    crate::steps::STEP,
+    Definition {
+        field: "slices",
+        label: "Device work",
+        text: "Kernels, copies and memsets on the stream, in the whole trace.",
+    },
+    Definition {
+        field: "busy_ns",
+        label: "Busy",
+        text: "Time during which the stream ran a kernel, copy or memset, in the whole trace. Overlaps count \
+               once.",
+    },
+    Definition {
+        field: "host_wait_ns",
+        label: "Host wait",
+        text: "Gaps between the work of one stream, whatever other streams did meanwhile, in the whole trace: \
+               those whose next work was launched after the work before it had ended. HTA's class of this \
+               name.",
+    },
+    Definition {
+        field: "kernel_wait_ns",
+        label: "Kernel wait",
+        text: "Gaps of the stream under 30 µs whose next work was launched before the work before it ended. \
+               HTA's class of this name.",
+    },
+    Definition {
+        field: "other_ns",
+        label: "Other",
+        text: "All other gaps of the stream: longer ones whose next work was already launched, and those whose \
+               launch was not recorded. HTA's class of this name.",
     },
 ];
 
@@ -112,6 +170,7 @@ pub struct GapRow {
 
 /// One stream's gaps by HTA's classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "StreamGapsRow")]
 pub struct StreamRow {
     /// The device.
     pub device: Option<i64>,

@@ -14,7 +14,7 @@ use crate::scope::definition::Definition;
 use crate::scope::intervals::{Collector, Intervals};
 use crate::scope::selection::Selection;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "direction",
@@ -24,23 +24,46 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "memory",
         label: "Memory",
-        text: "Pageable or pinned host memory, from the name of the copy. Copies of pageable memory go through a \
-               staging buffer, are slower and keep the host waiting.",
+        text: "Pageable or pinned host memory, from the name of the copy. Copies of pageable memory go through \
+               a staging buffer, are slower and keep the host waiting.",
+    },
+    Definition {
+        field: "calls",
+        label: "Copies",
+        text: "How many copies ran on the device in this direction, from or to this kind of memory.",
+    },
+    Definition {
+        field: "bytes",
+        label: "Bytes",
+        text: "Bytes moved by the copies that record how many they moved: the copy itself, or else the call \
+               that asked for it.",
+    },
+    Definition {
+        field: "total_ns",
+        label: "Total",
+        text: "Summed duration of the copies on the device. Copies that overlap each count in full.",
     },
     Definition {
         field: "exposed_ns",
         label: "Exposed",
-        text: "Time of the copies during which no kernel ran on the same device. The rest is hidden.",
+        text: "Time during which at least one of the copies ran and no kernel ran on the same device. The rest \
+               is hidden.",
+    },
+    Definition {
+        field: "host_ns",
+        label: "Host",
+        text: "Summed duration of the calls on the host that asked for the copies.",
     },
     Definition {
         field: "bytes_per_second",
         label: "Rate",
-        text: "Bytes divided by the summed time of the copies that say how many they moved.",
+        text: "Bytes divided by the summed duration of the copies that record how many they moved.",
     },
     Definition {
         field: "large_bytes_per_second",
         label: "Rate of large copies",
-        text: "The same over copies of at least 1 MiB: small ones are bound by latency and say nothing about the bus.",
+        text: "The same over copies of at least 1 MiB: small ones are bound by latency and say nothing about \
+               the bus.",
     },
 ];
 

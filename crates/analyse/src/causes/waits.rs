@@ -21,13 +21,19 @@ use crate::scope::definition::Definition;
 use crate::steps::Steps;
 use crate::threads::callers::Callers;
 
-/// What the figures of a wait mean.
+/// What the numbers of a wait mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "wait_ns",
         label: "Wait",
-        text: "The part of the call during which the device work it waited for was not done yet: from the start of \
-               the call to the end of that work. Zero if the device had caught up before.",
+        text: "The part of the call during which the device work it waited for was not done yet: from the \
+               start of the call to the end of that work. Zero if the device had already caught up.",
+    },
+    Definition { field: "max_wait_ns", label: "Longest wait", text: "The longest wait of a single call." },
+    Definition {
+        field: "longest_start_ns",
+        label: "Longest at",
+        text: "When the call with the longest wait starts, counted from the trace's first event.",
     },
     Definition {
         field: "total_ns",
@@ -35,18 +41,31 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "Time on the host from the start to the end of the waiting calls.",
     },
     Definition {
+        field: "calls",
+        label: "Calls",
+        text: "How many calls waited, or would have if the device had not caught up. Only calls that start in \
+               a step count; a driver call inside a runtime call is the same wait.",
+    },
+    Definition {
+        field: "calls_per_step",
+        label: "Calls per step",
+        text: "Calls divided by the number of steps, partial ones included.",
+    },
+    Definition {
         field: "kind",
         label: "Kind",
-        text: "stream, device or event: what the call's name says it waits for; blocking_copy: a copy that returned \
-               only when the data had arrived (pageable memory, or data brought back); free: returning memory \
-               that waits for the device.",
+        text: "stream, device, event: what the call's name says it waits for; blocking_copy: a copy that \
+               returned only when the data had arrived (pageable memory, or data brought back); free: \
+               returning memory that waits for the device.",
     },
     Definition {
         field: "op",
         label: "Operator",
-        text: "The outermost operator around the call, which is what the program asked for (aten::item), or the \
-               nearest named range if there is none.",
+        text: "The outermost operator around the call, which is what the program asked for (aten::item), or \
+               the nearest named range if there is none.",
     },
+    Definition { field: "steps", label: "Steps", text: "How many steps were examined, partial ones included." },
+    crate::steps::WALL,
 ];
 
 /// What a call waits for.

@@ -55,19 +55,51 @@ pub struct CopiesReport {
     pub memset_ns: i64,
 }
 
-/// What the figures here mean.
+/// How often something ran on a device.
+pub const CALLS: Definition =
+    Definition { field: "calls", label: "Calls", text: "How many kernels, copies or memsets of this row ran." };
+
+/// Their time.
+pub const TOTAL: Definition = Definition {
+    field: "total_ns",
+    label: "Total",
+    text: "Summed duration of all calls on the device. Calls that overlap on several streams each count in \
+           full.",
+};
+
+/// Their time on average.
+pub const MEAN: Definition = Definition { field: "mean_ns", label: "Mean", text: "Total divided by calls." };
+
+/// The shortest.
+pub const MIN: Definition =
+    Definition { field: "min_ns", label: "Min", text: "Duration of the shortest call." };
+
+/// The longest.
+pub const MAX: Definition = Definition { field: "max_ns", label: "Max", text: "Duration of the longest call." };
+
+/// What the numbers here mean.
 pub const DEFINITIONS: &[Definition] = &[
+    CALLS,
+    TOTAL,
+    MEAN,
+    MIN,
+    MAX,
     Definition {
         field: "bytes",
         label: "Bytes",
-        text: "Bytes of the calls that say how many they moved: the copy itself, else the call that asked for it.",
+        text: "Bytes of the calls that record how many they moved: the copy itself, or else the call that \
+               asked for it.",
     },
-    Definition { field: "total_ns", label: "Total", text: "Summed duration on the device of all calls." },
+    Definition {
+        field: "calls_with_bytes",
+        label: "Calls with bytes",
+        text: "How many of the calls record how many bytes they moved.",
+    },
     Definition {
         field: "bytes_per_second",
         label: "Rate",
-        text: "Bytes divided by the summed duration of the calls that say how many they moved. Copies that run side \
-               by side share the link, so rows do not add up.",
+        text: "Bytes divided by the summed duration of the calls that record how many they moved. Copies that \
+               run side by side share the link, so rows do not add up.",
     },
 ];
 

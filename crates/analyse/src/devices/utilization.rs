@@ -15,23 +15,24 @@ use crate::scope::extent::extent;
 use crate::scope::intervals::Collector;
 use crate::steps::Steps;
 
-/// What the figures of a device mean.
+/// What the numbers of a device mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "window_ns",
         label: "Window",
-        text: "From the start of the first step to the end of the last. All times and shares of a device and its \
-               streams count only what lies in it; slices that reach out are clipped.",
+        text: "From the start of the first step to the end of the last. All times and shares of a device and \
+               its streams count only what lies inside it; slices that reach out are clipped.",
     },
     Definition {
         field: "busy_ns",
         label: "Busy",
-        text: "Time in the window during which at least one kernel, copy or fill ran; overlaps count once.",
+        text: "Time in the window during which at least one kernel, copy or memset ran; overlaps count once.",
     },
     Definition {
         field: "kernel_busy_ns",
         label: "Kernel busy",
-        text: "Time in the window during which at least one kernel ran, communication included.",
+        text: "Time in the window during which at least one kernel ran, communication included; overlaps count \
+               once.",
     },
     Definition {
         field: "utilization",
@@ -42,29 +43,51 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "sm_efficiency",
         label: "Est. SM efficiency",
         text: "The sum of \"blocks per SM\" over the kernels running at a moment, at most 1, averaged over the \
-               window, moments without kernels included. An upper bound on the share of multiprocessors at work.",
+               window, moments without kernels included. An upper bound on the share of multiprocessors at \
+               work.",
+    },
+    Definition {
+        field: "sm_known_ns",
+        label: "Blocks per SM known",
+        text: "The part of kernel time in kernels that record their blocks per SM: what the SM efficiency is \
+               based on.",
     },
     Definition {
         field: "occupancy",
         label: "Est. achieved occupancy",
-        text: "The profiler's \"est. achieved occupancy %\" averaged over kernels, weighted by their time in the \
-               window, as a fraction.",
+        text: "The profiler's \"est. achieved occupancy %\" averaged over kernels, weighted by their time in \
+               the window, as a fraction.",
+    },
+    Definition {
+        field: "occupancy_known_ns",
+        label: "Occupancy known",
+        text: "The part of kernel time in kernels that record their occupancy: what the achieved occupancy is \
+               based on.",
     },
     Definition {
         field: "kernel_ns",
         label: "Kernel time",
-        text: "The sum of kernel durations in the window; overlapping kernels count each.",
+        text: "The sum of kernel durations in the window; overlapping kernels each count in full.",
     },
     Definition {
         field: "kernels",
         label: "Kernels",
-        text: "How many kernels the stream ran in the whole trace, also outside of the window; copies and fills are \
-               counted alike.",
+        text: "How many kernels the stream ran in the whole trace, also outside the window.",
+    },
+    Definition {
+        field: "memcpy",
+        label: "Copies",
+        text: "How many copies the stream ran in the whole trace, also outside the window.",
+    },
+    Definition {
+        field: "memset",
+        label: "Memsets",
+        text: "How many memsets the stream ran in the whole trace, also outside the window.",
     },
     Definition {
         field: "tensor_core_ns",
         label: "Tensor core time",
-        text: "The part of kernel time in kernels whose name says that they use tensor cores.",
+        text: "The part of kernel time in kernels whose names say that they use tensor cores.",
     },
     Definition {
         field: "tensor_core_share",
@@ -74,8 +97,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "eligible_ns",
         label: "Eligible time",
-        text: "The part of kernel time launched by an operator that could use tensor cores at a lower precision \
-               (matrix products, convolutions, …) or from inside one.",
+        text: "The part of kernel time launched by an operator that could use tensor cores at a lower \
+               precision (matrix products, convolutions, …) or from inside one.",
     },
     Definition {
         field: "eligible_share",
@@ -86,6 +109,7 @@ pub const DEFINITIONS: &[Definition] = &[
 
 /// One stream's use.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "StreamUse")]
 pub struct StreamRow {
     /// Its number.
     pub stream: Option<i64>,

@@ -14,12 +14,12 @@ use crate::scope::definition::Definition;
 use crate::scope::intervals::exclusive;
 use crate::steps::Steps;
 
-/// What the figures of a timeline mean.
+/// What the numbers of a timeline mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "computation_ns",
         label: "Computation",
-        text: "Time during which a kernel other than communication, or a fill, ran on the device.",
+        text: "Time during which a kernel other than communication, or a memset, ran on the device.",
     },
     Definition {
         field: "exposed_comm_ns",
@@ -34,15 +34,19 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "busy_ns",
         label: "Busy",
-        text: "Time during which any kernel, copy or fill ran; computation, exposed communication and exposed \
-               memcpy add up to it.",
+        text: "Time during which any kernel, copy or memset ran; computation, exposed communication and \
+               exposed memcpy add up to it.",
     },
-    Definition { field: "idle_ns", label: "Idle", text: "Total less busy." },
+    Definition {
+        field: "idle_ns",
+        label: "Idle",
+        text: "Total less busy: the time during which nothing ran on the device.",
+    },
     Definition {
         field: "total_ns",
         label: "Total",
-        text: "From the start of the device's first kernel, copy or fill to the end of its last; for a step, the \
-               step's wall time.",
+        text: "From the start of the device's first kernel, copy or memset to the end of its last; for a step, \
+               the step's wall time.",
     },
     Definition {
         field: "total_comm_ns",
@@ -55,30 +59,40 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "Time during which a copy ran, hidden or not.",
     },
     Definition {
+        field: "slices",
+        label: "Device work",
+        text: "How many of the device's kernels, copies and memsets are counted, in the whole trace.",
+    },
+    Definition {
+        field: "unlinked",
+        label: "Unlinked",
+        text: "How many of the device's slices have no recorded launching call, counted or not, in the whole \
+               trace.",
+    },
+];
+
+/// What the option and HTA's numbers mean.
+pub const OTHER_DEFINITIONS: &[Definition] = &[
+    Definition {
         field: "linked_only",
         label: "Linked only",
         text: "Whether device slices without a recorded launching call are left out, as TraceLens does. Off by \
                default: such work is real, its call merely was not recorded.",
     },
     Definition {
-        field: "unlinked",
-        label: "Unlinked",
-        text: "How many of the device's slices have no recorded launching call, counted or not.",
-    },
-    Definition {
         field: "compute_ns",
         label: "Compute (HTA)",
-        text: "Time during which a kernel other than communication ran; copies and fills are not compute.",
+        text: "Time during which a kernel other than communication ran; copies and memsets are not compute.",
     },
     Definition {
         field: "non_compute_ns",
         label: "Non-compute (HTA)",
-        text: "Time during which communication, a copy or a fill ran and no compute kernel did.",
+        text: "Time during which communication, a copy or a memset ran and no compute kernel did.",
     },
     Definition {
         field: "kernel_time_ns",
         label: "Kernel time (HTA)",
-        text: "From the start of the first kernel, copy or fill to the end of the last; idle, compute and \
+        text: "From the start of the first kernel, copy or memset to the end of the last; idle, compute and \
                non-compute add up to it. HTA rounds times to whole microseconds and leaves out the last step; \
                ours is exact and leaves nothing out.",
     },

@@ -22,36 +22,49 @@ pub use pieces::PieceRow;
 /// Stands for the name of what is no slice.
 const NOTHING: &str = "(nothing recorded)";
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "wall_ns",
+        label: "Wall",
+        text: "From the start of the first step to the end of the last; the classes add up to it.",
+    },
     Definition {
         field: "on_path_ns",
         label: "On the path",
-        text: "Time the critical path spends here. Over all rows it adds up to the wall time from the start of the \
-               first step to the end of the last.",
+        text: "Time the critical path spends here. Over all rows it adds up to the wall time from the start of \
+               the first step to the end of the last.",
     },
     Definition {
         field: "share",
         label: "Share",
-        text: "Part of the path. An upper bound for what making this free would save: another chain may become \
-               critical before.",
+        text: "Time on the path / wall time, as a fraction. It is an upper bound on what making this free \
+               would save: another chain may become critical before that.",
+    },
+    Definition {
+        field: "pieces",
+        label: "Pieces",
+        text: "How many pieces of the path have this name and class.",
     },
     Definition {
         field: "class",
         label: "Class",
-        text: "host: the host worked (operators, Python); launch: launch calls and work on its way to the device; \
-               kernel, copy, communication: the device worked; data_loading; synchronization: the host returning \
-               from a wait; idle: gaps between queued kernels, streams waiting for each other, nothing recorded.",
+        text: "host: the host worked (operators, Python); launch: launch calls and work on its way to the \
+               device; kernel, copy, communication: the device worked; data_loading; synchronization: the host \
+               returning from a wait; idle: gaps between queued kernels, streams waiting for each other, \
+               nothing recorded.",
     },
     Definition {
         field: "start_ns",
         label: "Start",
-        text: "When a piece of the path begins, since the trace's first event. It begins where the one before it ends.",
+        text: "When a piece of the path begins, counted from the trace's first event. It begins where the one \
+               before it ends.",
     },
     Definition {
         field: "dur_ns",
         label: "Length",
-        text: "How long a piece is: the part of its slice that is on the path, or the time until its slice began.",
+        text: "How long a piece is: the part of its slice that is on the path, or the time until its slice \
+               began.",
     },
     Definition {
         field: "lane",
@@ -61,7 +74,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "slice",
         label: "Slice",
-        text: "The number of the piece's slice in this file: the kernel, copy or fill (also of one that is on its                way or waits), or the innermost slice of the host. Empty where nothing was recorded.",
+        text: "The number of the piece's slice in this file: the kernel, copy or memset (even while it is on \
+               its way or waits), or the innermost slice of the host. Empty where nothing was recorded.",
     },
 ];
 
@@ -134,6 +148,7 @@ pub struct PathPiece {
 
 /// Time of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PathClassRow")]
 pub struct ClassRow {
     /// The class.
     pub class: PathClass,

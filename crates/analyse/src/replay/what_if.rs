@@ -14,23 +14,31 @@ use crate::scope::definition::Definition;
 use crate::threads::activity::Activity;
 use crate::threads::callers::at_or_under;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "measured_ns",
         label: "Measured",
-        text: "The mean wall time of the steps that are not partial.",
+        text: "The mean wall time of the steps that are not partial (of all, if all are); for one step, its \
+               wall time.",
     },
     Definition {
         field: "predicted_ns",
         label: "Predicted",
-        text: "The mean wall time of the same steps when the dependency graph of the run is replayed with the change. \
-               The host does the same calls in the same order; nothing slows down because of what it newly overlaps.",
+        text: "The mean wall time of the same steps when the dependency graph of the run is replayed with the \
+               change. The host makes the same calls in the same order; nothing slows down because of what it \
+               newly overlaps.",
     },
+    Definition {
+        field: "replayed_ns",
+        label: "Predicted",
+        text: "The wall time of one step when the run is replayed with the change.",
+    },
+    crate::steps::STEP,
     Definition {
         field: "replay_error",
         label: "Replay error",
-        text: "How far the replay without any change is from the measured time, as a part of it.",
+        text: "How far the replay without any change is from the measured time, as a fraction of it.",
     },
     Definition { field: "speedup", label: "Speedup", text: "Measured time divided by predicted time." },
 ];

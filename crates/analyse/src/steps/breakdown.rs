@@ -21,68 +21,72 @@ use crate::scope::definition::Definition;
 use crate::scope::intervals::{Collector, Intervals, exclusive};
 use crate::steps::{Partial, Steps};
 
-/// What the figures of a breakdown mean.
+/// What the numbers of a breakdown mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "kernel_ns",
         label: "Kernel",
-        text: "Time in the step during which at least one kernel ran on any device, kernels of communication left \
-               out. Overlapping kernels count once.",
+        text: "Time in the step during which at least one kernel other than communication ran on any device. \
+               Overlapping kernels count once.",
     },
     Definition {
         field: "memcpy_ns",
         label: "Memcpy",
-        text: "Time during which a device copied memory and no kernel ran.",
+        text: "Time in the step during which a device copied memory and no kernel ran.",
     },
     Definition {
         field: "memset_ns",
         label: "Memset",
-        text: "Time during which a device filled memory and neither a kernel ran nor a copy.",
+        text: "Time in the step during which a device ran a memset and neither a kernel nor a copy ran.",
     },
     Definition {
         field: "communication_ns",
         label: "Communication",
-        text: "Time of communication that no computing kernel, copy or fill hides: kernels of NCCL or RCCL, kernels \
-               of a collective's operator, and host ranges of a communication library (nccl:…, gloo:…). The \
-               TensorBoard plugin knows five collectives and no kernel names; its rule is comm = tensor_board.",
+        text: "Time in the step during which communication ran that no computing kernel, copy or memset hides: \
+               kernels of NCCL or RCCL, kernels of a collective's operator, and host ranges of a communication \
+               library (nccl:…, gloo:…). The TensorBoard plugin knows five collectives and no kernel names; \
+               its rule is comm = tensor_board.",
     },
     Definition {
         field: "runtime_ns",
         label: "Runtime",
-        text: "Time in calls of the device's runtime or driver library during which none of the above went on: the \
+        text: "Time in calls of the device's runtime or driver library during which none of the above ran: the \
                host launches or waits and the devices do nothing.",
     },
     Definition {
         field: "data_loading_ns",
         label: "Data loading",
-        text: "Time in the data loader's next batch (enumerate(DataLoader)#….__next__, enumerate(DataPipe)#…, \
-               Lightning's [pl]…_next) during which none of the above went on.",
+        text: "Time in which the data loader fetched the next batch (enumerate(DataLoader)#….__next__, \
+               enumerate(DataPipe)#…, Lightning's [pl]…_next) and none of the above ran.",
     },
     Definition {
         field: "host_ns",
         label: "Host",
-        text: "Time in operators and named ranges on any host thread, the step's own range left out, during which \
-               none of the above went on. Python calls do not count: with stacks recorded they cover everything.",
+        text: "Time in operators and named ranges on any host thread, except the step's own range, during \
+               which none of the above ran. Python calls do not count: with stacks recorded, they cover \
+               everything.",
     },
     Definition {
         field: "other_ns",
         label: "Other",
-        text: "The rest of the step: nothing recorded but, maybe, Python calls, the profiler's own overhead, waits on \
-               the device and slices of categories unknown here.",
+        text: "The rest of the step, with nothing recorded except perhaps Python calls, the profiler's own \
+               overhead, waits on the device and slices of unknown categories.",
     },
     Definition {
         field: "gpu_busy_ns",
         label: "GPU busy",
-        text: "Time in the step during which at least one kernel, copy or fill ran on any device, communication \
-               included. Not one of the parts that add up.",
-    },
-    Definition {
-        field: "average",
-        label: "Average",
-        text: "The mean over the steps that are not partial (over all, if all are), rounded down to the \
-               nanosecond; other takes the rounding, so that the parts still add up.",
+        text: "Time in the step during which at least one kernel, copy or memset ran on any device, \
+               communication included. It is not one of the parts that add up.",
     },
 ];
+
+/// The mean of the steps.
+pub const AVERAGE: Definition = Definition {
+    field: "average",
+    label: "Average",
+    text: "The mean over the steps that are not partial (over all, if all are), rounded down to the \
+           nanosecond. Other absorbs the rounding, so the parts still add up.",
+};
 
 /// The parts of some time. All but `wall_ns` and `gpu_busy_ns` exclude each other and add up to `wall_ns`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

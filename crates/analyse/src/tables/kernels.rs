@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
+use crate::devices::copies::{CALLS, MAX, MEAN, MIN, TOTAL};
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 use crate::tables::ops::Attribution;
@@ -103,47 +104,46 @@ pub fn kernels(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     rows::report(trace, query)
 }
 
-/// What the figures here mean.
+/// What the numbers of a row mean.
 pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "Summed duration of all calls. Kernels that overlap on several streams count each time.",
-    },
-    Definition { field: "mean_ns", label: "Mean", text: "Total divided by calls." },
-    Definition { field: "min_ns", label: "Min", text: "Duration of the shortest call." },
-    Definition { field: "max_ns", label: "Max", text: "Duration of the longest call." },
+    CALLS,
+    TOTAL,
+    MEAN,
+    MIN,
+    MAX,
     Definition {
         field: "share",
         label: "Share",
-        text: "Total divided by the total of all selected kernels (of one operator's, if asked for one); copies and \
-               fills are not part of either.",
+        text: "Total / the total of all selected kernels (of one operator's, if asked for one), as a fraction. \
+               Copies and memsets are in neither.",
+    },
+    Definition { field: "devices", label: "Devices", text: "The numbers of the devices it ran on, in order." },
+    Definition { field: "streams", label: "Streams", text: "The numbers of the streams it ran on, in order." },
+    Definition {
+        field: "registers",
+        label: "Registers",
+        text: "Registers per thread, as recorded for the launch; only when rows are by launch.",
+    },
+    Definition {
+        field: "shared_memory_bytes",
+        label: "Shared memory",
+        text: "Bytes of shared memory per block, as recorded for the launch; only when rows are by launch.",
     },
     Definition {
         field: "blocks_per_sm",
         label: "Blocks/SM",
-        text: "Blocks of the launch divided by the device's multiprocessors, weighted by each call's duration. Under \
-               1, some multiprocessors had nothing to do.",
+        text: "Blocks of the launch divided by the device's multiprocessors, weighted by each call's duration. \
+               Under 1, some multiprocessors had nothing to do.",
     },
     Definition {
         field: "occupancy_percent",
         label: "Occupancy",
-        text: "The profiler's estimate of resident warps against the most a multiprocessor holds, from the launch's \
-               threads, registers and shared memory; not measured. Weighted by each call's duration.",
+        text: "The profiler's estimate of resident warps against the most a multiprocessor holds, from the \
+               launch's threads, registers and shared memory; not measured. Weighted by each call's duration.",
     },
     Definition {
         field: "tensor_core",
         label: "TC",
-        text: "The kernel's name is that of one that uses tensor cores (or AMD's matrix cores).",
-    },
-    Definition {
-        field: "tensor_core_ns",
-        label: "Tensor-core time",
-        text: "Summed duration of the kernels that use tensor cores.",
-    },
-    Definition {
-        field: "unlinked_ns",
-        label: "Without operator",
-        text: "Summed duration of the kernels that name no recorded operator.",
+        text: "Whether the kernel's name is that of one that uses tensor cores (or AMD's matrix cores).",
     },
 ];

@@ -70,6 +70,7 @@ pub struct Module {
 
 /// Where all device time went; the four parts add up to `device_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ModulesLedger")]
 pub struct Ledger {
     /// Sum of the durations of all device work.
     pub device_ns: i64,
@@ -101,12 +102,13 @@ pub fn analyse(trace: &Trace, selection: &Selection) -> Report {
     walk::report(trace, selection)
 }
 
-/// Every figure of the module report.
+/// Every number of a module.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "occurrences",
         label: "Calls",
-        text: "How often this instance was called at this place of the model.",
+        text: "How often this instance was called at this place in the model; for a class, summed over its \
+               modules.",
     },
     Definition {
         field: "operators",
@@ -117,37 +119,37 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "operators_total",
         label: "Operators, total",
-        text: "The same with those of all child modules.",
+        text: "Operators run by the module itself and by all child modules.",
     },
     Definition {
         field: "flops_total",
         label: "FLOPs",
-        text: "Floating-point operations of all operators inside the module and its child modules, forward only, by \
-               PyTorch's with_flops formulas from the recorded input shapes. They know mm, addmm, bmm, baddbmm, \
-               conv2d, add and mul; every other operator counts as 0, which means not counted.",
+        text: "Floating-point operations of all operators inside the module and its child modules, forward \
+               only, by PyTorch's with_flops formulas from the recorded input shapes. They cover mm, addmm, \
+               bmm, baddbmm, conv2d, add and mul; every other operator counts as 0, which means not counted.",
     },
-    Definition { field: "flops_self", label: "FLOPs, self", text: "The same less those of its child modules." },
+    Definition { field: "flops_self", label: "FLOPs, self", text: "FLOPs less those of its child modules." },
     Definition {
         field: "host_total_ns",
         label: "Host total",
-        text: "Sum of the durations of the module's calls on the host. From hierarchy texts: of its outermost \
-               operators.",
+        text: "Summed duration of the module's calls on the host; where only hierarchy texts are recorded, of \
+               its outermost operators.",
     },
     Definition {
         field: "host_self_ns",
         label: "Host self",
-        text: "Host total less the host total of its child modules.",
+        text: "Host total less the host total of its child modules; for a class, summed over its modules.",
     },
     Definition {
         field: "device_total_ns",
         label: "Device total",
-        text: "Sum of the durations of kernels, copies and fills whose launching call (or, without one, whose \
-               operator) lies inside the module. Work that overlaps on the device counts fully.",
+        text: "Summed duration of the kernels, copies and memsets whose launching call (or, without one, whose \
+               operator) lies inside the module. Work that overlaps on the device counts in full.",
     },
     Definition {
         field: "device_self_ns",
         label: "Device self",
-        text: "Device total less the device total of its child modules.",
+        text: "Device total less the device total of its child modules; for a class, summed over its modules.",
     },
     Definition {
         field: "backward_host_ns",
@@ -156,10 +158,36 @@ pub const DEFINITIONS: &[Definition] = &[
                operators, child modules included. Not part of host total.",
     },
     Definition {
+        field: "backward_host_self_ns",
+        label: "Backward host self",
+        text: "Backward host time less that of its child modules.",
+    },
+    Definition {
         field: "backward_device_ns",
         label: "Backward device",
-        text: "Device time launched by those backward operators, child modules included. Not part of device \
-               total.",
+        text: "Device time launched by the backward operators that forward-to-backward links join to the \
+               module's operators, child modules included; in the ledger, to those of any module. Not part of \
+               device total.",
+    },
+    Definition {
+        field: "backward_device_self_ns",
+        label: "Backward device self",
+        text: "Backward device time less that of its child modules; for a class, summed over its modules.",
+    },
+];
+
+/// Where all device time went.
+pub const LEDGER_DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "device_ns",
+        label: "Device time",
+        text: "Summed duration of all kernels, copies and memsets: forward, backward, outside modules and \
+               unlinked add up to it.",
+    },
+    Definition {
+        field: "forward_device_ns",
+        label: "Forward",
+        text: "Device time whose launching call or operator lies inside a module.",
     },
     Definition {
         field: "outside_device_ns",
@@ -171,5 +199,11 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "unlinked_device_ns",
         label: "Unlinked",
         text: "Device time whose launching call and operator are not in the file.",
+    },
+    Definition {
+        field: "misnested",
+        label: "Misnested",
+        text: "Host calls and operators that overlap a neighbor on their thread without nesting in it. Their \
+               module may be wrong.",
     },
 ];

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
-pub use definitions::DEFINITIONS;
+pub use definitions::{DEFINITIONS, TOTALS};
 
 use crate::scope::selection::Selection;
 

@@ -135,25 +135,21 @@ pub fn folded_text(text: &str) -> Cow<'_, str> {
     if text.contains(breaks) { Cow::Owned(text.replace(breaks, "_")) } else { Cow::Borrowed(text) }
 }
 
-/// Every figure of the stack report.
+/// Every number of the stack report.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "value_ns",
         label: "Time",
         text: "Host self: time during which the leaf was the innermost slice shown on its thread, which for \
                nested slices is its duration less that of its direct children. Device self: duration of the \
-               device work that is the leaf, under the stack of the call that launched it.",
+               device work that is the leaf, under the stack of the call that launched it, or under a frame of \
+               its own if neither that call nor an operator is in the file.",
     },
-    Definition { field: "count", label: "Count", text: "How many slices gave time to this stack." },
+    Definition { field: "count", label: "Count", text: "How many slices contributed time to this stack." },
     Definition {
         field: "total_ns",
         label: "Total",
-        text: "Sum of all stacks. Host self: the time in which at least one slice shown was open, thread by \
-               thread. Device self: the durations of all kernels, copies and fills.",
-    },
-    Definition {
-        field: "unlinked_ns",
-        label: "Unlinked",
-        text: "Device time whose launching call and operator are not in the file; shown under a frame of its own.",
+        text: "Sum over all stacks. Host self: the time during which at least one slice shown was open, thread \
+               by thread. Device self: the durations of all kernels, copies and memsets.",
     },
 ];

@@ -22,6 +22,7 @@ use prune::{Columns, Item, prune};
 /// What the flame graph is about.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "FlameWeight")]
 pub enum Weight {
     /// Host time, by what was on the stack.
     #[default]
@@ -94,7 +95,7 @@ pub struct Flame {
     pub self_ns: Vec<i64>,
     /// By node: its own time and that of all nodes below it.
     pub total_ns_of: Vec<i64>,
-    /// By node: host: its calls; device: kernels, copies and fills at or below it; module: its calls, 0 if not
+    /// By node: host: its calls; device: kernels, copies and memsets at or below it; module: its calls, 0 if not
     /// known.
     pub count: Vec<u64>,
     /// By node: what it is, as a number of the list that timelines use.
@@ -113,7 +114,7 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "total_ns",
         label: "Total",
         text: "Sum of the own time of all nodes. Host: the time in which at least one slice was open, thread by \
-               thread. Device and modules: the durations of all kernels, copies and fills. Modules where nothing \
+               thread. Device and modules: the durations of all kernels, copies and memsets. Modules where nothing \
                ran on a device: the host time of the outermost modules and of their backward operators.",
     },
     Definition {
@@ -131,7 +132,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "count",
         label: "Count",
-        text: "Host: how many calls. Device: kernels, copies and fills at or below the node. Modules: calls of the \
+        text: "Host: how many calls. Device: kernels, copies and memsets at or below the node. Modules: calls of the \
                module; 0 where the file does not tell calls apart.",
     },
     Definition {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_formats::{OpenOptions, declare_keys, open};
+use stepscope_formats::{OpenOptions, declare_keys, open_trace};
 use stepscope_model::{Trace, TraceBuilder};
 
 /// Reads a trace; a test has no use for one that cannot be read.
 pub fn read(path: &Path) -> Trace {
-    open(path, &OpenOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    open_trace(path, &OpenOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 /// Takes events that a test makes up, and knows what the keys of PyTorch's traces mean.

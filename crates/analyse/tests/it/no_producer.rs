@@ -42,7 +42,8 @@ fn no_analysis_reads_an_argument_by_its_key() {
     let mut found = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
-        for (number, line) in text.lines().enumerate() {
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap();
+        for (number, line) in code.lines().enumerate() {
             // What a definition calls a metric is our own word.
             let line = line.trim_start();
             if line.starts_with("//") || line.starts_with("field: ") || line.starts_with("label: ") {

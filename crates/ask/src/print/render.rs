@@ -273,8 +273,8 @@ mod tests {
         table.row(vec![Cell::text("x").role(Role::Bad), Cell::share(0.5).role(Role::Host)]);
         table.row(vec![Cell::text("y"), Cell::share(0.0).role(Role::Host)]);
         let text = shown(&table, &screen);
-        assert!(text.contains("\u{1b}[31mx\u{1b}[0m  50.0% \u{1b}[35m███\u{1b}[0m\n"));
-        assert!(text.ends_with("y       \u{1b}[2m–\u{1b}[0m\n"));
+        assert!(text.contains("\u{1b}[31mx\u{1b}[0m  50.0% \u{1b}[36m███\u{1b}[0m\n"));
+        assert!(text.ends_with("y      \u{1b}[2m–\u{1b}[0m\n"));
     }
 
     #[test]

@@ -169,7 +169,7 @@ mod tests {
             ["###########.......oo", "# Kernel 52.5%", "= Memcpy 1.0%", ". Idle 36.5%", "o DataLoader 10.0%"]
         );
         let colored = stacked_line(&Screen::plain(60).with_palette(Palette::Basic), &STEP, 4);
-        assert_eq!(colored, "\u{1b}[36m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
+        assert_eq!(colored, "\u{1b}[32m██\u{1b}[0m\u{1b}[2m░░\u{1b}[0m");
     }
 
     #[test]

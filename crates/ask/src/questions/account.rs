@@ -10,13 +10,13 @@ use stepscope_analyse::causes::account::{self, Account, AccountRow};
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::steps::{PARTIAL, STEP, WALL};
 use stepscope_analyse::threads::activity::Activity;
 
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -33,7 +33,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["cause", "step"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[account::DEFINITIONS, OWN, stepscope_analyse::steps::DEFINITIONS],
+    definitions: &[account::DEFINITIONS, account::IDLE_DEFINITIONS, OWN, &[STEP, WALL, PARTIAL]],
     answer,
 };
 
@@ -47,10 +47,15 @@ const OWN: &[Definition] = &[
     Definition {
         field: "per_step_ns",
         label: "Per step",
-        text: "The same divided by the number of these steps.",
+        text: "The cause's time in all divided by the number of these steps, rounded down to the nanosecond.",
     },
-    Definition { field: "share", label: "Share", text: "The same as a share of these steps' wall time." },
+    Definition {
+        field: "share",
+        label: "Share",
+        text: "The cause's time in all / the summed wall time of these steps, as a fraction.",
+    },
 ];
+
 /// Causes drawn in the picture before the rest is put together.
 const DRAWN: usize = 6;
 
@@ -89,7 +94,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     parts.push(Part::data("devices", devices));
     parts.push(steps::part(&report, ask, by_step)?);
     let main = if by_step { "steps" } else { "causes" };
-    Ok(Answer::new(&QUESTION, parts)
+    Ok(Answer::new(parts)
         .fact("synthetic", &asked.steps().synthetic)
         .fact("verdict", &asked.run.verdict())
         .main(main))

@@ -8,9 +8,8 @@ use stepscope_analyse::run::Run;
 use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -73,7 +72,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
     };
     let main = rows.key;
-    Ok(Answer::new(&QUESTION, vec![classes, rows]).fact("wall_ns", &wall_ns).main(main))
+    Ok(Answer::new(vec![classes, rows]).fact("wall_ns", &wall_ns).main(main))
 }
 
 fn pieces_table(rows: &[PieceRow], full: bool) -> Table {

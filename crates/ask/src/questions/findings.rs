@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use stepscope_analyse::findings::{self, Finding, Severity};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, RowsAsked};
+use crate::ask::{Ask, Group, Question};
+use crate::options::RowsAsked;
 use crate::print::Table;
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
@@ -35,24 +36,36 @@ pub(super) const QUESTION: Question = Question {
     by: &[],
     options: &["top", "filter", "step"],
     in_report: true,
-    definitions: &[findings::DEFINITIONS],
+    definitions: &[findings::DEFINITIONS, OWN],
     answer,
 };
+
+/// What the savings are measured against.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "step_ns",
+        label: "Mean step",
+        text: "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the \
+               nanosecond.",
+    },
+    Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
+];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
     let found = Arc::new(Found::look(&asked.run, ask)?);
     let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
-    let mut answer = Answer::new(&QUESTION, vec![part])
+    let mut answer = Answer::new(vec![part])
         .fact("step_ns", &found.step_ns)
         .fact("steps", &found.steps)
         .fact("worst", &found.worst);
     if found.shown.all == 0 {
         answer.next = nothing_next(found.on_device);
     }
-    let (screen, document, sarif) = (found.clone(), found.clone(), found);
+    let (screen, explained, document, sarif) = (found.clone(), found.clone(), found.clone(), found);
     let thresholds = ask.thresholds.clone();
-    answer.above = Some(Box::new(move |out, on| blocks::write(out, on, &screen)));
+    answer.above = Some(Box::new(move |out, on| blocks::write(out, on, &screen, false)));
+    answer.above_explained = Some(Box::new(move |out, on| blocks::write(out, on, &explained, true)));
     answer.document = Some(Box::new(move || markdown::document(&document)));
     answer.sarif = Some(Box::new(move || sarif::document(&sarif, &thresholds)));
     Ok(answer)

@@ -11,9 +11,9 @@ use stepscope_analyse::run::Run;
 
 use super::TOP;
 use crate::answer::Answer;
-use crate::ask::{Ask, RowsAsked};
+use crate::ask::{Ask, Group, Question};
+use crate::options::RowsAsked;
 use crate::print::units;
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -30,7 +30,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["kind", "culprit", "gap", "stream"],
     options: &["sort", "top", "filter", "step", "device", "full"],
     in_report: true,
-    definitions: &[gaps::DEFINITIONS, account::DEFINITIONS],
+    definitions: &[gaps::DEFINITIONS, account::IDLE_DEFINITIONS],
     answer,
 };
 
@@ -108,5 +108,5 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         tables::streams(streams, ask.steps.is_some()),
     ];
     let parts = parts.into_iter().zip(visible).map(|(part, shown)| part.shown(shown)).collect();
-    Ok(Answer::new(&QUESTION, parts).fact("totals", &totals).main(main))
+    Ok(Answer::new(parts).fact("totals", &totals).main(main))
 }

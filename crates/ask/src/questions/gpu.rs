@@ -9,9 +9,8 @@ use stepscope_analyse::run::Run;
 
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -64,7 +63,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
         table
     });
-    Ok(Answer::new(&QUESTION, vec![devices, unless_empty(streams)]))
+    Ok(Answer::new(vec![devices, unless_empty(streams)]))
 }
 
 fn share(value: Option<f64>) -> Cell {

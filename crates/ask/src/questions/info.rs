@@ -7,9 +7,8 @@ use stepscope_analyse::tables::run_info::{self, Report};
 
 use super::notes;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 
 pub(super) const QUESTION: Question = Question {
@@ -35,7 +34,7 @@ fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         hidden(Part::single("categories", report.clone(), categories)),
         hidden(Part::single("ledger", report, ledger)),
     ];
-    Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(&QUESTION, parts) })
+    Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(parts) })
 }
 
 fn facts(r: &Report) -> Table {

@@ -9,14 +9,15 @@ use stepscope_analyse::devices::copies::{self, CopyRow};
 use stepscope_analyse::names::kernel_name;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use stepscope_model::{Kind, Trace};
 
 use super::{TOP, ops::unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, ChangeWord};
+use crate::ask::{Ask, Group, Question};
+use crate::options::ChangeWord;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -29,9 +30,34 @@ pub(super) const QUESTION: Question = Question {
     by: &["name", "op", "launch", "stream", "copies"],
     options: &["sort", "top", "filter", "step", "device", "full", "op"],
     in_report: true,
-    definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS],
+    definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN],
     answer,
 };
+
+/// What the sums mean.
+const OWN: &[Definition] = &[
+    Definition { field: "kernel_calls", label: "Kernels", text: "How many kernels are selected." },
+    Definition {
+        field: "kernel_ns",
+        label: "Kernel time",
+        text: "Summed duration of the selected kernels. Kernels that overlap each count in full.",
+    },
+    Definition {
+        field: "unlinked_ns",
+        label: "Without operator",
+        text: "Summed duration of the selected kernels that name no recorded operator.",
+    },
+    Definition {
+        field: "memcpy_ns",
+        label: "Copies",
+        text: "Summed duration of the selected copies. Copies that overlap each count in full.",
+    },
+    Definition {
+        field: "memset_ns",
+        label: "Memsets",
+        text: "Summed duration of the selected memsets. Memsets that overlap each count in full.",
+    },
+];
 
 /// The time of all rows together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -79,7 +105,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
             table.notes(&left_out);
             table
         });
-        return Ok(Answer::new(&QUESTION, vec![part]).fact("totals", &totals));
+        return Ok(Answer::new(vec![part]).fact("totals", &totals));
     }
     let rows = arrange(report.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
     let (title, none) = match &op {
@@ -95,7 +121,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }),
         unless_empty(Part::new("copies", copied.rows, move |rows| copies_table(rows, &about))),
     ];
-    Ok(Answer::new(&QUESTION, parts).fact("totals", &totals))
+    Ok(Answer::new(parts).fact("totals", &totals))
 }
 
 /// What a table of copies is about.

@@ -10,9 +10,8 @@ use stepscope_analyse::run::Run;
 use super::ops::ratio;
 use super::{TOP, gpu_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{self, Cell, Column, Plot, Role, Table, end_ellipsis, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -25,7 +24,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["device", "queue"],
     options: &["sort", "top", "step", "device"],
     in_report: true,
-    definitions: &[launches::DEFINITIONS],
+    definitions: &[launches::DEFINITIONS, launches::QUEUE_DEFINITIONS],
     answer,
 };
 
@@ -52,7 +51,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         "queue" => queue_part(&asked, &rows, ask)?,
         _ => launches_part(&asked, rows, ask),
     };
-    Ok(Answer::new(&QUESTION, vec![part]))
+    Ok(Answer::new(vec![part]))
 }
 
 fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {

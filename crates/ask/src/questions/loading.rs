@@ -9,9 +9,8 @@ use stepscope_analyse::run::Run;
 
 use super::ops::{ratio, share, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -77,7 +76,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         table
     });
     let operators = Part::new("operators", operators, move |rows| operators_table(rows, totals.loading_ns));
-    Ok(Answer::new(&QUESTION, vec![loading, unless_empty(operators)])
+    Ok(Answer::new(vec![loading, unless_empty(operators)])
         .fact("workers", &report.workers)
         .fact("range", &report.range)
         .fact("totals", &totals))

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Options, Report};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_model::{Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -29,11 +29,26 @@ pub(super) const QUESTION: Question = Question {
     by: &["op", "event", "peak", "stack"],
     options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
     in_report: true,
-    definitions: &[memory::DEFINITIONS],
+    definitions: &[memory::DEFINITIONS, memory::OPERATOR_DEFINITIONS, memory::EVENT_DEFINITIONS, OWN],
     answer,
 };
 
 const NONE: &str = "no allocations in this trace; record with profile_memory=True to see them";
+
+/// What the question's own numbers mean.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "share",
+        label: "% of peak",
+        text: "Bytes alive at the peak / the device's peak allocated bytes, as a fraction.",
+    },
+    Definition {
+        field: "range_ns",
+        label: "Range",
+        text: "The window that was asked for: start and end, counted from the trace's first event. The end \
+               itself is outside.",
+    },
+];
 
 /// What lived at the peak, by the operator that allocated it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -98,7 +113,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
     };
     let main = part.key;
-    let mut answer = Answer::new(&QUESTION, vec![devices, part]).fact("records", &records).main(main);
+    let mut answer = Answer::new(vec![devices, part]).fact("records", &records).main(main);
     if let Some((from, to)) = window {
         answer = answer.fact("range_ns", &[from.0, to.0]);
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::modules::{self, Module};
 
 use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -24,12 +24,20 @@ pub(super) const QUESTION: Question = Question {
     by: &["tree", "class"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[modules::DEFINITIONS],
+    definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN],
     answer,
 };
 
+/// What a class counts.
+const OWN: &[Definition] = &[Definition {
+    field: "modules",
+    label: "Modules",
+    text: "How many modules are of this class: instances, each once per place in the model.",
+}];
+
 /// The modules of one class together.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ModuleClassRow")]
 struct ClassRow {
     name: String,
     modules: u64,
@@ -63,7 +71,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         let tree = ask.rows.sort.is_none() && ask.rows.filter.is_none();
         rows.into_part("modules", empty, move |rows| tree_table(rows, device, tree).title("Modules", &words))
     };
-    Ok(Answer::new(&QUESTION, vec![part]).fact("ledger", &ledger).fact("origin", &origin))
+    Ok(Answer::new(vec![part]).fact("ledger", &ledger).fact("origin", &origin))
 }
 
 fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {

@@ -10,9 +10,8 @@ use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery
 
 use super::TOP;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
@@ -29,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["name", "shape", "shape-lists", "stack", "overload"],
     options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
     in_report: true,
-    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS],
+    definitions: &[ops::DEFINITIONS, flops::DEFINITIONS, ops::TOTALS],
     answer,
 };
 
@@ -85,7 +84,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         unless_empty(part("annotations", annotations, (device, host), "Annotations", ranges, Vec::new())),
         unless_empty(part("calls", calls, (device, host), "Runtime and driver calls", inside, Vec::new())),
     ];
-    Ok(Answer::new(&QUESTION, parts).fact("memory_outside", &memory_outside).fact("totals", &totals))
+    Ok(Answer::new(parts).fact("memory_outside", &memory_outside).fact("totals", &totals))
 }
 
 fn part(

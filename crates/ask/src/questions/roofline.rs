@@ -12,8 +12,7 @@ use stepscope_analyse::run::Run;
 use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
-use crate::question::{Group, Question};
+use crate::ask::{Ask, Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -30,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     by: &["shape", "name"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[roofline::DEFINITIONS],
+    definitions: &[roofline::DEFINITIONS, roofline::STEP_DEFINITIONS, roofline::HARDWARE_DEFINITIONS],
     answer,
 };
 
@@ -72,8 +71,5 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         unless_empty(Part::new("unmodelled", report.unmodelled, |rows| tables::unmodelled(rows, FEW))),
         Part::new("steps", report.steps, move |steps| tables::steps(steps, mean_mfu)).shown(arithmetic),
     ];
-    Ok(Answer::new(&QUESTION, parts)
-        .fact("devices", &report.devices)
-        .fact("mean_mfu", &mean_mfu)
-        .fact("totals", &totals))
+    Ok(Answer::new(parts).fact("devices", &report.devices).fact("mean_mfu", &mean_mfu).fact("totals", &totals))
 }

@@ -7,9 +7,8 @@ use stepscope_analyse::tables::stacks::{self, Options, Weight};
 
 use super::TOP;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -59,5 +58,5 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
         table
     });
-    Ok(Answer::new(&QUESTION, vec![part]).fact("weight", &report.weight).fact("total_ns", &total))
+    Ok(Answer::new(vec![part]).fact("weight", &report.weight).fact("total_ns", &total))
 }

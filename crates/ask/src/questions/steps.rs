@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
 
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -25,9 +25,20 @@ pub(super) const QUESTION: Question = Question {
     by: &["breakdown", "device"],
     options: &["sort", "top", "filter", "step", "device"],
     in_report: true,
-    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS],
+    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN],
     answer,
 };
+
+/// What is said once.
+const OWN: &[Definition] = &[
+    breakdown::AVERAGE,
+    Definition {
+        field: "device_slices_outside",
+        label: "Outside",
+        text: "Kernels, copies and memsets that no step launched: their launching call lies in no step's host range or \
+               was not recorded.",
+    },
+];
 
 /// How much the columns of the parts matter on a narrow screen: what is usually large stays longest.
 const PRIORITIES: [u8; 8] = [180, 130, 110, 160, 140, 170, 175, 120];
@@ -65,7 +76,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         "device" => device_part(&asked, ask)?,
         _ => host_part(&asked, ask)?,
     };
-    Ok(Answer::new(&QUESTION, vec![part])
+    Ok(Answer::new(vec![part])
         .fact("average", &asked.run.breakdown().average)
         .fact("synthetic", &asked.steps().synthetic)
         .fact("device_slices_outside", &asked.steps().device_slices_outside))

@@ -12,17 +12,18 @@ use stepscope_analyse::devices::utilization::{self, GpuRow};
 use stepscope_analyse::findings::{self, Finding};
 use stepscope_analyse::memory;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown};
+use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::run_info;
 
 use super::steps::parts as step_parts;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, Asked, Group, Question};
 use crate::print::{self, Role, Screen, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -38,10 +39,12 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full", "no-findings"],
     in_report: true,
     definitions: &[
+        OWN,
         steps::DEFINITIONS,
         breakdown::DEFINITIONS,
         utilization::DEFINITIONS,
         ops::DEFINITIONS,
+        flops::DEFINITIONS,
         kernels::DEFINITIONS,
         copies::DEFINITIONS,
         memory::DEFINITIONS,
@@ -50,6 +53,52 @@ pub(super) const QUESTION: Question = Question {
     ],
     answer,
 };
+
+/// Where tables of the summary use one name for different numbers, this says which is which.
+const OWN: &[Definition] = &[
+    Definition {
+        field: "calls",
+        label: "Calls",
+        text: "Operators and regions: how often it ran, on any thread; a call that is its caller's only one \
+               and has its name is folded into the caller. Kernels and copies: how many ran.",
+    },
+    Definition {
+        field: "kernel_ns",
+        label: "Kernel time",
+        text: "Steps: time during which at least one kernel other than communication ran on any device. GPUs: \
+               the sum of kernel durations from the first step to the last; overlapping kernels each count in \
+               full.",
+    },
+    Definition {
+        field: "start_ns",
+        label: "Start",
+        text: "When it begins, counted from the trace's first event: a step, a slice that shows a finding, or \
+               a recording window. A step begins with its host range, or where the step before it ended if \
+               that is later.",
+    },
+    Definition {
+        field: "dur_ns",
+        label: "Duration",
+        text: "How long a slice that shows a finding, or a recording window, lasts from start to end.",
+    },
+    Definition {
+        field: "bytes",
+        label: "Bytes",
+        text: "Copies: bytes of the calls that record how many they moved. Memory: bytes alive at the peak \
+               that this operator (from this stack) allocated.",
+    },
+    Definition {
+        field: "streams",
+        label: "Streams",
+        text: "Trace: how many device streams have at least one slice. Kernels: the numbers of the streams it ran on.",
+    },
+    Definition {
+        field: "count",
+        label: "Count",
+        text: "Categories: how many slices or points. Notes: how often it happened. Memory: how many \
+               allocations alive at the peak the bytes came in.",
+    },
+];
 
 /// Rows of the tables on the summary.
 const TOP: usize = 10;
@@ -72,7 +121,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         breakdown: run.breakdown().clone(),
     };
     let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default())?;
-    let mut answer = Answer::new(&QUESTION, parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
+    let mut answer = Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
     if ask.device.is_some() {
         answer.remarks.push(
             "step parts and findings cover all devices; `stepscope steps --by device` shows each one"

@@ -14,9 +14,8 @@ use stepscope_model::Trace;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -37,8 +36,8 @@ pub(super) const QUESTION: Question = Question {
 const OWN: &[Definition] = &[Definition {
     field: "of_bus",
     label: "Of bus",
-    text: "Rate of large copies / what the bus between host and device can do in one direction, according to the vendor; \
-           none for devices that are not in the hardware table.",
+    text: "Rate of large copies / the peak bandwidth of the bus between host and device in one direction, from the \
+           vendor's data sheet, as a fraction; none for devices that are not in the hardware table.",
 }];
 
 /// A row beside what the bus of its device could do.
@@ -68,7 +67,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         table.notes(&left_out);
         table
     });
-    Ok(Answer::new(&QUESTION, vec![part]))
+    Ok(Answer::new(vec![part]))
 }
 
 fn of_bus(trace: &Trace, row: &TransferRow) -> Option<f64> {

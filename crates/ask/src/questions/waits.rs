@@ -10,9 +10,8 @@ use stepscope_analyse::run::Run;
 use super::ops::ratio;
 use super::{TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -66,7 +65,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         }
         table
     });
-    Ok(Answer::new(&QUESTION, vec![part]).fact("totals", &totals))
+    Ok(Answer::new(vec![part]).fact("totals", &totals))
 }
 
 fn calls(count: u64) -> String {

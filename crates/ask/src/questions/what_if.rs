@@ -14,9 +14,8 @@ use stepscope_analyse::scope::definition::Definition;
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::Ask;
+use crate::ask::{Ask, Group, Question};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::question::{Group, Question};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -56,17 +55,17 @@ const OWN: &[Definition] = &[
     Definition {
         field: "saves_ns",
         label: "Saves",
-        text: "Measured less predicted time; below zero if it costs.",
+        text: "Measured less predicted time; below zero if the change costs time.",
     },
     Definition {
         field: "saves_share",
         label: "Of the step",
-        text: "The same as a share of the measured time.",
+        text: "Measured less predicted time / measured time, as a fraction.",
     },
     Definition {
         field: "device_slices_changed",
         label: "Work touched",
-        text: "Kernels, copies and memsets whose length the change sets.",
+        text: "Kernels, copies and memsets whose duration the change sets.",
     },
 ];
 /// A replay whose own error is larger than this says little.
@@ -140,7 +139,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         rows.into_part("what_if", none, move |rows| table(rows, standard)),
         Part::new("steps", steps, steps_table).shown(several),
     ];
-    Ok(Answer::new(&QUESTION, parts))
+    Ok(Answer::new(parts))
 }
 
 fn table(rows: &[ReplayRow], standard: bool) -> Table {

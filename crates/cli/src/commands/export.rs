@@ -10,7 +10,8 @@ use serde_json::json;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::stacks::{self, Weight};
 use stepscope_ask::{Ask, answer, print, write};
-use stepscope_formats::{Profile, write_chrome, write_speedscope};
+use stepscope_formats::{write_chrome, write_speedscope};
+use stepscope_model::{self as model, CallStackId, Profile, ValueKind, ValueUnit};
 use stepscope_serve::{ReportOptions, report};
 
 use crate::args::{Export, TableName, Target};
@@ -147,11 +148,17 @@ fn speedscope(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Resul
     };
     let options = stacks::Options { weight, selection: ask.selection(run)?, ..stacks::Options::default() };
     let folded = stacks::Stacks::build(run.trace(), &options);
-    let text = |frames: Vec<stacks::Frame>| frames.iter().map(|f| f.text(run.trace()).into_owned()).collect();
-    let profile = Profile {
-        name: format!("{} ({side})", run.trace().meta().source.path),
-        stacks: folded.iter().map(|(frames, value)| (text(frames), value.0)).collect(),
-    };
+    let mut profile = Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]);
+    profile.name = format!("{} ({side})", run.trace().meta().source.path);
+    for (frames, value) in folded.iter() {
+        let mut stack = CallStackId::EMPTY;
+        for frame in frames {
+            let name = profile.stacks.intern(&frame.text(run.trace()));
+            let frame = profile.stacks.frame(model::Frame { name, ..model::Frame::default() });
+            stack = profile.stacks.push(stack, frame);
+        }
+        profile.add(0, stack, &[value.0]);
+    }
     Ok(write_speedscope(&profile, &mut out)?)
 }
 

@@ -94,13 +94,13 @@ fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result
     let screen = screen(common, answer.whole_names);
     let text = match common.format {
         Format::Table => {
-            write::screen(out, answer, &screen)?;
+            write::screen(out, answer, &screen, common.explain)?;
             if !answer.next.is_empty() {
                 next(out, &screen, common, &answer.next)?;
             }
             if common.explain {
                 writeln!(out)?;
-                write::explanation(out, &screen, &answer.definitions())?;
+                write::explanation(out, &screen, &answer.definitions)?;
             }
             return Ok(());
         }

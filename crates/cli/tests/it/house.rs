@@ -80,6 +80,16 @@ fn the_model_knows_no_formats_and_no_threads() {
     }
 }
 
+#[test]
+fn the_code_of_the_model_names_no_format() {
+    for file in rust_files(&root().join("crates/model/src")) {
+        let code = code(&file);
+        for word in ["JSON", "Chrome", "Kineto", "speedscope", "pstats"] {
+            assert!(!code.contains(word), "{} names {word}", file.display());
+        }
+    }
+}
+
 /// Folder of `analyse`, and the folders it may use. The same table is in ARCHITECTURE.md.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("scope", &[]),
@@ -93,8 +103,15 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("peers", &["scope", "names", "steps", "devices"]),
     ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),
     ("views", &["scope", "names", "steps", "memory", "threads", "devices", "tables", "causes"]),
-    ("roofline", &["scope", "names", "steps", "tables", "replay"]),
-    ("findings", &["scope", "names", "steps", "memory", "threads", "devices", "causes", "replay", "roofline"]),
+    ("roofline", &["scope", "names", "steps", "replay"]),
+    (
+        "run",
+        &[
+            "scope", "names", "steps", "memory", "threads", "devices", "tables", "causes", "replay", "views",
+            "roofline",
+        ],
+    ),
+    ("findings", &["scope", "names", "steps", "memory", "threads", "causes", "replay", "roofline", "run"]),
 ];
 
 #[test]

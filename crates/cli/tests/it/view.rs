@@ -69,27 +69,36 @@ impl Drop for View {
     }
 }
 
+/// Every question of the registry, as it is and grouped by each of its words.
+fn every_question() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    stepscope_ask::QUESTIONS.iter().flat_map(|question| question.variants().map(|by| (question.name, by)))
+}
+
 #[test]
 fn answers_are_those_of_the_terminal() {
     let view = View::start(&[&gpt()]);
     let layout = view.json("api/r/0/timeline");
-    for (asked, args) in [
-        ("gpu", vec!["gpu"]),
-        ("ops?by=shape&top=0", vec!["ops", "--by", "shape", "--top", "0"]),
-        ("account", vec!["account"]),
-        (
-            "what-if?free-launches=1&op=aten::mm&speedup=2",
-            vec!["what-if", "--free-launches", "--op", "aten::mm", "--speedup", "2"],
-        ),
-    ] {
-        let mut args: Vec<&str> = args;
-        let path = gpt();
-        args.extend([path.as_str(), "--format", "json", "--explain"]);
-        let said: Value = serde_json::from_slice(&run(&args).stdout).unwrap();
-        assert_eq!(view.json(&format!("api/r/0/ask/{asked}")), said, "{asked}");
-    }
-    // Moments count from the first event.
     let path = gpt();
+    let said = |args: &[&str]| -> Value {
+        let args = [args, &[path.as_str(), "--format", "json", "--explain"]].concat();
+        serde_json::from_slice(&run(&args).stdout).unwrap()
+    };
+    for (question, by) in every_question() {
+        match by {
+            None => assert_eq!(view.json(&format!("api/r/0/ask/{question}")), said(&[question]), "{question}"),
+            Some(by) => {
+                let asked = format!("{question}?by={by}");
+                assert_eq!(
+                    view.json(&format!("api/r/0/ask/{asked}")),
+                    said(&[question, "--by", by]),
+                    "{asked}"
+                );
+            }
+        }
+    }
+    let changed = view.json("api/r/0/ask/what-if?free-launches=1&op=aten::mm&speedup=2");
+    assert_eq!(changed, said(&["what-if", "--free-launches", "--op", "aten::mm", "--speedup", "2"]));
+    // Moments count from the first event.
     let said: Value = serde_json::from_slice(&run(&["info", &path, "--format", "json"]).stdout).unwrap();
     let steps: Value = serde_json::from_slice(&run(&["steps", &path, "--format", "json"]).stdout).unwrap();
     let shown = view.json("api/r/0/ask/steps");

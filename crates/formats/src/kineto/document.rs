@@ -34,8 +34,8 @@ enum State {
     Full,
 }
 
-/// Reads windows of a document's text.
-pub(super) struct Document {
+/// Reads windows of a file's text.
+pub(super) struct Reading {
     state: State,
     /// The text is a bare array of events.
     bare: bool,
@@ -51,9 +51,9 @@ pub(super) struct Document {
     max_events: u64,
 }
 
-impl Document {
-    pub(super) fn new(options: &OpenOptions) -> Document {
-        Document {
+impl Reading {
+    pub(super) fn new(options: &OpenOptions) -> Reading {
+        Reading {
             state: State::Start,
             bare: false,
             seen_events: false,

@@ -19,10 +19,11 @@ mod time;
 mod waiting;
 mod write;
 
-use stepscope_model::Trace;
+use stepscope_model::{Document, Trace};
 
 use crate::chunks::{End, Text};
 use crate::error::ReadError;
+use crate::reader::{Reader, Yields, trimmed};
 use crate::{OpenOptions, discover};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
@@ -30,9 +31,41 @@ pub(crate) use keys::OVERLOAD;
 pub use keys::declare_keys;
 pub use write::{write_chrome, write_events};
 
+pub(crate) const READER: Reader = Reader {
+    name: "Chrome trace JSON",
+    about: "written by PyTorch's profiler (Kineto), prof.export_chrome_trace(\"trace.json.gz\"), and others",
+    yields: Yields::Trace,
+    // Anything that begins like JSON: a broken trace may look like nothing else.
+    begins: |head| matches!(trimmed(head).first(), None | Some(b'{' | b'[')),
+    read: |text, name, options| read(text, name, options).map(Document::Trace),
+};
+
+/// The members of the object that a text begins with, as far as they are there: keys and values as written. The last
+/// value may be cut off.
+pub(crate) fn members(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut c = scan::Cursor { buf: head, pos: 0 };
+    let mut open = c.expect(b'{').is_ok();
+    std::iter::from_fn(move || {
+        if !open {
+            return None;
+        }
+        if c.next_token() == Ok(b',') {
+            c.pos += 1;
+            c.skip_blanks();
+        }
+        let key = c.string().ok()?;
+        c.expect(b':').ok()?;
+        c.skip_blanks();
+        let start = c.pos;
+        let value = c.value_text();
+        open = value.is_ok();
+        Some((key.bytes, value.unwrap_or(&head[start..])))
+    })
+}
+
 /// Reads a trace from its text.
-pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
-    let mut document = document::Document::new(options);
+fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
+    let mut document = document::Reading::new(options);
     loop {
         let window = text.window();
         let stuck = window.len();
@@ -49,24 +82,22 @@ pub(crate) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<
         }
     }
     let offset = text.offset();
-    if let Some(End::Limit(why)) = text.end()
+    if let Some(End::Limit(limit)) = text.end()
         && document.is_empty()
     {
-        return Err(ReadError::Limit { why: why.clone(), path: name.to_owned() });
+        return Err(ReadError::Limit { limit: *limit, path: name.to_owned() });
     }
     let mut builder = document.finish(offset, name)?;
     match text.end() {
         Some(End::Damaged(why)) => {
             builder.notes().add_with(notes::DAMAGED_COMPRESSION, offset, why.clone());
         }
-        Some(End::Limit(why)) => builder.notes().add_with(notes::LIMIT_REACHED, offset, why.clone()),
+        Some(End::Limit(limit)) => {
+            builder.notes().add_with(notes::LIMIT_REACHED, offset, limit.to_string());
+        }
         _ => {}
     }
-    let source = &mut builder.meta().source;
-    source.path = name.to_owned();
-    source.format = format!("Chrome trace {}", text.format);
-    source.stored_bytes = text.stored_bytes();
-    source.text_bytes = offset + text.window().len() as u64;
-    discover::name_parts(name, source);
+    builder.meta().source = text.source(name, "Chrome trace JSON");
+    discover::name_parts(name, &mut builder.meta().source);
     Ok(builder.finish())
 }

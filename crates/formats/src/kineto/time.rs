@@ -3,6 +3,7 @@
 use stepscope_model::{Decimal, Ns};
 
 use super::scan::Number;
+use crate::decimal::{self, Whole};
 
 /// A time read from text.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -22,54 +23,22 @@ pub(super) fn from_micros(number: Number, text: &[u8]) -> Time {
     match number {
         Number::Int(us) => us.checked_mul(1000).map_or(Time::OutOfRange, |ns| Time::Exact(Ns(ns))),
         Number::Decimal(Decimal { mantissa, scale: 3 }) => Time::Exact(Ns(mantissa)),
-        Number::Decimal(Decimal { mantissa, scale }) => scaled(i128::from(mantissa), 3 - i32::from(scale)),
-        Number::Odd => odd(text),
-    }
-}
-
-/// `mantissa * 10^power` nanoseconds.
-fn scaled(mantissa: i128, power: i32) -> Time {
-    let exact = |ns: Option<i128>| match ns.and_then(|ns| i64::try_from(ns).ok()) {
-        Some(ns) => Time::Exact(Ns(ns)),
-        None => Time::OutOfRange,
-    };
-    if mantissa == 0 {
-        return Time::Exact(Ns::ZERO);
-    }
-    if power >= 0 {
-        return exact(10i128.checked_pow(power as u32).and_then(|p| mantissa.checked_mul(p)));
-    }
-    let Some(divisor) = 10i128.checked_pow(power.unsigned_abs()) else {
-        return Time::Rounded(Ns::ZERO);
-    };
-    let half = if mantissa < 0 { -divisor / 2 } else { divisor / 2 };
-    match exact(mantissa.checked_add(half).map(|sum| sum / divisor)) {
-        Time::Exact(ns) if mantissa % divisor != 0 => Time::Rounded(ns),
-        other => other,
-    }
-}
-
-/// Exponents, leading zeros and overlong digits.
-fn odd(text: &[u8]) -> Time {
-    let Ok(text) = std::str::from_utf8(text) else { return Time::Nothing };
-    let (number, exponent) = match text.split_once(['e', 'E']) {
-        Some((number, exponent)) => match exponent.parse::<i32>() {
-            Ok(exponent) => (number, exponent.clamp(-1000, 1000)),
-            Err(_) => return Time::OutOfRange,
-        },
-        None => (text, 0),
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    // 30 digits hold every time in range with room for rounding; what is cut is far below a nanosecond.
-    let whole = whole.strip_prefix('-').unwrap_or(whole).trim_start_matches('0');
-    let fraction = &fraction[..fraction.len().min(30usize.saturating_sub(whole.len()))];
-    match format!("{whole}{fraction}").parse::<i128>() {
-        Ok(mantissa) => {
-            let mantissa = if text.starts_with('-') { -mantissa } else { mantissa };
-            scaled(mantissa, exponent + 3 - fraction.len() as i32)
+        Number::Decimal(Decimal { mantissa, scale }) => {
+            decimal::scaled(i128::from(mantissa), 3 - i32::from(scale)).into()
         }
-        Err(_) if whole.is_empty() && fraction.is_empty() => Time::Exact(Ns::ZERO),
-        Err(_) => Time::OutOfRange,
+        // Exponents, leading zeros and overlong digits.
+        Number::Odd => decimal::parse(text, 3).into(),
+    }
+}
+
+impl From<Whole> for Time {
+    fn from(ns: Whole) -> Time {
+        match ns {
+            Whole::Exact(ns) => Time::Exact(Ns(ns)),
+            Whole::Rounded(ns) => Time::Rounded(Ns(ns)),
+            Whole::OutOfRange => Time::OutOfRange,
+            Whole::Nothing => Time::Nothing,
+        }
     }
 }
 

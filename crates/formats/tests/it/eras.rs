@@ -121,7 +121,7 @@ fn every_fixture_is_read_whole() {
             if !path.to_string_lossy().ends_with(".pt.trace.json.gz") {
                 continue;
             }
-            let trace = stepscope_formats::open(&path, &Default::default()).unwrap();
+            let trace = stepscope_formats::open_trace(&path, &Default::default()).unwrap();
             assert_ledger_closes(&trace);
             assert_eq!(trace.meta().events_set_aside, 0, "{}", path.display());
             assert!(trace.meta().source.worker.is_some());

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::Command;
 
 use stepscope_formats::OpenOptions;
+use stepscope_model::Document;
 
 /// A file made of a head, some pieces and a tail. It is written while it is read, so it costs nothing itself.
 struct Made {
@@ -182,6 +183,46 @@ const CASES: &[Case] = &[
         tail: |n| format!("1{}}}}}]}}", "]".repeat(n)),
         bytes_per_piece: 60,
     },
+    Case {
+        name: "folded stacks",
+        n: 200_000,
+        head: "a 1\n",
+        piece: |i| format!("main;f{};g{} {i}\n", i % 100, i % 7),
+        tail: |_| String::new(),
+        bytes_per_piece: 80,
+    },
+    Case {
+        name: "a deep folded stack",
+        n: 200_000,
+        head: "main",
+        piece: |_| ";f".to_owned(),
+        tail: |_| " 1\n".to_owned(),
+        bytes_per_piece: 80,
+    },
+    Case {
+        name: "ends of calls that never began",
+        n: 50_000,
+        head: r#"{"shared":{"frames":[]},"profiles":[{"type":"evented","events":["#,
+        piece: |_| r#"{"type":"O","frame":0,"at":1},{"type":"C","frame":9,"at":1},"#.to_owned(),
+        tail: |_| r#"{"type":"C","frame":0,"at":2}]}]}"#.to_owned(),
+        bytes_per_piece: 400,
+    },
+    Case {
+        name: "samples of one frame",
+        n: 300_000,
+        head: r#"{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","samples":["#,
+        piece: |_| "[0],".to_owned(),
+        tail: |_| r#"[0]]}]}"#.to_owned(),
+        bytes_per_piece: 100,
+    },
+    Case {
+        name: "profiles without anything",
+        n: 200_000,
+        head: r#"{"shared":{"frames":[]},"profiles":["#,
+        piece: |_| r#"{"type":"x"},"#.to_owned(),
+        tail: |_| r#"{"type":"x"}]}"#.to_owned(),
+        bytes_per_piece: 120,
+    },
 ];
 
 /// What reading one file took.
@@ -225,7 +266,7 @@ fn child() {
     let case = CASES.iter().find(|case| case.name == name).unwrap();
     let made = Made { case, n: n.parse().unwrap(), next: 0, piece: Vec::new(), done: 0 };
     // Some of these are refused, which may cost no more than reading them.
-    if let Ok(trace) = stepscope_formats::read(made, name, &OpenOptions::default()) {
+    if let Ok(Document::Trace(trace)) = stepscope_formats::read(made, name, &OpenOptions::default()) {
         crate::assert_ledger_closes(&trace);
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

@@ -112,10 +112,11 @@ fn things_that_are_no_traces() {
     let kind = |bytes: &[u8]| try_read(bytes).unwrap_err();
     assert!(matches!(kind(b""), ReadError::Empty { .. }));
     assert!(matches!(kind(b"  \n "), ReadError::Empty { .. }));
-    assert!(matches!(kind(b"\x89PNG\r\n\x1a\n0000"), ReadError::NotATrace { .. }));
-    assert!(matches!(kind(b"hello"), ReadError::NotATrace { .. }));
+    assert!(matches!(kind(b"\x89PNG\r\n\x1a\n0000"), ReadError::Unknown { .. }));
+    assert!(matches!(kind(b"hello"), ReadError::Unknown { .. }));
+    assert!(matches!(kind(b"hello;world 5"), ReadError::NotATrace { .. }));
     assert!(matches!(kind(&gzip(b"")), ReadError::Empty { .. }));
-    assert!(matches!(kind(b"\x1f\x8b garbage"), ReadError::NotATrace { .. }));
+    assert!(matches!(kind(b"\x1f\x8b garbage"), ReadError::Damaged { .. }));
     let missing = stepscope_formats::open("no/such/file".as_ref(), &OpenOptions::default());
     assert!(matches!(missing, Err(ReadError::NotFound { .. })));
 }
@@ -129,7 +130,7 @@ fn bombs_stop_at_the_limits() {
     let nested = gzip(&gzip(&gzip(&mini())));
     assert!(matches!(try_read(&nested), Err(ReadError::Limit { .. })));
     let options = OpenOptions { max_text_bytes: 1000, ..OpenOptions::default() };
-    let trace = stepscope_formats::read(&gzip(&mini())[..], "test", &options).unwrap();
+    let trace = stepscope_formats::read_trace(&gzip(&mini())[..], "test", &options).unwrap();
     assert!(note(&trace, notes::LIMIT_REACHED).is_some());
 }
 
@@ -139,7 +140,7 @@ fn an_event_beyond_the_limit_is_set_aside() {
     let small = |ts: u32| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{ts},"dur":1}}"#);
     let text = with_events(&format!("{},{long},{}", small(1), small(9)));
     let options = OpenOptions { max_event_bytes: 1 << 20, ..OpenOptions::default() };
-    let trace = stepscope_formats::read(text.as_bytes(), "test", &options).unwrap();
+    let trace = stepscope_formats::read_trace(text.as_bytes(), "test", &options).unwrap();
     assert_eq!(trace.slices().len(), 2);
     assert_eq!(note(&trace, notes::LIMIT_REACHED).unwrap().count, 1);
     assert_ledger_closes(&trace);
@@ -205,13 +206,13 @@ fn entries_beyond_the_limits_are_left_out_and_counted() {
     assert!(note(&whole, notes::LIMIT_REACHED).is_none());
 
     let few = OpenOptions { max_entries: 10, ..OpenOptions::default() };
-    let trace = stepscope_formats::read(file(&keys(50)).as_bytes(), "test", &few).unwrap();
+    let trace = stepscope_formats::read_trace(file(&keys(50)).as_bytes(), "test", &few).unwrap();
     assert_eq!(trace.meta().extra.len(), 10);
     assert_eq!(trace.meta().extra("k1"), Some("\"last\""), "the last value counts, also when the rest is full");
     assert_eq!(note(&trace, notes::LIMIT_REACHED).unwrap().count, 41);
 
     let short = OpenOptions { max_entry_bytes: 100, ..OpenOptions::default() };
-    let trace = stepscope_formats::read(file(&keys(50)).as_bytes(), "test", &short).unwrap();
+    let trace = stepscope_formats::read_trace(file(&keys(50)).as_bytes(), "test", &short).unwrap();
     let bytes: usize = trace.meta().extra.iter().map(|(key, text)| key.len() + text.len()).sum();
     assert!(bytes <= 100 && bytes > 80, "{bytes}");
     assert!(note(&trace, notes::LIMIT_REACHED).unwrap().count > 20);
@@ -235,14 +236,14 @@ fn known_values_too_long_to_be_taken_apart_are_counted() {
 fn reading_stops_at_the_most_events() {
     let text = with_events(&[r#"{"ph":"X","ts":1,"dur":1}"#; 20].join(","));
     let options = OpenOptions { max_events: 15, ..OpenOptions::default() };
-    let trace = stepscope_formats::read(text.as_bytes(), "test", &options).unwrap();
+    let trace = stepscope_formats::read_trace(text.as_bytes(), "test", &options).unwrap();
     assert_eq!(trace.slices().len(), 15);
     assert_ledger_closes(&trace);
     let noted = note(&trace, notes::LIMIT_REACHED).unwrap();
     assert_eq!((noted.count, noted.detail.as_str()), (1, "more than 15 events"));
     assert!(note(&trace, notes::MISSING_TAIL).is_none(), "nobody looked for the end");
     let enough = OpenOptions { max_events: 20, ..OpenOptions::default() };
-    assert!(stepscope_formats::read(text.as_bytes(), "test", &enough).unwrap().notes().is_empty());
+    assert!(stepscope_formats::read_trace(text.as_bytes(), "test", &enough).unwrap().notes().is_empty());
 }
 
 #[test]
@@ -280,7 +281,7 @@ fn begins_and_ends_nest_whatever_their_order_in_the_file() {
     let slices = trace.slices();
     let rows: Vec<_> =
         slices.ids().map(|id| (trace.name(id), slices.start(id).0 / 1000, slices.dur(id).0 / 1000)).collect();
-    let want = [("outer", 10, 10), ("inner", 10, 10), ("second", 25, 0), ("other", 11, 29), ("late", 40, 0)];
+    let want = [("outer", 0, 10), ("inner", 0, 10), ("second", 15, 0), ("other", 1, 29), ("late", 30, 0)];
     assert_eq!(rows, want);
     assert_eq!(trace.meta().joined_pairs, 3);
     for kind in [notes::UNMATCHED_BEGIN, notes::UNMATCHED_END, notes::NEGATIVE_DURATION] {

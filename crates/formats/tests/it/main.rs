@@ -6,7 +6,9 @@
     reason = "a test that cannot go on has failed; helpers are tests too"
 )]
 
+mod choose;
 mod columns;
+mod documents;
 mod eras;
 mod growth;
 mod hostile;
@@ -27,7 +29,7 @@ fn mini() -> Vec<u8> {
 }
 
 fn try_read(text: &[u8]) -> Result<Trace, ReadError> {
-    stepscope_formats::read(text, "test", &OpenOptions::default())
+    stepscope_formats::read_trace(text, "test", &OpenOptions::default())
 }
 
 fn read(text: impl AsRef<[u8]>) -> Trace {

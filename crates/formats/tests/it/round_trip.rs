@@ -46,7 +46,7 @@ fn rows(trace: &Trace) -> Vec<String> {
 fn an_export_reads_back_the_same() {
     for case in ["gpt_stack/gpt_stack", "multi_stream/multi_stream", "gloo_ddp/rank2"] {
         let path = fixture("2.11-h200").join(format!("{case}.pt.trace.json.gz"));
-        let trace = stepscope_formats::open(&path, &Default::default()).unwrap();
+        let trace = stepscope_formats::open_trace(&path, &Default::default()).unwrap();
         let text = written(&trace);
         serde_json::from_slice::<serde_json::Value>(&text).expect("valid JSON");
         let again = read(&text);

@@ -53,7 +53,7 @@ function Shown({ answer }: { answer: CriticalPath & { definitions?: Definition[]
     {
       field: "pieces",
       label: "Segments",
-      text: definition(definitions, "pieces") ?? "Segments of the path spent here.",
+      text: definition(definitions, "pieces"),
       width: "90px",
     },
     defined(definitions, "on_path_ns", { width: "110px" }),

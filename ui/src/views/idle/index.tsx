@@ -68,12 +68,8 @@ function Totals({ answer }: { answer: Answered }) {
           note={`of ${time(wall_ns)}`}
           share={idle_ns / Math.max(1, wall_ns)}
         />
-        <Figure label="Gaps" value={count(gaps)} text={text} />
-        <Figure
-          label="Longest"
-          value={time(longest)}
-          text={definition(answer.definitions, "max_ns") ?? "The longest gap."}
-        />
+        <Figure label="Gaps" value={count(gaps)} text={definition(answer.definitions, "gaps")} />
+        <Figure label="Longest" value={time(longest)} text={definition(answer.definitions, "max_ns")} />
       </div>
     </Card>
   );
@@ -133,15 +129,14 @@ function Culprits({ answer }: { answer: Answered }) {
     {
       field: "pieces",
       label: "Segments",
-      text:
-        definition(definitions, "pieces") ?? "Segments of idle time during which the host was in this call.",
+      text: definition(definitions, "pieces"),
       width: "90px",
     },
     defined(definitions, "idle_ns", { width: "90px" }),
     {
       field: "share",
       label: "Share of idle",
-      text: definition(definitions, "share") ?? "Share of all idle time.",
+      text: definition(definitions, "share"),
       width: "150px",
       cell: (row) => <Share share={row.share} of={most} />,
     },
@@ -155,17 +150,17 @@ function Culprits({ answer }: { answer: Answered }) {
 
 function Streams({ answer }: { answer: Answered }) {
   if (answer.streams.length < 2) return null;
-  const text = definition(answer.definitions, "stream idle");
+  const text = (field: string) => definition(answer.definitions, field);
   const columns: Column<StreamRow>[] = [
     { field: "stream", label: "Stream", align: "left", cell: (row) => `${row.stream} of device ${row.device}` },
-    { field: "slices", label: "Slices" },
-    { field: "busy_ns", label: "Busy" },
-    { field: "host_wait_ns", label: "Host wait", text },
-    { field: "kernel_wait_ns", label: "Kernel wait", text },
-    { field: "other_ns", label: "Other", text },
+    { field: "slices", label: "Slices", text: text("slices") },
+    { field: "busy_ns", label: "Busy", text: text("busy_ns") },
+    { field: "host_wait_ns", label: "Host wait", text: text("host_wait_ns") },
+    { field: "kernel_wait_ns", label: "Kernel wait", text: text("kernel_wait_ns") },
+    { field: "other_ns", label: "Other", text: text("other_ns") },
   ];
   return (
-    <Card title="By stream" text={text}>
+    <Card title="By stream" note="whole trace">
       <Table label="Streams" columns={columns} rows={rowsOf(answer.streams)} height={240} />
     </Card>
   );

@@ -34,9 +34,7 @@ export function Longest({ answer }: { answer: Gaps & { definitions?: Definition[
     {
       field: "start_ns",
       label: "At",
-      text:
-        definition(definitions, "start_ns") ??
-        "When the device ran out of work, since the first event in the trace.",
+      text: definition(definitions, "start_ns"),
       width: "90px",
     },
     { field: "step", label: "Step", width: "70px", cell: (row) => stepName(row.step) },

@@ -78,10 +78,7 @@ function Device(props: { row: LaunchRow; definitions: Definition[] | undefined; 
             label="Launches"
             value={count(row.launches)}
             note={`${time(row.calls_ns)} in launch calls`}
-            text={
-              text("launches") ??
-              "Kernels, copies and memsets whose launching call is known, and the host time of those calls."
-            }
+            text={text("launches")}
           />
         </div>
       </Card>
@@ -98,26 +95,24 @@ function Details(props: { row: LaunchRow; text: (field: string) => string | unde
   const { row, text } = props;
   return (
     <>
-      <QueueChart device={row.device} text={text("queue_mean")} named={props.named} />
+      <QueueChart device={row.device} text={text("queued")} named={props.named} />
       <Card title={`Durations${props.named ? `, device ${row.device}` : ""}`} note="log scale">
         <Lengths
           rows={[
             {
               label: "Kernel, median",
               ns: row.kernel_p50_ns,
-              text: text("kernel_p50_ns") ?? "Half of the kernels are shorter than this.",
+              text: text("kernel_p50_ns"),
             },
             {
               label: "Launch call, median",
               ns: row.call_p50_ns,
-              text:
-                text("call_p50_ns") ??
-                "Half of the launch calls take less host time than this. Kernels shorter than this cannot keep the device busy.",
+              text: text("call_p50_ns"),
             },
             { label: "Launch latency", ns: row.latency_ns, text: text("latency_ns") },
-            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_p50_ns") ?? text("delay_ns") },
-            { label: "Delay, p95", ns: row.delay_p95_ns, text: text("delay_p95_ns") ?? text("delay_ns") },
-            { label: "Delay, max", ns: row.delay_max_ns, text: text("delay_max_ns") ?? text("delay_ns") },
+            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_p50_ns") },
+            { label: "Delay, p95", ns: row.delay_p95_ns, text: text("delay_p95_ns") },
+            { label: "Delay, max", ns: row.delay_max_ns, text: text("delay_max_ns") },
           ]}
         />
       </Card>

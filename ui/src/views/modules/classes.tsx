@@ -35,11 +35,11 @@ export function Classes(props: {
   const share = (row: ClassRow) =>
     all > 0 ? (onDevice ? row.device_self_ns + row.backward_device_self_ns : row.host_self_ns) / all : 0;
   const largest = Math.max(...rows.map(share), 0);
-  const figure = (field: keyof ClassRow, label: string, from: string, width: string): Column<ClassRow> => ({
+  const figure = (field: keyof ClassRow, label: string, width: string): Column<ClassRow> => ({
     field,
     label,
     width,
-    text: definition(definitions, from),
+    text: definition(definitions, field),
     cell: (row) => (row[field] === 0 ? <span class="quiet">–</span> : time(Number(row[field]))),
   });
   const columns: Column<ClassRow>[] = [
@@ -56,7 +56,7 @@ export function Classes(props: {
     {
       field: "modules",
       label: "Modules",
-      text: definition(definitions, "modules") ?? "Number of modules of this class.",
+      text: definition(definitions, "modules"),
       width: "90px",
       cell: (row) => count(row.modules),
     },
@@ -70,20 +70,18 @@ export function Classes(props: {
     {
       field: "share",
       label: onDevice ? "Share of device time" : "Share of host time",
-      text:
-        definition(definitions, "share") ??
-        "Forward and backward self time of the class, as a share of all device time, or of host time if nothing ran on a device.",
+      text: "Forward and backward self time of the class, as a share of all device time, or of host time if nothing ran on a device.",
       width: "170px",
       sortable: false,
       cell: (row) => <Share share={share(row)} of={largest} />,
     },
     ...(onDevice
       ? [
-          figure("device_self_ns", "Device self", "device_self_ns", "116px"),
-          figure("backward_device_self_ns", "Backward device", "backward_device_ns", "144px"),
+          figure("device_self_ns", "Device self", "116px"),
+          figure("backward_device_self_ns", "Backward device", "144px"),
         ]
       : []),
-    figure("host_self_ns", "Host self", "host_self_ns", "116px"),
+    figure("host_self_ns", "Host self", "116px"),
   ];
   return (
     <Table

@@ -16,14 +16,7 @@ export function Ledger({ ledger, definitions }: { ledger: Parts; definitions: De
     { kind: "unlinked", name: "Unlinked", ns: ledger.unlinked_device_ns, text: text("unlinked_device_ns") },
   ].filter((part) => part.ns > 0);
   return (
-    <Card
-      title="Device time"
-      text={
-        text("device_ns") ??
-        "Summed duration of all kernels, copies and memsets, by where they were launched. The parts add up to the total."
-      }
-      note={time(ledger.device_ns)}
-    >
+    <Card title="Device time" text={text("device_ns")} note={time(ledger.device_ns)}>
       <div class="mod-ledger" aria-hidden="true">
         {parts.map((part) => (
           <span key={part.kind} class={`mod-${part.kind}`} style={{ flexGrow: part.ns / ledger.device_ns }} />

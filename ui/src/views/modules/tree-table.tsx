@@ -1,6 +1,6 @@
 // The tree of modules as a table: rows open and close, arrow keys walk through it. Only rows in sight are in the page.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icons.tsx";
 import { inSight, ROW } from "../../parts/rows.ts";
 import { Head } from "../../parts/table-head.tsx";
@@ -26,6 +26,7 @@ export function TreeTable(props: Props) {
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(600);
   const [at, setAt] = useState(0);
+  const toFocus = useRef<number>(undefined);
   useEffect(() => {
     const element = scroller.current;
     if (!element) return;
@@ -45,8 +46,17 @@ export function TreeTable(props: Props) {
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + 2 * ROW > element.scrollTop + element.clientHeight)
       element.scrollTop = y + 2 * ROW - element.clientHeight;
-    requestAnimationFrame(() => element.querySelector<HTMLElement>(`tr[data-index="${next}"]`)?.focus());
+    // At once: the focus must not be lost with a row that leaves the page before the next one has it.
+    setTop(element.scrollTop);
+    toFocus.current = next;
   };
+  useLayoutEffect(() => {
+    if (toFocus.current === undefined) return;
+    const row = scroller.current?.querySelector<HTMLElement>(`tr[data-index="${toFocus.current}"]`);
+    if (!row) return;
+    toFocus.current = undefined;
+    row.focus({ preventScroll: true });
+  });
   const onKeyDown = (event: KeyboardEvent) => {
     const row = seen[current];
     if (!row || !(event.target instanceof HTMLTableRowElement) || event.ctrlKey || event.metaKey) return;

@@ -17,10 +17,7 @@ export function Ledger(props: { rows: number; totals: Totals; text: (field: stri
       <Entry
         name="only in annotations"
         ns={totals.device_time_in_annotations_ns}
-        text={
-          text("device_time_in_annotations_ns") ??
-          "Device time launched inside an annotation but outside every operator."
-        }
+        text={text("device_time_in_annotations_ns")}
       />
       <Entry
         name="without operator"
@@ -31,7 +28,7 @@ export function Ledger(props: { rows: number; totals: Totals; text: (field: stri
       <Entry
         name="operators not shown"
         ns={totals.device_time_elsewhere_ns}
-        text={text("device_time_elsewhere_ns") ?? "Device time of operators outside the selected steps."}
+        text={text("device_time_elsewhere_ns")}
       />
       <Entry name="overlapped" ns={totals.device_time_overlap_ns} text={text("device_time_overlap_ns")} />
       {findable > 0 && param("launch") === undefined && (

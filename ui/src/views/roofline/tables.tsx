@@ -83,7 +83,7 @@ export function Unmodelled({ answer }: { answer: Answered }) {
           {
             field: "kernels",
             label: "Slices",
-            text: definition(answer.definitions, "kernels") ?? "Kernels, copies and memsets.",
+            text: definition(answer.definitions, "kernels"),
             width: "70px",
           },
           { field: "device_ns", label: "Device time", width: "100px" },

@@ -45,21 +45,9 @@ function Totals({ answer }: { answer: Answered }) {
   return (
     <Card title="Copies">
       <div class="figures">
-        <Figure
-          label="Moved"
-          value={bytes(all.bytes)}
-          text={text("bytes") ?? "Bytes moved, over all copies whose size is recorded."}
-        />
-        <Figure
-          label="Copies"
-          value={count(all.calls)}
-          text={text("calls") ?? "Copies between host and devices, and within devices."}
-        />
-        <Figure
-          label="Copy time"
-          value={time(all.total_ns)}
-          text={text("total_ns") ?? "Summed duration of the copies on the device."}
-        />
+        <Figure label="Moved" value={bytes(all.bytes)} text={text("bytes")} />
+        <Figure label="Copies" value={count(all.calls)} text={text("calls")} />
+        <Figure label="Copy time" value={time(all.total_ns)} text={text("total_ns")} />
         <Figure
           label="Exposed"
           value={time(all.exposed_ns)}
@@ -67,11 +55,7 @@ function Totals({ answer }: { answer: Answered }) {
           share={all.exposed_ns / Math.max(1, all.total_ns)}
           text={text("exposed_ns")}
         />
-        <Figure
-          label="Host time"
-          value={time(all.host_ns)}
-          text={text("host_ns") ?? "Summed duration of the host calls that issue the copies."}
-        />
+        <Figure label="Host time" value={time(all.host_ns)} text={text("host_ns")} />
       </div>
     </Card>
   );
@@ -156,14 +140,14 @@ function All({ answer }: { answer: Answered }) {
     {
       field: "total_ns",
       label: "Time",
-      text: text("total_ns") ?? "Summed duration of the copies.",
+      text: text("total_ns"),
       width: "90px",
     },
     defined<TransferRow>(definitions, "exposed_ns", { width: "90px" }),
     {
       field: "host_ns",
       label: "Host time",
-      text: text("host_ns") ?? "Duration of the host calls that issue the copies.",
+      text: text("host_ns"),
       width: "100px",
     },
     defined<TransferRow>(definitions, "bytes_per_second", { width: "96px" }),

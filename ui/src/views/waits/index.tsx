@@ -68,7 +68,7 @@ function Shown({ answer }: { answer: Waits & { definitions?: Definition[] } }) {
     {
       field: "max_wait_ns",
       label: "Longest",
-      text: text("max_wait_ns") ?? "The longest single wait.",
+      text: text("max_wait_ns"),
       width: "90px",
     },
     timelineColumn((row) => ({
@@ -89,11 +89,11 @@ function Shown({ answer }: { answer: Waits & { definitions?: Definition[] } }) {
             share={wait_ns / Math.max(1, wall_ns)}
             text="Wait time divided by the wall time of the steps. Waiting is not a loss in itself, since the device keeps working. It becomes one if the device then runs out of work because nothing was launched ahead."
           />
-          <Figure label="Calls" value={count(calls)} text={text("calls") ?? "Calls that wait for a device."} />
+          <Figure label="Calls" value={count(calls)} text={text("calls")} />
           <Figure
             label="Calls per step"
             value={digits(calls / Math.max(1, steps))}
-            text={text("calls_per_step") ?? "Calls divided by the number of steps."}
+            text={text("calls_per_step")}
           />
         </div>
       </Card>

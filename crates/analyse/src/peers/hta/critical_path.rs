@@ -55,7 +55,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "gpu_compute_bound",
         label: "GPU compute (HTA)",
-        text: "Time of the path in kernels but those of communication, in copies and in fills.",
+        text: "Time of the path in kernels but those of communication, in copies and in memsets.",
     },
     Definition {
         field: "gpu_communication_bound",
@@ -76,7 +76,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "unconnected",
         label: "Unconnected",
-        text: "Kernels, copies and fills of the window to which no edge leads: their call was not the one they waited \
+        text: "Kernels, copies and memsets of the window to which no edge leads: their call was not the one they waited \
                for, and no work before them ended within 1.5 ms.",
     },
 ];
@@ -127,7 +127,7 @@ pub struct CriticalPath {
     pub summary: Vec<BoundRow>,
     /// Edges of the graph with a negative weight, which the search takes as zero.
     pub negative_edges: u64,
-    /// Kernels, copies and fills to which nothing leads.
+    /// Kernels, copies and memsets to which nothing leads.
     pub unconnected: u64,
     /// Whether synchronization was recorded in the window.
     pub has_sync_events: bool,

@@ -20,7 +20,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "length",
         label: "Queue length (HTA)",
-        text: "Kernels, copies and fills of the stream that a call has launched and that have not started yet. A \
+        text: "Kernels, copies and memsets of the stream that a call has launched and that have not started yet. A \
                launch counts from the start of its call. Where a launch and a start fall together the launch \
                counts first; HTA leaves their order to chance.",
     },
@@ -43,7 +43,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "uncounted",
         label: "Uncounted",
-        text: "Kernels, copies and fills without a recorded call, or launched by one HTA does not know as a launch.",
+        text: "Kernels, copies and memsets without a recorded call, or launched by one HTA does not know as a launch.",
     },
 ];
 

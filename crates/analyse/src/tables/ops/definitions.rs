@@ -1,38 +1,38 @@
-//! What the figures of the operator table mean.
+//! What the numbers of the operator table mean.
 
 use crate::scope::definition::Definition;
 
-/// What the figures here mean; those of FLOPs stand in [`crate::tables::flops`].
+/// What the numbers of a row mean; FLOPs are defined in [`crate::tables::flops`].
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "calls",
         label: "Calls",
-        text: "How often it ran, on any thread. A call that is its caller's only one and has its name is folded \
-               into the caller, as in PyTorch's tables.",
+        text: "How often it ran, on any thread. A call that is its caller's only one and has its name is \
+               folded into the caller, as in PyTorch's tables.",
     },
     Definition {
         field: "host_total_ns",
         label: "Host total",
-        text: "Wall time on the host thread from start to end, summed over the calls. Calls nested in calls of the \
-               same row count in both.",
+        text: "Wall time on the host thread from start to end, summed over the calls. Calls nested in calls of \
+               the same row count in both.",
     },
     Definition {
         field: "host_self_ns",
         label: "Host self",
-        text: "Host total less the host total of everything called directly: operators, ranges, runtime and driver \
-               calls, and pauses of the profiler itself. Python functions are not subtracted.",
+        text: "Host total less the host total of everything called directly: operators, ranges, runtime and \
+               driver calls, and pauses of the profiler itself. Python functions are not subtracted.",
     },
     Definition {
         field: "device_total_ns",
         label: "Device total",
-        text: "Device self of the calls and of everything they called, at any depth. Work that overlaps on several \
-               streams counts each time.",
+        text: "Device self of the calls and of everything they called, at any depth. Work that overlaps on \
+               several streams counts each time.",
     },
     Definition {
         field: "device_self_ns",
         label: "Device self",
-        text: "Summed time of the kernels, copies and fills that carry the call's own External id. The shadow a \
-               named range casts on the device is not device time.",
+        text: "Summed duration of the kernels, copies and memsets that carry the call's own External id. The \
+               shadow that a named range casts on the device is not device time.",
     },
     Definition {
         field: "host_mean_ns",
@@ -57,8 +57,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "device_memory_bytes",
         label: "Device memory",
-        text: "Device bytes allocated less those freed between the calls' starts and ends, by any thread; of one device, \
-               if one was asked for.",
+        text: "Device bytes allocated less those freed between the calls' starts and ends, by any thread; of \
+               one device, if one was asked for.",
     },
     Definition {
         field: "device_self_memory_bytes",
@@ -68,45 +68,66 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "tc_eligible",
         label: "TC eligible",
-        text: "The operator can use tensor cores given suitable types and sizes, or did, or called one that can.",
+        text: "Whether the operator can use tensor cores given suitable types and sizes, or did, or called one \
+               that can.",
     },
     Definition {
         field: "tc_self_share",
         label: "TC self",
-        text: "The part of device self spent in kernels that use tensor cores, told by their names.",
+        text: "The share of device self spent in kernels that use tensor cores, by their names.",
     },
     Definition {
         field: "tc_total_share",
         label: "TC total",
-        text: "The part of device total spent in kernels that use tensor cores, told by their names.",
+        text: "The share of device total spent in kernels that use tensor cores, by their names.",
     },
+];
+
+/// What the sums over all rows mean.
+pub const TOTALS: &[Definition] = &[
     Definition {
         field: "total_host_self_ns",
         label: "Host self, all rows",
-        text: "Host self of operators, ranges, runtime and driver calls and profiler pauses together: the time host \
-               threads spent inside recorded ranges.",
+        text: "Host self of operators, ranges, runtime and driver calls and profiler pauses together: the time \
+               host threads spent inside recorded ranges.",
     },
     Definition {
         field: "total_device_self_ns",
         label: "Device time",
-        text: "Time of all selected kernels, copies and fills, each once. It is the sum of what operators and ranges \
-               hold themselves, the unlinked part, and the part of operators outside of the selection.",
+        text: "Summed duration of all selected kernels, copies and memsets, each once. Device time in \
+               operators, in annotations, without operator and elsewhere add up to it.",
+    },
+    Definition {
+        field: "device_time_in_ops_ns",
+        label: "Device time in operators",
+        text: "Device self of all operators together.",
+    },
+    Definition {
+        field: "device_time_in_annotations_ns",
+        label: "Device time in annotations",
+        text: "Device self of all named ranges together: work launched directly inside a range and no \
+               operator.",
+    },
+    Definition {
+        field: "device_time_elsewhere_ns",
+        label: "Device time elsewhere",
+        text: "Device time of operators that have no row because they began outside of the selection.",
     },
     Definition {
         field: "device_time_unlinked_ns",
         label: "Device time without operator",
-        text: "Kernels, copies and fills that name no recorded operator: launched before recording began, outside \
-               of any operator, or replayed by a CUDA graph.",
+        text: "Kernels, copies and memsets that name no recorded operator: launched before recording began, \
+               outside of any operator, or replayed by a CUDA graph.",
     },
     Definition {
         field: "device_time_by_launch_ns",
         label: "Device time known by its launch only",
-        text: "Device time that names no operator, but whose launching call ran inside one. Counted there with \
-               attribution by launch, else part of the unlinked time.",
+        text: "Device time that names no operator, but whose launching call ran inside one. With attribution \
+               by launch it counts there, otherwise as device time without operator.",
     },
     Definition {
         field: "device_time_overlap_ns",
         label: "Device time overlapped",
-        text: "Device time less the time during which at least one kernel, copy or fill ran on the device.",
+        text: "Device time less the time during which at least one kernel, copy or memset ran on the device.",
     },
 ];

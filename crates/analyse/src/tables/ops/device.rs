@@ -1,5 +1,7 @@
 //! Device time of operators: the kernels, copies and fills that carry an operator's id.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use stepscope_model::{SliceId, Trace};
 
 use super::names::Names;
@@ -101,27 +103,19 @@ impl Attributed {
 /// Work on one device, less the time at least one slice of it runs.
 fn overlap(trace: &Trace, query: &OpsQuery) -> i64 {
     let slices = trace.slices();
-    let mut devices: Vec<(Option<i64>, i64, Collector)> = Vec::new();
+    let mut devices: HashMap<Option<i64>, (i64, Collector), RandomState> = HashMap::default();
     for (lane, _) in trace.lanes().iter() {
-        let mut at = None;
-        for id in slices.of_lane(lane) {
-            if !slices.kind(id).is_device_work() || !query.selection.contains(trace, id) {
-                continue;
-            }
-            // A lane has one device, so the search is once a lane.
-            let at = *at.get_or_insert_with(|| {
-                let device = device_of(trace, id);
-                devices.iter().position(|d| d.0 == device).unwrap_or_else(|| {
-                    devices.push((device, 0, Collector::default()));
-                    devices.len() - 1
-                })
-            });
-            let (_, sum, busy) = &mut devices[at];
+        let counts = |&id: &SliceId| slices.kind(id).is_device_work() && query.selection.contains(trace, id);
+        let mut work = slices.of_lane(lane).filter(counts).peekable();
+        // A lane has one device, so it is looked up once.
+        let Some(device) = work.peek().map(|&id| device_of(trace, id)) else { continue };
+        let (sum, busy) = devices.entry(device).or_default();
+        for id in work {
             *sum = sum.saturating_add(slices.dur(id).0);
             busy.add(slices.start(id), slices.end(id));
         }
     }
-    let overlaps = devices.into_iter().map(|(_, sum, busy)| sum.saturating_sub(busy.finish().length().0));
+    let overlaps = devices.into_values().map(|(sum, busy)| sum.saturating_sub(busy.finish().length().0));
     overlaps.fold(0, i64::saturating_add)
 }
 

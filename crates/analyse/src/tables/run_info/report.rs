@@ -125,6 +125,7 @@ pub struct NoteInfo {
 
 /// Whether everything in the file is accounted for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "EventsLedger")]
 pub struct Ledger {
     /// Events found in the file.
     pub events_in_file: u64,

@@ -69,6 +69,7 @@ pub struct RowInfo {
 
 /// What of the file is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DrawnLedger")]
 pub struct Ledger {
     /// Slices of the trace.
     pub slices: u64,

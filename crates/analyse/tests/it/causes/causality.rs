@@ -31,7 +31,7 @@ fn peers() -> Vec<PathBuf> {
 
 fn each(mut check: impl FnMut(&str, &Trace, &Steps)) {
     for path in all_fixtures().into_iter().chain(peers()) {
-        let Ok(trace) = stepscope_formats::open(&path, &stepscope_formats::OpenOptions::default()) else {
+        let Ok(trace) = stepscope_formats::open_trace(&path, &stepscope_formats::OpenOptions::default()) else {
             continue;
         };
         check(&path.file_name().unwrap().to_string_lossy(), &trace, &Steps::find(&trace));

@@ -8,71 +8,37 @@ use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
 use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
-use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
+use stepscope_model::{Kind, Ns, Trace};
+use stepscope_testkit::{Run, Slice};
 
-/// Builds a trace in microseconds: host threads of one process, streams of one device.
-struct Make {
-    builder: TraceBuilder,
-    /// Nanoseconds in a unit of time.
-    unit: i64,
+/// A slice with the id that ties work to its call, as an argument too.
+fn tied(slice: Slice, correlation: i64) -> Slice {
+    slice.correlation(correlation).arg("correlation", correlation)
 }
 
-impl Make {
-    fn new() -> Make {
-        Make { builder: crate::data::builder(), unit: 1000 }
-    }
+fn call(name: &str, times: (i64, i64), correlation: i64) -> Slice {
+    tied(Slice::new(Kind::Runtime, name, times), correlation)
+}
 
-    fn arg(&mut self, key: &str, value: i64) -> &mut Make {
-        let key = self.builder.intern(key);
-        self.builder.push_arg(key, ArgValue::Int(value));
-        self
-    }
+fn kernel(stream: i64, times: (i64, i64), correlation: i64) -> Slice {
+    tied(Slice::new(Kind::Kernel, "gemm", times).stream(stream), correlation)
+}
 
-    fn add(&mut self, lane: (Domain, i64), kind: Kind, name: &str, times: (i64, i64), correlation: i64) {
-        let process = Tag::Int(if lane.0 == Domain::Host { 100 } else { 0 });
-        let lane = self.builder.lane(LaneKey { domain: lane.0, process, thread: Tag::Int(lane.1) });
-        if correlation > 0 {
-            self.arg("correlation", correlation);
-        }
-        let (name, args) = (self.builder.intern(name), self.builder.commit_args());
-        let (start, dur) = (Ns(times.0 * self.unit), Ns((times.1 - times.0) * self.unit));
-        let correlation = (correlation > 0).then_some(correlation);
-        self.builder.slice(NewSlice { start, dur, name, kind, lane, args, correlation, ..NewSlice::default() });
-    }
-
-    fn host(&mut self, kind: Kind, name: &str, times: (i64, i64)) {
-        self.add((Domain::Host, 1), kind, name, times, 0);
-    }
-
-    fn call(&mut self, name: &str, times: (i64, i64), correlation: i64) {
-        self.add((Domain::Host, 1), Kind::Runtime, name, times, correlation);
-    }
-
-    fn kernel(&mut self, stream: i64, times: (i64, i64), correlation: i64) {
-        self.add((Domain::Device, stream), Kind::Kernel, "gemm", times, correlation);
-    }
-
-    fn sync(&mut self, stream: i64, name: &str, times: (i64, i64), correlation: i64) {
-        self.arg("stream", stream);
-        self.add((Domain::Device, stream), Kind::DeviceSync, name, times, correlation);
-    }
-
-    fn finish(self) -> Trace {
-        self.builder.finish()
-    }
+fn sync(stream: i64, name: &str, times: (i64, i64), correlation: i64) -> Slice {
+    tied(Slice::new(Kind::DeviceSync, name, times).stream(stream), correlation).arg("stream", stream)
 }
 
 /// Six kernels on a stream: one follows late because of the host, one at once, one after an unknown wait, one begins
 /// before its predecessor ends, and the last has no recorded call.
 fn gaps() -> Trace {
-    let mut m = Make::new();
-    for (call, correlation) in [((0, 5), 1), ((30, 34), 2), ((36, 38), 3), ((40, 100), 4), ((44, 46), 5)] {
-        m.call("cudaLaunchKernel", call, correlation);
+    let mut m = Run::new();
+    for (times, correlation) in [((0, 5), 1), ((30, 34), 2), ((36, 38), 3), ((40, 100), 4), ((44, 46), 5)] {
+        m.add(call("cudaLaunchKernel", times, correlation));
     }
-    for (kernel, correlation) in
+    for (times, correlation) in
         [((10, 20), 1), ((35, 50), 2), ((52, 60), 3), ((110, 120), 4), ((118, 130), 5), ((131, 132), 99)]
     {
-        m.kernel(7, kernel, correlation);
+        m.add(kernel(7, times, correlation));
     }
     m.finish()
 }
@@ -96,7 +62,7 @@ fn gaps_by_who_was_late() {
     let loading = Loading { drop_unlinked: true, ..Loading::default() };
     let linked = idle_breakdown(&trace, &IdleOptions { loading, ..IdleOptions::default() });
     assert_eq!((linked[0].slices, linked[0].kernel_wait.gaps.count), (5, 2));
-    assert_eq!(idle_breakdown(&crate::data::builder().finish(), &IdleOptions::default()), []);
+    assert_eq!(idle_breakdown(&Run::new().finish(), &IdleOptions::default()), []);
 }
 
 #[test]
@@ -134,16 +100,16 @@ fn launches_with_their_delays() {
 
 #[test]
 fn loading_rounds_and_drops_as_hta() {
-    let mut m = Make { unit: 1, ..Make::new() };
-    m.host(Kind::HostAnnotation, "ProfilerStep#1", (0, 9_000));
-    m.host(Kind::HostAnnotation, "ProfilerStep#2", (10_000, 19_000));
-    m.call("cudaLaunchKernel", (1_100, 1_900), 1);
-    m.call("cudaLaunchKernel", (3_000, 4_000), 2);
-    m.call("cudaLaunchKernel", (11_000, 12_000), 3);
-    m.kernel(7, (5_100, 6_900), 1);
-    m.kernel(7, (7_050, 8_000), 2);
-    m.kernel(7, (13_000, 14_000), 3);
-    m.kernel(7, (15_000, 16_000), 9);
+    let mut m = Run::in_nanoseconds();
+    m.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 9_000));
+    m.host(Kind::HostAnnotation, "ProfilerStep#2", 1, (10_000, 19_000));
+    m.add(call("cudaLaunchKernel", (1_100, 1_900), 1));
+    m.add(call("cudaLaunchKernel", (3_000, 4_000), 2));
+    m.add(call("cudaLaunchKernel", (11_000, 12_000), 3));
+    m.add(kernel(7, (5_100, 6_900), 1));
+    m.add(kernel(7, (7_050, 8_000), 2));
+    m.add(kernel(7, (13_000, 14_000), 3));
+    m.add(kernel(7, (15_000, 16_000), 9));
     let trace = m.finish();
     let hta = Loading::hta(&trace);
     assert_eq!(hta, Loading { whole_us: true, drop_last_step: true, drop_unlinked: true });
@@ -163,16 +129,16 @@ fn loading_rounds_and_drops_as_hta() {
 }
 
 /// An operator launches two kernels, the host waits for the device, and another operator follows.
-fn two_kernels(first: (i64, i64)) -> Make {
-    let mut m = Make::new();
-    m.host(Kind::HostAnnotation, "step", (0, 200));
-    m.host(Kind::HostOp, "aten::a", (0, 40));
-    m.call("cudaLaunchKernel", (10, 15), 1);
-    m.call("cudaLaunchKernel", (20, 25), 2);
-    m.call("cudaDeviceSynchronize", (50, 130), 3);
-    m.host(Kind::HostOp, "aten::b", (140, 150));
-    m.kernel(7, first, 1);
-    m.kernel(7, (71, 121), 2);
+fn two_kernels(first: (i64, i64)) -> Run {
+    let mut m = Run::new();
+    m.host(Kind::HostAnnotation, "step", 1, (0, 200));
+    m.host(Kind::HostOp, "aten::a", 1, (0, 40));
+    m.add(call("cudaLaunchKernel", (10, 15), 1));
+    m.add(call("cudaLaunchKernel", (20, 25), 2));
+    m.add(call("cudaDeviceSynchronize", (50, 130), 3));
+    m.host(Kind::HostOp, "aten::b", 1, (140, 150));
+    m.add(kernel(7, first, 1));
+    m.add(kernel(7, (71, 121), 2));
     m
 }
 
@@ -184,7 +150,7 @@ fn sums(path: &CriticalPath) -> Vec<(Bound, u64, i64)> {
 #[test]
 fn a_path_through_host_and_device() {
     let mut m = two_kernels((18, 68));
-    m.arg("device", 0).sync(-1, "Context Sync", (51, 129), 3);
+    m.add(sync(-1, "Context Sync", (51, 129), 3).arg("device", 0));
     let trace = m.finish();
     let options = PathOptions { annotation: "step".to_owned(), ..PathOptions::default() };
     let path = critical_path(&trace, &options).unwrap();
@@ -231,16 +197,16 @@ fn a_path_through_host_and_device() {
 
 #[test]
 fn a_stream_waits_for_an_event_of_another() {
-    let mut m = Make::new();
-    m.host(Kind::HostOp, "aten::a", (0, 30));
-    m.call("cudaLaunchKernel", (1, 2), 1);
-    m.call("cudaEventRecord", (3, 4), 2);
-    m.call("cudaStreamWaitEvent", (5, 6), 3);
-    m.call("cudaLaunchKernel", (7, 8), 4);
-    m.kernel(7, (5, 105), 1);
-    m.kernel(8, (106, 116), 4);
-    m.arg("wait_on_stream", 7).arg("wait_on_cuda_event_record_corr_id", 2);
-    m.sync(8, "Stream Wait Event", (5, 6), 3);
+    let mut m = Run::new();
+    m.host(Kind::HostOp, "aten::a", 1, (0, 30));
+    m.add(call("cudaLaunchKernel", (1, 2), 1));
+    m.add(call("cudaEventRecord", (3, 4), 2));
+    m.add(call("cudaStreamWaitEvent", (5, 6), 3));
+    m.add(call("cudaLaunchKernel", (7, 8), 4));
+    m.add(kernel(7, (5, 105), 1));
+    m.add(kernel(8, (106, 116), 4));
+    let event = sync(8, "Stream Wait Event", (5, 6), 3);
+    m.add(event.arg("wait_on_stream", 7).arg("wait_on_cuda_event_record_corr_id", 2));
     let trace = m.finish();
     let path = critical_path(&trace, &PathOptions::default()).unwrap();
     let kinds: Vec<_> = path.edges.iter().map(|&e| path.graph.edges[e as usize].kind).collect();
@@ -253,10 +219,10 @@ fn a_stream_waits_for_an_event_of_another() {
 
 #[test]
 fn launches_of_two_threads_share_a_lock() {
-    let mut m = Make::new();
-    m.add((Domain::Host, 1), Kind::Runtime, "cudaLaunchKernel", (0, 30), 1);
-    m.add((Domain::Host, 2), Kind::Runtime, "cudaHostAlloc", (10, 50), 2);
-    m.add((Domain::Host, 2), Kind::HostOp, "aten::after", (60, 70), 0);
+    let mut m = Run::new();
+    m.add(tied(Slice::new(Kind::Runtime, "cudaLaunchKernel", (0, 30)).thread(1), 1));
+    m.add(tied(Slice::new(Kind::Runtime, "cudaHostAlloc", (10, 50)).thread(2), 2));
+    m.add(Slice::new(Kind::HostOp, "aten::after", (60, 70)).thread(2));
     let trace = m.finish();
     let path = critical_path(&trace, &PathOptions::default()).unwrap();
     let edges: Vec<_> = path.graph.edges.iter().map(|e| (e.kind, e.weight.0 / 1000)).collect();
@@ -271,14 +237,14 @@ fn launches_of_two_threads_share_a_lock() {
 
 #[test]
 fn data_loading_and_nothing_at_all() {
-    let mut m = Make::new();
-    m.host(Kind::HostAnnotation, "enumerate(DataLoader)", (0, 60));
-    m.host(Kind::HostOp, "aten::a", (70, 80));
+    let mut m = Run::new();
+    m.host(Kind::HostAnnotation, "enumerate(DataLoader)", 1, (0, 60));
+    m.host(Kind::HostOp, "aten::a", 1, (70, 80));
     let trace = m.finish();
     let options = PathOptions { data_loading: vec!["DataLoader".to_owned()], ..PathOptions::default() };
     let path = critical_path(&trace, &options).unwrap();
     assert_eq!(sums(&path), [(Bound::Cpu, 1, 10), (Bound::DataLoading, 1, 60), (Bound::Dependency, 1, 0)]);
-    let empty = crate::data::builder().finish();
+    let empty = Run::new().finish();
     assert_eq!(critical_path(&empty, &PathOptions::default()).err(), Some(NoPath::NothingInWindow));
     let window = PathOptions { annotation: "aten".to_owned(), instances: (1, 1), ..PathOptions::default() };
     assert_eq!(critical_path(&trace, &window).err(), Some(NoPath::NoInstance { instances: 1 }));
@@ -288,15 +254,15 @@ fn data_loading_and_nothing_at_all() {
 
 #[test]
 fn without_a_backward_range_the_stacks_hang_under_the_step() {
-    let mut m = Make::new();
-    m.host(Kind::HostAnnotation, "ProfilerStep#1", (0, 100));
-    m.host(Kind::HostOp, "aten::forward", (10, 20));
-    let backward = (Domain::Host, 2);
-    m.add(backward, Kind::HostOp, "autograd::engine::evaluate_function: X", (30, 60), 0);
-    m.add(backward, Kind::HostOp, "XBackward", (35, 55), 0);
-    m.add(backward, Kind::Runtime, "cudaLaunchKernel", (40, 45), 1);
-    m.add(backward, Kind::HostOp, "autograd::late", (90, 110), 0);
-    m.kernel(7, (50, 70), 1);
+    let mut m = Run::new();
+    m.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 100));
+    m.host(Kind::HostOp, "aten::forward", 1, (10, 20));
+    let backward = 2;
+    m.add(Slice::new(Kind::HostOp, "autograd::engine::evaluate_function: X", (30, 60)).thread(backward));
+    m.add(Slice::new(Kind::HostOp, "XBackward", (35, 55)).thread(backward));
+    m.add(tied(Slice::new(Kind::Runtime, "cudaLaunchKernel", (40, 45)).thread(backward), 1));
+    m.add(Slice::new(Kind::HostOp, "autograd::late", (90, 110)).thread(backward));
+    m.add(kernel(7, (50, 70), 1));
     let trace = m.finish();
     let depths = call_depths(&trace, Loading::exact());
     let found: Vec<_> = trace.slices().ids().map(|id| (trace.name(id), depths.depth(id))).collect();

@@ -27,7 +27,8 @@ fn float_ms(trace: &Trace, wanted: fn(Kind) -> bool) -> f64 {
     let counted = slices.ids().filter(|&id| slices.kind(id).is_device_work() && wanted(slices.kind(id)));
     let linked = counted.filter(|&id| trace.links().launch(id).is_some());
     let mut parts: Vec<(f64, f64)> = linked
-        .map(|id| (float_us(slices.start(id)), float_us(slices.start(id)) + float_us(slices.dur(id))))
+        .map(|id| (slices.start(id) + trace.origin(), slices.dur(id)))
+        .map(|(start, dur)| (float_us(start), float_us(start) + float_us(dur)))
         .collect();
     parts.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut until, mut sum) = (f64::MIN, 0.0);

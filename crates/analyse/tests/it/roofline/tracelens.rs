@@ -110,8 +110,10 @@ fn float_us(time: Ns) -> f64 {
 
 fn float_times(trace: &Trace, costs: &OpCosts, op: &OpCost, counts: impl Fn(Kind) -> bool) -> f64 {
     let slices = trace.slices();
-    let length =
-        |id: SliceId| float_us(slices.start(id)) + float_us(slices.dur(id)) - float_us(slices.start(id));
+    let length = |id: SliceId| {
+        let start = float_us(slices.start(id) + trace.origin());
+        start + float_us(slices.dur(id)) - start
+    };
     costs.kernels_of(op).iter().filter(|&&id| counts(slices.kind(id))).map(|&id| length(id)).sum()
 }
 

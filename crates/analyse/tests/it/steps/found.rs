@@ -7,102 +7,39 @@ use stepscope_analyse::peers::tracelens::{
 };
 use stepscope_analyse::steps::breakdown::{Breakdown, breakdown};
 use stepscope_analyse::steps::{Partial, StepRule, Steps};
-use stepscope_model::{
-    ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, NoteKind, Ns, Tag, Trace, TraceBuilder,
-};
+use stepscope_model::{Decimal, Domain, Kind, NoteKind, Ns, PointKind, Trace};
+use stepscope_testkit::{Point, Run, Slice};
 
 use crate::data::{fixtures, peer, read};
 
-/// Builds a trace slice by slice: one host thread, one device with streams.
-struct Make(TraceBuilder);
-
-impl Make {
-    fn new() -> Make {
-        Make(crate::data::builder())
-    }
-
-    fn host(
-        &mut self,
-        kind: Kind,
-        name: &str,
-        start: i64,
-        end: i64,
-        correlation: Option<i64>,
-        external: Option<i64>,
-    ) {
-        self.on((Domain::Host, 1, 1), kind, name, start, end, correlation, external);
-    }
-
-    fn device(&mut self, stream: i64, kind: Kind, name: &str, start: i64, end: i64, correlation: Option<i64>) {
-        self.on((Domain::Device, 0, stream), kind, name, start, end, correlation, None);
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn on(
-        &mut self,
-        (domain, process, thread): (Domain, i64, i64),
-        kind: Kind,
-        name: &str,
-        start: i64,
-        end: i64,
-        correlation: Option<i64>,
-        external: Option<i64>,
-    ) {
-        let lane = self.0.lane(LaneKey { domain, process: Tag::Int(process), thread: Tag::Int(thread) });
-        let name = self.0.intern(name);
-        let args = self.0.commit_args();
-        let (start, dur) = (Ns(start), Ns(end - start));
-        self.0.slice(NewSlice {
-            start,
-            dur,
-            name,
-            kind,
-            lane,
-            args,
-            correlation,
-            external,
-            ..NewSlice::default()
-        });
-    }
-
-    /// Arguments of the slice made next.
-    fn args(&mut self, blocks_per_sm: (i64, u8), occupancy: i64) -> &mut Make {
-        let (blocks, occupancy_key) =
-            (self.0.intern("blocks per SM"), self.0.intern("est. achieved occupancy %"));
-        let (mantissa, scale) = blocks_per_sm;
-        self.0.push_arg(blocks, ArgValue::Decimal(Decimal { mantissa, scale }));
-        self.0.push_arg(occupancy_key, ArgValue::Int(occupancy));
-        self
-    }
-
-    fn finish(self) -> Trace {
-        self.0.finish()
-    }
+/// A kernel with its blocks per SM in tenths, and its occupancy.
+fn described(kernel: Slice, tenths: i64, occupancy: i64) -> Slice {
+    let blocks = Decimal { mantissa: tenths, scale: 1 };
+    kernel.arg("blocks per SM", blocks).arg("est. achieved occupancy %", occupancy)
 }
 
 /// Two steps; the first one's kernel runs into the second.
 fn two_steps() -> Trace {
-    let mut m = Make::new();
-    m.host(Kind::HostAnnotation, "ProfilerStep#7", 100, 200, None, None);
-    m.host(
-        Kind::HostAnnotation,
-        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-        100,
-        120,
-        None,
-        None,
-    );
-    m.host(Kind::HostOp, "aten::mm", 120, 160, None, Some(1));
-    m.host(Kind::Runtime, "cudaLaunchKernel", 130, 140, Some(11), Some(1));
-    m.host(Kind::HostAnnotation, "ProfilerStep#8", 200, 300, None, None);
-    m.host(Kind::HostOp, "nccl:all_reduce", 210, 220, None, Some(2));
-    m.host(Kind::Runtime, "cudaLaunchKernel", 212, 215, Some(12), Some(2));
-    m.host(Kind::Runtime, "cudaMemcpyAsync", 240, 250, Some(13), None);
-    m.args((5, 1), 40).device(7, Kind::Kernel, "gemm", 150, 230, Some(11));
-    m.args((7, 1), 80).device(8, Kind::Kernel, "ncclDevKernel_AllReduce", 225, 260, Some(12));
-    m.device(7, Kind::Memcpy, "Memcpy DtoH", 255, 320, Some(13));
+    let mut m = Run::in_nanoseconds();
+    // Something at zero, so that times stay as they are written here.
+    m.mark(Point::new(PointKind::Instant, "start", 1, 0));
+    m.host(Kind::HostAnnotation, "ProfilerStep#7", 1, (100, 200));
+    m.host(Kind::HostAnnotation, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, (100, 120));
+    m.add(Slice::new(Kind::HostOp, "aten::mm", (120, 160)).external(1));
+    m.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (130, 140)).correlation(11).external(1));
+    m.host(Kind::HostAnnotation, "ProfilerStep#8", 1, (200, 300));
+    m.add(Slice::new(Kind::HostOp, "nccl:all_reduce", (210, 220)).external(2));
+    m.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (212, 215)).correlation(12).external(2));
+    m.add(Slice::new(Kind::Runtime, "cudaMemcpyAsync", (240, 250)).correlation(13));
+    m.add(described(Slice::new(Kind::Kernel, "gemm", (150, 230)).stream(7).correlation(11), 5, 40));
+    m.add(described(
+        Slice::new(Kind::Kernel, "ncclDevKernel_AllReduce", (225, 260)).stream(8).correlation(12),
+        7,
+        80,
+    ));
+    m.add(Slice::new(Kind::Memcpy, "Memcpy DtoH", (255, 320)).correlation(13));
     // Work of before the recording: no call, over before the first kernel of the first step.
-    m.device(7, Kind::Memset, "Memset", 90, 110, Some(99));
+    m.add(Slice::new(Kind::Memset, "Memset", (90, 110)).correlation(99));
     m.finish()
 }
 
@@ -168,11 +105,11 @@ fn the_breakdown_keeps_its_json_names() {
 
 #[test]
 fn a_trace_without_steps_is_one() {
-    let mut m = Make::new();
-    m.host(Kind::HostOp, "aten::mm", 10, 20, None, Some(1));
-    m.host(Kind::Runtime, "cudaLaunchKernel", 12, 14, Some(1), Some(1));
-    m.host(Kind::Overhead, "Buffer Flush", 0, 1_000, None, None);
-    m.device(7, Kind::Kernel, "k", 15, 40, Some(1));
+    let mut m = Run::in_nanoseconds();
+    m.add(Slice::new(Kind::HostOp, "aten::mm", (10, 20)).external(1));
+    m.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (12, 14)).correlation(1).external(1));
+    m.host(Kind::Overhead, "Buffer Flush", 1, (0, 1_000));
+    m.add(Slice::new(Kind::Kernel, "k", (15, 40)).correlation(1));
     let trace = m.finish();
     let steps = Steps::find(&trace);
     assert!(steps.synthetic);
@@ -181,7 +118,7 @@ fn a_trace_without_steps_is_one() {
     let tb = Steps::find_by(&trace, StepRule::TensorBoard);
     assert_eq!(tb.steps[0].window(), (Ns(10), Ns(40)));
 
-    let empty = Make::new().finish();
+    let empty = Run::in_nanoseconds().finish();
     let steps = Steps::find(&empty);
     assert!(steps.steps.is_empty() && steps.synthetic);
     assert_eq!(breakdown(&empty, &steps, CommRule::ByName).average, None);
@@ -192,13 +129,13 @@ fn a_trace_without_steps_is_one() {
 
 #[test]
 fn steps_that_the_recording_cut_are_flagged_not_lost() {
-    let mut m = Make::new();
+    let mut m = Run::in_nanoseconds();
     for (i, kernels) in [(1, 10), (2, 10), (3, 7), (4, 0)] {
-        m.host(Kind::HostAnnotation, &format!("ProfilerStep#{i}"), i * 1000, i * 1000 + 900, None, None);
+        m.host(Kind::HostAnnotation, &format!("ProfilerStep#{i}"), 1, (i * 1000, i * 1000 + 900));
         for k in 0..kernels {
             let at = i * 1000 + k * 20;
-            m.host(Kind::Runtime, "cudaLaunchKernel", at, at + 5, Some(i * 100 + k), None);
-            m.device(7, Kind::Kernel, "k", at + 5, at + 15, Some(i * 100 + k));
+            m.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (at, at + 5)).correlation(i * 100 + k));
+            m.add(Slice::new(Kind::Kernel, "k", (at + 5, at + 15)).correlation(i * 100 + k));
         }
     }
     let trace = m.finish();

@@ -14,7 +14,7 @@ const LONGEST: usize = 100;
 /// Room for the label of a part.
 const LABEL: usize = 10;
 
-pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain: bool) -> io::Result<()> {
     let rows = &found.shown.rows;
     let step = match found.steps {
         0 => String::new(),
@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::
     }
     for (at, finding) in rows.iter().enumerate() {
         writeln!(out)?;
-        block(out, screen, found, at + 1, finding)?;
+        block(out, screen, found, at + 1, finding, explain)?;
     }
     if let Some(text) = found.shown.left_out() {
         writeln!(out)?;
@@ -61,6 +61,7 @@ fn block(
     found: &Found,
     number: usize,
     finding: &Finding,
+    explain: bool,
 ) -> io::Result<()> {
     let room = screen.width.clamp(20, LONGEST);
     head(out, screen, found, number, finding, room)?;
@@ -82,7 +83,7 @@ fn block(
         let line = middle_ellipsis(&screen.text(source), room);
         part(out, screen, "Line", vec![screen.paint(Role::Heading, &line)])?;
     }
-    part(out, screen, "Seen", evidence(screen, finding, room))?;
+    part(out, screen, "Seen", evidence(screen, finding, room, explain))?;
     let shown = finding.slices.iter().take(3).map(|slice| {
         let at = units::time(slice.start_ns);
         let time = format!("{:>8} at {at:>8}", units::time(slice.dur_ns));
@@ -137,8 +138,8 @@ fn part(out: &mut dyn Write, screen: &Screen, label: &str, lines: Vec<String>) -
     Ok(())
 }
 
-/// The evidence, one number below the other.
-fn evidence(screen: &Screen, finding: &Finding, room: usize) -> Vec<String> {
+/// The evidence, one number below the other; explained, each with its meaning.
+fn evidence(screen: &Screen, finding: &Finding, room: usize, explain: bool) -> Vec<String> {
     // Numbers line up behind labels of a usual length; those of longer ones follow where they can.
     let usual = finding
         .evidence
@@ -156,6 +157,10 @@ fn evidence(screen: &Screen, finding: &Finding, room: usize) -> Vec<String> {
             lines.push(format!("{label}{}{value}", " ".repeat(gap)));
         } else {
             lines.extend(wrap(&format!("{label}: {value}"), room));
+        }
+        if explain {
+            let text = wrap(&screen.text(evidence.definition), room.saturating_sub(2));
+            lines.extend(text.iter().map(|line| format!("  {}", screen.paint(Role::Dim, line))));
         }
     }
     lines

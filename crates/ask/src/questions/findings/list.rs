@@ -12,7 +12,8 @@ use crate::print::{self, Cell, Column, Role, Screen, Table};
 
 /// Every rule with its thresholds. It needs no run.
 pub fn rules(thresholds: &Arc<Thresholds>) -> Answer {
-    let mut answer = Answer::new(&super::QUESTION, vec![rules_part(thresholds), thresholds_part(thresholds)]);
+    let mut answer = Answer::new(vec![rules_part(thresholds), thresholds_part(thresholds)]);
+    answer.definitions = super::QUESTION.all_definitions();
     let thresholds = thresholds.clone();
     answer.above = Some(Box::new(move |out, screen| show(out, screen, &thresholds)));
     answer

@@ -7,7 +7,8 @@ use stepscope_analyse::replay::what_if::Change;
 use stepscope_analyse::roofline::efficiency::{self, Efficiency};
 use stepscope_model::{Kind, Trace};
 
-use crate::ask::{Ask, Asked, ChangeWord};
+use crate::ask::{Ask, Asked};
+use crate::options::ChangeWord;
 use crate::refusal::Refusal;
 
 /// Operators tried at twice the speed.

@@ -9,6 +9,7 @@ use crate::names::by_name::ByName;
 
 /// What the time of an edge is spent on. The names in machine output are HTA's.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[schemars(rename = "HtaBound")]
 pub enum Bound {
     /// Operators and calls on the host.
     #[serde(rename = "cpu_bound")]

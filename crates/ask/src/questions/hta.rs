@@ -1,0 +1,291 @@
+//! The metrics of Meta's HTA (Holistic Trace Analysis), by its own rules and under its own names.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::peers::hta::critical_path::{self, Bound, PathOptions};
+use stepscope_analyse::peers::hta::describe;
+use stepscope_analyse::peers::hta::idle::{self, IdleOptions, IdlePart, IdleRow, idle_breakdown};
+use stepscope_analyse::peers::hta::launches::{self, LaunchOptions, launch_stats};
+use stepscope_analyse::peers::hta::loading::{self, Loading};
+use stepscope_analyse::peers::hta::queue::{self, QueueOptions, queue_length};
+use stepscope_analyse::peers::tracelens::{self, TemporalRow, TimelineOptions, temporal_breakdown};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+
+use super::gpu_name;
+use super::ops::ratio;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Group, Question};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "hta",
+    alias: None,
+    about: "HTA's metrics by HTA's own rules: temporal breakdown, idle time, queue, launches, critical path.",
+    examples: &["hta TRACE", "hta TRACE --by idle", "hta TRACE --by critical-path --format json"],
+    group: Group::Device,
+    by: &["breakdown", "idle", "queue", "launches", "critical-path"],
+    options: &["sort", "top"],
+    in_report: false,
+    definitions: &[
+        tracelens::DEFINITIONS,
+        idle::DEFINITIONS,
+        queue::DEFINITIONS,
+        launches::DEFINITIONS,
+        critical_path::DEFINITIONS,
+        describe::DEFINITIONS,
+        loading::DEFINITIONS,
+        OWN,
+    ],
+    answer,
+};
+
+const OWN: &[Definition] = &[
+    Definition {
+        field: "host_wait_ns",
+        label: "host_wait",
+        text: "Gaps of the stream that ended with work launched after the work before had ended: the host came late.",
+    },
+    Definition {
+        field: "kernel_wait_ns",
+        label: "kernel_wait",
+        text: "Other gaps of the stream that are shorter than HTA's consecutive-kernel delay.",
+    },
+    Definition { field: "other_ns", label: "other", text: "Gaps of the stream of neither kind." },
+];
+
+const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
+
+/// The gaps of one stream by HTA's three kinds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct HtaIdleRow {
+    device: Option<i64>,
+    stream: Option<i64>,
+    slices: u64,
+    host_wait_ns: i64,
+    kernel_wait_ns: i64,
+    other_ns: i64,
+    idle_ns: i64,
+}
+
+/// The queue of one stream.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct HtaQueueRow {
+    device: Option<i64>,
+    stream: Option<i64>,
+    count: u64,
+    mean: Option<f64>,
+    p50: Option<f64>,
+    max: Option<f64>,
+    full_ns: i64,
+    full_share: Option<f64>,
+}
+
+/// All launches together.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct HtaLaunchesRow {
+    launches: u64,
+    short: u64,
+    cpu_outliers: u64,
+    delay_outliers: u64,
+    uncounted: u64,
+}
+
+/// The time of the critical path that goes to one sort of work.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct HtaPathRow {
+    bound: Bound,
+    edges: u64,
+    time_ns: i64,
+    share: Option<f64>,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let trace = runs[0].trace();
+    let loading = Loading::hta(trace);
+    let part = match ask.grouped() {
+        "idle" => {
+            let options = IdleOptions { loading, ..IdleOptions::default() };
+            let rows = idle_breakdown(trace, &options).iter().map(idle_row).collect();
+            arrange(rows, &ask.rows, None, 0, |_| "")?.into_part("idle", NONE, idle_table)
+        }
+        "queue" => {
+            let report = queue_length(trace, &QueueOptions { loading, ..QueueOptions::default() });
+            let rows = report.streams.into_iter().map(|s| HtaQueueRow {
+                device: s.device,
+                stream: s.stream,
+                count: s.summary.count,
+                mean: s.summary.mean,
+                p50: s.summary.p50,
+                max: s.summary.max,
+                full_ns: s.full_ns,
+                full_share: s.full_share,
+            });
+            arrange(rows.collect(), &ask.rows, None, 0, |_| "")?.into_part("queue", NONE, queue_table)
+        }
+        "launches" => {
+            let stats = launch_stats(trace, &LaunchOptions { loading, ..LaunchOptions::default() });
+            let row = HtaLaunchesRow {
+                launches: stats.launches.len() as u64,
+                short: stats.short,
+                cpu_outliers: stats.cpu_outliers,
+                delay_outliers: stats.delay_outliers,
+                uncounted: stats.uncounted,
+            };
+            Part::new("launches", vec![row], launches_table)
+        }
+        "critical-path" => path_part(&runs[0], loading)?,
+        _ => {
+            let rows = temporal_breakdown(trace, &TimelineOptions::default());
+            arrange(rows, &ask.rows, None, 0, |_| "")?.into_part("breakdown", NONE, breakdown_table)
+        }
+    };
+    Ok(Answer::new(vec![part]))
+}
+
+fn path_part(run: &Run, loading: Loading) -> Result<Part, Refusal> {
+    // HTA looks at one step; the second is the first that is not warming up.
+    let steps = run.all_steps();
+    let (annotation, instance) = match steps.synthetic {
+        true => (String::new(), 0),
+        false => ("ProfilerStep".to_owned(), u32::from(steps.steps.len() > 1)),
+    };
+    let options =
+        PathOptions { loading, annotation, instances: (instance, instance), ..PathOptions::default() };
+    let path = critical_path::critical_path(run.trace(), &options).map_err(|why| {
+        Refusal::new(format!("HTA finds no critical path: {why}"), "try `stepscope critical-path`")
+    })?;
+    let total = path.total_ns;
+    let rows = path.summary.iter().map(|row| HtaPathRow {
+        bound: row.bound,
+        edges: row.edges,
+        time_ns: row.time_ns,
+        share: row.share,
+    });
+    Ok(Part::new("critical_path", rows.collect(), move |rows| path_table(rows, total)))
+}
+
+fn idle_row(row: &IdleRow) -> HtaIdleRow {
+    let ns = |part: IdlePart| part.idle_ns;
+    HtaIdleRow {
+        device: row.device,
+        stream: row.stream,
+        slices: row.slices,
+        host_wait_ns: ns(row.host_wait),
+        kernel_wait_ns: ns(row.kernel_wait),
+        other_ns: ns(row.other),
+        idle_ns: row.idle_ns(),
+    }
+}
+
+fn breakdown_table(rows: &[TemporalRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("GPU").keep(),
+        Column::number("Kernel time").keep(),
+        Column::number("Idle").keep(),
+        Column::number("Compute").keep(),
+        Column::number("Non-compute").keep(),
+    ])
+    .title("Temporal breakdown", "by HTA's rules, to the nanosecond");
+    for r in rows {
+        table.row(vec![
+            Cell::text(gpu_name(r.device)),
+            Cell::time(r.kernel_time_ns),
+            Cell::share(ratio(r.idle_ns, r.kernel_time_ns)).role(Role::Idle),
+            Cell::share(ratio(r.compute_ns, r.kernel_time_ns)).role(Role::Device),
+            Cell::share(ratio(r.non_compute_ns, r.kernel_time_ns)).role(Role::Copy),
+        ]);
+    }
+    table
+}
+
+fn idle_table(rows: &[HtaIdleRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("GPU").keep(),
+        Column::text("Stream").keep(),
+        Column::number("Work").priority(90),
+        Column::number("host_wait").keep(),
+        Column::number("kernel_wait").keep(),
+        Column::number("other").keep(),
+    ])
+    .title("Idle time", "gaps between the work of one stream, as HTA counts them");
+    for r in rows {
+        table.row(vec![
+            Cell::text(gpu_name(r.device)),
+            Cell::text(gpu_name(r.stream)),
+            Cell::count(r.slices),
+            Cell::time(r.host_wait_ns),
+            Cell::time(r.kernel_wait_ns),
+            Cell::time(r.other_ns),
+        ]);
+    }
+    table
+}
+
+fn queue_table(rows: &[HtaQueueRow]) -> Table {
+    let number = |value: Option<f64>| Cell::maybe(value, |v| Cell::text(format!("{v:.1}")));
+    let mut table = Table::new(vec![
+        Column::text("GPU").keep(),
+        Column::text("Stream").keep(),
+        Column::number("Changes").priority(90),
+        Column::number("Mean").keep(),
+        Column::number("Median").keep(),
+        Column::number("Max").keep(),
+        Column::number("Full").keep(),
+    ])
+    .title("Queue length", "launched but not finished, as HTA counts it");
+    for r in rows {
+        table.row(vec![
+            Cell::text(gpu_name(r.device)),
+            Cell::text(gpu_name(r.stream)),
+            Cell::count(r.count),
+            number(r.mean),
+            number(r.p50),
+            number(r.max),
+            Cell::maybe(r.full_share, |share| Cell::share(share).role(Role::Warn)),
+        ]);
+    }
+    table
+}
+
+fn launches_table(rows: &[HtaLaunchesRow]) -> Table {
+    let mut table = Table::new(vec![Column::text("").keep(), Column::number("").keep()])
+        .title("Launch statistics", "as HTA counts them");
+    for row in rows {
+        for (what, count) in [
+            ("launches", row.launches),
+            ("work shorter than its launch", row.short),
+            ("launching calls that are outliers", row.cpu_outliers),
+            ("launch delays that are outliers", row.delay_outliers),
+            ("device work without a counted call", row.uncounted),
+        ] {
+            table.row(vec![Cell::text(what), Cell::count(count)]);
+        }
+    }
+    table
+}
+
+fn path_table(rows: &[HtaPathRow], total_ns: i64) -> Table {
+    let words = format!("{} on the path of one step", units::time(total_ns));
+    let mut table = Table::new(vec![
+        Column::text("Spent on").keep(),
+        Column::number("Edges").priority(90),
+        Column::number("Time").keep(),
+        Column::number("Share").keep(),
+    ])
+    .title("Critical path", words);
+    for r in rows {
+        let name = serde_json::to_value(r.bound).unwrap_or_default();
+        table.row(vec![
+            Cell::text(name.as_str().unwrap_or_default().replace('_', " ")),
+            Cell::count(r.edges),
+            Cell::time(r.time_ns),
+            Cell::maybe(r.share, |share| Cell::share(share).role(Role::Accent)),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,152 @@
+//! Whoever shows a number can show its definition: every question defines every number its answers can have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_ask::{Ask, QUESTIONS, Question, answer};
+use stepscope_formats::{OpenOptions, open_trace};
+
+use crate::fields::Fields;
+
+/// Traces that differ in what was recorded: stacks, modules and memory; nothing but the smallest; data loading.
+const TRACES: &[&str] = &[
+    "2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz",
+    "mini/mini.pt.trace.json",
+    "2.11-h200-faults/slow_loader/fault.pt.trace.json.gz",
+];
+
+/// Numbers that name something and measure nothing.
+const IDENTIFIERS: &[&str] = &["device", "device_id", "stream", "rank", "index", "depth", "parent"];
+
+/// Definitions of words that are no field of an answer: the causes that its rows name.
+const TERMS: &[(&str, &[&str])] =
+    &[("gaps", &["host_…_ns", "launch_latency_ns", "queued_gap_ns", "dependency_ns", "unlinked_ns"])];
+
+/// Fields that one question has from several analyses with different meanings; its own definition tells them apart.
+const COMBINED: &[(&str, &[&str])] =
+    &[("summary", &["calls", "kernel_ns", "start_ns", "dur_ns", "bytes", "count", "streams"])];
+
+/// Options without which an answer lacks a fact or a part.
+const MORE: &[(&str, &[(&str, &str)])] = &[("memory", &[("from", "0ms"), ("to", "1s")])];
+
+fn runs() -> &'static [Arc<Run>] {
+    static RUNS: OnceLock<Vec<Arc<Run>>> = OnceLock::new();
+    RUNS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch");
+        let read = |path: &&str| {
+            open_trace(&root.join(path), &OpenOptions::default()).unwrap_or_else(|e| panic!("{path}: {e}"))
+        };
+        TRACES.iter().map(|path| Arc::new(Run::new(read(path)))).collect()
+    })
+}
+
+/// The fields of all answers to each question.
+fn fields() -> &'static BTreeMap<&'static str, Fields> {
+    static FIELDS: OnceLock<BTreeMap<&'static str, Fields>> = OnceLock::new();
+    FIELDS.get_or_init(|| QUESTIONS.iter().map(|question| (question.name, fields_of(question))).collect())
+}
+
+fn fields_of(question: &'static Question) -> Fields {
+    let mut asks = Vec::new();
+    for by in question.variants() {
+        asks.push(Ask::with(question.name, by.map(|by| ("by", by))).unwrap());
+    }
+    for (_, options) in MORE.iter().filter(|(name, _)| *name == question.name) {
+        asks.push(Ask::with(question.name, options.iter().copied()).unwrap());
+    }
+    let mut fields = Fields::default();
+    for ask in &asks {
+        for run in runs() {
+            let answer =
+                answer(ask, std::slice::from_ref(run)).unwrap_or_else(|e| panic!("{}: {e:?}", question.name));
+            fields.add(&answer);
+        }
+    }
+    fields
+}
+
+/// Whether a definition is about a field. `host_…_ns` is about every field that begins and ends like that.
+fn is_about(definition: &Definition, field: &str) -> bool {
+    match definition.field.split_once('…') {
+        Some((start, end)) => field.starts_with(start) && field.ends_with(end),
+        None => definition.field == field,
+    }
+}
+
+/// Whether a list names a question's field.
+fn lists(list: &[(&str, &[&str])], question: &Question, field: &str) -> bool {
+    list.iter().any(|(name, fields)| *name == question.name && fields.contains(&field))
+}
+
+#[test]
+fn every_number_has_a_definition() {
+    let mut missing = Vec::new();
+    for question in QUESTIONS {
+        let definitions = question.all_definitions();
+        let fields = &fields()[question.name];
+        for field in &fields.numbers {
+            let defined = definitions.iter().any(|d| is_about(d, field));
+            if !defined && !IDENTIFIERS.contains(&field.as_str()) {
+                missing.push(format!("{}: {field} (in {:?})", question.name, fields.all[field]));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{} numbers without a definition:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn every_definition_is_about_a_field() {
+    let mut dead = Vec::new();
+    for question in QUESTIONS {
+        let fields = &fields()[question.name].all;
+        for definition in question.all_definitions() {
+            if !lists(TERMS, question, definition.field)
+                && !fields.keys().any(|field| is_about(&definition, field))
+            {
+                dead.push(format!("{}: {}", question.name, definition.field));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{} definitions of no field:\n{}", dead.len(), dead.join("\n"));
+}
+
+#[test]
+fn a_question_gives_a_field_one_meaning() {
+    let mut odd = Vec::new();
+    for question in QUESTIONS {
+        let mut texts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for definition in question.definitions.iter().copied().flatten() {
+            texts.entry(definition.field).or_default().insert(definition.text);
+        }
+        for (field, texts) in &texts {
+            if (texts.len() > 1) != lists(COMBINED, question, field) {
+                odd.push(format!("{}: {field} has {} meanings", question.name, texts.len()));
+            }
+        }
+        let shown: BTreeSet<&str> = question.all_definitions().iter().map(|d| d.field).collect();
+        assert_eq!(shown.len(), question.all_definitions().len(), "{}: a field is shown twice", question.name);
+        assert_eq!(shown.len(), texts.len(), "{}: a field is not shown", question.name);
+    }
+    assert!(odd.is_empty(), "fields with other than one meaning:\n{}", odd.join("\n"));
+}
+
+#[test]
+fn definitions_are_sentences() {
+    let mut odd = Vec::new();
+    for question in QUESTIONS {
+        for Definition { field, label, text } in question.all_definitions() {
+            // What explains words begins with the first of them.
+            let number = fields()[question.name].numbers.contains(field);
+            let starts = !number || text.starts_with(|c: char| c.is_uppercase() || c == '`');
+            let whole = text.ends_with('.') && text.len() > 20;
+            let clean = !text.contains("  ") && !text.contains('\n') && text.trim() == text;
+            if !(starts && whole && clean) || label.is_empty() {
+                odd.push(format!("{}: {field}: {text}", question.name));
+            }
+        }
+    }
+    assert!(odd.is_empty(), "no sentences:\n{}", odd.join("\n"));
+}

@@ -1,0 +1,97 @@
+//! Which trace of a folder: one rule for every caller.
+
+use std::path::Path;
+
+use stepscope_model::Trace;
+
+use crate::discover::{TraceFile, discover};
+use crate::error::ReadError;
+
+/// The trace that was chosen, and what was seen on the way.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The trace.
+    pub trace: Trace,
+    /// Its file.
+    pub file: TraceFile,
+    /// How many files were found.
+    pub found: usize,
+    /// Files that could not be read, and why.
+    pub skipped: Vec<ReadError>,
+    /// Ranks of the other traces that were read, rising. The search ends as soon as the choice is clear, so there may be
+    /// more.
+    pub other_ranks: Vec<i64>,
+}
+
+/// How the search goes on after a trace was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Every file is to be read, however clear the choice is.
+    AtAll,
+    /// The choice is all that is wanted.
+    UntilClear,
+}
+
+/// The trace at a path: a file's own; of a folder's that of the asked rank, or else of the lowest, and of equals the
+/// first by path. Traces that do not say their rank come last.
+///
+/// Files that cannot be read are passed over as long as another can; if none can, the first failure is the answer.
+/// `open` reads a file; it is shown every file in turn, [`Look::AtAll`] or until the choice is clear.
+pub fn choose(
+    path: &Path,
+    rank: Option<i64>,
+    look: Look,
+    open: &mut dyn FnMut(&TraceFile) -> Result<Trace, ReadError>,
+) -> Result<Chosen, ReadError> {
+    let files = discover(path)?;
+    let found = files.len();
+    let mut best: Option<(Trace, TraceFile)> = None;
+    let mut ranks = Vec::new();
+    let mut skipped = Vec::new();
+    for file in files {
+        let trace = match open(&file) {
+            Ok(trace) => trace,
+            Err(error) => {
+                skipped.push(error);
+                continue;
+            }
+        };
+        let own = rank_of(&trace);
+        ranks.extend(own);
+        let better = match rank {
+            Some(_) => own == rank && best.is_none(),
+            None => best.as_ref().is_none_or(|(best, _)| order(own) < order(rank_of(best))),
+        };
+        if better {
+            best = Some((trace, file));
+            if look == Look::UntilClear && (rank.is_some() || own == Some(0)) {
+                break;
+            }
+        }
+    }
+    ranks.sort_unstable();
+    ranks.dedup();
+    match best {
+        Some((trace, file)) => {
+            let own = rank_of(&trace);
+            ranks.retain(|&rank| Some(rank) != own);
+            Ok(Chosen { trace, file, found, skipped, other_ranks: ranks })
+        }
+        None if skipped.len() == found => Err(skipped.swap_remove(0)),
+        None => Err(ReadError::NoSuchRank {
+            rank: rank.unwrap_or_default(),
+            ranks,
+            path: path.display().to_string(),
+        }),
+    }
+}
+
+/// The rank that a trace says it is.
+pub fn rank_of(trace: &Trace) -> Option<i64> {
+    trace.meta().distributed.as_ref().and_then(|known| known.rank)
+}
+
+/// No real rank is below 0, so that the search may end at 0.
+fn order(rank: Option<i64>) -> u64 {
+    rank.and_then(|rank| u64::try_from(rank).ok()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,167 @@
+//! A snapshot of a GPU allocator's memory: what it holds from the device, what is allocated within, and the history
+//! that led there, as `torch.cuda.memory._snapshot()` records it.
+//!
+//! This is the type alone: the reader follows.
+
+use crate::meta::Source;
+use crate::notes::Notes;
+use crate::stack_table::{CallStackId, StackTable};
+use crate::time::Ns;
+
+/// Memory taken from a device in one piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The device's number.
+    pub device: i64,
+    /// Where it begins.
+    pub address: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// The stream it was taken for.
+    pub stream: u64,
+    /// Whether it is of the pool for small blocks.
+    pub small: bool,
+    /// Whether it can grow.
+    pub expandable: bool,
+    /// Who asked for it; empty where stacks were not recorded.
+    pub stack: CallStackId,
+    /// What it is made of, by rising address.
+    pub blocks: Vec<Block>,
+}
+
+/// What a block is used for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum BlockState {
+    /// In use.
+    Allocated,
+    /// Freed, but another stream may still use it.
+    AwaitingFree,
+    /// Free to be used again.
+    Free,
+}
+
+/// A stretch of a segment.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Where it begins.
+    pub address: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// How much was asked for; the rest is rounding.
+    pub requested_bytes: u64,
+    /// What it is used for.
+    pub state: BlockState,
+    /// Who asked for it; empty where stacks were not recorded.
+    pub stack: CallStackId,
+}
+
+/// What happened to memory.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A block was allocated.
+    Alloc,
+    /// The program gave a block back.
+    FreeRequested,
+    /// The block can be used again, since every stream is done with it.
+    FreeCompleted,
+    /// A segment was taken from the device.
+    SegmentAlloc,
+    /// A segment was given back to the device.
+    SegmentFree,
+    /// An expandable segment grew.
+    SegmentMap,
+    /// An expandable segment shrank.
+    SegmentUnmap,
+    /// The device had no memory left.
+    OutOfMemory,
+    /// A snapshot was taken.
+    Snapshot,
+}
+
+/// One moment of the history.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// The device's number.
+    pub device: i64,
+    /// What happened.
+    pub action: Action,
+    /// Where; for [`Action::OutOfMemory`], what the device had left.
+    pub address: u64,
+    /// How much.
+    pub bytes: u64,
+    /// On which stream.
+    pub stream: u64,
+    /// When, since the Unix epoch, if the history has times.
+    pub at: Option<Ns>,
+    /// On whose behalf; empty where stacks were not recorded.
+    pub stack: CallStackId,
+}
+
+/// The memory of all devices of a process at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Where it came from.
+    pub source: Source,
+    /// Frames and stacks.
+    pub stacks: StackTable,
+    /// What the allocator holds, in the order of the file.
+    pub segments: Vec<Segment>,
+    /// What led there, oldest first on each device.
+    pub history: Vec<HistoryEntry>,
+    /// What was kept, repaired and set aside.
+    pub notes: Notes,
+}
+
+impl Snapshot {
+    /// The numbers of the devices that have a segment or a history, rising.
+    pub fn devices(&self) -> Vec<i64> {
+        let segments = self.segments.iter().map(|segment| segment.device);
+        let mut devices: Vec<i64> = segments.chain(self.history.iter().map(|entry| entry.device)).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        devices
+    }
+
+    /// Bytes that the segments, the history and the stacks hold.
+    pub fn heap_bytes(&self) -> usize {
+        let blocks: usize = self.segments.iter().map(|segment| segment.blocks.len()).sum();
+        self.stacks.heap_bytes()
+            + self.segments.len() * size_of::<Segment>()
+            + blocks * size_of::<Block>()
+            + self.history.len() * size_of::<HistoryEntry>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_those_with_memory_or_a_history() {
+        let segment = |device| Segment {
+            device,
+            address: 0,
+            bytes: 2 << 20,
+            stream: 0,
+            small: true,
+            expandable: false,
+            stack: CallStackId::EMPTY,
+            blocks: Vec::new(),
+        };
+        let entry = HistoryEntry {
+            device: 3,
+            action: Action::Alloc,
+            address: 0,
+            bytes: 512,
+            stream: 0,
+            at: None,
+            stack: CallStackId::EMPTY,
+        };
+        let snapshot = Snapshot {
+            segments: vec![segment(1), segment(0), segment(1)],
+            history: vec![entry],
+            ..Snapshot::default()
+        };
+        assert_eq!(snapshot.devices(), [0, 1, 3]);
+    }
+}

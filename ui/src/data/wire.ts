@@ -1,0 +1,1979 @@
+// What the server sends, written by a test of `crates/serve` from the Rust types: `make wire` writes it anew.
+// All times are nanoseconds since the trace's first event.
+
+/** One step on one device. */
+export interface AccountRow {
+  /** The step's number; -1 for a whole trace. */
+  step: number;
+  /** The device; none in a trace without device work, where the main thread's time is accounted for. */
+  device: number | null;
+  /** The time that is shared out. */
+  wall_ns: number;
+  /** Whether the recording probably lacks device work of the step. */
+  partial: boolean;
+  kernel_ns: number;
+  communication_ns: number;
+  copy_ns: number;
+  fill_ns: number;
+  host_data_loading_ns: number;
+  host_operator_ns: number;
+  host_python_ns: number;
+  host_launch_ns: number;
+  host_synchronization_ns: number;
+  host_allocation_ns: number;
+  host_runtime_ns: number;
+  host_communication_ns: number;
+  host_compilation_ns: number;
+  host_garbage_collection_ns: number;
+  host_profiler_ns: number;
+  host_unrecorded_ns: number;
+  launch_latency_ns: number;
+  queued_gap_ns: number;
+  dependency_ns: number;
+  unlinked_ns: number;
+}
+
+/** What an area holds. */
+export interface Area {
+  /** Where it begins. */
+  from_ns: number;
+  /** Where it ends. */
+  to_ns: number;
+  /** Slices and instants in it, in part or wholly. */
+  count: number;
+  /** Their time inside it. */
+  total_ns: number;
+  /** By name, the most self time first. */
+  names: AreaName[];
+  /** Names not listed. */
+  names_more: number;
+  /** Each row. */
+  rows_busy: RowBusy[];
+}
+
+/** All of one name in an area. */
+export interface AreaName {
+  /** The name. */
+  name: string;
+  /** The category of the longest. */
+  category: number;
+  /** How many. */
+  count: number;
+  /** Their time inside the area. */
+  total_ns: number;
+  /** The same less the time of what is directly inside them. */
+  self_ns: number;
+  /** Self time over that of all names. */
+  share: number;
+  /** The one with the most time inside the area. */
+  longest: number;
+}
+
+/** What limits a call on a device that wastes nothing. */
+export type Bound = "compute" | "host_bus" | "memory";
+
+/** One step's parts. */
+export interface BreakdownRow {
+  /** The step's number; -1 for a whole trace. */
+  step: number;
+  /** The step's name. */
+  name: string;
+  /** Where it begins. */
+  start_ns: number;
+  /** The time that is shared out. */
+  wall_ns: number;
+  /** A kernel ran. */
+  kernel_ns: number;
+  /** A copy ran. */
+  memcpy_ns: number;
+  /** A fill ran. */
+  memset_ns: number;
+  /** Communication went on. */
+  communication_ns: number;
+  /** The host was in a runtime or driver call. */
+  runtime_ns: number;
+  /** The host waited for its next batch. */
+  data_loading_ns: number;
+  /** The host was in an operator or a named range. */
+  host_ns: number;
+  /** None of it: nothing recorded, Python calls, profiler overhead, categories unknown here. */
+  other_ns: number;
+  /** Any device work ran. */
+  gpu_busy_ns: number;
+  /** Whether the recording probably lacks device work of it. */
+  partial: boolean;
+  /** Why. */
+  partial_reason: Partial | null;
+}
+
+/** A row beside what the bus of its device could do. */
+export interface BusRow {
+  /** The device. */
+  device: number | null;
+  /** Where to where. */
+  direction: Direction;
+  /** The host side. */
+  memory: HostMemory;
+  /** How many. */
+  calls: number;
+  /** Bytes moved; none if no copy says. */
+  bytes: number | null;
+  /** Time of all copies. */
+  total_ns: number;
+  /** Time during which one of them ran and no kernel. */
+  exposed_ns: number;
+  /** Time in the calls that asked for them, on the host. */
+  host_ns: number;
+  /** Bytes a second. */
+  bytes_per_second: number | null;
+  /** Bytes a second of copies of at least 1 MiB. */
+  large_bytes_per_second: number | null;
+  /** Large copies' share of the bus's bandwidth; none for an unknown device or copies that do not cross the bus. */
+  of_bus: number | null;
+}
+
+/** How many events of one category there are. */
+export interface CategoryInfo {
+  /** As the file spells it. */
+  category: string;
+  /** What it means: a kind of slice, or `point`. */
+  kind: string;
+  /** How many. */
+  count: number;
+}
+
+export type Cause = "kernel" | "communication" | "copy" | "fill" | "host_data_loading" | "host_operator" | "host_python" | "host_launch" | "host_synchronization" | "host_allocation" | "host_runtime" | "host_communication" | "host_compilation" | "host_garbage_collection" | "host_profiler" | "host_unrecorded" | "launch_latency" | "queued_gap" | "dependency" | "unlinked";
+
+/** One cause on one device, summed over the steps. */
+export interface CauseRow {
+  device: number | null;
+  cause: Cause;
+  label: string;
+  busy: boolean;
+  total_ns: number;
+  per_step_ns: number;
+  share: number;
+}
+
+/** What is directly inside a slice, by name. */
+export interface Child {
+  /** The name. */
+  name: string;
+  /** How often. */
+  count: number;
+  /** Its time. */
+  total_ns: number;
+}
+
+/** Whose time is shown. */
+export type Clock = "device" | "host";
+
+/** How sure a rule is. */
+export type Confidence = "high" | "low" | "medium";
+
+/** What a row is about. */
+export type CopyKind = "memcpy" | "memset";
+
+/** One row: all copies or fills of a name such as `Memcpy HtoD (Pinned -> Device)`. */
+export interface CopyRow {
+  /** The name. */
+  name: string;
+  /** Copy or fill. */
+  kind: CopyKind;
+  /** How many. */
+  calls: number;
+  /** Bytes moved; none if no call says. */
+  bytes: number | null;
+  /** Calls that say how many bytes they moved. */
+  calls_with_bytes: number;
+  /** Time of all calls. */
+  total_ns: number;
+  /** Time of a call on average. */
+  mean_ns: number;
+  /** Time of the shortest call. */
+  min_ns: number;
+  /** Time of the longest call. */
+  max_ns: number;
+  /** Bytes moved for each second spent moving them. */
+  bytes_per_second: number | null;
+}
+
+/** One counter in a stretch of time. */
+export interface Counter {
+  /** What tells it apart. */
+  id: string;
+  /** Its name. */
+  label: string;
+  /** What it counts. */
+  unit: Unit;
+  /** What to write after a value, where the file says it; else empty. */
+  suffix: string;
+  /** Its device, if it has one. */
+  device: number | null;
+  /** What it means. */
+  definition: string;
+  /** The highest value in the whole trace; 1 for shares. */
+  max: number;
+  /** Moments. */
+  t: number[];
+  /** The lowest value from each moment to the next. */
+  lo: number[];
+  /** The highest value from each moment to the next. */
+  hi: number[];
+}
+
+/** Idle time that one operator, range or call is to blame for. */
+export interface CulpritRow {
+  /** Why. */
+  cause: Cause;
+  /** The operator, range or call; what the cause says, where there is none. */
+  culprit: string;
+  /** How many pieces of gaps. */
+  pieces: number;
+  /** Their time. */
+  idle_ns: number;
+  /** Part of all idle time. */
+  share: number;
+}
+
+/** A point of a curve. */
+export interface CurvePoint {
+  /** When. */
+  at_ns: number;
+  /** Bytes in use after this mark. */
+  allocated_bytes: number;
+  /** Bytes held from the device, if the file says. */
+  reserved_bytes: number | null;
+}
+
+/** What one figure means. */
+export interface Definition {
+  /** The figure's field name, as in machine output (`host_self_ns`). */
+  field: string;
+  /** What it is called in tables (`Host self`). */
+  label: string;
+  /** One or two sentences that let a reader recompute it. */
+  text: string;
+}
+
+/** All about one slice or instant. */
+export interface Details {
+  /** Its number; an instant's has [`INSTANT`] set. */
+  id: number;
+  /** Its name. */
+  name: string;
+  /** Its category. */
+  category: number;
+  /** Its row. */
+  row: number;
+  /** When it starts. */
+  start_ns: number;
+  /** How long it takes. */
+  dur_ns: number;
+  /** What it means. */
+  kind: string;
+  /** Its category as the file spells it. */
+  cat: string;
+  /** Its thread or stream. */
+  group: string;
+  /** Its time less that of what is directly inside it. */
+  self_ns: number;
+  /** The step in which it starts. */
+  step: number | null;
+  /** Its arguments, values as JSON text. */
+  args: [string, string][];
+  /** Shapes of its inputs. */
+  shapes: string | null;
+  /** Types of its inputs. */
+  types: string | null;
+  /** Floating-point operations, where a formula is known. */
+  flops: number | null;
+  /** Python frames, the innermost first. */
+  stack: string[];
+  /** What holds it, the nearest first. */
+  parents: Ref[];
+  /** What is directly inside it, the most time first. */
+  children: Child[];
+  /** What belongs to it elsewhere. */
+  links: Link[];
+  /** Links not listed. */
+  links_more: number;
+  /** The operator whose row tells more. */
+  op: string | null;
+  /** Whether it is a kernel. */
+  kernel: boolean;
+}
+
+/** A device as the profiler described it. */
+export interface DeviceInfo {
+  /** Its number on its host. */
+  index: number;
+  /** Its product name. */
+  name: string;
+  /** Memory in bytes. */
+  total_memory_bytes: number | null;
+  /** Compute capability (`9.0`). */
+  compute_capability: string | null;
+  /** Streaming multiprocessors or compute units. */
+  sms: number | null;
+  /** Threads in a warp or wavefront. */
+  warp_size: number | null;
+}
+
+/** One device's memory. */
+export interface DeviceMemory {
+  /** `CPU`, `CUDA 0`, … */
+  device: string;
+  /** PyTorch's number for the kind of device (0 CPU, 1 CUDA, 6 HIP, …), if given. */
+  device_type: number | null;
+  /** The device's number. */
+  device_id: number | null;
+  /** Marks that count. */
+  records: number;
+  /** Whether every level is the allocator's own total. If not, levels are running sums from 0. */
+  totals_from_file: boolean;
+  /** Whether every mark carries an address, so that lifetimes are known. */
+  lifetimes_from_file: boolean;
+  /** Level before the first mark; of a window, at its beginning. */
+  opening_allocated_bytes: number;
+  /** Level after the last mark that counts. */
+  closing_allocated_bytes: number;
+  /** Highest level. */
+  peak_allocated_bytes: number;
+  /** When it was first reached. */
+  peak_at_ns: number;
+  /** Most memory the allocator held from the device, if the file says. */
+  peak_reserved_bytes: number | null;
+  /** When that was first reached. */
+  peak_reserved_at_ns: number | null;
+  /** How many allocations. */
+  allocation_count: number;
+  /** Their bytes. */
+  allocated_bytes: number;
+  /** How many releases. */
+  free_count: number;
+  /** Their bytes. */
+  freed_bytes: number;
+  /** Releases of memory whose allocation is not in the file. */
+  unmatched_frees: number;
+  /** Their bytes. */
+  unmatched_free_bytes: number;
+  /** Allocations not released by the end of the file. */
+  still_live: number;
+  /** Their bytes. */
+  still_live_bytes: number;
+  /** Allocations whose address was given out again without a release in the file. */
+  unseen_releases: number;
+  /** Marks whose level differs from the one before by something other than their bytes. */
+  level_gaps: number;
+  /** Bytes alive at the peak whose allocation is in the file. */
+  peak_known_bytes: number;
+  /** The rest of the peak. */
+  peak_unknown_bytes: number;
+  /** What lived at the peak by operator; closes to the peak. */
+  peak_by_operator: LiveOperator[];
+  /** What lived at the peak by operator and Python stack; closes to the peak. */
+  peak_by_stack: LiveStack[];
+  /** Levels over time. */
+  curve: CurvePoint[];
+  /** Whether the curve leaves marks out. */
+  curve_sampled: boolean;
+}
+
+/** A point of a device's queue. */
+export interface DeviceQueuePoint {
+  device: number | null;
+  /** When. */
+  at_ns: number;
+  /** How much is launched but not started from then on. */
+  queued: number;
+}
+
+/** A step on one device. */
+export interface DeviceStep {
+  step: number;
+  name: string;
+  /** The device; `None` for all together. */
+  device: number | null;
+  /** Where the total begins, since the trace's first event. */
+  start_ns: number;
+  /** Kernels that compute, and fills. */
+  computation_ns: number;
+  /** Communication that no computation hides. */
+  exposed_comm_ns: number;
+  /** Copies that nothing hides. */
+  exposed_memcpy_ns: number;
+  /** Any work. */
+  busy_ns: number;
+  /** No work. */
+  idle_ns: number;
+  /** Busy and idle. */
+  total_ns: number;
+  /** Communication, hidden or not. */
+  total_comm_ns: number;
+  /** Copies, hidden or not. */
+  total_memcpy_ns: number;
+  /** Slices counted. */
+  slices: number;
+  /** Slices without a recorded launching call, counted or not. */
+  unlinked: number;
+}
+
+/** Where to where. */
+export type Direction = "device_to_device" | "device_to_host" | "host_to_device" | "other" | "peer";
+
+/** The run's place in a distributed job. */
+export interface Distributed {
+  /** The communication library (`nccl`, `gloo`). */
+  backend: string | null;
+  /** This process's rank. */
+  rank: number | null;
+  /** How many ranks there are. */
+  world_size: number | null;
+  /** The NCCL version. */
+  nccl_version: string | null;
+}
+
+/** What of the file is drawn. */
+export interface DrawnLedger {
+  /** Slices of the trace. */
+  slices: number;
+  /** Points of the trace. */
+  points: number;
+  /** Ends of arrows of the trace. */
+  flows: number;
+  /** Slices on rows, each once. */
+  drawn_slices: number;
+  /** Points on rows, as instants. */
+  drawn_points: number;
+  /** Points that name processes and threads. */
+  metadata_points: number;
+  /** Points that are values of counters. */
+  counter_points: number;
+  /** Events found in the file. */
+  events_in_file: number;
+}
+
+/** Where the saving comes from. */
+export type Estimate = "model" | "none" | "replay" | "upper_bound";
+
+/** One stretch of memory in use. */
+export interface Event {
+  /** The device. */
+  device: string;
+  /** Innermost operator at the allocation; `None` outside any, or when the allocation is not in the file. */
+  operator: string | null;
+  /** Its size. */
+  bytes: number;
+  /** Its address, if given. */
+  address: number | null;
+  /** When it was allocated; `None` before the recording. */
+  allocated_at_ns: number | null;
+  /** When it was released; `None` if not in the file. */
+  released_at_ns: number | null;
+  /** How long it lived, if both are known. */
+  duration_ns: number | null;
+}
+
+/** Whether everything in the file is accounted for. */
+export interface EventsLedger {
+  /** Events found in the file. */
+  events_in_file: number;
+  /** Kept with a length. */
+  slices: number;
+  /** Begin and end events joined into one slice each: one event more than slices per pair. */
+  joined_pairs: number;
+  /** Kept without a length. */
+  points: number;
+  /** Ends of arrows kept. */
+  flows: number;
+  /** Not kept; the notes say why. */
+  set_aside: number;
+  /** Bytes between events that belong to no event. */
+  skipped_bytes: number;
+  /** Whether the parts add up to the events in the file. */
+  closes: boolean;
+}
+
+/** One figure that a finding rests on. */
+export interface Evidence {
+  /** What it is. */
+  label: string;
+  /** The figure. */
+  value: Figure;
+  /** What it means, so that a reader can recompute it. */
+  definition: string;
+}
+
+/** What kind of work an operator does. */
+export type Family = "attention" | "compiled" | "convolution" | "copy" | "elementwise" | "gemm" | "indexing" | "loss" | "normalization" | "optimizer" | "pooling" | "reduction" | "softmax";
+
+/** A figure with its unit. */
+export type Figure = {
+  unit: "bytes";
+  value: number;
+} | {
+  unit: "bytes_per_second";
+  value: number;
+} | {
+  unit: "count";
+  value: number;
+} | {
+  unit: "ns";
+  value: number;
+} | {
+  unit: "number";
+  value: number;
+} | {
+  unit: "share";
+  value: number;
+} | {
+  unit: "text";
+  value: string;
+};
+
+/** What one rule found. */
+export interface Finding {
+  /** The rule. */
+  rule: string;
+  /** One line: what, and how much. */
+  title: string;
+  /** How much it matters. */
+  severity: Severity;
+  /** How sure the rule is. */
+  confidence: Confidence;
+  /** What a fix would save of a mean step. */
+  saves_ns: number | null;
+  /** The same as a part of the mean step. */
+  saves_share: number | null;
+  /** Where that comes from. */
+  estimate: Estimate;
+  /** What it rests on. */
+  evidence: Evidence[];
+  /** Why it happens. */
+  why: string;
+  /** What to change. */
+  fix: string;
+  /** The change as code. */
+  code: string | null;
+  /** How to see whether it helped. */
+  verify: string;
+  /** The line of the program, if stacks were recorded. */
+  source: string | null;
+  /** Slices that show it. */
+  slices: Shown[];
+  /** From where to where in the trace, if it has a place. */
+  range_ns: [number, number] | null;
+}
+
+/** The answer: a tree in columns, one entry a node. Parents stand before their children; siblings are ordered by falling total, with what is put together last. */
+export interface Flame {
+  /** What it is about. */
+  weight: FlameWeight;
+  /** Whose time it is. */
+  clock: Clock;
+  /** Sum of the own time of all nodes. */
+  total_ns: number;
+  /** The names, each once. */
+  names: string[];
+  /** By node: its name's place in `names`. */
+  name: number[];
+  /** By node: the node around it, or -1. */
+  parent: number[];
+  /** By node: its own time. */
+  self_ns: number[];
+  /** By node: its own time and that of all nodes below it. */
+  total_ns_of: number[];
+  /** By node: host: its calls; device: kernels, copies and fills at or below it; module: its calls, 0 if not known. */
+  count: number[];
+  /** By node: what it is, as a number of the list that timelines use. */
+  category: number[];
+  /** Nodes that were put together with others. */
+  pruned_nodes: number;
+  /** Their own time, part of the total. */
+  pruned_ns: number;
+  /** Slices too deep for a node of their own; their time counts in the last frame that was not. */
+  deeper_slices: number;
+}
+
+/** What the flame graph is about. */
+export type FlameWeight = "device" | "host" | "module";
+
+/** The class of a gap as a whole. */
+export type GapKind = "dependency" | "end_of_step" | "host_late" | "launch_latency" | "queued_gap" | "unlinked";
+
+/** Idle time of one kind on one device. */
+export interface GapKindRow {
+  /** The device. */
+  device: number | null;
+  /** The class. */
+  kind: GapKind;
+  /** How many gaps. */
+  gaps: number;
+  /** Their time. */
+  idle_ns: number;
+  /** The longest. */
+  max_ns: number;
+  /** Part of the steps' time. */
+  share_of_steps: number;
+}
+
+/** One gap. */
+export interface GapRow {
+  /** The device. */
+  device: number | null;
+  /** The step it lies in. */
+  step: number;
+  /** Where the device ran dry. */
+  start_ns: number;
+  /** How long. */
+  idle_ns: number;
+  /** Its class. */
+  kind: GapKind;
+  /** The largest cause. */
+  cause: Cause;
+  /** What the host was in. */
+  culprit: string | null;
+  /** What ran next. */
+  next: string | null;
+  /** Python frames from the innermost; empty unless stacks were recorded. */
+  stack: string[];
+}
+
+/** All gaps together. */
+export interface GapsTotals {
+  gaps: number;
+  idle_ns: number;
+  wall_ns: number;
+}
+
+/** One device's use. */
+export interface GpuRow {
+  /** Its number. */
+  device: number | null;
+  /** Its product name, if the file says. */
+  name: string | null;
+  /** The length of the window. */
+  window_ns: number;
+  /** Any work ran. */
+  busy_ns: number;
+  /** A kernel ran. */
+  kernel_busy_ns: number;
+  /** Kernel busy / window. */
+  utilization: number | null;
+  /** Estimated share of multiprocessors at work; `None` if kernels do not say their blocks per SM. */
+  sm_efficiency: number | null;
+  /** Estimated achieved occupancy; `None` if kernels do not say. */
+  occupancy: number | null;
+  /** Tensor core time / kernel time; `None` without kernels. */
+  tensor_core_share: number | null;
+  /** Eligible time / kernel time; `None` without kernels. */
+  eligible_share: number | null;
+  /** Sum of kernel durations. */
+  kernel_ns: number;
+  /** The part of it in tensor core kernels. */
+  tensor_core_ns: number;
+  /** The part of it launched by operators that could use tensor cores. */
+  eligible_ns: number;
+  /** The part of it in kernels that say their blocks per SM: what the SM efficiency rests on. */
+  sm_known_ns: number;
+  /** The part of it in kernels that say their occupancy: what the occupancy rests on. */
+  occupancy_known_ns: number;
+  /** Its streams, by number. */
+  streams: StreamUse[];
+}
+
+/** How well a device is used. */
+export type Grade = "fair" | "good" | "poor";
+
+/** A thread, a stream, or something derived from them. */
+export interface GroupInfo {
+  /** Its number. */
+  id: number;
+  /** Its name. */
+  label: string;
+  /** Its device or process. */
+  detail: string;
+  /** What it shows. */
+  kind: GroupKind;
+  /** Its rows. */
+  rows: number[];
+  /** How many slices are on them; steps count as slices. */
+  slices: number;
+  /** Whether its slices also stand elsewhere; they are no part of the ledger. */
+  derived: boolean;
+}
+
+/** What a group shows. */
+export type GroupKind = "device" | "host" | "modules" | "other" | "steps";
+
+/** One device's peaks. Rates in TFLOP/s (for `int8`: tera-operations) and GB/s, both decimal. */
+export interface Hardware {
+  /** What it is called here. */
+  name: string;
+  /** `double`. */
+  fp64: number | null;
+  /** `double` in matrix products, where that is faster. */
+  fp64_matrix: number | null;
+  /** `float`. */
+  fp32: number;
+  /** `float` in matrix products without rounding, where that is faster. */
+  fp32_matrix: number | null;
+  /** `float` in matrix products, rounded. */
+  tf32: number | null;
+  /** `half` in matrix products that are summed in `float`, as PyTorch asks for. */
+  fp16: number | null;
+  /** The same for `bfloat16`. */
+  bf16: number | null;
+  /** The same for 8-bit floats. */
+  fp8: number | null;
+  /** 8-bit integers. */
+  int8: number | null;
+  /** 4-bit floats. */
+  fp4: number | null;
+  /** Memory. */
+  memory_gbs: number;
+  /** Memory in GB (decimal, as sold). */
+  memory_gb: number;
+  /** Streaming multiprocessors or compute units. */
+  units: number;
+  /** The bus to the host, one direction. */
+  host_bus_gbs: number;
+  /** All links to other devices together, one direction. */
+  link_gbs: number | null;
+}
+
+/** All hits of one name. */
+export interface HitName {
+  /** The name's number. */
+  id: number;
+  /** The name. */
+  name: string;
+  /** How many. */
+  count: number;
+  /** Their time. */
+  total_ns: number;
+}
+
+/** What was found. */
+export interface Hits {
+  /** What was looked for. */
+  query: string;
+  /** Slices and instants found. */
+  total: number;
+  /** Their time. */
+  total_ns: number;
+  /** By name, the most time first. */
+  names: HitName[];
+  /** Names not listed. */
+  names_more: number;
+  /** The first of them, in order. */
+  hits: Ref[];
+  /** How many start in each of 256 equal parts of the trace. */
+  density: number[];
+}
+
+/** The host side of a copy. */
+export type HostMemory = "pageable" | "pinned" | "unknown";
+
+/** What the time of an edge is spent on. The names in machine output are HTA's. */
+export type HtaBound = "cpu_bound" | "data_loading" | "dependency" | "gpu_communication_bound" | "gpu_compute_bound" | "gpu_kernel_kernel_overhead" | "gpu_kernel_launch_overhead";
+
+/** The gaps of one stream by HTA's three kinds. */
+export interface HtaIdleRow {
+  device: number | null;
+  stream: number | null;
+  slices: number;
+  host_wait_ns: number;
+  kernel_wait_ns: number;
+  other_ns: number;
+  idle_ns: number;
+}
+
+/** All launches together. */
+export interface HtaLaunchesRow {
+  launches: number;
+  short: number;
+  cpu_outliers: number;
+  delay_outliers: number;
+  uncounted: number;
+}
+
+/** The time of the critical path that goes to one sort of work. */
+export interface HtaPathRow {
+  bound: HtaBound;
+  edges: number;
+  time_ns: number;
+  share: number | null;
+}
+
+/** The queue of one stream. */
+export interface HtaQueueRow {
+  device: number | null;
+  stream: number | null;
+  count: number;
+  mean: number | null;
+  p50: number | null;
+  max: number | null;
+  full_ns: number;
+  full_share: number | null;
+}
+
+/** One row. */
+export interface KernelRow {
+  /** The name as the file has it; [`crate::names::kernel_name::short`] makes it readable. */
+  name: string;
+  /** The operator, if asked for and known. */
+  op: string | null;
+  /** Blocks of the grid, if asked for and known. */
+  grid: string | null;
+  /** Threads of a block, if asked for and known. */
+  block: string | null;
+  /** Registers of a thread, if asked for and known. */
+  registers: number | null;
+  /** Shared memory of a block, if asked for and known. */
+  shared_memory_bytes: number | null;
+  /** Devices it ran on, by number. */
+  devices: number[];
+  /** Streams it ran on, by number. */
+  streams: number[];
+  /** How often it ran. */
+  calls: number;
+  /** Time of all calls. */
+  total_ns: number;
+  /** Time of a call on average. */
+  mean_ns: number;
+  /** Time of the shortest call. */
+  min_ns: number;
+  /** Time of the longest call. */
+  max_ns: number;
+  /** The part of all selected kernels' time. */
+  share: number;
+  /** Blocks per multiprocessor, a mean weighted by duration. */
+  blocks_per_sm: number | null;
+  /** Estimated achieved occupancy in percent, a mean weighted by duration. */
+  occupancy_percent: number | null;
+  /** Whether it uses tensor cores, told by its name. */
+  tensor_core: boolean;
+}
+
+/** The time of all rows together. */
+export interface KernelsTotals {
+  kernel_calls: number;
+  kernel_ns: number;
+  unlinked_ns: number;
+  memcpy_ns: number;
+  memset_ns: number;
+}
+
+/** A thread or a stream. */
+export interface LaneInfo {
+  /** Whether it is a device's stream. */
+  device: boolean;
+  /** Process, or device, as the file names it. */
+  process: string;
+  /** The process's name. */
+  process_name: string;
+  /** Thread, or stream, as the file names it. */
+  thread: string;
+  /** The thread's name. */
+  thread_name: string;
+  /** Slices on it that belong there: a thread's calls, or a stream's work. */
+  slices: number;
+  /** Slices of other meanings (recording windows, unknown categories). */
+  other_slices: number;
+  /** Points on it. */
+  points: number;
+  /** Earliest start of a slice. */
+  first_ns: number | null;
+  /** Latest end of a slice. */
+  last_ns: number | null;
+}
+
+/** One device's launches. */
+export interface LaunchRow {
+  /** The device. */
+  device: number | null;
+  /** Work with a known launch. */
+  launches: number;
+  /** Median delay from launch to start. */
+  delay_p50_ns: number;
+  /** Delay that 95 % stay under. */
+  delay_p95_ns: number;
+  /** The longest delay. */
+  delay_max_ns: number;
+  /** What a launch costs at least. */
+  latency_ns: number;
+  /** Median time of the launching calls. */
+  call_p50_ns: number;
+  /** Time of all launching calls on the host. */
+  calls_ns: number;
+  /** Kernels. */
+  kernels: number;
+  /** Kernels shorter than their launching call. */
+  short_kernels: number;
+  /** Their time. */
+  short_kernels_ns: number;
+  /** Median time of a kernel. */
+  kernel_p50_ns: number;
+  /** Mean queue. */
+  queue_mean: number;
+  /** Longest queue. */
+  queue_max: number;
+  /** Part of the work that found its stream empty. */
+  dry_share: number;
+  /** Part of the steps' time lost to launching. */
+  launch_bound_share: number;
+}
+
+/** Everything a picture needs before its first tile. */
+export interface Layout {
+  /** From the first event to the last end. */
+  extent_ns: number;
+  /** From the first slice to the last end of one: instants alone may lie far outside. */
+  work_ns: number[];
+  /** Groups in the order of the picture. */
+  groups: GroupInfo[];
+  /** Rows, group by group. */
+  rows: RowInfo[];
+  /** What the categories are called, by number. */
+  categories: string[];
+  /** Whether everything in the file is drawn. */
+  ledger: DrawnLedger;
+  /** The steps. */
+  steps: StepInfo[];
+}
+
+/** A slice that belongs to another. */
+export interface Link {
+  /** How. */
+  relation: Relation;
+  /** The other. */
+  to: Ref;
+}
+
+/** A run as the page lists it. */
+export interface Listed {
+  id: number;
+  /** For people: a path that is not Unicode is shown as well as it can be, and asked for by its number. */
+  path: string;
+  label: string;
+  bytes: number;
+  modified_ms: number | null;
+  state: string;
+  read_bytes: number;
+  total_bytes: number;
+  error: Problem | null;
+}
+
+/** Bytes alive at the peak that one kind of operator had allocated. */
+export interface LiveOperator {
+  /** The operator. */
+  operator: string;
+  /** Bytes alive. */
+  bytes: number;
+  /** In how many allocations; `None` for the part of unknown origin. */
+  count: number | null;
+}
+
+/** Bytes alive at the peak that one operator had allocated from one place in the program. */
+export interface LiveStack {
+  /** The operator. */
+  operator: string;
+  /** Python calls around it on its thread, innermost first. */
+  frames: string[];
+  /** Bytes alive. */
+  bytes: number;
+  /** In how many allocations; `None` for the part of unknown origin. */
+  count: number | null;
+}
+
+/** What the main thread does while a batch is loaded. */
+export interface LoaderOp {
+  name: string;
+  self_ns: number;
+}
+
+/** One step's data loading. */
+export interface LoadingRow {
+  /** The step. */
+  step: number;
+  /** Its time. */
+  wall_ns: number;
+  /** Time in data loading. */
+  loading_ns: number;
+  /** Time in data loading while no device worked. */
+  exposed_ns: number;
+}
+
+/** All steps together. */
+export interface LoadingTotals {
+  loading_ns: number;
+  exposed_ns: number;
+  wall_ns: number;
+}
+
+/** One module at one place of the model. */
+export interface Module {
+  /** The instance (`Linear_3`). */
+  name: string;
+  /** Its class (`Linear`). */
+  class: string;
+  /** The instances around it and itself, joined by `/`. */
+  path: string;
+  /** How many modules are around it. */
+  depth: number;
+  /** Position of the module around it in the list. */
+  parent: number | null;
+  /** How often it was called; `None` where the file only gives hierarchy texts. */
+  occurrences: number | null;
+  /** Outermost operators run by itself. */
+  operators: number;
+  /** Outermost operators run by itself and its child modules. */
+  operators_total: number;
+  /** Floating-point operations of its operators and those of its child modules, forward only. */
+  flops_total: number;
+  /** The same less its child modules. */
+  flops_self: number;
+  /** Host time of its calls. */
+  host_total_ns: number;
+  /** The same less its child modules. */
+  host_self_ns: number;
+  /** Device time launched by it. */
+  device_total_ns: number;
+  /** The same less its child modules. */
+  device_self_ns: number;
+  /** Host time of the backward operators of its forward operators, child modules included. */
+  backward_host_ns: number;
+  /** The same less its child modules. */
+  backward_host_self_ns: number;
+  /** Device time launched by those backward operators, child modules included. */
+  backward_device_ns: number;
+  /** The same less its child modules. */
+  backward_device_self_ns: number;
+}
+
+/** The modules of one class together. */
+export interface ModuleClassRow {
+  name: string;
+  modules: number;
+  occurrences: number;
+  host_self_ns: number;
+  device_self_ns: number;
+  backward_device_self_ns: number;
+}
+
+/** Where all device time went; the four parts add up to `device_ns`. */
+export interface ModulesLedger {
+  /** Sum of the durations of all device work. */
+  device_ns: number;
+  /** Under a module. */
+  forward_device_ns: number;
+  /** Under the backward operator of a module's operator. */
+  backward_device_ns: number;
+  /** Launched outside of every module (optimizer, loss, gradients without a forward link). */
+  outside_device_ns: number;
+  /** Without a known launch. */
+  unlinked_device_ns: number;
+  /** Host calls and operators that overlap their neighbour without nesting: their module may be wrong. */
+  misnested: number;
+}
+
+/** Why device work has no cost. */
+export type NoCost = "communication" | "no_model" | "no_operator" | "not_recorded";
+
+/** A note. */
+export interface NoteInfo {
+  /** A stable name. */
+  code: string;
+  /** `lost`, `repaired` or `info`. */
+  severity: string;
+  /** How often. */
+  count: number;
+  /** What happened. */
+  sentence: string;
+  /** Byte offsets in the text of the first few. */
+  offsets: number[];
+  /** What was seen at the first of them. */
+  detail: string;
+}
+
+/** What a row is about. */
+export type OpKind = "annotation" | "driver" | "kernel" | "memcpy" | "memory" | "memset" | "op" | "overhead" | "runtime";
+
+/** One row. */
+export interface OpRow {
+  /** The name; steps share `ProfilerStep*`. */
+  name: string;
+  /** The shapes of the inputs, if asked for. */
+  input_shapes: string | null;
+  /** Python frames from the innermost, if asked for. */
+  stack: string[] | null;
+  /** The overload, if asked for and known. */
+  overload: string | null;
+  /** What the row is about. */
+  kind: OpKind;
+  /** Calls, with those folded into their caller of the same name left out. */
+  calls: number;
+  /** Host time from start to end, over all calls. */
+  host_total_ns: number;
+  /** Host time less that of everything called directly. */
+  host_self_ns: number;
+  /** Device time of the calls and of all they called. */
+  device_total_ns: number;
+  /** Device time of the calls themselves. */
+  device_self_ns: number;
+  /** Host total of one call, on average. */
+  host_mean_ns: number;
+  /** Device total of one call, on average. */
+  device_mean_ns: number;
+  /** Host bytes allocated less those freed while the calls ran, on any thread. */
+  host_memory_bytes: number;
+  /** The same less that of everything called directly. */
+  host_self_memory_bytes: number;
+  /** Device bytes allocated less those freed while the calls ran, on any thread. */
+  device_memory_bytes: number;
+  /** The same less that of everything called directly. */
+  device_self_memory_bytes: number;
+  /** Floating-point operations, where a formula is known. */
+  flops: number;
+  /** Can use tensor cores, or called something that can. */
+  tc_eligible: boolean;
+  /** The part of `device_self_ns` on tensor cores; none without device time. */
+  tc_self_share: number | null;
+  /** The part of `device_total_ns` on tensor cores; none without device time. */
+  tc_total_share: number | null;
+}
+
+/** One kind of operator on one device. */
+export interface OperatorMemory {
+  /** The operator. */
+  name: string;
+  /** The device. */
+  device: string;
+  /** How often it ran, with or without allocating. */
+  calls: number;
+  /** Allocations by it and everything it called. */
+  allocation_count: number;
+  /** Their bytes. */
+  allocated_bytes: number;
+  /** Bytes released by it and everything it called. */
+  freed_bytes: number;
+  /** Allocated less freed. */
+  increase_bytes: number;
+  /** Allocations by itself. */
+  self_allocation_count: number;
+  /** Their bytes. */
+  self_allocated_bytes: number;
+  /** Bytes released by itself. */
+  self_freed_bytes: number;
+  /** Allocated less freed by itself. */
+  self_increase_bytes: number;
+}
+
+/** Where the time of a table went, in and out of its rows. */
+export interface OpsTotals {
+  total_host_self_ns: number;
+  total_device_self_ns: number;
+  device_time_in_ops_ns: number;
+  device_time_in_annotations_ns: number;
+  device_time_unlinked_ns: number;
+  device_time_elsewhere_ns: number;
+  device_time_overlap_ns: number;
+  device_time_by_launch_ns: number;
+}
+
+/** What a module is known by. */
+export type Origin = "hierarchy-text" | "none" | "python-calls";
+
+/** Why a row is faster than its roofline. */
+export type OverPeak = "arithmetic" | "cache" | "host_bus";
+
+/** Why a step is flagged as partial. */
+export type Partial = "little_device_work" | "no_device_work";
+
+/** The parts of some time. All but `wall_ns` and `gpu_busy_ns` exclude each other and add up to `wall_ns`. */
+export interface Parts {
+  /** The time that is shared out. */
+  wall_ns: number;
+  /** A kernel ran. */
+  kernel_ns: number;
+  /** A copy ran. */
+  memcpy_ns: number;
+  /** A fill ran. */
+  memset_ns: number;
+  /** Communication went on. */
+  communication_ns: number;
+  /** The host was in a runtime or driver call. */
+  runtime_ns: number;
+  /** The host waited for its next batch. */
+  data_loading_ns: number;
+  /** The host was in an operator or a named range. */
+  host_ns: number;
+  /** None of it: nothing recorded, Python calls, profiler overhead, categories unknown here. */
+  other_ns: number;
+  /** Any device work ran. */
+  gpu_busy_ns: number;
+}
+
+/** Where time on the path was spent. */
+export type PathClass = "allocation" | "communication" | "copy" | "data_loading" | "host" | "idle" | "kernel" | "launch" | "synchronization";
+
+/** Time of a class. */
+export interface PathClassRow {
+  /** The class. */
+  class: PathClass;
+  /** Its time on the path. */
+  on_path_ns: number;
+  /** Its part of the path. */
+  share: number;
+}
+
+/** Time of one name on the path. */
+export interface PathRow {
+  /** A kernel, operator, range or call; what kind of gap, where there is no slice. */
+  name: string;
+  /** Where it was spent. */
+  class: PathClass;
+  /** How many pieces of the path. */
+  pieces: number;
+  /** Its time on the path. */
+  on_path_ns: number;
+  /** Its part of the path. */
+  share: number;
+}
+
+/** What lived at the peak, by the operator that allocated it. */
+export interface PeakRow {
+  device: string;
+  operator: string;
+  bytes: number;
+  count: number | null;
+  share: number;
+}
+
+/** What lived at the peak, by operator and Python stack. */
+export interface PeakStackRow {
+  device: string;
+  operator: string;
+  stack: string[];
+  bytes: number;
+  count: number | null;
+}
+
+/** One piece of the path. */
+export interface PieceRow {
+  /** A kernel, operator, range or call; what kind of gap, where there is no slice. */
+  name: string;
+  /** Where it was spent. */
+  class: PathClass;
+  /** When it begins. */
+  start_ns: number;
+  /** How long it is. */
+  dur_ns: number;
+  /** The thread or stream of the slice. */
+  lane: string | null;
+  /** The slice's number in this file. */
+  slice: number | null;
+}
+
+/** A format that hardware has a peak rate for. */
+export type Precision = "bf16" | "fp16" | "fp32" | "fp4" | "fp64" | "fp8" | "int8" | "tf32";
+
+/** A sentence on what went wrong, and what to do. */
+export interface Problem {
+  /** What is wrong. */
+  message: string;
+  /** What to do. */
+  hint: string | null;
+}
+
+/** What the profiler was asked to record. `None`: the file does not say. */
+export interface ProfilerOptions {
+  /** Input shapes. */
+  record_shapes: boolean | null;
+  /** Python stacks. */
+  with_stack: boolean | null;
+  /** Allocations. */
+  profile_memory: boolean | null;
+  /** FLOP counts. */
+  with_flops: boolean | null;
+  /** Module hierarchy. */
+  with_modules: boolean | null;
+}
+
+/** A recording window. */
+export interface RecordingInfo {
+  /** Its name. */
+  name: string;
+  /** When it began. */
+  start_ns: number;
+  /** How long it took. */
+  dur_ns: number;
+}
+
+/** Enough to show a slice and to go to it. */
+export interface Ref {
+  /** Its number; an instant's has [`INSTANT`] set. */
+  id: number;
+  /** Its name. */
+  name: string;
+  /** Its category. */
+  category: number;
+  /** Its row. */
+  row: number;
+  /** When it starts. */
+  start_ns: number;
+  /** How long it takes. */
+  dur_ns: number;
+}
+
+/** How a slice belongs to another. */
+export type Relation = "backward" | "device work" | "forward" | "launched by" | "launches" | "operator";
+
+/** One replay. */
+export interface ReplayRow {
+  change: string;
+  measured_ns: number;
+  predicted_ns: number;
+  saves_ns: number;
+  saves_share: number;
+  speedup: number;
+  replay_error: number;
+  device_slices_changed: number;
+}
+
+/** One step, replayed. */
+export interface ReplayedStep {
+  /** The step's number. */
+  step: number;
+  /** How long it took. */
+  measured_ns: number;
+  /** How long it takes in the replay. */
+  replayed_ns: number;
+  /** Whether the recording probably lacks device work of it. */
+  partial: boolean;
+}
+
+/** The answer. */
+export interface Report {
+  /** The path as given. */
+  path: string;
+  /** What the content turned out to be. */
+  format: string;
+  /** Bytes as stored. */
+  stored_bytes: number;
+  /** Bytes of text after decompression. */
+  text_bytes: number;
+  /** The worker, from a TensorBoard-style file name. */
+  worker: string | null;
+  /** The span, from a TensorBoard-style file name. */
+  span: string | null;
+  /** The framework, if the file shows it. */
+  framework: string | null;
+  /** Its version, if the file says. */
+  framework_version: string | null;
+  /** Other versions the file gives (`cuda_runtime_version`, …), in file order. */
+  versions: [string, string][];
+  /** Devices as the profiler described them. */
+  devices: DeviceInfo[];
+  /** Place in a distributed job, if any. */
+  distributed: Distributed | null;
+  /** What the profiler was asked to record. */
+  options: ProfilerOptions;
+  /** Nanoseconds since the Unix epoch at which the file's clock starts, if the file says. */
+  base_ns: number | null;
+  /** The trace's first event on the file's clock; all times count from it. */
+  origin_ns: number;
+  /** Earliest start of any slice but recording windows. */
+  first_ns: number | null;
+  /** Latest end of any slice but recording windows. */
+  last_ns: number | null;
+  /** The time between. */
+  extent_ns: number;
+  /** Recording windows. */
+  recordings: RecordingInfo[];
+  /** Names of the profiler's steps in order of time, each once. */
+  steps: string[];
+  /** Slices and points by category and meaning, sorted. */
+  categories: CategoryInfo[];
+  /** Host processes with slices. */
+  processes: number;
+  /** Host threads with slices. */
+  threads: number;
+  /** Device streams with work. */
+  streams: number;
+  /** Every lane: host first, in order of process and thread. */
+  lanes: LaneInfo[];
+  /** What was kept, repaired and set aside, the gravest first. */
+  notes: NoteInfo[];
+  /** Whether everything in the file is accounted for. */
+  ledger: EventsLedger;
+  /** Bytes held in memory. */
+  heap_bytes: number;
+  /** The same by slice, point and flow end; `None` without any. */
+  bytes_per_event: number | null;
+}
+
+/** A device and its peaks. */
+export interface RooflineDevice {
+  /** Its number. */
+  device: number | null;
+  /** Its product name, if the file says. */
+  name: string | null;
+  /** Its peaks, if the table has it. */
+  hardware: Hardware | null;
+}
+
+/** One operator, or one operator with one set of shapes. */
+export interface RooflineRow {
+  /** The operator. */
+  name: string;
+  /** What kind of work it does. */
+  family: Family;
+  /** Sizes of its inputs, if rows are by shape. */
+  input_shapes: string | null;
+  /** Types of its inputs, if rows are by shape. */
+  input_types: string | null;
+  /** What products run in; `None` if its calls differ. */
+  precision: Precision | null;
+  /** Calls. */
+  calls: number;
+  /** Kernels, copies and fills. */
+  kernels: number;
+  /** Their summed durations. */
+  device_ns: number;
+  /** Device time / all device time. */
+  share: number | null;
+  /** Floating-point operations. */
+  flops: number;
+  /** Bytes read and written. */
+  bytes: number;
+  /** FLOPs / device time. */
+  tflops: number | null;
+  /** Bytes / device time. */
+  gbs: number | null;
+  /** FLOPs / bytes. */
+  intensity: number | null;
+  /** The roofline time; `None` if the device is not known. */
+  ideal_ns: number | null;
+  /** What takes most of it. */
+  bound: Bound | null;
+  /** Ideal / device time. */
+  of_roofline: number | null;
+  /** Time of the FLOPs at peak / device time. */
+  of_compute_peak: number | null;
+  /** Time of the bytes at peak / device time. */
+  of_bandwidth: number | null;
+  /** What to think of it where it is faster than its roofline. */
+  note: OverPeak | null;
+}
+
+/** All rows together. */
+export interface RooflineTotals {
+  device_ns: number;
+  modelled_ns: number;
+  modelled_share: number | null;
+  flops: number;
+  bytes: number;
+  ideal_ns: number | null;
+}
+
+/** One stack. */
+export interface Row {
+  /** Frames from the outermost to the leaf, joined by `;`. */
+  stack: string;
+  /** Its time. */
+  value_ns: number;
+  /** How many slices gave time to it. */
+  count: number;
+}
+
+/** One row in an area. */
+export interface RowBusy {
+  /** The row. */
+  row: number;
+  /** Time in which anything stands on it. */
+  busy_ns: number;
+}
+
+/** One row. */
+export interface RowInfo {
+  /** Its number. */
+  id: number;
+  /** Its group. */
+  group: number;
+  /** Its name in the group. */
+  label: string;
+  /** Its place in the group, from 0. */
+  depth: number;
+  /** Slices or instants on it. */
+  count: number;
+  /** The first start. */
+  first_ns: number;
+  /** The last end. */
+  last_ns: number;
+}
+
+/** How much a finding matters, by the part of a step it could save. */
+export type Severity = "high" | "info" | "low" | "medium";
+
+/** A slice of the trace that shows it. */
+export interface Shown {
+  /** Its name. */
+  name: string;
+  /** Where it starts. */
+  start_ns: number;
+  /** How long it is. */
+  dur_ns: number;
+  /** The slice; in machine output its number in this file. */
+  slice: number;
+}
+
+/** A step. */
+export interface StepInfo {
+  /** Its number; -1 for a whole trace. */
+  step: number;
+  /** Its name. */
+  name: string;
+  /** Where it begins. */
+  start_ns: number;
+  /** Where it ends. */
+  end_ns: number;
+}
+
+/** One step's use of the devices' arithmetic. */
+export interface StepUse {
+  /** Its number. */
+  step: number;
+  /** Its wall time, device work included. */
+  wall_ns: number;
+  /** Whether the recording probably lacks device work of it. */
+  partial: boolean;
+  /** FLOPs of products, convolutions and attention, less what is recomputed. */
+  model_flops: number;
+  /** What fused attention recomputes. */
+  recomputed_flops: number;
+  /** The arithmetic that has most of them. */
+  precision: Precision | null;
+  /** Its peak on one device. */
+  peak_tflops: number | null;
+  /** Devices that ran any. */
+  devices: number;
+  /** Model FLOPs / what the devices could do in the wall time. */
+  mfu: number | null;
+  /** The same with the recomputed ones. */
+  hfu: number | null;
+}
+
+/** One stream's gaps by HTA's classes. */
+export interface StreamGapsRow {
+  /** The device. */
+  device: number | null;
+  /** The stream. */
+  stream: number | null;
+  /** Kernels, copies and fills. */
+  slices: number;
+  /** Their time, overlaps counted once. */
+  busy_ns: number;
+  /** Launched after the work before had ended. */
+  host_wait_ns: number;
+  /** Launched before, and a gap under 30 µs. */
+  kernel_wait_ns: number;
+  /** Launched before, and a longer gap; or no launch recorded. */
+  other_ns: number;
+}
+
+/** A stream with its device. */
+export interface StreamRow {
+  device: number | null;
+  /** Its number. */
+  stream: number | null;
+  /** Any work ran. */
+  busy_ns: number;
+  /** A kernel ran. */
+  kernel_busy_ns: number;
+  /** Kernel busy / window. */
+  utilization: number | null;
+  /** How many kernels, in the whole trace. */
+  kernels: number;
+  /** How many copies, in the whole trace. */
+  memcpy: number;
+  /** How many fills, in the whole trace. */
+  memset: number;
+}
+
+/** One stream's use. */
+export interface StreamUse {
+  /** Its number. */
+  stream: number | null;
+  /** Any work ran. */
+  busy_ns: number;
+  /** A kernel ran. */
+  kernel_busy_ns: number;
+  /** Kernel busy / window. */
+  utilization: number | null;
+  /** How many kernels, in the whole trace. */
+  kernels: number;
+  /** How many copies, in the whole trace. */
+  memcpy: number;
+  /** How many fills, in the whole trace. */
+  memset: number;
+}
+
+/** One stretch of the path; several pieces where they are too short to be told apart. */
+export interface Stretch {
+  /** The longest piece's name; empty where no slice stands behind it. */
+  name: string;
+  class: PathClass;
+  start_ns: number;
+  /** From the first piece's start to the last one's end. */
+  dur_ns: number;
+  slice: number | null;
+  /** How many pieces. */
+  count: number;
+}
+
+/** One device's time as HTA's temporal breakdown names it. */
+export interface TemporalRow {
+  /** The device. */
+  device: number | null;
+  /** No work. */
+  idle_ns: number;
+  /** Kernels that compute. */
+  compute_ns: number;
+  /** Other work that no compute kernel hides. */
+  non_compute_ns: number;
+  /** All of it. */
+  kernel_time_ns: number;
+}
+
+/** What a counter counts. */
+export type Unit = "bytes" | "count" | "other" | "share";
+
+/** Device work without a cost, by the operator that launched it (by its own name where none did). */
+export interface UnmodelledRow {
+  /** The operator, or the kernel. */
+  name: string;
+  /** Why it has none. */
+  reason: NoCost;
+  /** Kernels, copies and fills. */
+  kernels: number;
+  /** Their summed durations. */
+  device_ns: number;
+  /** Device time / all device time. */
+  share: number | null;
+}
+
+/** A sentence on what a run is bound by. */
+export interface Verdict {
+  /** The sentence. */
+  text: string;
+  /** How bad it is. */
+  grade: Grade;
+}
+
+/** What a call waits for. */
+export type WaitKind = "blocking_copy" | "device" | "event" | "free" | "stream";
+
+/** Waits that come from the same place. */
+export interface WaitRow {
+  /** What the program asked for: the outermost operator, or the nearest named range. */
+  op: string | null;
+  /** The call that waits. */
+  call: string;
+  /** What it waits for. */
+  kind: WaitKind;
+  /** How often. */
+  calls: number;
+  /** How often in a step, on average over all steps. */
+  calls_per_step: number;
+  /** Time the device made it wait. */
+  wait_ns: number;
+  /** Time in the calls. */
+  total_ns: number;
+  /** The longest wait. */
+  max_wait_ns: number;
+  /** Python frames from the innermost, of the longest wait; empty unless stacks were recorded. */
+  stack: string[];
+  /** The longest wait's call: where it starts. */
+  longest_start_ns: number;
+}
+
+/** All waits together. */
+export interface WaitsTotals {
+  calls: number;
+  wait_ns: number;
+  steps: number;
+  wall_ns: number;
+}
+
+/** Which time a stack is worth. */
+export type Weight = "device-self" | "host-self";
+
+/** The answer to `account`. */
+export interface AccountAnswer {
+  causes: CauseRow[];
+  devices: AccountRow[];
+  steps: AccountRow[];
+  synthetic: boolean;
+  verdict: Verdict | null;
+  causes_total?: number;
+  devices_total?: number;
+  steps_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `critical-path`. */
+export interface CriticalPathAnswer {
+  classes: PathClassRow[];
+  path?: PathRow[];
+  pieces?: PieceRow[];
+  wall_ns: number;
+  classes_total?: number;
+  path_total?: number;
+  pieces_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `findings`. */
+export interface FindingsAnswer {
+  findings: Finding[];
+  step_ns: number;
+  steps: number;
+  worst: Severity | null;
+  findings_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `gaps`. */
+export interface GapsAnswer {
+  culprits: CulpritRow[];
+  gaps: GapRow[];
+  kinds: GapKindRow[];
+  streams: StreamGapsRow[];
+  totals: GapsTotals;
+  culprits_total?: number;
+  gaps_total?: number;
+  kinds_total?: number;
+  streams_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `gpu`. */
+export interface GpuAnswer {
+  gpu: GpuRow[];
+  streams: StreamRow[];
+  gpu_total?: number;
+  streams_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `hta`. */
+export interface HtaAnswer {
+  breakdown?: TemporalRow[];
+  critical_path?: HtaPathRow[];
+  idle?: HtaIdleRow[];
+  launches?: HtaLaunchesRow[];
+  queue?: HtaQueueRow[];
+  breakdown_total?: number;
+  critical_path_total?: number;
+  idle_total?: number;
+  launches_total?: number;
+  queue_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `info`. */
+export interface InfoAnswer {
+  info: Report;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `kernels`. */
+export interface KernelsAnswer {
+  copies: CopyRow[];
+  kernels?: KernelRow[];
+  totals: KernelsTotals;
+  copies_total?: number;
+  kernels_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `launches`. */
+export interface LaunchesAnswer {
+  launches?: LaunchRow[];
+  queue?: DeviceQueuePoint[];
+  launches_total?: number;
+  queue_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `loading`. */
+export interface LoadingAnswer {
+  loading: LoadingRow[];
+  operators: LoaderOp[];
+  range: string | null;
+  totals: LoadingTotals;
+  workers: boolean | null;
+  loading_total?: number;
+  operators_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `memory`. */
+export interface MemoryAnswer {
+  devices: DeviceMemory[];
+  events?: Event[];
+  operators?: OperatorMemory[];
+  peak?: PeakRow[] | PeakStackRow[];
+  records: number;
+  devices_total?: number;
+  events_total?: number;
+  operators_total?: number;
+  peak_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `modules`. */
+export interface ModulesAnswer {
+  ledger: ModulesLedger;
+  modules: ModuleClassRow[] | Module[];
+  origin: Origin;
+  modules_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `ops`. */
+export interface OpsAnswer {
+  annotations: OpRow[];
+  calls: OpRow[];
+  memory_outside: OpRow | null;
+  ops: OpRow[];
+  totals: OpsTotals;
+  annotations_total?: number;
+  calls_total?: number;
+  ops_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `roofline`. */
+export interface RooflineAnswer {
+  devices: RooflineDevice[];
+  mean_mfu: number | null;
+  roofline: RooflineRow[];
+  steps: StepUse[];
+  totals: RooflineTotals;
+  unmodelled: UnmodelledRow[];
+  roofline_total?: number;
+  steps_total?: number;
+  unmodelled_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `stacks`. */
+export interface StacksAnswer {
+  stacks: Row[];
+  total_ns: number;
+  weight: Weight;
+  stacks_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `steps`. */
+export interface StepsAnswer {
+  average: Parts | null;
+  device_slices_outside: number;
+  steps: BreakdownRow[] | DeviceStep[];
+  synthetic: boolean;
+  steps_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `summary`. */
+export interface SummaryAnswer {
+  copies: CopyRow[];
+  findings: Finding[];
+  gpu: GpuRow[];
+  info: Report;
+  kernels: KernelRow[];
+  memory: DeviceMemory[];
+  notes: NoteInfo[];
+  ops: OpRow[];
+  regions: OpRow[];
+  steps: BreakdownRow[];
+  verdict: Verdict | null;
+  copies_total?: number;
+  findings_total?: number;
+  gpu_total?: number;
+  kernels_total?: number;
+  memory_total?: number;
+  ops_total?: number;
+  regions_total?: number;
+  steps_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `transfers`. */
+export interface TransfersAnswer {
+  transfers: BusRow[];
+  transfers_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `waits`. */
+export interface WaitsAnswer {
+  totals: WaitsTotals;
+  waits: WaitRow[];
+  waits_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `what-if`. */
+export interface WhatIfAnswer {
+  steps: ReplayedStep[];
+  what_if: ReplayRow[];
+  steps_total?: number;
+  what_if_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
