@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn labels_are_harmless_and_fit() {
         let text = shown(&Screen::plain(60), &[("a\u{1b}[2J\n日本語日本語日本語", 5, Role::Host)], 20);
-        assert_eq!(text, format!("{}\n█ a␛[2J 日… 100.0%\n", "█".repeat(20)));
+        assert_eq!(text, format!("{}\n█ a␛[2J 日本… 100.0%\n", "█".repeat(20)));
     }
 
     #[test]
