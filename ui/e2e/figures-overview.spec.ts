@@ -5,9 +5,11 @@ import { count, percent, time } from "../src/parts/format.ts";
 import { bySeverity } from "../src/views/overview/findings.ts";
 import {
   type FindingsAnswer,
-  type GpuRow,
-  type Info,
+  type GpuAnswer,
+  type InfoAnswer,
+  type OpsAnswer,
   PARTS,
+  type Roofline,
   type StepsAnswer,
 } from "../src/views/overview/types.ts";
 import { ask } from "./support/cli.ts";
@@ -20,8 +22,8 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
     test("the figures", async ({ page, open }) => {
       await open(trace, "overview");
       const { average, steps } = ask<StepsAnswer>("steps", trace);
-      const [device] = ask<{ gpu: GpuRow[] }>("gpu", trace).gpu;
-      const { mean_mfu } = ask<{ mean_mfu: number | null }>("roofline", trace);
+      const [device] = ask<GpuAnswer>("gpu", trace).gpu;
+      const { mean_mfu } = ask<Roofline>("roofline", trace);
       const share = (value: number | null | undefined) => (value == null ? "–" : percent(value));
       expect(steps.length).toBeGreaterThan(1);
       expect(await figures(page)).toEqual({
@@ -73,7 +75,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
 
     test("what the file holds", async ({ page, open }) => {
       await open(trace, "overview");
-      const { info } = ask<{ info: Info }>("info", trace);
+      const { info } = ask<InfoAnswer>("info", trace);
       const { events_in_file, slices, points, flows } = info.ledger;
       const said = page.locator(".run-info");
       await expect(said).toContainText(count(events_in_file));
@@ -88,7 +90,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
 test("a chosen step narrows the figures", async ({ page, open }) => {
   await open(TRACES.gpt, "overview", { step: 3 });
   const { average } = ask<StepsAnswer>("steps", TRACES.gpt, "--step", "3");
-  const [device] = ask<{ gpu: GpuRow[] }>("gpu", TRACES.gpt, "--step", "3").gpu;
+  const [device] = ask<GpuAnswer>("gpu", TRACES.gpt, "--step", "3").gpu;
   const shown = await figures(page);
   expect(shown.Step).toBe(time(average?.wall_ns ?? 0));
   expect(shown["GPU utilization"]).toBe(percent(device?.utilization ?? 0));
@@ -96,10 +98,7 @@ test("a chosen step narrows the figures", async ({ page, open }) => {
 
 test("the largest operators and kernels", async ({ page, open }) => {
   await open(TRACES.gpt, "overview");
-  const { ops, totals } = ask<{
-    ops: { name: string; device_self_ns: number }[];
-    totals: { total_device_self_ns: number };
-  }>("ops", TRACES.gpt, "--sort", "device_self_ns", "--top", "8");
+  const { ops, totals } = ask<OpsAnswer>("ops", TRACES.gpt, "--sort", "device_self_ns", "--top", "8");
   const shown = await rowsOf(page, "Top operators by device time");
   const share = (ns: number) => percent(ns / totals.total_device_self_ns);
   expect(shown.map(([, ns, part]) => [ns, part])).toEqual(

@@ -1,6 +1,8 @@
 // The tables say what the terminal says.
 
+import type { KernelsAnswer, MemoryAnswer, OpsAnswer } from "../src/data/wire.ts";
 import { bytes, count, percent, shortName, time } from "../src/parts/format.ts";
+import type { ModuleRow, ModulesAnswer } from "../src/views/modules/types.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
@@ -10,19 +12,10 @@ import { columnOf, figures, rowsOf } from "./support/read.ts";
 const ROWS = 15;
 const dashed = (value: number, format: (value: number) => string) => (value === 0 ? "–" : format(value));
 
-interface Op {
-  name: string;
-  calls: number;
-  device_self_ns: number;
-  device_total_ns: number;
-  host_self_ns: number;
-  host_total_ns: number;
-}
-
 for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, nccl: TRACES.nccl })) {
   test(`operators of ${name}`, async ({ page, open }) => {
     await open(trace, "operators");
-    const { ops, totals } = ask<{ ops: Op[]; totals: Record<string, number> }>("ops", trace, "--top", "0");
+    const { ops, totals } = ask<OpsAnswer>("ops", trace, "--top", "0");
     const first = ops.slice(0, ROWS);
     const column = async (head: string) => (await columnOf(page, "Operators", head)).slice(0, ROWS);
     expect(await column("Name")).toEqual(first.map((op) => shortName(op.name)));
@@ -33,25 +26,13 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, nccl: TRACES.nccl 
     expect(await column("Host total")).toEqual(first.map((op) => dashed(op.host_total_ns, time)));
     const ledger = page.locator(".ledger");
     await expect(ledger).toContainText(`${count(ops.length)} rows`);
-    await expect(ledger).toContainText(time(totals.total_host_self_ns ?? 0));
-    await expect(ledger).toContainText(time(totals.total_device_self_ns ?? 0));
+    await expect(ledger).toContainText(time(totals.total_host_self_ns));
+    await expect(ledger).toContainText(time(totals.total_device_self_ns));
   });
 
   test(`kernels of ${name}`, async ({ page, open }) => {
     await open(trace, "kernels");
-    interface Kernel {
-      name: string;
-      calls: number;
-      total_ns: number;
-      mean_ns: number;
-      share: number;
-    }
-    const { kernels, totals } = ask<{ kernels: Kernel[]; totals: { kernel_calls: number; kernel_ns: number } }>(
-      "kernels",
-      trace,
-      "--top",
-      "0",
-    );
+    const { kernels = [], totals } = ask<KernelsAnswer>("kernels", trace, "--top", "0");
     const first = kernels.slice(0, ROWS);
     const table = (await page.locator("main table.table").first().getAttribute("aria-label")) ?? "";
     const column = async (head: string) => (await columnOf(page, table, head)).slice(0, ROWS);
@@ -69,7 +50,7 @@ test("operators sorted, grouped, filtered and narrowed to a step", async ({ page
   const asked = { sort: "calls", by: "shape", filter: "^aten::(mm|add)", step: "3" };
   await open(TRACES.gpt, "operators", asked);
   const options = Object.entries(asked).flatMap(([key, value]) => [`--${key}`, value]);
-  const { ops } = ask<{ ops: (Op & { input_shapes: string })[] }>("ops", TRACES.gpt, "--top", "0", ...options);
+  const { ops } = ask<OpsAnswer>("ops", TRACES.gpt, "--top", "0", ...options);
   expect(ops.length).toBeGreaterThan(3);
   const first = ops.slice(0, ROWS);
   expect((await columnOf(page, "Operators", "Name")).slice(0, ROWS)).toEqual(first.map((op) => op.name));
@@ -83,7 +64,7 @@ test("operators sorted, grouped, filtered and narrowed to a step", async ({ page
 
 test("every row can be scrolled to", async ({ page, open }) => {
   await open(TRACES.stacks, "operators", { by: "stack", sort: "name" });
-  const { ops } = ask<{ ops: Op[] }>("ops", TRACES.stacks, "--top", "0", "--by", "stack", "--sort", "name");
+  const { ops } = ask<OpsAnswer>("ops", TRACES.stacks, "--top", "0", "--by", "stack", "--sort", "name");
   expect(ops.length, "more than one page of rows").toBeGreaterThan(200);
   await page.locator(".table-scroll").evaluate((element) => element.scrollTo(0, element.scrollHeight));
   const last = page.locator(`table[aria-label=Operators] tr[data-index="${ops.length - 1}"]`);
@@ -92,34 +73,18 @@ test("every row can be scrolled to", async ({ page, open }) => {
 
 test("memory", async ({ page, open }) => {
   await open(TRACES.gpt, "memory");
-  interface Device {
-    device: string;
-    device_id: number;
-    peak_allocated_bytes: number;
-    peak_reserved_bytes: number;
-    opening_allocated_bytes: number;
-    allocated_bytes: number;
-    freed_bytes: number;
-    still_live_bytes: number;
-  }
-  interface Operator {
-    name: string;
-    device: string;
-    calls: number;
-    self_allocated_bytes: number;
-  }
-  const answer = ask<{ devices: Device[]; operators: Operator[] }>("memory", TRACES.gpt, "--top", "0");
-  const device = answer.devices.find((one) => one.device_id >= 0);
+  const answer = ask<MemoryAnswer>("memory", TRACES.gpt, "--top", "0");
+  const device = answer.devices.find((one) => (one.device_id ?? -1) >= 0);
   if (!device) throw new Error("no accelerator in this trace");
   expect(await figures(page)).toEqual({
     "Peak allocated": bytes(device.peak_allocated_bytes),
-    "Peak reserved": bytes(device.peak_reserved_bytes),
+    "Peak reserved": bytes(device.peak_reserved_bytes ?? Number.NaN),
     "At start": bytes(device.opening_allocated_bytes),
     "Total allocated": bytes(device.allocated_bytes),
     "Total freed": bytes(device.freed_bytes),
     "Still live": bytes(device.still_live_bytes),
   });
-  const own = answer.operators.filter((row) => row.device === device.device);
+  const own = (answer.operators ?? []).filter((row) => row.device === device.device);
   const want = own.sort((a, b) => b.self_allocated_bytes - a.self_allocated_bytes).slice(0, 8);
   const shown = (await rowsOf(page, `Operators by memory on ${device.device}`)).slice(0, 8);
   expect(shown.map((row) => row.slice(0, 3))).toEqual(
@@ -129,25 +94,14 @@ test("memory", async ({ page, open }) => {
 
 test("modules", async ({ page, open }) => {
   await open(TRACES.stacks, "modules", { open: "all" });
-  interface Module {
-    name: string;
-    occurrences: number;
-    device_total_ns: number;
-    device_self_ns: number;
-    host_total_ns: number;
-    class: string;
-  }
-  const { modules, ledger } = ask<{ modules: Module[]; ledger: Record<string, number> }>(
-    "modules",
-    TRACES.stacks,
-    "--top",
-    "0",
-  );
+  const { modules, ledger } = ask<ModulesAnswer<ModuleRow>>("modules", TRACES.stacks, "--top", "0");
   expect(modules.length).toBeGreaterThan(10);
   const shown = await rowsOf(page, "Modules");
   expect(shown.length).toBe(modules.length);
   expect(shown.map((row) => row[0]?.split(" ")[0])).toEqual(modules.map((row) => row.name));
-  expect(await columnOf(page, "Modules", "Calls")).toEqual(modules.map((row) => count(row.occurrences)));
+  expect(await columnOf(page, "Modules", "Calls")).toEqual(
+    modules.map((row) => count(row.occurrences ?? Number.NaN)),
+  );
   expect(await columnOf(page, "Modules", "Device total")).toEqual(
     modules.map((row) => dashed(row.device_total_ns, time)),
   );
@@ -155,6 +109,6 @@ test("modules", async ({ page, open }) => {
     modules.map((row) => dashed(row.host_total_ns, time)),
   );
   const parts = page.locator(".mod-parts");
-  for (const field of ["forward_device_ns", "backward_device_ns", "outside_device_ns"])
-    await expect(parts).toContainText(time(ledger[field] ?? 0));
+  for (const field of ["forward_device_ns", "backward_device_ns", "outside_device_ns"] as const)
+    await expect(parts).toContainText(time(ledger[field]));
 });

@@ -1,7 +1,7 @@
 // Nothing is lost on the way from the file to the screen.
 
 import type { Layout } from "../src/data/types.ts";
-import type { Info } from "../src/views/overview/types.ts";
+import type { InfoAnswer } from "../src/data/wire.ts";
 import { ask } from "./support/cli.ts";
 import { readTrace } from "./support/events.ts";
 import { expect, test } from "./support/fixtures.ts";
@@ -17,7 +17,7 @@ const AT_ONCE = 200;
 for (const [name, trace] of Object.entries(SOME)) {
   test(`the ledger of ${name} closes`, async ({ serve }) => {
     const layout = await (await serve(trace)).json<Layout>("api/r/0/timeline");
-    const { info } = ask<{ info: Info }>("info", trace);
+    const { info } = ask<InfoAnswer>("info", trace);
     const { ledger } = layout;
     expect(readTrace(trace).traceEvents.length).toBe(ledger.events_in_file);
     expect(ledger).toMatchObject({

@@ -1,7 +1,7 @@
 // Moving over the timeline: keys, wheel, steps, lanes. Something is drawn all the time.
 
 import type { Page } from "@playwright/test";
-import type { Layout } from "../src/data/types.ts";
+import type { Details, Hits, Layout } from "../src/data/types.ts";
 import { expect, idle, params, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
 import { stats, windowIn } from "./support/timeline.ts";
@@ -103,16 +103,14 @@ test("N and Shift+N go from step to step", async ({ page, open, serve }) => {
 
 test("comma and full stop go from slice to slice of a row", async ({ page, open, serve }) => {
   const server = await serve(TRACES.gpt);
-  const { hits } = await server.json<{ hits: { id: number; row: number; start_ns: number }[] }>(
-    "api/r/0/search?q=nvjet&limit=50",
-  );
+  const { hits } = await server.json<Hits>("api/r/0/search?q=nvjet&limit=50");
   const middle = hits[10];
   if (!middle) throw new Error("too few kernels");
   await open(TRACES.gpt, "timeline", { sel: middle.id });
   const start = async () => {
     await idle(page);
     const id = Number(params(page).sel);
-    return (await server.json<{ start_ns: number; row: number }>(`api/r/0/slice/${id}`)).start_ns;
+    return (await server.json<Details>(`api/r/0/slice/${id}`)).start_ns;
   };
   await page.keyboard.press("Period");
   await expect.poll(() => params(page).sel).not.toBe(String(middle.id));

@@ -25,7 +25,6 @@ const ARROWS: Record<string, readonly string[]> = {
 
 /** Views that may import another one: the rest know nothing of each other. */
 const BETWEEN_VIEWS: Record<string, readonly string[]> = {
-  compare: ["overview"],
   // The frame of the tabs, each of which is a view of its own.
   diagnosis: ["critical-path", "data-loading", "idle", "launches", "roofline", "transfers", "waits", "what-if"],
 };
@@ -126,7 +125,9 @@ describe("every source", () => {
   });
 
   it("is short enough to be read at one go", () => {
-    const long = sources.filter((file) => readFileSync(join(SRC, file), "utf8").split("\n").length > 600);
+    // Written by a test of the server, a type at a time: nobody reads it from top to bottom.
+    const written = sources.filter((file) => file !== "data/wire.ts");
+    const long = written.filter((file) => readFileSync(join(SRC, file), "utf8").split("\n").length > 600);
     expect(long).toEqual([]);
   });
 });

@@ -213,9 +213,12 @@ pub(crate) trait Rows: Send + Sync {
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 }
 
+/// Makes a table of rows.
+type ToTable<R> = Box<dyn Fn(&[R]) -> Table + Send + Sync>;
+
 struct Typed<R> {
     rows: Vec<R>,
-    table: Box<dyn Fn(&[R]) -> Table + Send + Sync>,
+    table: ToTable<R>,
     single: bool,
 }
 

@@ -21,6 +21,7 @@ import type {
   Runs,
   SearchQuery,
 } from "./types.ts";
+import type { KernelRow } from "./wire.ts";
 
 /** Slices in one section of details. */
 const DETAILS = 4096;
@@ -69,7 +70,7 @@ class PackSource implements Source {
     const answer = await jsonSection<Answer>(`ask/${command}${by}`);
     if (!answer) throw new SourceError({ message: "Not included in this report.", hint: LIVE });
     if (ofOperator !== undefined) {
-      const rows = (answer.kernels ?? []) as { op?: string }[];
+      const rows = (answer.kernels ?? []) as KernelRow[];
       return arrange({ ...answer, kernels: rows.filter((row) => row.op === ofOperator) }, options);
     }
     return arrange(answer, options);

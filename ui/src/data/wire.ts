@@ -584,7 +584,7 @@ export interface Flame {
   self_ns: number[];
   /** By node: its own time and that of all nodes below it. */
   total_ns_of: number[];
-  /** By node: host: its calls; device: kernels, copies and fills at or below it; module: its calls, 0 if not known. */
+  /** By node: host: its calls; device: kernels, copies and memsets at or below it; module: its calls, 0 if not known. */
   count: number[];
   /** By node: what it is, as a number of the list that timelines use. */
   category: number[];

@@ -29,7 +29,7 @@ export function hasDevice(account: Account | undefined): boolean {
 /** Choosers of step and device; those with nothing to choose from are left out. */
 export function Scope({ account, withDevice }: { account: Account | undefined; withDevice: boolean }) {
   if (!account) return null;
-  const steps = [...new Set((account.steps ?? []).map((s) => s.step))];
+  const steps = [...new Set(account.steps.map((s) => s.step))];
   const devices = account.devices.flatMap((d) => (d.device === null ? [] : [d.device]));
   return (
     <div class="toolbar scope">

@@ -37,7 +37,7 @@ export function useLoaded<T>(key: string | undefined, ask: (signal: AbortSignal)
   return state;
 }
 
-/** A command's answer for the run looked at. Name what you expect: `useAsk<{steps: StepRow[]}>("steps")`. */
+/** A command's answer for the run looked at. Name what you expect: `useAsk<WaitsAnswer>("waits")`. */
 export function useAsk<T extends object>(
   command: string,
   options: Options = {},

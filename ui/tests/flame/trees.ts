@@ -2,7 +2,7 @@
 
 import type { Flame } from "../../src/data/types.ts";
 
-export function flameOf(text: string, weight = "host"): Flame {
+export function flameOf(text: string, weight: Flame["weight"] = "host"): Flame {
   const names: string[] = [];
   const flame: Flame = {
     weight,

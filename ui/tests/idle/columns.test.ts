@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { outlines, stripOf } from "../../src/views/idle/columns.ts";
 import type { GapRow } from "../../src/views/idle/types.ts";
 
-const gap = (start_ns: number, idle_ns: number, kind = "host_late", device = 0): GapRow => ({
+const gap = (start_ns: number, idle_ns: number, kind: GapRow["kind"] = "host_late", device = 0): GapRow => ({
   device,
   step: 0,
   start_ns,
   idle_ns,
   kind,
-  cause: kind,
+  cause: "host_python",
   culprit: null,
   next: null,
   stack: [],

@@ -49,7 +49,12 @@ describe("findings", () => {
 });
 
 describe("causes", () => {
-  const row = (cause: string, busy: boolean, total_ns: number, device: number | null = 0): CauseRow => ({
+  const row = (
+    cause: CauseRow["cause"],
+    busy: boolean,
+    total_ns: number,
+    device: number | null = 0,
+  ): CauseRow => ({
     device,
     cause,
     label: cause,

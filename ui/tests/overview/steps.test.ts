@@ -15,7 +15,7 @@ function step(number: number, kernel_ns: number, host_ns: number, partial = fals
     host_ns,
     gpu_busy_ns: kernel_ns,
     partial,
-    partial_reason: partial ? "it launched no kernels" : null,
+    partial_reason: partial ? "no_device_work" : null,
   };
 }
 
@@ -46,7 +46,7 @@ describe("bars of steps", () => {
 
   it("says that a bar holds a partial step, and why", () => {
     const [bar] = barsOf([step(1, 1, 1), step(2, 1, 1, true)], 1);
-    expect(bar?.partial).toEqual(["it launched no kernels"]);
+    expect(bar?.partial).toEqual(["no_device_work"]);
     expect(barsOf([step(1, 1, 1)])[0]?.partial).toEqual([]);
   });
 

@@ -27,7 +27,10 @@ const H200: Hardware = {
   int8: 1978.9,
   fp4: null,
   memory_gbs: 4800,
+  memory_gb: 141,
+  units: 132,
   host_bus_gbs: 64,
+  link_gbs: 450,
 };
 
 function op(intensity: number, tflops: number): CostRow {

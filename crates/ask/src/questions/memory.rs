@@ -269,8 +269,8 @@ fn events_table(rows: &[Event]) -> Table {
             Cell::maybe(r.operator.as_deref(), Cell::text),
             Cell::text(&r.device),
             Cell::bytes(r.bytes),
-            Cell::maybe(r.allocated_at_ns, |at| Cell::time(at)),
-            Cell::maybe(r.released_at_ns, |at| Cell::time(at)),
+            Cell::maybe(r.allocated_at_ns, Cell::time),
+            Cell::maybe(r.released_at_ns, Cell::time),
             Cell::maybe(r.duration_ns, Cell::time),
         ]);
     }

@@ -50,7 +50,7 @@ struct ClassRow {
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
     let report = modules::analyse(asked.trace(), &asked.selection);
-    let (ledger, origin) = (report.ledger.clone(), report.origin.clone());
+    let (ledger, origin) = (report.ledger.clone(), report.origin);
     let device = ledger.device_ns;
     let mut words = format!(
         "device {}: {} forward, {} backward under modules, {} outside",

@@ -49,7 +49,6 @@ pub(crate) fn command() -> Clap {
 fn build() -> Clap {
     let mut command = Clap::new("stepscope")
         .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
         .after_help(EXAMPLES)
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true);
@@ -58,7 +57,8 @@ fn build() -> Clap {
     }
     command = Command::augment_subcommands(command);
     // `augment_subcommands` asks for one; without any the summary is meant.
-    questions::with_args(command.subcommand_required(false).arg_required_else_help(false), QUESTIONS[0])
+    let command = command.subcommand_required(false).arg_required_else_help(false);
+    questions::with_args(command, QUESTIONS[0]).about(ABOUT).long_about(None)
 }
 
 /// The groups of the front page.

@@ -83,12 +83,13 @@ fn options_of(question: &'static Question) -> impl Iterator<Item = &'static Opti
 
 /// The command of a question.
 pub(super) fn command(question: &'static Question) -> Command {
-    let command = Command::new(question.name).about(question.about).after_help(examples(question));
-    let command = match question.alias {
+    let command = with_args(Command::new(question.name), question);
+    // After the arguments: their struct has words of its own, which clap would take for the command's.
+    let command = command.about(question.about).long_about(None).after_help(examples(question));
+    match question.alias {
         Some(alias) => command.visible_alias(alias),
         None => command,
-    };
-    with_args(command, question)
+    }
 }
 
 /// A command with the arguments of a question.

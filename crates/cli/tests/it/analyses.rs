@@ -61,6 +61,8 @@ fn definitions_and_examples() {
         assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
         let help = stdout(&[command, "--help"]);
         assert!(help.contains("Example") && help.contains("stepscope "), "{command}: {help}");
+        let about = stepscope_ask::find(command).unwrap().about;
+        assert!(help.replace('\n', " ").starts_with(about.trim_end_matches('.')), "{command}: {help}");
         assert!(stdout(&[command, &gpt(), "--explain"]).contains("What the numbers mean"), "{command}");
     }
 }

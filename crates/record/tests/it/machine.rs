@@ -118,7 +118,7 @@ fn energy_that_may_not_be_read_is_said_so() {
     let roots = Roots { sys: root.join("sys"), nvml: Some("/no/such.so".into()), ..Roots::default() };
     let monitor = Monitor::new(&MonitorOptions { roots, ..MonitorOptions::default() });
     let missing = monitor.missing().iter().find(|missing| missing.what == "CPU energy").unwrap();
-    assert!(missing.reason.contains("cannot be read") && missing.fix.contains("chmod"), "{missing:?}");
+    assert!(missing.reason.contains("cannot read") && missing.fix.contains("chmod"), "{missing:?}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 // Two runs side by side: the same numbers of both, and how far they are apart.
 
-import type { Account } from "../../data/account.ts";
-import type { GpuRow, StepsAnswer } from "../overview/types.ts";
+import type { Account, CauseRow, StepsAnswer } from "../../data/account.ts";
+import type { GpuAnswer } from "../../data/wire.ts";
 
 export interface RunFigures {
   steps: StepsAnswer;
-  gpu: { gpu: GpuRow[] };
+  gpu: GpuAnswer;
   account: Account;
 }
 
@@ -42,7 +42,7 @@ export function figureLines(a: RunFigures, b: RunFigures): Line[] {
 
 /** The causes of either run on its first device; what changed most comes first. A cause that is absent took no time. */
 export function causeLines(a: RunFigures, b: RunFigures): Line[] {
-  const labels = new Map<string, string>();
+  const labels = new Map<CauseRow["cause"], string>();
   const times = [a, b].map(({ account }) => {
     const device = account.devices[0]?.device;
     const rows = account.causes.filter((c) => c.device === device);

@@ -2,7 +2,6 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { Stacked } from "../../parts/charts/stacked.tsx";
 import { defined } from "../../parts/defined-column.ts";
 import { definition, Share } from "../../parts/figure.tsx";
@@ -21,7 +20,7 @@ export function Path(_: { account: Account | undefined }) {
   return (
     <Await of={path}>
       {(answer) =>
-        answer.path.length === 0 ? (
+        (answer.path ?? []).length === 0 ? (
           <Empty title="No critical path." hint="Nothing was recorded in these steps." />
         ) : (
           <Shown answer={answer} />
@@ -31,11 +30,12 @@ export function Path(_: { account: Account | undefined }) {
   );
 }
 
-function Shown({ answer }: { answer: CriticalPath & { definitions?: Definition[] } }) {
+function Shown({ answer }: { answer: CriticalPath }) {
   const definitions = answer.definitions;
   const text = definition(definitions, "class");
   const only = param("class");
-  const rows = only ? answer.path.filter((row) => row.class === only) : answer.path;
+  const path = answer.path ?? [];
+  const rows = only ? path.filter((row) => row.class === only) : path;
   const most = Math.max(0, ...rows.map((row) => row.share));
   const columns: Column<PathRow>[] = [
     {
@@ -94,9 +94,7 @@ function Shown({ answer }: { answer: CriticalPath & { definitions?: Definition[]
       <Card
         title="What is on the path"
         note={
-          only
-            ? `${pathClass(only).label} only: ${count(rows.length)} of ${count(answer.path.length)}`
-            : undefined
+          only ? `${pathClass(only).label} only: ${count(rows.length)} of ${count(path.length)}` : undefined
         }
       >
         <Table

@@ -2,7 +2,6 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { StepColumns } from "../../parts/charts/step-columns.tsx";
 import { definition, Figure, Share } from "../../parts/figure.tsx";
 import { percent, time } from "../../parts/format.ts";
@@ -13,8 +12,6 @@ import { Await, Card, Empty } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import type { Loading } from "./types.ts";
-
-type Answered = Loading & { definitions?: Definition[] };
 
 const MARKED = `with torch.profiler.record_function("data loading"):
     batch = next(batches)`;
@@ -44,7 +41,7 @@ export function LoadingTab(_: { account: Account | undefined }) {
   );
 }
 
-function Totals({ answer }: { answer: Answered }) {
+function Totals({ answer }: { answer: Loading }) {
   const { loading_ns, exposed_ns, wall_ns } = answer.totals;
   const text = (field: string) => definition(answer.definitions, field);
   const workers = answer.workers === null ? "unknown" : answer.workers ? "yes" : "no";
@@ -81,7 +78,7 @@ function Totals({ answer }: { answer: Answered }) {
 /** Loading that is nearly nothing beside the steps is drawn on a scale of its own. */
 const SMALL = 0.15;
 
-function Steps({ answer }: { answer: Answered }) {
+function Steps({ answer }: { answer: Loading }) {
   const text = (field: string) => definition(answer.definitions, field);
   const most = Math.max(1, ...answer.loading.map((row) => row.loading_ns));
   const small = most < SMALL * Math.max(1, ...answer.loading.map((row) => row.wall_ns));
@@ -116,7 +113,7 @@ function Steps({ answer }: { answer: Answered }) {
   );
 }
 
-function Operators({ answer }: { answer: Answered }) {
+function Operators({ answer }: { answer: Loading }) {
   if (answer.operators.length === 0) return null;
   const all = Math.max(1, answer.totals.loading_ns);
   const longest = Math.max(1, ...answer.operators.map((row) => row.self_ns));

@@ -1,8 +1,7 @@
 // Why the device was idle: how much by kind and by cause, and the longest gaps.
 
-import type { Account, StepSpan } from "../../data/account.ts";
+import type { Account, StepsAnswer } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { Stacked } from "../../parts/charts/stacked.tsx";
 import { defined } from "../../parts/defined-column.ts";
 import { definition, Figure, Share } from "../../parts/figure.tsx";
@@ -20,14 +19,12 @@ import type { CulpritRow, Gaps, StreamRow } from "./types.ts";
 /** Enough to draw; a note says how many are missing. */
 const SHOWN = 2000;
 
-type Answered = Gaps & { definitions?: Definition[] };
-
 export function Idle({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
   const options = scoped(true);
   const gaps = useAsk<Gaps>("gaps", { ...options, top: SHOWN }, onDevice);
   const causes = useAsk<Account>("account", options, onDevice);
-  const steps = useAsk<{ steps: StepSpan[] }>("steps", scoped(false), onDevice);
+  const steps = useAsk<StepsAnswer>("steps", scoped(false), onDevice);
   if (!onDevice) return <NoDevice what="Idle time is time when a GPU has nothing to do." />;
   return (
     <Await of={gaps}>
@@ -52,7 +49,7 @@ export function Idle({ account }: { account: Account | undefined }) {
   );
 }
 
-function Totals({ answer }: { answer: Answered }) {
+function Totals({ answer }: { answer: Gaps }) {
   const { gaps, idle_ns, wall_ns } = answer.totals;
   const devices = new Set(answer.kinds.map((row) => row.device)).size;
   const longest = Math.max(0, ...answer.kinds.map((row) => row.max_ns));
@@ -75,7 +72,7 @@ function Totals({ answer }: { answer: Answered }) {
   );
 }
 
-function Kinds({ answer }: { answer: Answered }) {
+function Kinds({ answer }: { answer: Gaps }) {
   const text = definition(answer.definitions, "kind");
   const counts = new Map<string, number>();
   for (const row of answer.kinds) counts.set(row.kind, (counts.get(row.kind) ?? 0) + row.gaps);
@@ -95,7 +92,7 @@ function Kinds({ answer }: { answer: Answered }) {
   );
 }
 
-function Causes({ account }: { account: Account & { definitions?: Definition[] } }) {
+function Causes({ account }: { account: Account }) {
   const text = (key: string) =>
     definition(account.definitions, `${key}_ns`) ??
     (key.startsWith("host_") ? definition(account.definitions, "host_…_ns") : undefined);
@@ -116,7 +113,7 @@ function Causes({ account }: { account: Account & { definitions?: Definition[] }
   );
 }
 
-function Culprits({ answer }: { answer: Answered }) {
+function Culprits({ answer }: { answer: Gaps }) {
   const most = Math.max(0, ...answer.culprits.map((row) => row.share));
   const definitions = answer.definitions;
   const columns: Column<CulpritRow>[] = [
@@ -148,7 +145,7 @@ function Culprits({ answer }: { answer: Answered }) {
   );
 }
 
-function Streams({ answer }: { answer: Answered }) {
+function Streams({ answer }: { answer: Gaps }) {
   if (answer.streams.length < 2) return null;
   const text = (field: string) => definition(answer.definitions, field);
   const columns: Column<StreamRow>[] = [

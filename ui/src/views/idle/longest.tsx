@@ -1,7 +1,6 @@
 // The longest gaps, one by one, each with a link to the timeline.
 
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { defined } from "../../parts/defined-column.ts";
 import { definition } from "../../parts/figure.tsx";
 import { count, shortName, time } from "../../parts/format.ts";
@@ -13,7 +12,7 @@ import { useOpenRow } from "../../session/open-row.ts";
 import { param, setParams } from "../../session/route.ts";
 import type { GapRow, Gaps } from "./types.ts";
 
-export function Longest({ answer }: { answer: Gaps & { definitions?: Definition[] } }) {
+export function Longest({ answer }: { answer: Gaps }) {
   const [open, toggle] = useOpenRow();
   const only = param("kind");
   const kinds = [...new Set(answer.kinds.map((row) => row.kind))];

@@ -8,29 +8,24 @@ import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import { QueueChart } from "./queue-chart.tsx";
-import type { LaunchRow } from "./types.ts";
+import type { LaunchesAnswer, LaunchRow } from "./types.ts";
 
 export function Launches({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
-  const launches = useAsk<{ launches: LaunchRow[] }>("launches", scoped(true), onDevice);
+  const launches = useAsk<LaunchesAnswer>("launches", scoped(true), onDevice);
   if (!onDevice) return <NoDevice what="Launches are the calls with which the host submits work to a GPU." />;
   return (
     <Await of={launches}>
-      {(answer) =>
-        answer.launches.length === 0 ? (
+      {({ launches: rows = [], definitions }) =>
+        rows.length === 0 ? (
           <Empty
             title="No launches in this selection."
             hint="Either these steps have no device work, or the calls that launched it were not recorded. Record CPU activity too."
           />
         ) : (
           <div class="card-column">
-            {answer.launches.map((row) => (
-              <Device
-                key={row.device}
-                row={row}
-                definitions={answer.definitions}
-                named={answer.launches.length > 1}
-              />
+            {rows.map((row) => (
+              <Device key={row.device} row={row} definitions={definitions} named={rows.length > 1} />
             ))}
           </div>
         )
@@ -121,8 +116,8 @@ function Details(props: { row: LaunchRow; text: (field: string) => string | unde
 }
 
 /** Lengths of time that differ by powers of ten, side by side. */
-function Lengths({ rows }: { rows: { label: string; ns: number | null; text: string | undefined }[] }) {
-  const known = rows.flatMap((row) => (row.ns !== null && row.ns > 0 ? [row.ns] : []));
+function Lengths({ rows }: { rows: { label: string; ns: number; text: string | undefined }[] }) {
+  const known = rows.flatMap((row) => (row.ns > 0 ? [row.ns] : []));
   const low = Math.min(...known) / 2;
   const high = Math.max(...known);
   return (
@@ -133,14 +128,14 @@ function Lengths({ rows }: { rows: { label: string; ns: number | null; text: str
             <Defined text={row.text}>{row.label}</Defined>
           </span>
           <span class="versus-bar" aria-hidden="true">
-            {row.ns !== null && row.ns > 0 && (
+            {row.ns > 0 && (
               <span
                 class={row.label.startsWith("Delay") ? "measured" : "predicted"}
                 style={{ width: `${(Math.log(row.ns / low) / Math.log(high / low)) * 100}%` }}
               />
             )}
           </span>
-          <strong class="num">{row.ns === null ? "–" : time(row.ns)}</strong>
+          <strong class="num">{time(row.ns)}</strong>
         </div>
       ))}
     </div>

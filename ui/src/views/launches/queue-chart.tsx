@@ -1,7 +1,7 @@
 // How much work was queued, over time.
 
 import { useRef, useState } from "preact/hooks";
-import type { StepSpan } from "../../data/account.ts";
+import type { StepSpan, StepsAnswer } from "../../data/account.ts";
 import type { Counter } from "../../data/types.ts";
 import { Axes, LEFT } from "../../parts/charts/axis.tsx";
 import { count, time } from "../../parts/format.ts";
@@ -17,7 +17,7 @@ const HEIGHT = 140;
 const BUCKETS = 1600;
 
 export function QueueChart(props: { device: number | null; text: string | undefined; named: boolean }) {
-  const steps = useAsk<{ steps: StepSpan[] }>("steps", scoped(false));
+  const steps = useAsk<StepsAnswer>("steps", scoped(false));
   const spans = steps.data?.steps ?? [];
   const from = Math.min(...spans.map((s) => s.start_ns));
   const to = Math.max(...spans.map((s) => s.start_ns + s.wall_ns));

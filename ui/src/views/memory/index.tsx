@@ -1,7 +1,9 @@
 // Memory over time: how much is allocated and reserved, what was live at the peak, and what allocates it.
 
 import { useEffect } from "preact/hooks";
-import type { Answer, Options } from "../../data/types.ts";
+import type { StepsAnswer } from "../../data/account.ts";
+import type { Options } from "../../data/types.ts";
+import type { InfoAnswer } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
 import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
@@ -15,14 +17,7 @@ import { Figures, Notes } from "./metrics.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import "./style.css";
 import { Tables } from "./tables.tsx";
-import type { DeviceMemory, MemoryAnswer, Span, StepRow } from "./types.ts";
-
-interface Info {
-  info: {
-    last_ns: number | null;
-    devices: { index: number; name: string; total_memory_bytes: number | null }[];
-  };
-}
+import type { DeviceMemory, MemoryAnswer, Span } from "./types.ts";
 
 export function Memory() {
   const whole = useAsk<MemoryAnswer>("memory", { by: "op", top: 0 });
@@ -61,9 +56,9 @@ function select(span: Span | undefined): void {
   pushParams({ from: span?.from, to: span?.to, step: undefined });
 }
 
-function Loaded({ whole }: { whole: MemoryAnswer & Answer }) {
-  const info = useAsk<Info>("info");
-  const stepsAsked = useAsk<{ steps: StepRow[] }>("steps");
+function Loaded({ whole }: { whole: MemoryAnswer }) {
+  const info = useAsk<InfoAnswer>("info");
+  const stepsAsked = useAsk<StepsAnswer>("steps");
   // A run without steps is answered as one without a number.
   const steps = (stepsAsked.data?.steps ?? []).filter((s) => s.step >= 0);
   const device = chosenDevice(whole.devices);
@@ -141,7 +136,7 @@ function Loaded({ whole }: { whole: MemoryAnswer & Answer }) {
       {answer && (
         <Tables
           device={device.device}
-          operators={answer.operators}
+          operators={answer.operators ?? []}
           definitions={answer.definitions}
           narrowed={narrowed}
         />

@@ -1,7 +1,6 @@
 // The nn.Module tree with what each module costs, and the same by class.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Answer } from "../../data/types.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
 import { count } from "../../parts/format.ts";
@@ -26,7 +25,7 @@ const BY = [
 export function Modules() {
   const by = param("by") === "class" ? "class" : "tree";
   const options = { top: 0, step: param("step"), device: param("device") };
-  const tree = useAsk<ModulesAnswer<ModuleRow>>("modules", { by: "tree", ...options });
+  const tree = useAsk<TreeAnswer>("modules", { by: "tree", ...options });
   const classes = useAsk<ModulesAnswer<ClassRow>>("modules", { by: "class", ...options }, by === "class");
   const search = useRef<HTMLInputElement>(null);
   useEffect(
@@ -97,7 +96,7 @@ export function Modules() {
   );
 }
 
-type TreeAnswer = ModulesAnswer<ModuleRow> & Answer;
+type TreeAnswer = ModulesAnswer<ModuleRow>;
 
 function Note({ answer }: { answer: TreeAnswer }) {
   const { misnested } = answer.ledger;

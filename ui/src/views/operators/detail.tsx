@@ -7,18 +7,7 @@ import { Box, MiniTable } from "../../parts/mini.tsx";
 import { href, param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { CallSite } from "./call-site.tsx";
-import type { OpRow, OpsAnswer, Part } from "./types.ts";
-
-interface KernelLine {
-  name: string;
-  calls: number;
-  total_ns: number;
-}
-
-interface KernelsAnswer {
-  kernels: KernelLine[];
-  copies: KernelLine[];
-}
+import type { KernelsAnswer, OpRow, OpsAnswer, Part } from "./types.ts";
 
 export function Detail({ row, part, hasDevice }: { row: OpRow; part: Part; hasDevice: boolean }) {
   return (
@@ -93,7 +82,7 @@ function KernelsOf({ name }: { name: string }) {
     <MiniTable
       title="Kernels and copies launched directly"
       of={answer}
-      rows={(data) => [...data.kernels, ...data.copies].sort((a, b) => b.total_ns - a.total_ns)}
+      rows={(data) => [...(data.kernels ?? []), ...data.copies].sort((a, b) => b.total_ns - a.total_ns)}
       columns={[
         {
           label: "Kernel",

@@ -8,25 +8,25 @@ import { useAsk } from "../../session/use-ask.ts";
 import { TimeAccount } from "./account.tsx";
 import { Findings } from "./finding-list.tsx";
 import { LargestKernels, LargestOperators } from "./largest.tsx";
-import { Figures, type Roofline } from "./metrics.tsx";
+import { Figures } from "./metrics.tsx";
 import { RunInfo } from "./run-info.tsx";
 import { NoSteps, Steps } from "./steps/index.tsx";
 import "./style.css";
 import "./findings.css";
 import "./steps/style.css";
 import type { Account } from "../../data/account.ts";
-import type { FindingsAnswer, GpuRow, Info, StepsAnswer } from "./types.ts";
+import type { FindingsAnswer, GpuAnswer, InfoAnswer, Roofline, StepsAnswer } from "./types.ts";
 import { Verdict } from "./verdict.tsx";
 
 export function Overview() {
   const step = param("step");
   const device = param("device");
-  const info = useAsk<{ info: Info }>("info");
+  const info = useAsk<InfoAnswer>("info");
   const all = useAsk<StepsAnswer>("steps");
   // The numbers are of the steps chosen; the chart goes on showing all.
   const some = useAsk<StepsAnswer>("steps", { step }, step !== undefined);
   const account = useAsk<Account>("account", { step, device });
-  const gpu = useAsk<{ gpu: GpuRow[] }>("gpu", { step, device });
+  const gpu = useAsk<GpuAnswer>("gpu", { step, device });
   const findings = useAsk<FindingsAnswer>("findings", { step });
   const hasDevice = (gpu.data?.gpu.length ?? 0) > 0;
   const roofline = useAsk<Roofline>("roofline", { step, device, top: 1 }, hasDevice);

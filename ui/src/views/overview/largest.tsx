@@ -6,22 +6,13 @@ import { percent, shortName, time } from "../../parts/format.ts";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { href, param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
+import type { KernelsAnswer, OpsAnswer } from "./types.ts";
 
 const ROWS = 8;
 
 interface Line {
   name: string;
   ns: number;
-}
-
-interface OpsAnswer {
-  ops: { name: string; device_self_ns: number; host_self_ns: number }[];
-  totals: { total_device_self_ns: number; total_host_self_ns: number };
-}
-
-interface KernelsAnswer {
-  kernels: { name: string; total_ns: number }[];
-  totals: { kernel_ns: number };
 }
 
 /** By time on the device, or on the host where there is no device. */
@@ -59,7 +50,7 @@ export function LargestKernels() {
           title="Top kernels"
           text={definition(data.definitions, "total_ns")}
           view="kernels"
-          lines={data.kernels.map((row) => ({ name: row.name, ns: row.total_ns }))}
+          lines={(data.kernels ?? []).map((row) => ({ name: row.name, ns: row.total_ns }))}
           total={data.totals.kernel_ns}
           sort="total_ns"
         />

@@ -3,21 +3,15 @@
 import type { Definition } from "../../data/types.ts";
 import { definition, Figure } from "../../parts/figure.tsx";
 import { percent, time } from "../../parts/format.ts";
-import { type GpuRow, PARTS, type StepsAnswer } from "./types.ts";
-
-export interface Roofline {
-  mean_mfu: number | null;
-  totals: { modelled_ns: number };
-  steps: { precision: string | null; peak_tflops: number | null }[];
-}
+import { type GpuAnswer, type GpuRow, PARTS, type Roofline, type StepsAnswer } from "./types.ts";
 
 interface Loaded<T> {
-  data: (T & { definitions?: Definition[] }) | undefined;
+  data: T | undefined;
 }
 
 export function Figures(props: {
   steps: Loaded<StepsAnswer>;
-  gpu: Loaded<{ gpu: GpuRow[] }>;
+  gpu: Loaded<GpuAnswer>;
   roofline: Loaded<Roofline>;
 }) {
   const { steps, gpu, roofline } = props;
@@ -81,7 +75,7 @@ function StepTime({ of, definitions }: { of: StepsAnswer; definitions: Definitio
 }
 
 /** Without a device: what the host did in a step. */
-function HostParts({ of }: { of: StepsAnswer & { definitions?: Definition[] } }) {
+function HostParts({ of }: { of: StepsAnswer }) {
   const { average } = of;
   if (!average) return null;
   return PARTS.filter(({ field }) => average[field] > 0).map(({ field, label }) => (

@@ -96,10 +96,9 @@ function sameDevices(devices: Info["devices"]): { name: string; about: string; i
       d.sms ? `${d.sms} SMs` : "",
     ];
     const about = parts.filter(Boolean).join(", ");
-    const name = d.name ?? "unknown";
-    const same = groups.get(`${name} ${about}`);
+    const same = groups.get(`${d.name} ${about}`);
     if (same) same.indices += `, ${d.index}`;
-    else groups.set(`${name} ${about}`, { name, about, indices: String(d.index) });
+    else groups.set(`${d.name} ${about}`, { name: d.name, about, indices: String(d.index) });
   }
   return [...groups.values()];
 }

@@ -52,7 +52,7 @@ function about(info: Info | undefined): string {
   if (!info) return "";
   const { distributed } = info;
   const devices = new Map<string, number>();
-  for (const { name } of info.devices) devices.set(name ?? "GPU", (devices.get(name ?? "GPU") ?? 0) + 1);
+  for (const { name } of info.devices) devices.set(name, (devices.get(name) ?? 0) + 1);
   return [
     [info.framework, info.framework_version].filter(Boolean).join(" "),
     ...[...devices].map(([name, n]) => (n > 1 ? `${n} × ${name}` : name)),

@@ -16,7 +16,7 @@ import { hasPlace } from "./roofs.ts";
 import type { CostRow, Roofline } from "./types.ts";
 
 interface Props {
-  answer: Roofline & { definitions?: Definition[] };
+  answer: Roofline;
   within: RefObject<HTMLDivElement | null>;
   open: number | undefined;
   onOpen: (index: number) => void;
@@ -84,15 +84,16 @@ export function Costs({ answer, within, open, onOpen, onPoint }: Props) {
 
 function Cost({ row, definitions }: { row: CostRow; definitions: Definition[] | undefined }) {
   const share = (value: number | null) => (value === null ? "–" : percent(value));
+  const rate = (value: number | null) => (value === null ? "–" : digits(value));
   const facts: [field: string, label: string, value: string][] = [
     ["bound", "Bound", row.bound ? `${word(row.bound)}-bound` : "unknown"],
     ["precision", "Arithmetic", row.precision ?? "unknown"],
     ["calls", "Calls", `${count(row.calls)} with ${count(row.kernels)} kernels, copies and memsets`],
     ["flops", "FLOPs", flops(row.flops)],
     ["bytes", "Bytes", bytes(row.bytes)],
-    ["intensity", "FLOP/byte", row.intensity === null ? "–" : digits(row.intensity)],
-    ["tflops", "Rate", `${digits(row.tflops)} TFLOP/s, ${share(row.of_compute_peak)} of the peak`],
-    ["gbs", "Bandwidth", `${digits(row.gbs)} GB/s, ${share(row.of_bandwidth)} of the peak`],
+    ["intensity", "FLOP/byte", rate(row.intensity)],
+    ["tflops", "Rate", `${rate(row.tflops)} TFLOP/s, ${share(row.of_compute_peak)} of the peak`],
+    ["gbs", "Bandwidth", `${rate(row.gbs)} GB/s, ${share(row.of_bandwidth)} of the peak`],
     [
       "ideal_ns",
       "Ideal",

@@ -2,7 +2,6 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
-import type { Definition } from "../../data/types.ts";
 import { definition, Figure } from "../../parts/figure.tsx";
 import { digits, flops, percent, time } from "../../parts/format.ts";
 import { ROW, rowTop } from "../../parts/rows.ts";
@@ -16,8 +15,6 @@ import { Plot } from "./plot.tsx";
 import { Mfu, Unmodelled } from "./tables.tsx";
 import type { Roofline } from "./types.ts";
 import "./style.css";
-
-type Answered = Roofline & { definitions?: Definition[] };
 
 export function RooflineTab({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
@@ -54,7 +51,7 @@ function NoCosts() {
   );
 }
 
-function Totals({ answer }: { answer: Answered }) {
+function Totals({ answer }: { answer: Roofline }) {
   const text = (field: string) => definition(answer.definitions, field);
   const { totals, devices, mean_mfu } = answer;
   const hardware = [...new Set(devices.map((d) => d.hardware?.name ?? d.name ?? "unknown device"))];
@@ -102,7 +99,7 @@ function Totals({ answer }: { answer: Answered }) {
 }
 
 /** Plot and table point at each other: what one shows, the other marks. */
-function Both({ answer, by }: { answer: Answered; by: "name" | "shape" }) {
+function Both({ answer, by }: { answer: Roofline; by: "name" | "shape" }) {
   const [hovered, setHovered] = useState<number>();
   const [open, toggle] = useOpenRow();
   const table = useRef<HTMLDivElement>(null);

@@ -14,6 +14,7 @@ import {
   hasPlace,
   isBeyond,
   type Line,
+  type PlacedRow,
   PRECISIONS,
   radius,
   roofsOf,
@@ -44,7 +45,7 @@ interface Props {
 export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const width = Math.max(0, useSize(box).width - LEFT - RIGHT);
-  const used = new Set(rows.flatMap((row) => (row.precision ? [row.precision] : [])));
+  const used = new Set<string>(rows.flatMap((row) => (row.precision ? [row.precision] : [])));
   const roofs = hardware ? roofsOf(hardware, used) : [];
   const gbs = hardware?.memory_gbs;
   const domain = domainOf(rows, roofs, gbs);
@@ -58,11 +59,11 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
     13,
   );
   const slope = gbs && roofs[0] ? slopeLine(gbs, roofs[0].tflops, xs[0], xs[1], ys[0]) : undefined;
-  const placed = rows.map((row, index) => ({ row, index })).filter(({ row }) => hasPlace(row));
+  const placed = rows.flatMap((row, index) => (hasPlace(row) ? [{ row, index }] : []));
   // The largest first, so that small marks stay on top and can be reached.
   const drawn = placed.sort((a, b) => b.row.device_ns - a.row.device_ns).slice(0, DRAWN);
   const shown = marked === undefined ? undefined : drawn.find((p) => p.index === marked);
-  const at = (row: CostRow) => ({ px: x(row.intensity ?? 0), py: y(row.tflops) });
+  const at = (row: PlacedRow) => ({ px: x(row.intensity), py: y(row.tflops) });
   return (
     <div class="roofline-plot" ref={box}>
       {width > 0 && (
@@ -134,7 +135,7 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
                 key={index}
                 class={`point ${precisionClass(row.precision)} ${alone && shown && index !== marked ? "dim" : ""}`}
                 transform={`translate(${px.toFixed(1)} ${py.toFixed(1)})`}
-                d={outline(row.bound, radius(row.share))}
+                d={outline(row.bound, radius(row.share ?? 0))}
                 onPointerEnter={(event) => {
                   onHover(index);
                   showTip(event.currentTarget, <Tip row={row} />, true);
@@ -151,7 +152,7 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
             <path
               class="point-ring"
               transform={`translate(${at(shown.row).px.toFixed(1)} ${at(shown.row).py.toFixed(1)})`}
-              d={outline(shown.row.bound, radius(shown.row.share) + 3)}
+              d={outline(shown.row.bound, radius(shown.row.share ?? 0) + 3)}
             />
           )}
         </svg>
@@ -180,7 +181,7 @@ function SlopeLabel(props: { x1: number; y1: number; x2: number; y2: number; tex
   );
 }
 
-function Tip({ row }: { row: CostRow }) {
+function Tip({ row }: { row: PlacedRow }) {
   return (
     <div class="roofline-tip">
       <p class="roofline-tip-name">
@@ -192,10 +193,12 @@ function Tip({ row }: { row: CostRow }) {
         </p>
       )}
       <p>
-        {time(row.device_ns)}, {percent(row.share)} of device time
+        {time(row.device_ns)}
+        {row.share !== null && `, ${percent(row.share)} of device time`}
       </p>
       <p>
-        {digits(row.tflops)} TFLOP/s · {digits(row.gbs)} GB/s · {digits(row.intensity ?? 0)} FLOP/byte
+        {digits(row.tflops)} TFLOP/s · {row.gbs === null ? "–" : digits(row.gbs)} GB/s · {digits(row.intensity)}{" "}
+        FLOP/byte
       </p>
       {row.bound && row.of_roofline !== null && (
         <p>
@@ -210,7 +213,9 @@ function Tip({ row }: { row: CostRow }) {
 function Legend({ rows }: { rows: CostRow[] }) {
   const shown = rows.filter(hasPlace);
   const precisions = PRECISIONS.filter((key) => shown.some((row) => row.precision === key));
-  const bounds = ["compute", "memory", "host_bus"].filter((key) => shown.some((row) => row.bound === key));
+  const bounds = (["compute", "memory", "host_bus"] as const).filter((key) =>
+    shown.some((row) => row.bound === key),
+  );
   return (
     <ul class="legend chart-legend">
       {bounds.map((bound) => (

@@ -7,7 +7,7 @@ import type { CostRow, Hardware } from "./types.ts";
 export const PRECISIONS = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"] as const;
 
 /** The peaks in the table of hardware: products in 64 or 32 bits may have one of their own. */
-const PEAKS = [...PRECISIONS, "fp64_matrix", "fp32_matrix"];
+const PEAKS = [...PRECISIONS, "fp64_matrix", "fp32_matrix"] as const;
 
 export interface Roof {
   /** TFLOP/s. */
@@ -23,7 +23,7 @@ export function roofsOf(hardware: Hardware, used: ReadonlySet<string>): Roof[] {
   const roofs: Roof[] = [];
   for (const key of PEAKS) {
     const tflops = hardware[key];
-    if (typeof tflops !== "number" || !(tflops > 0)) continue;
+    if (tflops === null || !(tflops > 0)) continue;
     const same = roofs.find((roof) => roof.tflops === tflops);
     if (same) same.keys.push(key);
     else roofs.push({ tflops, keys: [key], used: false });
@@ -73,9 +73,12 @@ export function slopeLine(
     : undefined;
 }
 
+/** An operator with a place in the plot. */
+export type PlacedRow = CostRow & { intensity: number; tflops: number };
+
 /** Operators that have a place on two logarithmic axes: those that calculate. */
-export function hasPlace(row: CostRow): boolean {
-  return (row.intensity ?? 0) > 0 && row.tflops > 0;
+export function hasPlace(row: CostRow): row is PlacedRow {
+  return (row.intensity ?? 0) > 0 && (row.tflops ?? 0) > 0;
 }
 
 export interface Domain {
@@ -86,7 +89,7 @@ export interface Domain {
 /** Axes that hold every operator, and the ridges and roofs of what they run in. */
 export function domainOf(rows: CostRow[], roofs: Roof[], gbs: number | undefined): Domain {
   const shown = rows.filter(hasPlace);
-  const xs = shown.map((row) => row.intensity ?? 0);
+  const xs = shown.map((row) => row.intensity);
   const ys = shown.map((row) => row.tflops);
   for (const roof of roofs) {
     ys.push(roof.tflops * 1.2);
@@ -102,9 +105,7 @@ function shortened([min, max]: [number, number]): [number, number] {
 
 /** Whether an operator lies beyond the axes, so that its mark is drawn at the edge. */
 export function isBeyond(row: CostRow, domain: Domain): boolean {
-  return (
-    hasPlace(row) && ((row.intensity ?? 0) < domain.x[0] * (1 - 1e-9) || row.tflops < domain.y[0] * (1 - 1e-9))
-  );
+  return hasPlace(row) && (row.intensity < domain.x[0] * (1 - 1e-9) || row.tflops < domain.y[0] * (1 - 1e-9));
 }
 
 /** Labels at least so far apart, in their order from above: each moves down as far as it must. */

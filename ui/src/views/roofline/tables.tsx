@@ -1,7 +1,6 @@
 // Model FLOPs utilization per step, and the device work that has no cost model.
 
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { StepColumns } from "../../parts/charts/step-columns.tsx";
 import { Defined, definition } from "../../parts/figure.tsx";
 import { percent, shortName, time } from "../../parts/format.ts";
@@ -11,9 +10,7 @@ import { Card } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { Roofline } from "./types.ts";
 
-type Answered = Roofline & { definitions?: Definition[] };
-
-export function Mfu({ answer }: { answer: Answered }) {
+export function Mfu({ answer }: { answer: Roofline }) {
   const steps = answer.steps.filter((step) => step.mfu !== null);
   if (steps.length < 2) return null;
   const top = Math.max(0.001, ...steps.map((step) => Math.max(step.mfu ?? 0, step.hfu ?? 0))) * 1.1;
@@ -52,7 +49,7 @@ export function Mfu({ answer }: { answer: Answered }) {
   );
 }
 
-export function Unmodelled({ answer }: { answer: Answered }) {
+export function Unmodelled({ answer }: { answer: Roofline }) {
   const rows = answer.unmodelled;
   if (rows.length === 0) return null;
   const all = rows.reduce((sum, row) => sum + row.device_ns, 0);

@@ -2,7 +2,6 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { defined } from "../../parts/defined-column.ts";
 import { definition, Figure } from "../../parts/figure.tsx";
 import { bytes, bytesPerSecond, count, percent, time } from "../../parts/format.ts";
@@ -13,13 +12,11 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import { busOf, copyLabel, sums } from "./copies.ts";
-import type { TransferRow } from "./types.ts";
-
-type Answered = { transfers: TransferRow[]; definitions?: Definition[] };
+import type { TransferRow, TransfersAnswer } from "./types.ts";
 
 export function Transfers({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
-  const transfers = useAsk<{ transfers: TransferRow[] }>("transfers", { ...scoped(true), top: 0 }, onDevice);
+  const transfers = useAsk<TransfersAnswer>("transfers", { ...scoped(true), top: 0 }, onDevice);
   if (!onDevice) return <NoDevice what="Transfers are copies to, from and between GPUs." />;
   return (
     <Await of={transfers}>
@@ -39,7 +36,7 @@ export function Transfers({ account }: { account: Account | undefined }) {
   );
 }
 
-function Totals({ answer }: { answer: Answered }) {
+function Totals({ answer }: { answer: TransfersAnswer }) {
   const all = sums(answer.transfers);
   const text = (field: string) => definition(answer.definitions, field);
   return (
@@ -62,7 +59,7 @@ function Totals({ answer }: { answer: Answered }) {
 }
 
 /** Time by direction: dark is exposed, light is hidden behind kernels. */
-function Exposed({ answer }: { answer: Answered }) {
+function Exposed({ answer }: { answer: TransfersAnswer }) {
   const longest = Math.max(1, ...answer.transfers.map((row) => row.total_ns));
   const several = new Set(answer.transfers.map((row) => row.device)).size > 1;
   return (
@@ -98,7 +95,7 @@ function Exposed({ answer }: { answer: Answered }) {
 }
 
 /** Rates beside what the bus can do: only large copies say something about it. */
-function Rates({ answer }: { answer: Answered }) {
+function Rates({ answer }: { answer: TransfersAnswer }) {
   const bus = busOf(answer.transfers);
   const rows = answer.transfers.filter((row) => row.of_bus !== null && row.large_bytes_per_second !== null);
   if (bus === undefined || rows.length === 0) return null;
@@ -127,7 +124,7 @@ function Rates({ answer }: { answer: Answered }) {
   );
 }
 
-function All({ answer }: { answer: Answered }) {
+function All({ answer }: { answer: TransfersAnswer }) {
   const definitions = answer.definitions;
   const text = (field: string) => definition(definitions, field);
   const several = new Set(answer.transfers.map((row) => row.device)).size > 1;

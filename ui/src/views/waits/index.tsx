@@ -2,7 +2,6 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { defined } from "../../parts/defined-column.ts";
 import { Bar, Defined, definition, Figure } from "../../parts/figure.tsx";
 import { count, digits, percent, time } from "../../parts/format.ts";
@@ -35,7 +34,7 @@ export function WaitsTab({ account }: { account: Account | undefined }) {
   );
 }
 
-function Shown({ answer }: { answer: Waits & { definitions?: Definition[] } }) {
+function Shown({ answer }: { answer: Waits }) {
   const [open, toggle] = useOpenRow();
   const definitions = answer.definitions;
   const text = (field: string) => definition(definitions, field);

@@ -18,7 +18,7 @@ import {
   withChange,
   withSpeedup,
 } from "./plan.ts";
-import type { WhatIfRow } from "./types.ts";
+import type { KernelsAnswer, OpsAnswer, WhatIfRow } from "./types.ts";
 
 const OPERATORS = 8;
 const KERNELS = 6;
@@ -38,11 +38,8 @@ interface Props {
 export function Controls({ plan, set, tried, account }: Props) {
   const onDevice = hasDevice(account);
   const sort = onDevice ? "device_self_ns" : "host_self_ns";
-  const ops = useAsk<{
-    ops: { name: string; device_self_ns: number; host_self_ns: number }[];
-    totals: { total_device_self_ns: number; total_host_self_ns: number };
-  }>("ops", { ...scoped(false), sort, top: OPERATORS }, account !== undefined);
-  const kernels = useAsk<{ kernels: { name: string; share: number }[] }>(
+  const ops = useAsk<OpsAnswer>("ops", { ...scoped(false), sort, top: OPERATORS }, account !== undefined);
+  const kernels = useAsk<KernelsAnswer>(
     "kernels",
     { ...scoped(false), top: KERNELS, full: true },
     account !== undefined && onDevice,

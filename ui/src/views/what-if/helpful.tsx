@@ -1,7 +1,6 @@
 // Each change simulated alone: what would help most. A row adds its change to the plan or removes it.
 
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { defined } from "../../parts/defined-column.ts";
 import { Share } from "../../parts/figure.tsx";
 import { shortName, time } from "../../parts/format.ts";
@@ -12,7 +11,7 @@ import { changeOf, holds, type Plan, toggled } from "./plan.ts";
 import type { WhatIf, WhatIfRow } from "./types.ts";
 
 export function Helpful(props: {
-  answer: WhatIf & { definitions?: Definition[] };
+  answer: WhatIf;
   plan: Plan;
   /** None in a report: nothing can be replayed there. */
   set: ((plan: Plan) => void) | undefined;

@@ -1,7 +1,6 @@
 // The result of a simulation: measured and predicted time, what is saved, step by step.
 
 import { rowsOf } from "../../data/rows.ts";
-import type { Definition } from "../../data/types.ts";
 import { Defined, definition, Figure, Share } from "../../parts/figure.tsx";
 import { digits, percent, time } from "../../parts/format.ts";
 import { stepName } from "../../parts/key-names.ts";
@@ -9,8 +8,6 @@ import { Card } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { readable } from "./plan.ts";
 import type { ReplayedStep, WhatIf } from "./types.ts";
-
-type Answered = WhatIf & { definitions?: Definition[] };
 
 /** A replay whose own error is larger says little. */
 const POOR = 0.05;
@@ -33,7 +30,7 @@ function Bars({ rows }: { rows: { label: string; ns: number; class: string }[] }
 }
 
 /** No change yet: the step as measured. */
-export function Unchanged({ answer }: { answer: Answered }) {
+export function Unchanged({ answer }: { answer: WhatIf }) {
   const first = answer.what_if[0];
   return (
     <Card title="Step time">
@@ -55,7 +52,7 @@ function replayWords(error: number): string {
   return error > POOR ? `${off}. Treat predictions with care.` : `${off}.`;
 }
 
-export function Result({ answer }: { answer: Answered }) {
+export function Result({ answer }: { answer: WhatIf }) {
   const row = answer.what_if[0];
   if (!row) return <Unchanged answer={answer} />;
   const text = (field: string) => definition(answer.definitions, field);

@@ -1,24 +1,9 @@
-// What `what-if` answers.
+// What `what-if` answers, and what names the targets of its sliders.
 
-export interface WhatIfRow {
-  change: string;
-  measured_ns: number;
-  predicted_ns: number;
-  saves_ns: number;
-  saves_share: number;
-  speedup: number;
-  replay_error: number;
-  device_slices_changed: number;
-}
-
-export interface ReplayedStep {
-  step: number;
-  measured_ns: number;
-  replayed_ns: number;
-  partial: boolean;
-}
-
-export interface WhatIf {
-  what_if: WhatIfRow[];
-  steps: ReplayedStep[];
-}
+export type {
+  KernelsAnswer,
+  OpsAnswer,
+  ReplayedStep,
+  ReplayRow as WhatIfRow,
+  WhatIfAnswer as WhatIf,
+} from "../../data/wire.ts";
