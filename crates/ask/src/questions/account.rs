@@ -47,12 +47,12 @@ const OWN: &[Definition] = &[
     Definition {
         field: "per_step_ns",
         label: "Per step",
-        text: "The cause's time in all divided by the number of these steps, rounded down to the nanosecond.",
+        text: "The cause's total time divided by the number of these steps, rounded down to the nanosecond.",
     },
     Definition {
         field: "share",
         label: "Share",
-        text: "The cause's time in all / the summed wall time of these steps, as a fraction.",
+        text: "The cause's total time / the summed wall time of these steps, as a fraction.",
     },
 ];
 

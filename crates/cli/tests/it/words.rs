@@ -9,7 +9,7 @@ const WORDS: &[(&str, &str)] = &[
     (r"\d %", "93%, without a space"),
     (r"\b(ms|µs|ns|time|row|calls|bytes|waits) an? (step|kernel|device|call|second|event)\b", "per step"),
     (r"(?i)\bfigures?\b", "number, metric"),
-    (r"\b(stands?|told by|mended|puts? up with)\b", "is, shown by, repaired, accepts"),
+    (r"\b(stands|told by|mended|puts? up with)\b", "is, shown by, repaired, accepts"),
     (r"(?i)colour|behaviour|neighbour|utilis|recognis|summaris", "American spelling"),
     (r"\bin all\b", "in total"),
     (r"\b(moves?|sets?) (the )?limits\b|\blimits of findings\b", "threshold"),
@@ -46,7 +46,9 @@ fn advice(text: &str) -> String {
 /// The names of all commands, as the front page of the help lists them.
 fn commands(help: &str) -> Vec<&str> {
     let listed = help.lines().take_while(|line| !line.starts_with("Arguments:"));
-    let listed = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    // What is indented further is the rest of a line above.
+    let listed = listed.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+    let listed = listed.filter_map(|line| line.split_whitespace().next());
     listed.filter(|name| run(&[name, "--help"]).status.success()).collect()
 }
 
