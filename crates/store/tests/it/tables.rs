@@ -33,7 +33,7 @@ fn same(column: &Value, json: &Value) -> bool {
             serde_json::from_str::<Value>(text).is_ok_and(|value| same(&value, json))
         }
         // A text among other things is quoted.
-        (Value::String(a), Value::String(b)) => a == b || *a == json.to_string(),
+        (Value::String(a), Value::String(b)) => a == b || a.as_str() == json.to_string().as_str(),
         (a, b) => a == b,
     }
 }
