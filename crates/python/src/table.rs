@@ -38,7 +38,7 @@ impl NativeTable {
         let key = key.unwrap_or(answer.main);
         let Some((key, count)) = answer.part(key).map(|part| (part.key, part.len())) else {
             let keys: Vec<&str> = answer.parts.iter().map(|part| part.key).collect();
-            let words = format!("{} has no table '{key}'", answer.question.name);
+            let words = format!("{} has no table '{key}'", answer.question);
             return Err(errors::stepscope(words, Some(format!("it has {}", keys.join(", ")))));
         };
         let source = Arc::new(Source::Part { answer, key, columns: OnceLock::new() });
@@ -113,7 +113,7 @@ impl NativeTable {
     fn definitions(&self) -> BTreeMap<&'static str, &'static str> {
         match &*self.source {
             Source::Events(_) => EVENT_COLUMNS.iter().map(|column| (column.name, column.text)).collect(),
-            Source::Part { answer, .. } => answer.definitions().iter().map(|d| (d.field, d.text)).collect(),
+            Source::Part { answer, .. } => answer.definitions.iter().map(|d| (d.field, d.text)).collect(),
         }
     }
 

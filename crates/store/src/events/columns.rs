@@ -17,7 +17,7 @@ use crate::kind_word::kind_word;
 /// The last column, made for each batch.
 pub(super) const ARGS: &str = "args";
 
-/// A column of [`events`](crate::events).
+/// A column of [`events`](crate::events()).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct EventColumn {
     /// Its name.
@@ -36,7 +36,7 @@ const fn maybe(name: &'static str, text: &'static str) -> EventColumn {
     EventColumn { name, text, nullable: true }
 }
 
-/// The columns of [`events`](crate::events), in order.
+/// The columns of [`events`](crate::events()), in order.
 pub const EVENT_COLUMNS: &[EventColumn] = &[
     always("id", "Number of the event in this file: the row, and what parent, launch and op refer to."),
     always("name", "Name as the file has it."),
