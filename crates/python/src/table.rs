@@ -25,7 +25,7 @@ pub(crate) struct NativeTable {
 enum Source {
     /// A part of an answer, and its columns once somebody wants them.
     Part {
-        answer: Answer,
+        answer: Box<Answer>,
         key: &'static str,
         columns: OnceLock<Columns>,
     },
@@ -41,7 +41,7 @@ impl NativeTable {
             let words = format!("{} has no table '{key}'", answer.question);
             return Err(errors::stepscope(words, Some(format!("it has {}", keys.join(", ")))));
         };
-        let source = Arc::new(Source::Part { answer, key, columns: OnceLock::new() });
+        let source = Arc::new(Source::Part { answer: Box::new(answer), key, columns: OnceLock::new() });
         Ok(NativeTable { source, first: 0, step: 1, count })
     }
 
