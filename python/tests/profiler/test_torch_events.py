@@ -88,7 +88,7 @@ def test_tables_are_torchs_own(recorded):
 def test_an_unknown_key_names_the_nearest(recorded):
     with pytest.raises(StepscopeError, match="self_cuda_mem") as caught:
         recorded.key_averages().table(sort_by="self_cuda_mem_usage")
-    assert "Did you mean 'self_cuda_memory_usage'?" in caught.value.hint
+    assert "did you mean 'self_cuda_memory_usage'?" in caught.value.hint
 
 
 def test_single_events_average_to_the_same(recorded):
