@@ -32,8 +32,8 @@ pub struct Question {
     pub by: &'static [&'static str],
     /// The options it takes, by name, besides `by`.
     pub options: &'static [&'static str],
-    /// Whether a one-file report holds its answers.
-    pub in_report: bool,
+    /// The groupings that a one-file report holds beside the plain answer; none if it holds no answer at all.
+    pub report_by: Option<&'static [&'static str]>,
     /// What its numbers mean.
     pub definitions: &'static [&'static [Definition]],
     /// Works it out. There is at least one run.
@@ -89,7 +89,7 @@ impl Question {
         all
     }
 
-    /// Every way in which a whole run can be asked: as it is, then grouped by each word but the default.
+    /// Every way in which a whole run can be asked: as it is, then grouped by each of its words.
     pub fn variants(&self) -> impl Iterator<Item = Option<&'static str>> {
         std::iter::once(None).chain(self.by.iter().copied().map(Some))
     }

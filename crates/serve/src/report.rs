@@ -112,12 +112,11 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
         let most_rows = tries.next().copied().unwrap_or_default();
         let mut left_out = Vec::new();
         let mut sections = Vec::new();
-        for question in QUESTIONS.iter().filter(|question| question.in_report) {
-            for by in question.variants() {
-                let asked = match by {
-                    Some(by) => format!("{}?by={by}", question.name),
-                    None => question.name.to_owned(),
-                };
+        for question in QUESTIONS {
+            let Some(groupings) = question.report_by else { continue };
+            sections.extend(answer(run, question.name, redacted, most_rows, &mut left_out)?);
+            for by in groupings {
+                let asked = format!("{}?by={by}", question.name);
                 sections.extend(answer(run, &asked, redacted, most_rows, &mut left_out)?);
             }
         }

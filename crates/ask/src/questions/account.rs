@@ -32,7 +32,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["cause", "step"],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: true,
+    report_by: Some(&["step"]),
     definitions: &[account::DEFINITIONS, account::IDLE_DEFINITIONS, OWN, &[STEP, WALL, PARTIAL]],
     answer,
 };

@@ -25,7 +25,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["name", "piece"],
     options: &["sort", "top", "filter", "step", "full"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[critical_path::DEFINITIONS],
     answer,
 };

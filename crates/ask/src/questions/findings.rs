@@ -35,7 +35,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Change,
     by: &[],
     options: &["top", "filter", "step"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[findings::DEFINITIONS, OWN],
     answer,
 };

@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Waiting,
     by: &["kind", "culprit", "gap", "stream"],
     options: &["sort", "top", "filter", "step", "device", "full"],
-    in_report: true,
+    report_by: Some(&["kind", "culprit", "gap"]),
     definitions: &[gaps::DEFINITIONS, account::IDLE_DEFINITIONS],
     answer,
 };

@@ -22,7 +22,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Device,
     by: &[],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[utilization::DEFINITIONS],
     answer,
 };

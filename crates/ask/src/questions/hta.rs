@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Device,
     by: &["breakdown", "idle", "queue", "launches", "critical-path"],
     options: &["sort", "top"],
-    in_report: false,
+    report_by: None,
     definitions: &[OWN],
     answer,
 };

@@ -19,7 +19,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Trace,
     by: &[],
     options: &[],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[run_info::DEFINITIONS],
     answer,
 };

@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["name", "op", "launch", "stream", "copies"],
     options: &["sort", "top", "filter", "step", "device", "full", "op"],
-    in_report: true,
+    report_by: Some(&["op", "launch", "stream", "copies"]),
     definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN],
     answer,
 };

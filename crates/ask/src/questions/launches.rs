@@ -23,7 +23,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Waiting,
     by: &["device", "queue"],
     options: &["sort", "top", "step", "device"],
-    in_report: true,
+    report_by: Some(&["queue"]),
     definitions: &[launches::DEFINITIONS, launches::QUEUE_DEFINITIONS],
     answer,
 };

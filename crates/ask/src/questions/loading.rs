@@ -22,7 +22,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Waiting,
     by: &[],
     options: &["sort", "top", "step"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[data_loading::DEFINITIONS],
     answer,
 };

@@ -28,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Device,
     by: &["op", "event", "peak", "stack"],
     options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
-    in_report: true,
+    report_by: Some(&["event", "peak", "stack"]),
     definitions: &[memory::DEFINITIONS, memory::OPERATOR_DEFINITIONS, memory::EVENT_DEFINITIONS, OWN],
     answer,
 };

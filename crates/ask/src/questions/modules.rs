@@ -23,7 +23,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["tree", "class"],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: true,
+    report_by: Some(&["class"]),
     definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN],
     answer,
 };

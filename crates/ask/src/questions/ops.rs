@@ -27,7 +27,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["name", "shape", "shape-lists", "stack", "overload"],
     options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
-    in_report: true,
+    report_by: Some(&["shape", "shape-lists", "stack", "overload"]),
     definitions: &[ops::DEFINITIONS, flops::DEFINITIONS, ops::TOTALS],
     answer,
 };

@@ -28,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Device,
     by: &["shape", "name"],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: true,
+    report_by: Some(&["name"]),
     definitions: &[roofline::DEFINITIONS, roofline::STEP_DEFINITIONS, roofline::HARDWARE_DEFINITIONS],
     answer,
 };

@@ -20,7 +20,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["host", "device"],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: false,
+    report_by: None,
     definitions: &[stacks::DEFINITIONS],
     answer,
 };

@@ -24,7 +24,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &["breakdown", "device"],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: true,
+    report_by: Some(&["device"]),
     definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN],
     answer,
 };

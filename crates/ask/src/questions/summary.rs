@@ -37,7 +37,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Change,
     by: &[],
     options: &["sort", "top", "filter", "step", "device", "full", "no-findings"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[
         OWN,
         steps::DEFINITIONS,

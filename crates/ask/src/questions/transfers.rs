@@ -27,7 +27,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Waiting,
     by: &[],
     options: &["sort", "top", "filter", "step", "device"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[transfers::DEFINITIONS, OWN],
     answer,
 };

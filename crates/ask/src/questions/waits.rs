@@ -23,7 +23,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Waiting,
     by: &[],
     options: &["sort", "top", "filter", "step", "full"],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[waits::DEFINITIONS],
     answer,
 };

@@ -45,7 +45,7 @@ pub(super) const QUESTION: Question = Question {
         "filter",
         "step",
     ],
-    in_report: true,
+    report_by: Some(&[]),
     definitions: &[what_if::DEFINITIONS, OWN],
     answer,
 };
