@@ -29,7 +29,7 @@ use stepscope_model::Trace;
 pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
 pub use costs::{NoCost, OpCost, OpCosts, op_costs};
 pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};
-pub use hardware::{Hardware, TABLE_DATE, device_name, known as known_hardware};
+pub use hardware::{Hardware, TABLE_DATE, known as known_hardware};
 pub use mfu::StepUse;
 pub use number::{Pipe, Precision};
 pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodelledRow};
@@ -89,7 +89,7 @@ fn devices(trace: &Trace, costs: &OpCosts) -> Vec<RooflineDevice> {
     let mut known: HashSet<Option<i64>, RandomState> = HashSet::default();
     for op in &costs.ops {
         if known.insert(op.device) {
-            let name = device_name(trace, op.device).map(str::to_owned);
+            let name = trace.meta().device_name(op.device).map(str::to_owned);
             devices.push(RooflineDevice { device: op.device, name, hardware: op.hardware });
         }
     }

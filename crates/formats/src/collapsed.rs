@@ -1,6 +1,6 @@
 //! Folded ("collapsed") stacks as flame graph tools exchange them: a line per stack, `outer;inner 12`.
 
-use stepscope_model::{CallStackId, Document, Frame, NoteKind, Profile, Severity, ValueKind, ValueUnit};
+use stepscope_model::{Document, Frame, NoteKind, Profile, Sample, Severity, StackId, ValueKind, ValueUnit};
 
 use crate::OpenOptions;
 use crate::chunks::{End, Text};
@@ -68,7 +68,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
         let (window, last) = (text.window(), text.is_last());
         let mut done = 0;
         while let Some(length) = memchr::memchr(b'\n', &window[done..]) {
-            full = profile.len() as u64 >= options.max_events;
+            full = profile.samples().len() as u64 >= options.max_events;
             if full {
                 profile.notes.add_with(
                     NoteKind::LIMIT_REACHED,
@@ -131,11 +131,11 @@ fn add(profile: &mut Profile, line: &[u8], at: u64) {
     if matches!(text, std::borrow::Cow::Owned(_)) {
         profile.notes.add(INVALID_UTF8, at);
     }
-    let mut id = CallStackId::EMPTY;
+    let mut id = StackId::EMPTY;
     for frame in text.split(';') {
         let name = profile.stacks.intern(frame);
         let frame = profile.stacks.frame(Frame { name, ..Frame::default() });
         id = profile.stacks.push(id, frame);
     }
-    profile.add(0, id, &[amount]);
+    profile.add(Sample::new(0, id, &[amount]));
 }

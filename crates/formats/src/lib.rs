@@ -8,7 +8,7 @@
 //!
 //! match stepscope_formats::open("trace.json.gz".as_ref(), &Default::default())? {
 //!     Document::Trace(trace) => println!("{} slices", trace.slices().len()),
-//!     Document::Profile(profile) => println!("{} samples", profile.len()),
+//!     Document::Profile(profile) => println!("{} samples", profile.samples().len()),
 //!     Document::Snapshot(snapshot) => println!("{} segments", snapshot.segments.len()),
 //! }
 //! # Ok::<(), stepscope_formats::ReadError>(())

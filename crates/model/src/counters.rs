@@ -1,11 +1,7 @@
 //! Counters: values over time, as columns of times and values that name their series.
 
-use std::hash::BuildHasher;
-
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-
 use crate::args::Decimal;
+use crate::interned::Interned;
 use crate::kind::CatId;
 use crate::lanes::LaneId;
 use crate::strings::StrId;
@@ -57,9 +53,7 @@ const JOINED: u8 = 1 << 7;
 /// The counter columns, in file order.
 #[derive(Debug, Clone, Default)]
 pub struct Counters {
-    series: Vec<Series>,
-    ids: HashTable<SeriesId>,
-    hasher: RandomState,
+    series: Interned<Series>,
     pub(crate) at: Vec<Ns>,
     of: Vec<SeriesId>,
     mantissa: Vec<i64>,
@@ -85,7 +79,7 @@ impl Counters {
 
     /// Every series, in the order first seen.
     pub fn series(&self) -> &[Series] {
-        &self.series
+        self.series.values()
     }
 
     /// Every value, in file order.
@@ -105,15 +99,7 @@ impl Counters {
 
     /// `None` where there is no number left for a new one.
     pub(crate) fn find_or_add(&mut self, new: Series) -> Option<SeriesId> {
-        let Counters { series, ids, hasher, .. } = self;
-        let hash = hasher.hash_one(new);
-        if let Some(&id) = ids.find(hash, |&id| series[id.index()] == new) {
-            return Some(id);
-        }
-        let id = SeriesId(u32::try_from(series.len()).ok()?);
-        series.push(new);
-        ids.insert_unique(hash, id, |&id| hasher.hash_one(series[id.index()]));
-        Some(id)
+        self.series.number(new).map(SeriesId)
     }
 
     pub(crate) fn push(&mut self, at: Ns, series: SeriesId, value: Decimal, joined: bool) {
@@ -125,7 +111,6 @@ impl Counters {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        let table = self.series.len() * size_of::<Series>() + self.ids.allocation_size();
-        self.len() * (8 + 4 + 8 + 1) + table
+        self.len() * (8 + 4 + 8 + 1) + self.series.heap_bytes()
     }
 }

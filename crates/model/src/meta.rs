@@ -112,4 +112,14 @@ impl Meta {
     pub fn device(&self, index: i64) -> Option<&Device> {
         self.devices.iter().find(|d| d.index == index)
     }
+
+    /// The name of a device. A job that sees one device of many counts it from 0 where it describes it and from the
+    /// host's count where it ran: if all described devices are alike, this one is too.
+    pub fn device_name(&self, device: Option<i64>) -> Option<&str> {
+        if let Some(described) = device.and_then(|device| self.device(device)) {
+            return Some(&described.name);
+        }
+        let first = self.devices.first()?;
+        self.devices.iter().all(|d| d.name == first.name).then_some(first.name.as_str())
+    }
 }

@@ -5,7 +5,8 @@
 
 use crate::meta::Source;
 use crate::notes::Notes;
-use crate::stack_table::{CallStackId, FrameId, StackTable};
+use crate::samples::{Sample, Samples};
+use crate::stack_table::{FrameId, StackTable};
 use crate::time::Ns;
 
 /// What an amount counts.
@@ -26,17 +27,6 @@ pub struct ValueKind {
     pub name: String,
     /// What it counts.
     pub unit: ValueUnit,
-}
-
-/// A stack and what it is worth.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Sample<'a> {
-    /// Which of the profile's parts it belongs to.
-    pub part: usize,
-    /// The stack.
-    pub stack: CallStackId,
-    /// An amount for each kind of value.
-    pub amounts: &'a [i64],
 }
 
 /// What the profile says about one function.
@@ -87,16 +77,13 @@ pub struct Profile {
     /// What was kept, repaired and set aside.
     pub notes: Notes,
     values: Vec<ValueKind>,
-    sample_parts: Vec<u32>,
-    sample_stacks: Vec<CallStackId>,
-    /// The amounts of all samples, one after the other.
-    amounts: Vec<i64>,
+    samples: Samples,
 }
 
 impl Profile {
     /// An empty one whose samples have these values.
     pub fn new(values: Vec<ValueKind>) -> Profile {
-        Profile { values, ..Profile::default() }
+        Profile { samples: Samples::new(values.len()), values, ..Profile::default() }
     }
 
     /// The values that every sample has.
@@ -105,36 +92,24 @@ impl Profile {
     }
 
     /// Adds a sample. Amounts that are missing are 0, and there are no more than values.
-    pub fn add(&mut self, part: usize, stack: CallStackId, amounts: &[i64]) {
-        self.sample_parts.push(u32::try_from(part).unwrap_or(u32::MAX));
-        self.sample_stacks.push(stack);
-        let given = amounts.iter().copied().chain(std::iter::repeat(0));
-        self.amounts.extend(given.take(self.values.len()));
+    pub fn add(&mut self, sample: Sample<'_>) {
+        self.samples.push(sample);
     }
 
-    /// How many samples there are.
-    pub fn len(&self) -> usize {
-        self.sample_stacks.len()
+    /// The weighted stacks.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
     }
 
     /// Whether there is neither a sample nor a call.
     pub fn is_empty(&self) -> bool {
-        self.sample_stacks.is_empty() && self.calls.is_empty()
-    }
-
-    /// Every sample, in the order of the file.
-    pub fn samples(&self) -> impl Iterator<Item = Sample<'_>> {
-        let width = self.values.len();
-        self.sample_stacks.iter().zip(&self.sample_parts).enumerate().map(move |(at, (&stack, &part))| Sample {
-            part: part as usize,
-            stack,
-            amounts: &self.amounts[at * width..(at + 1) * width],
-        })
+        self.samples.is_empty() && self.calls.is_empty()
     }
 
     /// The sum of one value over all samples. It stops at the largest number there is.
     pub fn total(&self, value: usize) -> i64 {
-        self.samples()
+        self.samples
+            .iter()
             .filter_map(|sample| sample.amounts.get(value))
             .fold(0, |sum, v| i64::saturating_add(sum, *v))
     }
@@ -143,8 +118,7 @@ impl Profile {
     pub fn heap_bytes(&self) -> usize {
         let callers: usize = self.calls.iter().map(|row| row.callers.len()).sum();
         self.stacks.heap_bytes()
-            + self.len() * (size_of::<u32>() + size_of::<CallStackId>())
-            + self.amounts.len() * size_of::<i64>()
+            + self.samples.heap_bytes()
             + self.calls.len() * size_of::<CallRow>()
             + callers * size_of::<Caller>()
     }
@@ -154,6 +128,7 @@ impl Profile {
 mod tests {
     use super::*;
     use crate::stack_table::Frame;
+    use crate::stack_tree::StackId;
 
     #[test]
     fn samples_have_an_amount_for_every_value() {
@@ -162,11 +137,20 @@ mod tests {
             Profile::new(vec![value("time", ValueUnit::Nanoseconds), value("allocated", ValueUnit::Bytes)]);
         let name = profile.stacks.intern("main");
         let main = profile.stacks.frame(Frame { name, ..Frame::default() });
-        let stack = profile.stacks.push(CallStackId::EMPTY, main);
-        profile.add(0, stack, &[5]);
-        profile.add(1, CallStackId::EMPTY, &[i64::MAX, 7, 9]);
-        let rows: Vec<_> = profile.samples().map(|s| (s.part, s.stack, s.amounts.to_vec())).collect();
-        assert_eq!(rows, [(0, stack, vec![5, 0]), (1, CallStackId::EMPTY, vec![i64::MAX, 7])]);
+        let stack = profile.stacks.push(StackId::EMPTY, main);
+        let sample = |part, at, stack, amounts| Sample { part, at, stack, amounts };
+        profile.add(sample(0, None, stack, &[5]));
+        profile.add(sample(1, Some(Ns(9)), StackId::EMPTY, &[i64::MAX, 7, 9]));
+        profile.add(sample(1, None, stack, &[]));
+        let rows: Vec<_> = profile.samples().iter().collect();
+        assert_eq!(
+            rows,
+            [
+                sample(0, None, stack, &[5, 0]),
+                sample(1, Some(Ns(9)), StackId::EMPTY, &[i64::MAX, 7]),
+                sample(1, None, stack, &[0, 0]),
+            ]
+        );
         assert_eq!((profile.total(0), profile.total(1), profile.total(2)), (i64::MAX, 7, 0));
     }
 }

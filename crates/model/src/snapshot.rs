@@ -5,7 +5,8 @@
 
 use crate::meta::Source;
 use crate::notes::Notes;
-use crate::stack_table::{CallStackId, StackTable};
+use crate::stack_table::StackTable;
+use crate::stack_tree::StackId;
 use crate::time::Ns;
 
 /// Memory taken from a device in one piece.
@@ -24,7 +25,7 @@ pub struct Segment {
     /// Whether it can grow.
     pub expandable: bool,
     /// Who asked for it; empty where stacks were not recorded.
-    pub stack: CallStackId,
+    pub stack: StackId,
     /// What it is made of, by rising address.
     pub blocks: Vec<Block>,
 }
@@ -52,7 +53,7 @@ pub struct Block {
     /// What it is used for.
     pub state: BlockState,
     /// Who asked for it; empty where stacks were not recorded.
-    pub stack: CallStackId,
+    pub stack: StackId,
 }
 
 /// What happened to memory.
@@ -94,7 +95,7 @@ pub struct HistoryEntry {
     /// When, since the Unix epoch, if the history has times.
     pub at: Option<Ns>,
     /// On whose behalf; empty where stacks were not recorded.
-    pub stack: CallStackId,
+    pub stack: StackId,
 }
 
 /// The memory of all devices of a process at one moment.
@@ -145,7 +146,7 @@ mod tests {
             stream: 0,
             small: true,
             expandable: false,
-            stack: CallStackId::EMPTY,
+            stack: StackId::EMPTY,
             blocks: Vec::new(),
         };
         let entry = HistoryEntry {
@@ -155,7 +156,7 @@ mod tests {
             bytes: 512,
             stream: 0,
             at: None,
-            stack: CallStackId::EMPTY,
+            stack: StackId::EMPTY,
         };
         let snapshot = Snapshot {
             segments: vec![segment(1), segment(0), segment(1)],

@@ -1,51 +1,32 @@
-//! Call stacks as a tree: stacks that share their outer frames share them here too.
-
-use std::hash::BuildHasher;
+//! The call stacks of a trace's events.
 
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
 
+use crate::stack_tree::{StackId, StackTree};
 use crate::strings::StrId;
-
-/// Names one stack. The default is the one without frames.
-#[derive(Copy, Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StackId(u32);
-
-impl StackId {
-    /// The stack without frames.
-    pub const EMPTY: StackId = StackId(0);
-
-    /// The position of this stack among all, that without frames first.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// All stacks of a trace. A trace without any holds nothing here.
 #[derive(Debug, Clone, Default)]
 pub struct Stacks {
-    /// By stack, that without frames left out: the one it was called from, and its own frame.
-    nodes: Vec<(StackId, StrId)>,
-    ids: HashTable<StackId>,
-    hasher: RandomState,
+    tree: StackTree<StrId>,
     pub(crate) of_text: HashMap<StrId, StackId, RandomState>,
 }
 
 impl Stacks {
     /// How many there are, that without frames counted.
     pub fn len(&self) -> usize {
-        self.nodes.len() + 1
+        self.tree.len()
     }
 
     /// Whether only that without frames is there.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.len() == 1
     }
 
     /// The frames of a stack, the innermost first.
     pub fn frames(&self, id: StackId) -> impl Iterator<Item = StrId> {
-        let node = |id: StackId| id.index().checked_sub(1).and_then(|at| self.nodes.get(at)).copied();
-        std::iter::successors(node(id), move |&(caller, _)| node(caller)).map(|(_, frame)| frame)
+        self.tree.frames(id)
     }
 
     /// The stack that events give as this text.
@@ -55,16 +36,7 @@ impl Stacks {
 
     /// `None` where there is no number left for a new one.
     pub(crate) fn called_from(&mut self, caller: StackId, frame: StrId) -> Option<StackId> {
-        let Stacks { nodes, ids, hasher, .. } = self;
-        let new = (caller, frame);
-        let hash = hasher.hash_one(new);
-        if let Some(&id) = ids.find(hash, |&id| nodes[id.index() - 1] == new) {
-            return Some(id);
-        }
-        nodes.push(new);
-        let id = StackId(u32::try_from(nodes.len()).ok()?);
-        ids.insert_unique(hash, id, |&id| hasher.hash_one(nodes[id.index() - 1]));
-        Some(id)
+        self.tree.push(caller, frame)
     }
 
     pub(crate) fn name(&mut self, text: StrId, stack: StackId) {
@@ -73,13 +45,12 @@ impl Stacks {
 
     /// Lets go of what only writing needs.
     pub(crate) fn finish(mut self) -> Stacks {
-        self.ids = HashTable::new();
-        self.nodes.shrink_to_fit();
+        self.tree.freeze();
         self
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.nodes.len() * size_of::<(StackId, StrId)>() + self.of_text.allocation_size()
+        self.tree.heap_bytes() + self.of_text.allocation_size()
     }
 }
 

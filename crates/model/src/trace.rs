@@ -11,7 +11,8 @@ use crate::meta::Meta;
 use crate::notes::Notes;
 use crate::points::{Flows, PointId, Points};
 use crate::slices::{SliceId, Slices};
-use crate::stacks::{StackId, Stacks};
+use crate::stack_tree::StackId;
+use crate::stacks::Stacks;
 use crate::strings::{StrId, Strings};
 use crate::time::Ns;
 

@@ -4,6 +4,7 @@
 //! cost their number times the host's segments; sums kept along the way make every gap cost about the same.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use stepscope_model::{LaneId, Ns};
 
@@ -21,25 +22,30 @@ type Sums = [u64; Activity::ALL.len()];
 pub(crate) struct HostSums {
     host: HostTime,
     windows: Option<Windows>,
-    /// Of the segments before each block, all threads one after the other.
-    threads: Vec<Sums>,
+    /// Of the segments before each block, all threads one after the other. Made for the first long stretch.
+    threads: OnceLock<Vec<Sums>>,
     /// The same of main and backward threads as one.
-    relayed: Vec<Sums>,
+    relayed: OnceLock<Vec<Sums>>,
 }
 
 impl HostSums {
     /// Sums up a host's time, or that part of it which lies in windows.
     pub(crate) fn new(host: &HostTime, windows: Option<Windows>) -> HostSums {
-        let mut sums = HostSums { host: host.clone(), windows, threads: Vec::new(), relayed: Vec::new() };
-        sums.threads = sums.blocks(&host.segments());
-        sums.relayed = sums.blocks(host.relayed());
-        sums
+        HostSums { host: host.clone(), windows, threads: OnceLock::new(), relayed: OnceLock::new() }
     }
 
     /// How much of a stretch counts.
     pub(crate) fn length(&self, stretch: (Ns, Ns)) -> u64 {
         match &self.windows {
             Some(windows) => windows.length(stretch),
+            None => length(stretch.0, stretch.1),
+        }
+    }
+
+    /// The same for neighbors: most lie in the window that the one before lies in.
+    fn length_near(&self, stretch: (Ns, Ns), near: &mut usize) -> u64 {
+        match &self.windows {
+            Some(windows) => windows.length_near(stretch, near),
             None => length(stretch.0, stretch.1),
         }
     }
@@ -56,10 +62,12 @@ impl HostSums {
     }
 
     fn walk(&self, segments: &[Segment], sums: &mut Sums) {
+        let mut near = usize::MAX;
         for s in segments {
+            let ns = self.length_near((s.start, s.end), &mut near);
             let sum = &mut sums[s.activity as usize];
             // Threads overlap, so that all together may not fit; those of one do, and only they are told apart.
-            *sum = sum.wrapping_add(self.length((s.start, s.end)));
+            *sum = sum.wrapping_add(ns);
         }
     }
 
@@ -78,8 +86,9 @@ impl HostSums {
         };
         let inside = first..first + count;
         if count <= BLOCK {
+            let mut near = usize::MAX;
             for s in &segments[inside] {
-                sums[s.activity as usize] += self.length((s.start.max(from), s.end.min(to)));
+                sums[s.activity as usize] += self.length_near((s.start.max(from), s.end.min(to)), &mut near);
             }
         } else {
             // The first and the last may reach out; all between lie inside.
@@ -105,6 +114,7 @@ impl HostSums {
         if first >= last {
             return self.walk(&segments[range], sums);
         }
+        let blocks = blocks.get_or_init(|| self.blocks(segments));
         for ((sum, before), until) in sums.iter_mut().zip(&blocks[first]).zip(&blocks[last]) {
             *sum = sum.wrapping_add(until.wrapping_sub(*before));
         }

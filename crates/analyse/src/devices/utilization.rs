@@ -275,7 +275,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
     let device = device.as_int();
     GpuRow {
         device,
-        name: device_name(trace, device),
+        name: trace.meta().device_name(device).map(str::to_owned),
         window_ns: window_ns.0,
         busy_ns: busy.finish().length().0,
         kernel_busy_ns: kernel_busy_ns.0,
@@ -295,15 +295,4 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
 
 fn ratio(part: Ns, whole: Ns) -> Option<f64> {
     (whole > Ns::ZERO).then(|| part.0 as f64 / whole.0 as f64)
-}
-
-/// The name of a device. A job that sees one device of many counts it from 0 where it describes it and from the
-/// host's count where it ran: if all described devices are alike, this one is too.
-pub(crate) fn device_name(trace: &Trace, device: Option<i64>) -> Option<String> {
-    let meta = trace.meta();
-    if let Some(described) = device.and_then(|d| meta.device(d)) {
-        return Some(described.name.clone());
-    }
-    let first = meta.devices.first()?;
-    meta.devices.iter().all(|d| d.name == first.name).then(|| first.name.clone())
 }

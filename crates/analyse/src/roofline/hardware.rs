@@ -85,17 +85,6 @@ pub fn known() -> impl Iterator<Item = &'static Hardware> {
     table::all()
 }
 
-/// The name of a device of a trace. A job that sees one device of many counts it from 0 where it describes it
-/// and from the host's count where it ran: if all described devices are alike, this one is too.
-pub fn device_name(trace: &Trace, device: Option<i64>) -> Option<&str> {
-    let meta = trace.meta();
-    if let Some(described) = device.and_then(|d| meta.device(d)) {
-        return Some(&described.name);
-    }
-    let first = meta.devices.first()?;
-    meta.devices.iter().all(|d| d.name == first.name).then_some(first.name.as_str())
-}
-
 /// The entries of a trace's devices, each looked up once.
 pub(super) struct Devices<'a> {
     trace: &'a Trace,
@@ -111,7 +100,7 @@ impl<'a> Devices<'a> {
         if let Some(&(_, hardware)) = self.found.iter().find(|(known, _)| *known == device) {
             return hardware;
         }
-        let hardware = device_name(self.trace, device).and_then(Hardware::find);
+        let hardware = self.trace.meta().device_name(device).and_then(Hardware::find);
         self.found.push((device, hardware));
         hardware
     }

@@ -68,6 +68,17 @@ impl Windows {
         }
     }
 
+    /// [`Windows::length`] for one stretch after the other: quick where a stretch lies in the same window as the last,
+    /// `near`.
+    pub(crate) fn length_near(&self, stretch: (Ns, Ns), near: &mut usize) -> u64 {
+        let inside = |w: &&(Ns, Ns)| w.0 <= stretch.0 && stretch.1 <= w.1;
+        if self.spans.get(*near).filter(inside).is_none() {
+            *near = self.touching(stretch).start;
+            return self.length(stretch);
+        }
+        length(stretch.0, stretch.1)
+    }
+
     /// How much of a stretch lies in windows.
     pub(crate) fn length(&self, stretch: (Ns, Ns)) -> u64 {
         let windows = self.touching(stretch);
@@ -113,6 +124,9 @@ mod tests {
             let all = Windows::new(&windows, |_| true);
             let stretch = (Ns(from), Ns(to));
             prop_assert_eq!((all.touching(stretch).len(), all.length(stretch)), plain(&windows, stretch));
+            for mut near in 0..=windows.len() {
+                prop_assert_eq!(all.length_near(stretch, &mut near), all.length(stretch));
+            }
             for window in all.touching(stretch) {
                 prop_assert_eq!(windows[all.position(window)], all.span(window));
             }

@@ -92,12 +92,15 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     // For programs the rows of all devices are one table.
     parts.insert(0, Part::data("causes", causes));
     parts.push(Part::data("devices", devices));
-    parts.push(steps::part(&report, ask, by_step)?);
+    let (steps, left_out) = steps::part(&report, ask, by_step)?;
+    parts.push(steps);
     let main = if by_step { "steps" } else { "causes" };
-    Ok(Answer::new(parts)
+    let mut answer = Answer::new(parts)
         .fact("synthetic", &asked.steps().synthetic)
         .fact("verdict", &asked.run.verdict())
-        .main(main))
+        .main(main);
+    answer.remarks.extend(left_out);
+    Ok(answer)
 }
 
 /// What a cause is called where a device is meant, or the main thread if there is none.

@@ -108,5 +108,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         tables::streams(streams, ask.steps.is_some()),
     ];
     let parts = parts.into_iter().zip(visible).map(|(part, shown)| part.shown(shown)).collect();
-    Ok(Answer::new(parts).fact("totals", &totals).main(main))
+    let mut answer = Answer::new(parts).fact("totals", &totals).main(main);
+    if report.count as usize > most && top == most {
+        let [most, all] = [most as u64, report.count].map(units::count);
+        answer.remarks.push(format!(
+            "only the {most} longest of {all} gaps are listed one by one; use `--device` and `--step` to choose others"
+        ));
+    }
+    Ok(answer)
 }

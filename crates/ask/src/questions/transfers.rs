@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::transfers::{self, TransferRow, transfers};
 use stepscope_analyse::names::copies::{Direction, HostMemory};
-use stepscope_analyse::roofline::{Hardware, device_name};
+use stepscope_analyse::roofline::Hardware;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_model::Trace;
@@ -74,7 +74,7 @@ fn of_bus(trace: &Trace, row: &TransferRow) -> Option<f64> {
     if !matches!(row.direction, Direction::HostToDevice | Direction::DeviceToHost) {
         return None;
     }
-    let hardware = device_name(trace, row.device).and_then(Hardware::find)?;
+    let hardware = trace.meta().device_name(row.device).and_then(Hardware::find)?;
     Some(row.large_bytes_per_second? / (hardware.host_bus_gbs * 1e9))
 }
 

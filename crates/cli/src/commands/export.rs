@@ -11,7 +11,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::stacks::{self, Weight};
 use stepscope_ask::{Ask, answer, print, write};
 use stepscope_formats::{write_chrome, write_speedscope};
-use stepscope_model::{self as model, CallStackId, Profile, ValueKind, ValueUnit};
+use stepscope_model::{self as model, Profile, Sample, StackId, ValueKind, ValueUnit};
 use stepscope_serve::{ReportOptions, report};
 use stepscope_store::{Columns, StoreError, events, part_table, write_arrow, write_parquet};
 
@@ -189,13 +189,13 @@ fn speedscope(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Resul
     let mut profile = Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]);
     profile.name = format!("{} ({side})", run.trace().meta().source.path);
     for (frames, value) in folded.iter() {
-        let mut stack = CallStackId::EMPTY;
+        let mut stack = StackId::EMPTY;
         for frame in frames {
             let name = profile.stacks.intern(&frame.text(run.trace()));
             let frame = profile.stacks.frame(model::Frame { name, ..model::Frame::default() });
             stack = profile.stacks.push(stack, frame);
         }
-        profile.add(0, stack, &[value.0]);
+        profile.add(Sample::new(0, stack, &[value.0]));
     }
     Ok(write_speedscope(&profile, &mut out)?)
 }

@@ -1,9 +1,10 @@
 //! The commands that say why time was lost: every format on every kind of trace, and sums that close.
 
 use serde_json::Value;
+use stepscope_testkit::hostile::SHAPES;
 
 use crate::errors::{refused, temp};
-use crate::{fixture, gpt, is_typed, json, questions, root, stdout, stepscope};
+use crate::{fixture, gpt, is_typed, json, questions, root, run, stdout, stepscope};
 
 fn host_only() -> String {
     let path = "fixtures/pytorch/2.11-h200-features/flops_cpu/flops_cpu.pt.trace.json.gz";
@@ -133,6 +134,20 @@ fn the_account_speaks_of_steps_and_devices() {
     assert!(stdout(&["account", &gpt(), "--by", "step", "--format", "csv"]).starts_with("step,device,wall_ns"));
     assert!(stdout(&["account", &host_only()]).contains("the main thread"));
     assert_eq!(json(&["account", &gpt()])["verdict"], json(&["summary", &gpt()])["verdict"]);
+}
+
+#[test]
+fn an_account_says_what_it_leaves_out() {
+    let shape = SHAPES.iter().find(|shape| shape.name == "a device for each step").unwrap();
+    let few = temp("few-devices.json", shape.text(20).as_bytes());
+    assert_eq!(json(&["account", &few, "--by", "step"])["remarks"], serde_json::json!([]));
+    let many = temp("many-devices.json", shape.text(2_000).as_bytes());
+    let found = json(&["account", &many, "--by", "step", "--top", "0"]);
+    let remark = found["remarks"][0].as_str().unwrap();
+    let listed = rows(&found, "steps").len();
+    assert!(remark.starts_with(&format!("{},{:03} of ", listed / 1000, listed % 1000)), "{listed}: {remark}");
+    let csv = run(&["account", &many, "--by", "step", "--format", "csv"]);
+    assert!(String::from_utf8_lossy(&csv.stderr).contains(remark.split_once(" of ").unwrap().1));
 }
 
 #[test]

@@ -287,7 +287,7 @@ fn exported_stacks_read_back_as_they_were_written() {
         let stacks = |profile: &stepscope_model::Profile| {
             let name = |id| profile.stacks.name(id).replace([';', '\n', '\r', '\t'], "_");
             let stack = |id| profile.stacks.unwind(id).into_iter().map(name).collect::<Vec<_>>().join(";");
-            let mut all: Vec<_> = profile.samples().map(|s| (stack(s.stack), s.amounts[0])).collect();
+            let mut all: Vec<_> = profile.samples().iter().map(|s| (stack(s.stack), s.amounts[0])).collect();
             all.sort();
             all
         };

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Number;
 use serde_json::value::RawValue;
-use stepscope_model::{CallStackId, Frame, FrameId, Profile, ValueKind, ValueUnit};
+use stepscope_model::{Frame, FrameId, Ns, Profile, Sample, StackId, ValueKind, ValueUnit};
 
 use super::{UNITS, notes};
 use crate::OpenOptions;
@@ -145,7 +145,7 @@ impl Reading {
     }
 
     /// The stack with one more frame; without it where the file does not describe that frame.
-    fn push(&mut self, stack: CallStackId, frame: u64) -> CallStackId {
+    fn push(&mut self, stack: StackId, frame: u64) -> StackId {
         match usize::try_from(frame).ok().and_then(|at| self.frames.get(at)) {
             Some(&frame) => self.profile.stacks.push(stack, frame),
             None => {
@@ -179,7 +179,7 @@ impl Reading {
         let mut stacks = Vec::new();
         let mut result = Ok(());
         elements(samples, |frames: &RawValue| {
-            let mut stack = CallStackId::EMPTY;
+            let mut stack = StackId::EMPTY;
             let read = elements(frames, |frame: u64| stack = self.push(stack, frame));
             if let Err(error) = read {
                 result = Err(error);
@@ -193,14 +193,14 @@ impl Reading {
             elements(weights, |weight: &RawValue| match next.next() {
                 Some(stack) => {
                     if let Some(amount) = self.number(weight, power) {
-                        self.add(stack, value, amount);
+                        self.add(None, stack, value, amount);
                     }
                 }
                 None => extra += 1,
             })?;
         } else {
             // Without weights every sample counts once.
-            next.by_ref().for_each(|stack| self.add(stack, value, 1));
+            next.by_ref().for_each(|stack| self.add(None, stack, value, 1));
         }
         self.profile.notes.add_count(notes::NO_PARTNER, extra + next.count() as u64);
         Ok(())
@@ -215,7 +215,7 @@ impl Reading {
         power: i32,
     ) -> Result<(), serde_json::Error> {
         // Every open call: its frame's number and the stack with it.
-        let mut open: Vec<(u64, CallStackId)> = Vec::new();
+        let mut open: Vec<(u64, StackId)> = Vec::new();
         // How often each frame is open: an end without a begin must not search all that is.
         let mut counts: HashMap<u64, usize> = HashMap::new();
         let mut now: Option<i64> = None;
@@ -224,7 +224,7 @@ impl Reading {
             self.advance(&open, &mut now, at, value);
             match &*event.kind {
                 "O" => {
-                    let below = open.last().map_or(CallStackId::EMPTY, |&(_, stack)| stack);
+                    let below = open.last().map_or(StackId::EMPTY, |&(_, stack)| stack);
                     let stack = self.push(below, event.frame);
                     open.push((event.frame, stack));
                     *counts.entry(event.frame).or_default() += 1;
@@ -252,7 +252,7 @@ impl Reading {
         Ok(())
     }
 
-    fn advance(&mut self, open: &[(u64, CallStackId)], now: &mut Option<i64>, at: i64, value: usize) {
+    fn advance(&mut self, open: &[(u64, StackId)], now: &mut Option<i64>, at: i64, value: usize) {
         let before = now.unwrap_or(at);
         if at < before {
             self.profile.notes.add_count(notes::BACKWARDS, 1);
@@ -261,7 +261,7 @@ impl Reading {
         if let Some(&(_, stack)) = open.last()
             && at > before
         {
-            self.add(stack, value, at.saturating_sub(before));
+            self.add(Some(before), stack, value, at.saturating_sub(before));
         }
         *now = Some(at);
     }
@@ -283,11 +283,15 @@ impl Reading {
         }
     }
 
-    fn add(&mut self, stack: CallStackId, value: usize, amount: i64) {
+    fn add(&mut self, at: Option<i64>, stack: StackId, value: usize, amount: i64) {
         // There are as many values as units, and no more than three of those.
         let mut amounts = [0; 3];
         amounts[value.min(2)] = amount;
-        self.profile.add(self.profile.parts.len().saturating_sub(1), stack, &amounts);
+        // Only time is a moment; other units say how much lies before.
+        let is_time = self.profile.values().get(value).is_some_and(|kind| kind.unit == ValueUnit::Nanoseconds);
+        let at = at.filter(|_| is_time).map(Ns);
+        let part = self.profile.parts.len().saturating_sub(1);
+        self.profile.add(Sample { part, at, stack, amounts: &amounts });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use stepscope_model::{CallStackId, FrameId, Profile};
+use stepscope_model::{FrameId, Profile, StackId};
 
 use super::UNITS;
 
@@ -19,7 +19,7 @@ pub fn write_speedscope(profile: &Profile, out: &mut impl Write) -> io::Result<(
     for (part, part_name) in parts.iter().enumerate() {
         for (value, kind) in profile.values().iter().enumerate() {
             let unit = UNITS.iter().find(|(_, unit, power)| *unit == kind.unit && *power == 0);
-            let rows = || profile.samples().filter(|sample| sample.part == part);
+            let rows = || profile.samples().iter().filter(|sample| sample.part == part);
             let weights: Vec<i64> = rows().map(|sample| sample.amounts[value]).collect();
             // Amounts come from files: their sum may pass any number.
             let total = weights.iter().fold(0i64, |sum, &weight| sum.saturating_add(weight));
@@ -60,13 +60,13 @@ fn frame(profile: &Profile, id: FrameId) -> Value {
     object
 }
 
-fn numbers(profile: &Profile, stack: CallStackId) -> Vec<usize> {
+fn numbers(profile: &Profile, stack: StackId) -> Vec<usize> {
     profile.stacks.unwind(stack).into_iter().map(FrameId::index).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use stepscope_model::{Frame, ValueKind, ValueUnit};
+    use stepscope_model::{Frame, Sample, ValueKind, ValueUnit};
 
     use super::*;
 
@@ -77,8 +77,8 @@ mod tests {
         for name in ["a", "b"] {
             let name = profile.stacks.intern(name);
             let frame = profile.stacks.frame(Frame { name, ..Frame::default() });
-            let stack = profile.stacks.push(CallStackId::EMPTY, frame);
-            profile.add(0, stack, &[i64::MAX]);
+            let stack = profile.stacks.push(StackId::EMPTY, frame);
+            profile.add(Sample::new(0, stack, &[i64::MAX]));
         }
         let mut out = Vec::new();
         write_speedscope(&profile, &mut out).unwrap();

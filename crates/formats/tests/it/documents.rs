@@ -18,7 +18,7 @@ fn rows(profile: &Profile) -> Vec<String> {
         let names = profile.stacks.unwind(id).into_iter().map(|frame| profile.stacks.name(frame).to_owned());
         names.collect::<Vec<_>>().join(";")
     };
-    profile.samples().map(|s| format!("{}: {} = {:?}", s.part, stack(s.stack), s.amounts)).collect()
+    profile.samples().iter().map(|s| format!("{}: {} = {:?}", s.part, stack(s.stack), s.amounts)).collect()
 }
 
 fn notes(profile: &Profile) -> Vec<(&str, u64)> {
@@ -31,7 +31,7 @@ fn folded_stacks_are_a_profile() {
     let found = profile(text);
     let want = ["0: main;load;read = [12]", "0: main;load = [3]", "0: main;step with spaces (a.py:3) = [7]"];
     assert_eq!(rows(&found)[..3], want);
-    assert_eq!((found.len(), found.total(0), found.stacks.frames().len()), (4, 23, 4));
+    assert_eq!((found.samples().len(), found.total(0), found.stacks.frames().len()), (4, 23, 4));
     assert_eq!(found.values()[0].unit, ValueUnit::Plain);
     assert_eq!((found.source.format.as_str(), found.source.text_bytes), ("folded stacks", text.len() as u64));
     assert!(found.notes.is_empty());
@@ -58,14 +58,15 @@ fn folded_stacks_come_packed_and_cut_too() {
         other => panic!("{other:?}"),
     };
     let whole = open(&packed);
-    assert_eq!((whole.len(), whole.source.format.as_str()), (10_000, "folded stacks, gzip"));
+    assert_eq!((whole.samples().len(), whole.source.format.as_str()), (10_000, "folded stacks, gzip"));
     let cut = open(&packed[..packed.len() / 2]);
-    assert!(cut.len() > 1000 && cut.len() < 10_000, "{}", cut.len());
+    let kept = cut.samples().len();
+    assert!(kept > 1000 && kept < 10_000, "{kept}");
     assert!(notes(&cut).contains(&("damaged-compression", 1)));
     // One line after the other, whatever the boundaries of the pieces they come in.
     let few = OpenOptions { max_events: 100, ..OpenOptions::default() };
     let Document::Profile(limited) = read(text.as_bytes(), "test", &few).unwrap() else { panic!() };
-    assert_eq!((limited.len(), notes(&limited)), (100, vec![("limit-reached", 1)]));
+    assert_eq!((limited.samples().len(), notes(&limited)), (100, vec![("limit-reached", 1)]));
 }
 
 const SAMPLED: &str = r#"{
@@ -113,6 +114,8 @@ fn evented_profiles_give_each_stack_its_own_time() {
     let want = ["0: main = [2000]", "0: main;load = [3000]", "0: main;load;read = [5000]", "0: main = [10000]"];
     assert_eq!(rows(&found), want);
     assert_eq!((found.total(0), found.notes.is_empty()), (20_000, true));
+    let at: Vec<_> = found.samples().iter().filter_map(|sample| sample.at).map(|at| at.0).collect();
+    assert_eq!(at, [10_000, 12_000, 15_000, 20_000]);
 }
 
 #[test]

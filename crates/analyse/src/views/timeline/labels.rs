@@ -5,7 +5,6 @@ use stepscope_model::{Domain, LaneId, Tag, Trace};
 use super::Timeline;
 use super::build::{Group, GroupKind, Members};
 use super::spans::Content;
-use crate::devices::utilization::device_name;
 use crate::tables::stacks::Frame;
 
 impl Timeline {
@@ -42,7 +41,7 @@ pub(super) fn lane_label(trace: &Trace, lane: LaneId) -> (String, String) {
     if info.key.domain == Domain::Device {
         let stream =
             if name.is_empty() { format!("stream {}", tag(trace, info.key.thread)) } else { name.to_owned() };
-        let device = device_name(trace, info.key.process.as_int()).unwrap_or_default();
+        let device = trace.meta().device_name(info.key.process.as_int()).unwrap_or_default().to_owned();
         return (format!("GPU {process} · {stream}"), device);
     }
     // Lanes of the profiler itself: its instants have no thread, its spans a word for a process.

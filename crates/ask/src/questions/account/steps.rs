@@ -20,7 +20,8 @@ const SMALL: f64 = 0.01;
 const MAX_ROWS: usize = 10_000;
 const ROWS_EACH: usize = 8;
 
-pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<Part, Refusal> {
+/// The rows, and what to say where some were left out.
+pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<(Part, Option<String>), Refusal> {
     let wanted = ask.rows_if(asked);
     let all = report.row_count();
     let most = MAX_ROWS.max((report.devices.len() + report.step_count()) * ROWS_EACH);
@@ -34,22 +35,19 @@ pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<Part, Ref
         false => report.rows_with_work().take(most).collect(),
     };
     let mut rows = arrange(listed, &wanted, None, 0, |_| "")?;
-    if all <= most {
+    let left_out = (all > most).then(|| {
+        format!(
+            "{} of {} rows: with this many GPUs and steps, only steps in which the GPU ran something are listed, and \
+             at most {} of them; use `--device` and `--step` to choose others",
+            units::count(rows.rows.len() as u64),
+            units::count(all as u64),
+            units::count(most as u64),
+        )
+    });
+    if left_out.is_none() {
         (rows.matched, rows.all) = (all, all);
-        return Ok(rows.into_part("steps", "nothing recorded", table));
     }
-    let note = format!(
-        "{} of {} rows: with this many GPUs and steps, only steps in which the GPU ran something are listed, and at \
-         most {} of them; use `--device` and `--step` to choose others",
-        units::count(rows.rows.len() as u64),
-        units::count(all as u64),
-        units::count(most as u64),
-    );
-    Ok(Part::new("steps", rows.rows, move |rows| {
-        let mut table = table(rows);
-        table.note(&note);
-        table
-    }))
+    Ok((rows.into_part("steps", "nothing recorded", table), left_out))
 }
 
 fn table(rows: &[AccountRow]) -> Table {
