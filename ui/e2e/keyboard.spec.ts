@@ -213,7 +213,7 @@ for (const view of VIEWS) {
   });
 }
 
-const MOST_STOPS = 400;
+const MAX_STOPS = 400;
 
 interface Stop {
   what: string;
@@ -225,7 +225,7 @@ async function tabThrough(page: Page): Promise<Stop[]> {
   const stops: Stop[] = [];
   await page.keyboard.press("Tab");
   await expect(page.locator(".skip")).toBeFocused();
-  for (let i = 0; i < MOST_STOPS; i++) {
+  for (let i = 0; i < MAX_STOPS; i++) {
     const stop = await page.evaluate(() => {
       const at = document.activeElement;
       if (!(at instanceof HTMLElement || at instanceof SVGElement) || at === document.body) return undefined;
@@ -251,13 +251,13 @@ async function tabThrough(page: Page): Promise<Stop[]> {
     await page.keyboard.press("Tab");
   }
   throw new Error(
-    `the focus does not come out after ${MOST_STOPS} stops: ${stops.slice(-5).map((s) => s.what)}`,
+    `the focus does not come out after ${MAX_STOPS} stops: ${stops.slice(-5).map((s) => s.what)}`,
   );
 }
 
 /** Presses Tab until something like this has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
-  for (let i = 0; i < MOST_STOPS; i++) {
+  for (let i = 0; i < MAX_STOPS; i++) {
     await page.keyboard.press("Tab");
     if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) return;
   }

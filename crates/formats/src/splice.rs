@@ -9,7 +9,7 @@ use stepscope_model::Trace;
 use crate::kineto::write_events;
 
 /// What stands before the events is about the devices and the run. More than this, and it is no such file.
-const MOST_HEAD: usize = 16 << 20;
+const MAX_HEAD: usize = 16 << 20;
 const EVENTS: &[u8] = b"\"traceEvents\"";
 const BASE: &[u8] = b"\"baseTimeNanoseconds\"";
 
@@ -23,7 +23,7 @@ pub fn splice(
     let mut head = Vec::new();
     let list = loop {
         let old = head.len();
-        if source.read_until(b'[', &mut head)? == 0 || head.len() > MOST_HEAD {
+        if source.read_until(b'[', &mut head)? == 0 || head.len() > MAX_HEAD {
             let words = "the profiler's file has no list \"traceEvents\"";
             return Err(io::Error::new(io::ErrorKind::InvalidData, words));
         }

@@ -20,7 +20,7 @@ pub(crate) struct Stretch {
 }
 
 /// A thread that was not looked at for so many periods was not running what it ran before.
-const MOST_PERIODS: i64 = 4;
+const MAX_PERIODS: i64 = 4;
 
 /// Merges samples. A frame lasts from its first sample to the first one without it, or one period past its last.
 pub(crate) fn merge(samples: &[Sample]) -> Vec<Stretch> {
@@ -32,7 +32,7 @@ pub(crate) fn merge(samples: &[Sample]) -> Vec<Stretch> {
         let mut open: Vec<(u32, i64)> = Vec::new();
         let mut last = 0;
         for sample in of_thread {
-            let gone = sample.at_ns - last > MOST_PERIODS * period && !open.is_empty();
+            let gone = sample.at_ns - last > MAX_PERIODS * period && !open.is_empty();
             let until = if gone { last + period } else { sample.at_ns };
             let same = if gone {
                 0

@@ -4,7 +4,7 @@ import { within } from "../browser.mjs";
 import { armTimer, still, takeTimer } from "./watch.mjs";
 
 const PATIENCE_MS = 60_000;
-const MOST_TRIES = 600;
+const MAX_TRIES = 600;
 /** After so many clicks the next step is looked at. */
 const CLICKS_A_WINDOW = 5;
 
@@ -14,7 +14,7 @@ export async function timeClicks(page, wanted) {
   const next = places(box);
   const found = [];
   await page.keyboard.press("Digit0");
-  for (let tries = 0; tries < MOST_TRIES && found.length < wanted; tries++) {
+  for (let tries = 0; tries < MAX_TRIES && found.length < wanted; tries++) {
     if (found.length % CLICKS_A_WINDOW === 0) await nextStep(page);
     const [x, y] = next();
     await page.mouse.move(x, y);

@@ -21,7 +21,7 @@ const WHEEL = [
 ];
 const TICK_MS = 16;
 /** On a busy machine a turn may take long: then there are fewer. */
-const MOST_WHEEL_MS = 1000;
+const MAX_WHEEL_MS = 1000;
 
 export async function measureMotion(page) {
   const box = await page.locator('[data-part="tracks"]').boundingBox();
@@ -37,7 +37,7 @@ export async function measureMotion(page) {
   }
   for (const [modifier, by, times] of WHEEL) {
     if (modifier) await page.keyboard.down(modifier);
-    const until = performance.now() + MOST_WHEEL_MS;
+    const until = performance.now() + MAX_WHEEL_MS;
     for (let i = 0; i < times && performance.now() < until; i++) {
       await page.mouse.wheel(0, by);
       await pause(TICK_MS);

@@ -7,8 +7,8 @@ export const SHADES = 5;
 /** Characters kept, in two generations. */
 const KEEP_CHARS = 4 * 1024 * 1024;
 /** Numbers above this have no mark: they share the middle shade. */
-const MOST_MARKS = 1 << 24;
-const MOST_ASKED = 4000;
+const MAX_MARKS = 1 << 24;
+const MAX_ASKED = 4000;
 /** A request should bring about this much. */
 const BATCH_CHARS = 256 * 1024;
 const RETRY_MS = 1500;
@@ -94,7 +94,7 @@ export class NameStore {
   /** Sends what was asked for since the last frame. */
   flush(): void {
     if (this.#closed || this.#flying.size > 0 || this.#wanted.size === 0) return;
-    const most = Math.max(16, Math.min(MOST_ASKED, Math.floor(BATCH_CHARS / this.#averageChars)));
+    const most = Math.max(16, Math.min(MAX_ASKED, Math.floor(BATCH_CHARS / this.#averageChars)));
     const ids: number[] = [];
     for (const id of this.#wanted) {
       if (ids.length === most) break;
@@ -135,7 +135,7 @@ export class NameStore {
   }
 
   #ask(id: number): void {
-    if (this.#wanted.size >= MOST_ASKED || this.#wanted.has(id) || this.#flying.has(id)) return;
+    if (this.#wanted.size >= MAX_ASKED || this.#wanted.has(id) || this.#flying.has(id)) return;
     this.#wanted.add(id);
     this.#mark(id, ASKED);
   }
@@ -150,9 +150,9 @@ export class NameStore {
   }
 
   #mark(id: number, bits: number): void {
-    if (id >= MOST_MARKS) return;
+    if (id >= MAX_MARKS) return;
     if (id >= this.#marks.length) {
-      const grown = new Uint8Array(Math.min(MOST_MARKS, Math.max(2 * this.#marks.length, id + 1)));
+      const grown = new Uint8Array(Math.min(MAX_MARKS, Math.max(2 * this.#marks.length, id + 1)));
       grown.set(this.#marks);
       this.#marks = grown;
     }

@@ -2,9 +2,9 @@
 
 const ELLIPSIS = "…";
 /** Characters whose width is remembered beside ASCII's. */
-const MOST_OTHERS = 4096;
+const MAX_OTHERS = 4096;
 /** Labels whose cut is remembered. */
-const MOST_CUTS = 4096;
+const MAX_CUTS = 4096;
 /** No label shows more. */
 const LONGEST = 400;
 
@@ -26,7 +26,7 @@ export class Fitter {
     if (code < 128) return this.#ascii[code]!;
     const known = this.#others.get(code);
     if (known !== undefined) return known;
-    if (this.#others.size > MOST_OTHERS) this.#others.clear();
+    if (this.#others.size > MAX_OTHERS) this.#others.clear();
     const width = this.#measure(String.fromCodePoint(code));
     this.#others.set(code, width);
     return width;
@@ -52,7 +52,7 @@ export class Fitter {
     const known = this.#cuts.get(text);
     if (known?.chars === chars) return known.cut;
     const cut = text.slice(0, chars) + ELLIPSIS;
-    if (this.#cuts.size > MOST_CUTS) this.#cuts.clear();
+    if (this.#cuts.size > MAX_CUTS) this.#cuts.clear();
     this.#cuts.set(text, { chars, cut });
     return cut;
   }

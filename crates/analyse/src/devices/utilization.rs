@@ -194,12 +194,12 @@ pub fn gpu(trace: &Trace, steps: &Steps) -> GpuReport {
 }
 
 /// A screen has fewer columns; the limit keeps a wild number from asking for all memory.
-const MOST_BUCKETS: usize = 1 << 16;
+const MAX_BUCKETS: usize = 1 << 16;
 
 /// A device's utilization in equal parts of the trace's reach (host and device slices), 65,536 at most.
 pub fn utilization_series(trace: &Trace, device: i64, buckets: usize) -> UtilizationSeries {
     let reach = extent(trace, |kind| kind != Kind::Overhead && (kind.is_host() || kind.is_device_work()));
-    let buckets = buckets.min(MOST_BUCKETS);
+    let buckets = buckets.min(MAX_BUCKETS);
     let Some((start, end)) = reach.filter(|_| buckets > 0) else {
         return UtilizationSeries { device, ..UtilizationSeries::default() };
     };

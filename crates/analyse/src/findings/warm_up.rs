@@ -15,7 +15,7 @@ use crate::threads::activity::Activity;
 const SLACK: Ns = Ns(10_000);
 
 /// PyTorch has a thread of the backward pass for each device.
-const MOST_THREADS: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// Time in compilation and loading, by step. As a scenario: the run without it.
 #[derive(Default)]
@@ -121,7 +121,7 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
 /// The call that a pause lies in, on the main thread or one of the first of the backward pass.
 fn call_around(context: &Context<'_>, main: LaneId, (start, end): (Ns, Ns)) -> Option<SliceId> {
     let (host, slices) = (context.host(), context.trace().slices());
-    let threads = [main].into_iter().chain(host.backward().iter().copied().take(MOST_THREADS));
+    let threads = [main].into_iter().chain(host.backward().iter().copied().take(MAX_THREADS));
     // A call around it is open in its middle; a short pause may lie just beside.
     let middle = Ns((start.0 / 2).saturating_add(end.0 / 2));
     let moments = [middle, start, end];

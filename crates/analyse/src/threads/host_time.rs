@@ -383,7 +383,7 @@ fn cut(
 }
 
 /// PyTorch has one such thread a device; more are somebody's threads of the same looks.
-const MOST_BACKWARD: usize = 64;
+const MAX_BACKWARD: usize = 64;
 
 /// The main thread, and the threads of the backward pass in its process.
 fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
@@ -416,5 +416,5 @@ fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
     let process = main.map(|lane| trace.lanes().get(lane).key.process);
     let backward = threads.iter().filter(|t| t.3 && Some(t.0) != main);
     let backward = backward.filter(|t| Some(trace.lanes().get(t.0).key.process) == process);
-    (main, backward.map(|t| t.0).take(MOST_BACKWARD).collect())
+    (main, backward.map(|t| t.0).take(MAX_BACKWARD).collect())
 }

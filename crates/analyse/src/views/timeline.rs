@@ -57,11 +57,11 @@ pub use curves::Unit;
 pub use definitions::DEFINITIONS;
 pub use details::{Child, Details, Link, Ref, Relation};
 pub use item::{RowItem, TileKey};
-pub use lanes::{MOST_LANES, MOST_ROWS_A_LANE};
+pub use lanes::{MAX_LANES, MAX_ROWS_PER_LANE};
 pub use layout::{GroupInfo, Layout, Ledger, RowInfo, StepInfo};
 pub use search::{HitName, Hits, Order, SearchQuery};
 pub use spans::{INSTANT, NO_SLICE};
-pub use tile::{BUCKETS, MOST_LEVEL};
+pub use tile::{BUCKETS, MAX_LEVEL};
 pub use wire::{UNITS, wire_header};
 
 /// The index behind a picture of one trace. It holds about seven bytes a slice; every question also takes the trace it

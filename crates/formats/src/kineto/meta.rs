@@ -4,15 +4,15 @@ use serde_json::Value;
 use stepscope_model::{Device, Distributed, Meta, ProfilerOptions};
 
 /// Values longer than this are not taken apart: a parsed value is many times the size of its text.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// No host has more devices; a list of millions is no list of devices.
-const MOST_DEVICES: usize = 4096;
+const MAX_DEVICES: usize = 4096;
 
 /// Reads the known keys; all of them stay reachable by name. Returns how many things were too long to be read.
 pub(super) fn fill(meta: &mut Meta, entries: Vec<(String, String)>) -> u64 {
     let mut too_long = 0;
     for (key, text) in entries.iter().filter(|(key, _)| is_known(key)) {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             too_long += 1;
             continue;
         }
@@ -20,7 +20,7 @@ pub(super) fn fill(meta: &mut Meta, entries: Vec<(String, String)>) -> u64 {
         match key.as_str() {
             "baseTimeNanoseconds" => meta.base_ns = int(&value),
             "deviceProperties" => {
-                too_long += u64::from(value.as_array().is_some_and(|list| list.len() > MOST_DEVICES));
+                too_long += u64::from(value.as_array().is_some_and(|list| list.len() > MAX_DEVICES));
                 meta.devices = devices(&value);
             }
             "distributedInfo" => meta.distributed = distributed(&value),
@@ -78,7 +78,7 @@ fn devices(value: &Value) -> Vec<Device> {
             shared_memory_per_sm_bytes: get("sharedMemPerMultiprocessor"),
         }
     };
-    list.iter().take(MOST_DEVICES).enumerate().map(device).collect()
+    list.iter().take(MAX_DEVICES).enumerate().map(device).collect()
 }
 
 fn distributed(value: &Value) -> Option<Distributed> {

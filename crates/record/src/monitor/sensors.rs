@@ -9,7 +9,7 @@ use super::store::CounterInfo;
 /// Drivers whose sensors sit in processors.
 const CPU_SENSORS: &[&str] = &["coretemp", "k10temp", "zenpower", "cpu_thermal"];
 /// A clock is asked of the processor itself, which costs: a few of many cores are enough for a mean.
-const MOST_CLOCKS: usize = 4;
+const MAX_CLOCKS: usize = 4;
 
 /// One value from several files, put together by `fold`, times `scale`.
 struct Folded {
@@ -103,7 +103,7 @@ pub(super) fn cpu_clock(roots: &Roots, per_second: f64) -> Result<Box<dyn Source
     let policies = policies.iter().filter(|path| name_of(path).starts_with("policy"));
     let files: Vec<Reread> = policies
         .filter_map(|path| Reread::open(&path.join("scaling_cur_freq")).ok())
-        .take(MOST_CLOCKS)
+        .take(MAX_CLOCKS)
         .collect();
     if files.is_empty() {
         let reason = "no /sys/devices/system/cpu/cpufreq; virtual machines have none";

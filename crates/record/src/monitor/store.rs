@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Values kept of each counter. When there are more, every second one of the older half goes.
-const MOST_VALUES: usize = 400_000;
+const MAX_VALUES: usize = 400_000;
 
 /// What a counter is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,7 +44,7 @@ pub(crate) struct Series {
 
 impl Series {
     pub(crate) fn push(&mut self, at_ns: i64, value: f64) {
-        if self.values.len() >= MOST_VALUES {
+        if self.values.len() >= MAX_VALUES {
             self.thin();
         }
         self.at_ns.push(at_ns);
@@ -110,11 +110,11 @@ mod tests {
     #[test]
     fn a_long_series_is_thinned_at_its_old_end() {
         let mut series = Series::default();
-        for at in 0..=MOST_VALUES as i64 {
+        for at in 0..=MAX_VALUES as i64 {
             series.push(at, at as f64);
         }
-        assert!(series.values.len() < MOST_VALUES);
-        assert_eq!(series.values.last(), Some(&(MOST_VALUES as f64)));
+        assert!(series.values.len() < MAX_VALUES);
+        assert_eq!(series.values.last(), Some(&(MAX_VALUES as f64)));
         assert!(series.at_ns.is_sorted());
     }
 }

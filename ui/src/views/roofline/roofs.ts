@@ -100,7 +100,7 @@ export function domainOf(rows: CostRow[], roofs: Roof[], gbs: number | undefined
 
 /** A few tiny operators must not press all others into a corner: the axis ends there, they are drawn at its edge. */
 function shortened([min, max]: [number, number]): [number, number] {
-  return [Math.max(min, max / 10 ** MOST_DECADES), max];
+  return [Math.max(min, max / 10 ** MAX_DECADES), max];
 }
 
 /** Whether an operator lies beyond the axes, so that its mark is drawn at the edge. */
@@ -118,7 +118,7 @@ export function spread(tops: number[], apart: number): number[] {
 }
 
 /** Powers of ten on an axis. */
-const MOST_DECADES = 6;
+const MAX_DECADES = 6;
 const SMALLEST = 3.5;
 const LARGEST = 20;
 

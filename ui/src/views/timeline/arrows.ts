@@ -32,7 +32,7 @@ export interface Curve {
 }
 
 const LEAST_BEND = 14;
-const MOST_BEND = 120;
+const MAX_BEND = 120;
 /** Ends out of sight are drawn this far beyond the edge. */
 const BEYOND = 60;
 
@@ -51,7 +51,7 @@ export function curveOf(
   const near = (value: number) => Math.max(-BEYOND, Math.min(width + BEYOND, value));
   const x0 = near(x(leaves));
   const x1 = near(x(arrow.to.start_ns));
-  const bend = Math.max(LEAST_BEND, Math.min(MOST_BEND, Math.abs(x1 - x0) / 2));
+  const bend = Math.max(LEAST_BEND, Math.min(MAX_BEND, Math.abs(x1 - x0) / 2));
   return { x0, y0: y0 + ROW_HEIGHT / 2, x1, y1: y1 + ROW_HEIGHT / 2, bend };
 }
 

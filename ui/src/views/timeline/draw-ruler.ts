@@ -7,7 +7,7 @@ import { ticksFor } from "./ruler.ts";
 import { RULER, type Screen } from "./screen.ts";
 import type { Span } from "./window.ts";
 
-const MOST_TICKS = 400;
+const MAX_TICKS = 400;
 const FLAG = 14;
 
 export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void {
@@ -19,7 +19,7 @@ export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void
   context.fillRect(0, 0, width, RULER);
   context.fillStyle = palette.css.line;
   context.fillRect(0, RULER - 1, width, 1);
-  for (let n = 0, at = first - step; at <= view.to && n < MOST_TICKS; n++, at = first + (n - 1) * step) {
+  for (let n = 0, at = first - step; at <= view.to && n < MAX_TICKS; n++, at = first + (n - 1) * step) {
     const x = Math.round(screen.x(at));
     context.fillStyle = palette.css.line;
     for (let part = 1; part < minor; part++)

@@ -7,7 +7,7 @@ import type { Palette } from "../../draw/palette.ts";
 import { ticksFor } from "./ruler.ts";
 import type { Screen } from "./screen.ts";
 
-const MOST_LINES = 200;
+const MAX_LINES = 200;
 /** Steps narrower than this have no lines. */
 const LEAST_STEP_PX = 24;
 const TICK = 150;
@@ -25,7 +25,7 @@ export function gridLines(
   const { view, width } = screen;
   const { step, first } = ticksFor(view.from, view.to, width);
   const line = ((TICK << 24) | pack(parseColor(palette.css.line))) >>> 0;
-  for (let n = 0; n < MOST_LINES && first + n * step <= view.to; n++) {
+  for (let n = 0; n < MAX_LINES && first + n * step <= view.to; n++) {
     const x = Math.round(screen.x(first + n * step));
     list.solid(x, x + 1, top, bottom, line);
   }

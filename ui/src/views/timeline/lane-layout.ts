@@ -62,7 +62,7 @@ export interface LaneChoice {
 /** How the counters of a file itself are numbered. */
 const RECORDED = "file:";
 /** Counters of a file that are shown without being asked for. */
-const MOST_OPEN = 6;
+const MAX_OPEN = 6;
 
 type Draft = Omit<Lane, "y" | "height" | "pinned"> & { height: number };
 
@@ -132,7 +132,7 @@ function counterLanes(counters: readonly Counter[], choice: LaneChoice): Draft[]
   const recorded = counters.filter((counter) => counter.id.startsWith(RECORDED));
   const derived = counters.filter((counter) => !counter.id.startsWith(RECORDED));
   // Many would push the threads off the screen: they are folded until they are wanted.
-  const folds = recorded.length > MOST_OPEN;
+  const folds = recorded.length > MAX_OPEN;
   return [
     ...counterGroup("counters", "Counters", derived, choice.folded.has("counters"), choice),
     ...counterGroup("recorded", "Recorded counters", recorded, choice.folded.has("recorded") !== folds, choice),

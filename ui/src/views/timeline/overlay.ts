@@ -14,9 +14,9 @@ import { RULER, type Screen } from "./screen.ts";
 const TEXT_PX = 11.5;
 const PAD = 4;
 /** Short names remembered. */
-const MOST_SHORT = 8192;
+const MAX_SHORT = 8192;
 /** Outlines of hits drawn in a frame. */
-const MOST_HITS = 2000;
+const MAX_HITS = 2000;
 /** Height of the line of the critical path. */
 const PATH_LINE = 4;
 
@@ -111,7 +111,7 @@ export class Overlay {
   #shorten(name: string): string {
     let short = this.#short.get(name);
     if (short === undefined) {
-      if (this.#short.size > MOST_SHORT) this.#short.clear();
+      if (this.#short.size > MAX_SHORT) this.#short.clear();
       short = shortName(name.length > 1000 ? name.slice(0, 1000) : name);
       this.#short.set(name, short);
     }
@@ -121,7 +121,7 @@ export class Overlay {
   #found(context: CanvasRenderingContext2D, { screen, found, palette }: Frame, pinned: boolean): void {
     context.strokeStyle = palette.css.accent;
     context.lineWidth = 1.5;
-    for (let i = 0; i < Math.min(found.length, MOST_HITS); i++)
+    for (let i = 0; i < Math.min(found.length, MAX_HITS); i++)
       outline(context, screen, found[i]!, pinned, 0.75);
   }
 

@@ -6,14 +6,14 @@ import { FINE, type Tile, tileSpan } from "../../data/tiles.ts";
 
 /** Up to so many levels above, single slices are placed within 1/16 of a pixel. */
 const SHARP_LEVELS = 8;
-const MOST_PIECES = 64;
+const MAX_PIECES = 64;
 
 /** Tiles side by side, each with the stretch of time it covers. Reused from row to row. */
 export class TileCover {
   n = 0;
-  readonly tiles: (Tile | undefined)[] = new Array(MOST_PIECES).fill(undefined);
-  readonly from = new Float64Array(MOST_PIECES);
-  readonly to = new Float64Array(MOST_PIECES);
+  readonly tiles: (Tile | undefined)[] = new Array(MAX_PIECES).fill(undefined);
+  readonly from = new Float64Array(MAX_PIECES);
+  readonly to = new Float64Array(MAX_PIECES);
 
   clear(): void {
     this.n = 0;
@@ -25,7 +25,7 @@ export class TileCover {
       this.to[last] = to;
       return;
     }
-    if (this.n === MOST_PIECES) return;
+    if (this.n === MAX_PIECES) return;
     this.tiles[this.n] = tile;
     this.from[this.n] = from;
     this.to[this.n] = to;

@@ -29,8 +29,8 @@ export interface UrlState {
 type Params = Readonly<Record<string, string | undefined>>;
 
 /** A hostile URL must not make us list rows for ever. */
-const MOST_ROWS = 1 << 20;
-const MOST_MARKS = 100;
+const MAX_ROWS = 1 << 20;
+const MAX_MARKS = 100;
 
 export function parseUrlState(params: Params): UrlState {
   const from = number(params.from);
@@ -100,7 +100,7 @@ export function parseRanges(text: string): number[] {
     if (!match) continue;
     const first = Number(match[1]);
     const last = Number(match[2] ?? match[1]);
-    for (let row = first; row <= last && rows.length < MOST_ROWS; row++) rows.push(row);
+    for (let row = first; row <= last && rows.length < MAX_ROWS; row++) rows.push(row);
   }
   return rows;
 }
@@ -108,7 +108,7 @@ export function parseRanges(text: string): number[] {
 function parseMarks(text: string | undefined): Marks {
   let current: Span | undefined;
   const kept: Span[] = [];
-  for (const part of (text ?? "").split(",").slice(0, MOST_MARKS)) {
+  for (const part of (text ?? "").split(",").slice(0, MAX_MARKS)) {
     const match = /^(~?)(\d+)-(\d+)$/.exec(part);
     if (!match) continue;
     const span = { from: Number(match[2]), to: Number(match[3]) };

@@ -7,7 +7,7 @@ use crate::replay::{HostPiece, Scenario};
 use crate::threads::activity::Activity;
 
 /// No finding shows more slices.
-const MOST_SHOWN: usize = 5;
+const MAX_SHOWN: usize = 5;
 
 pub(super) const RULE: Rule = Rule {
     name: "launch_bound",
@@ -127,6 +127,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. \
                       Note that the profiler itself slows launches down: measure the step without it too."
         .to_owned();
-    finding.slices = context.shown(context.idle().next_work(MOST_SHOWN));
+    finding.slices = context.shown(context.idle().next_work(MAX_SHOWN));
     vec![finding]
 }

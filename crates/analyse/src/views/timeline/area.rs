@@ -12,7 +12,7 @@ use super::spans::{Content, Spans};
 use super::sweep::{Part, Sequence, sweep};
 
 /// Names listed; the rest are counted.
-const MOST_NAMES: usize = 500;
+const MAX_NAMES: usize = 500;
 /// Slices that one worker walks over at a time.
 const PART: usize = 1 << 17;
 
@@ -188,8 +188,8 @@ impl Timeline {
             to_ns,
             count: sums.iter().map(|s| s.count).sum(),
             total_ns: sums.iter().map(|s| s.total).fold(0, add),
-            names: sums.iter().take(MOST_NAMES).map(row).collect(),
-            names_more: sums.len().saturating_sub(MOST_NAMES) as u64,
+            names: sums.iter().take(MAX_NAMES).map(row).collect(),
+            names_more: sums.len().saturating_sub(MAX_NAMES) as u64,
             rows_busy,
         }
     }

@@ -19,7 +19,7 @@ use crate::memory;
 use crate::scope::intervals::Collector;
 
 /// Counters of one trace; a file may have any number of devices and counters.
-const MOST_COUNTERS: usize = 256;
+const MAX_COUNTERS: usize = 256;
 
 /// One counter in a stretch of time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -108,10 +108,10 @@ impl Curves {
             (None, Some(_)) => Ordering::Greater,
             (None, None) => Ordering::Equal,
         });
-        let room = MOST_COUNTERS.saturating_sub(list.len());
+        let room = MAX_COUNTERS.saturating_sub(list.len());
         let (of_file, beyond) = file_counters(trace, room);
-        let more = list.len().saturating_sub(MOST_COUNTERS) + beyond;
-        list.truncate(MOST_COUNTERS);
+        let more = list.len().saturating_sub(MAX_COUNTERS) + beyond;
+        list.truncate(MAX_COUNTERS);
         list.extend(of_file);
         Curves { list, more }
     }
@@ -125,7 +125,7 @@ fn gpu(device: Option<i64>) -> String {
 fn utilization(trace: &Trace) -> Vec<Curve> {
     let slices = trace.slices();
     let mut curves = Vec::new();
-    for (tag, lanes) in device_lanes(trace).into_iter().take(MOST_COUNTERS) {
+    for (tag, lanes) in device_lanes(trace).into_iter().take(MAX_COUNTERS) {
         let device = tag.as_int();
         let kernels =
             lanes.iter().flat_map(|&lane| slices.of_lane(lane)).filter(|&id| slices.kind(id) == Kind::Kernel);
@@ -200,7 +200,7 @@ fn memory_levels(trace: &Trace) -> Vec<Curve> {
 fn queues(trace: &Trace) -> Vec<Curve> {
     let streams = streams(trace);
     let mut curves = Vec::new();
-    for of_device in streams.chunk_by(|a, b| a.device == b.device).take(MOST_COUNTERS) {
+    for of_device in streams.chunk_by(|a, b| a.device == b.device).take(MAX_COUNTERS) {
         let device = of_device[0].device.as_int();
         let points = queue_of(of_device);
         if !points.is_empty() {

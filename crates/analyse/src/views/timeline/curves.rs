@@ -69,13 +69,13 @@ pub(super) struct Buckets {
 }
 
 /// A screen has fewer columns; the limit keeps a wild number from asking for all memory.
-const MOST_BUCKETS: usize = 1 << 14;
+const MAX_BUCKETS: usize = 1 << 14;
 
 impl Buckets {
     /// At most one a nanosecond.
     pub(super) fn new(from: i64, to: i64, count: usize) -> Buckets {
         let to = to.max(from);
-        let most = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX).min(MOST_BUCKETS);
+        let most = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX).min(MAX_BUCKETS);
         Buckets { from, to, count: count.clamp(1, most.max(1)) }
     }
 

@@ -14,8 +14,8 @@ use super::{INSTANT, NO_SLICE, Timeline};
 use crate::tables::flops::{Flops, formula};
 use crate::tables::run_info::kind_code;
 
-const MOST_PARENTS: usize = 64;
-const MOST_CHILDREN: usize = 20;
+const MAX_PARENTS: usize = 64;
+const MAX_CHILDREN: usize = 20;
 
 /// Enough to show a slice and to go to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -164,7 +164,7 @@ impl Timeline {
     }
 
     fn references(&self, trace: &Trace, slices: &[SliceId]) -> Vec<Ref> {
-        slices.iter().take(MOST_PARENTS).filter_map(|id| self.reference(trace, id.index() as u32)).collect()
+        slices.iter().take(MAX_PARENTS).filter_map(|id| self.reference(trace, id.index() as u32)).collect()
     }
 
     fn of_slice(&self, trace: &Trace, id: SliceId, reference: Ref) -> Details {
@@ -181,7 +181,7 @@ impl Timeline {
         children.sort_by(|a, b| {
             (b.total_ns, b.count).cmp(&(a.total_ns, a.count)).then_with(|| a.name.cmp(&b.name))
         });
-        children.truncate(MOST_CHILDREN);
+        children.truncate(MAX_CHILDREN);
         let (links, links_more) = self.links(trace, id);
         let counted = formula(trace.name(id)).filter(|_| kind == Kind::HostOp);
         Details {

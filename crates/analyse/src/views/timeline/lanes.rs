@@ -7,11 +7,11 @@ use stepscope_model::{Domain, LaneId, Trace};
 use super::instants::Instants;
 
 /// Most lanes that have a group of their own. A file may name a million threads; nobody looks at as many.
-pub const MOST_LANES: usize = 4_000;
+pub const MAX_LANES: usize = 4_000;
 /// Most rows of one lane.
-pub const MOST_ROWS_A_LANE: usize = 512;
+pub const MAX_ROWS_PER_LANE: usize = 512;
 /// About how many rows all lanes may have together.
-const MOST_ROWS: usize = 65_536;
+const MAX_ROWS: usize = 65_536;
 /// Rows that every lane may have, however many lanes there are.
 const LEAST_ROWS_A_LANE: usize = 16;
 
@@ -37,9 +37,9 @@ impl Lanes {
         let mut all: Vec<LaneId> =
             trace.lanes().iter().map(|(id, _)| id).filter(|&id| events(id) > 0).collect();
         let mut rest = Vec::new();
-        if all.len() > MOST_LANES {
+        if all.len() > MAX_LANES {
             all.sort_by_key(|&lane| (Reverse(events(lane)), lane));
-            rest = all.split_off(MOST_LANES);
+            rest = all.split_off(MAX_LANES);
         }
         let mut lanes = Lanes {
             device: Vec::new(),
@@ -47,7 +47,7 @@ impl Lanes {
             other: Vec::new(),
             rest,
             is_shown: vec![false; trace.lanes().len()],
-            rows_a_lane: (MOST_ROWS / all.len().max(1)).clamp(LEAST_ROWS_A_LANE, MOST_ROWS_A_LANE),
+            rows_a_lane: (MAX_ROWS / all.len().max(1)).clamp(LEAST_ROWS_A_LANE, MAX_ROWS_PER_LANE),
         };
         for lane in all {
             lanes.is_shown[lane.index()] = true;

@@ -6,7 +6,7 @@ use stepscope_model::{Kind, SliceId, Trace};
 use super::Timeline;
 
 /// Frames given; a stack may hold any number.
-const MOST_FRAMES: usize = 512;
+const MAX_FRAMES: usize = 512;
 
 impl Timeline {
     /// The frames around a slice, the innermost first.
@@ -41,7 +41,7 @@ impl Timeline {
 
 fn recorded(trace: &Trace, op: SliceId) -> Option<Vec<String>> {
     let frames = trace.stacks().frames(trace.stack(op)?);
-    Some(frames.take(MOST_FRAMES).map(|frame| trace.text(frame).to_owned()).collect())
+    Some(frames.take(MAX_FRAMES).map(|frame| trace.text(frame).to_owned()).collect())
 }
 
 pub(super) fn python(trace: &Trace, slices: &[SliceId]) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::details::{Link, Relation};
 use super::nesting::least_end;
 
 /// Links listed; the rest are counted.
-const MOST_LINKS: usize = 64;
+const MAX_LINKS: usize = 64;
 
 /// Links in the direction that the trace does not hold: from the host to devices.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ struct Listed {
 impl Listed {
     fn extend(&mut self, relation: Relation, to: impl IntoIterator<Item = SliceId>) {
         for id in to {
-            if self.first.len() < MOST_LINKS {
+            if self.first.len() < MAX_LINKS {
                 self.first.push((relation, id));
             } else {
                 self.more += 1;

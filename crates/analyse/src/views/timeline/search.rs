@@ -17,9 +17,9 @@ use super::{INSTANT, Timeline, spans::drawn};
 /// Bins of the density.
 const BINS: usize = 256;
 /// Names listed; the rest are counted.
-const MOST_NAMES: usize = 50;
+const MAX_NAMES: usize = 50;
 /// Most hits listed, whatever is asked for.
-const MOST_HITS: usize = 10_000;
+const MAX_HITS: usize = 10_000;
 /// Bytes that a compiled pattern may take.
 const PATTERN_BYTES: usize = 1 << 20;
 /// Slices that one worker looks at before it asks for more.
@@ -101,7 +101,7 @@ impl Timeline {
     /// Everything of a name. The error says what is wrong with the pattern.
     pub fn search(&self, trace: &Trace, query: &SearchQuery) -> Result<Hits, String> {
         let looked_for = self.matching_names(trace, query)?;
-        let search = Search { timeline: self, trace, query, looked_for, limit: query.limit.min(MOST_HITS) };
+        let search = Search { timeline: self, trace, query, looked_for, limit: query.limit.min(MAX_HITS) };
         let slices = (0..trace.slices().len()).into_par_iter().with_min_len(PART);
         let of_slices = slices.fold(Found::default, |mut found, at| {
             search.slice(&mut found, SliceId::from_index(at));
@@ -239,8 +239,8 @@ impl Search<'_> {
             query: self.query.text.clone(),
             total: sums.iter().map(|s| s.count).sum(),
             total_ns: sums.iter().fold(0, |sum, s| sum.saturating_add(s.total)),
-            names: sums.iter().take(MOST_NAMES).map(name).collect(),
-            names_more: sums.len().saturating_sub(MOST_NAMES) as u64,
+            names: sums.iter().take(MAX_NAMES).map(name).collect(),
+            names_more: sums.len().saturating_sub(MAX_NAMES) as u64,
             hits: ids.filter_map(|id| self.timeline.reference(self.trace, id)).collect(),
             density: found.density,
         }

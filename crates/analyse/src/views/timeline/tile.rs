@@ -11,7 +11,7 @@ use super::wire::{UNITS, encode};
 /// Buckets in a tile.
 pub const BUCKETS: u32 = 512;
 /// The highest level: one tile of it holds all of time.
-pub const MOST_LEVEL: u32 = 54;
+pub const MAX_LEVEL: u32 = 54;
 
 const FROM_LEFT: u8 = 1;
 const BEYOND_RIGHT: u8 = 2;
@@ -39,7 +39,7 @@ impl Timeline {
 
     /// A whole row in buckets of 2^level nanoseconds.
     pub fn row_items(&self, trace: &Trace, row: u32, level: u32) -> Vec<RowItem> {
-        self.items(trace, row, &Window { level: level.min(MOST_LEVEL), begin: 0, end: None })
+        self.items(trace, row, &Window { level: level.min(MAX_LEVEL), begin: 0, end: None })
     }
 
     fn items(&self, trace: &Trace, row: u32, window: &Window) -> Vec<RowItem> {
@@ -70,7 +70,7 @@ struct Window {
 
 impl Window {
     fn new(key: TileKey) -> Option<Window> {
-        if key.level > MOST_LEVEL {
+        if key.level > MAX_LEVEL {
             return None;
         }
         let width = u64::from(BUCKETS) << key.level;

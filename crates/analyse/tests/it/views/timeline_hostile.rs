@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{
-    INSTANT, MOST_LANES, MOST_ROWS_A_LANE, NO_SLICE, SearchQuery, Timeline,
+    INSTANT, MAX_LANES, MAX_ROWS_PER_LANE, NO_SLICE, SearchQuery, Timeline,
 };
 use stepscope_model::{Kind, PointKind, Trace};
 use stepscope_testkit::{Point, Run, Slice};
@@ -83,7 +83,7 @@ fn slices_that_all_overlap() {
     let timeline = ask_all(&trace);
     let layout = timeline.layout(&trace);
     let stream = layout.groups.iter().find(|g| g.label.contains("stream 7")).unwrap();
-    assert_eq!(stream.rows.len(), MOST_ROWS_A_LANE);
+    assert_eq!(stream.rows.len(), MAX_ROWS_PER_LANE);
     let last = &layout.rows[*stream.rows.last().unwrap() as usize];
     assert!(last.label.contains("overlap"), "{}", last.label);
     assert_eq!(last.count, COUNT as u64 - 511);
@@ -131,11 +131,11 @@ fn a_lane_for_each_of_many_slices() {
     let timeline = ask_all(&trace);
     let layout = timeline.layout(&trace);
     // Steps, the lanes shown, and the rest together; the busiest lane is among those shown.
-    assert_eq!(layout.groups.len(), MOST_LANES + 2);
+    assert_eq!(layout.groups.len(), MAX_LANES + 2);
     assert!(layout.groups[1].label.contains("stream 7"));
     let rest = layout.groups.last().unwrap();
     assert_eq!((rest.label.as_str(), rest.rows.len()), ("Other lanes", 2));
-    assert_eq!(rest.slices, 2 * (LANES as u64 + 1 - MOST_LANES as u64));
+    assert_eq!(rest.slices, 2 * (LANES as u64 + 1 - MAX_LANES as u64));
 }
 
 /// A name for each event, and a counter for each tenth.

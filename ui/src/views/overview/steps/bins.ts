@@ -3,7 +3,7 @@
 import { PARTS, type PartField, type PartTimes, type StepRow } from "../types.ts";
 
 /** The most bars a chart draws. */
-export const MOST_BARS = 400;
+export const MAX_BARS = 400;
 
 export interface StepBar {
   first: number;
@@ -19,7 +19,7 @@ export interface StepBar {
 }
 
 /** One bar a step, or one bar for each run of equally many neighbors. */
-export function barsOf(steps: readonly StepRow[], most = MOST_BARS): StepBar[] {
+export function barsOf(steps: readonly StepRow[], most = MAX_BARS): StepBar[] {
   const size = Math.max(1, Math.ceil(steps.length / most));
   const bars: StepBar[] = [];
   for (let at = 0; at < steps.length; at += size) bars.push(bar(steps.slice(at, at + size)));
