@@ -18,7 +18,7 @@ UI_SOURCES = $(shell find ui/src ui/index.html ui/vite.config.ts ui/tsconfig.jso
 
 crates/serve/dist/index.html: $(UI_SOURCES)
 	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent build
-	@touch $@ crates/serve/dist/.gitkeep
+	@touch $@
 
 ## The types of what the server sends, for the UI, from the Rust types.
 wire:

@@ -10,7 +10,7 @@ const viewOf = (page: Page) => new URL(page.url()).hash.replace(/^#\//, "").spli
 
 test("digits switch views", async ({ page, open }) => {
   await open(TRACES.gpt, "overview");
-  for (const [at, view] of VIEWS.entries()) {
+  for (const [at, view] of VIEWS.slice(0, 9).entries()) {
     await page.keyboard.press(`Digit${at + 1}`);
     await idle(page);
     await expect.poll(() => viewOf(page)).toBe(view);

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { VIEWS } from "../e2e/support/paths.ts";
 
 const SRC = join(import.meta.dirname, "../src");
 
@@ -167,4 +168,9 @@ describe("the checks themselves", () => {
     expect(strays(new Map([["views/kernels/a.ts", ["views/memory/b.ts"]]]))).toHaveLength(1);
     expect(strays(new Map([["views/kernels/a.ts", ["views/kernels/b.ts"]]]))).toEqual([]);
   });
+});
+
+it("the browser suite looks at every view", () => {
+  const listed = readFileSync(join(SRC, "app/views.ts"), "utf8").matchAll(/\{ id: "([a-z-]+)"/g);
+  expect(VIEWS).toEqual([...listed].map(([, id]) => id));
 });

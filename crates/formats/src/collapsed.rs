@@ -14,6 +14,7 @@ pub(crate) const READER: Reader = Reader {
     name: "folded stacks",
     about: "text, a stack and its weight per line: a;b;c 12",
     yields: Yields::Profile,
+    example: "main;load;read 12\nmain;load 3\nmain;step 7\n",
     begins,
     read: |text, name, options| read(text, name, options).map(Document::Profile),
 };

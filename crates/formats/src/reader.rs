@@ -26,6 +26,8 @@ pub struct Reader {
     pub about: &'static str,
     /// What it holds.
     pub yields: Yields,
+    /// A small whole file of it. Tests read it, cut it at every byte and flip its bits.
+    pub example: &'static str,
     /// Whether a text that begins like this is in it.
     pub(crate) begins: fn(&[u8]) -> bool,
     /// Reads a text; the name is used in messages.

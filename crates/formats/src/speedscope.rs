@@ -14,6 +14,10 @@ pub(crate) const READER: Reader = Reader {
     name: "a speedscope profile",
     about: "written by speedscope, py-spy and others",
     yields: Yields::Profile,
+    example: r#"{"$schema": "https://www.speedscope.app/file-format-schema.json",
+"shared": {"frames": [{"name": "main", "file": "a.py", "line": 3}, {"name": "load"}]}, "profiles": [
+{"type": "sampled", "name": "thread", "unit": "seconds", "startValue": 0, "endValue": 2, "samples": [[0], [0, 1]],
+"weights": [1, 0.5]}]}"#,
     begins,
     read: |text, name, options| read::read(text, name, options).map(Document::Profile),
 };

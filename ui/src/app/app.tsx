@@ -11,7 +11,7 @@ import { loading, online, run, runs, runsProblem } from "../session/state.ts";
 import { theme, toggleTheme } from "../session/theme.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { RunPicker } from "./run-picker.tsx";
-import { VIEWS } from "./views.ts";
+import { digitOf, VIEWS } from "./views.ts";
 
 export function App() {
   const view = VIEWS.find((v) => v.id === route.value.view);
@@ -32,7 +32,7 @@ export function App() {
           <a key={v.id} href={href(v.id)} aria-current={v === view ? "page" : undefined}>
             {v.name}
             <span class="kbd" aria-hidden="true">
-              {at + 1}
+              {digitOf(at)}
             </span>
           </a>
         ))}

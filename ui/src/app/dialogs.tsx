@@ -8,7 +8,7 @@ import { allCommands, type Command, keyLabel, register } from "../session/comman
 import { go, route } from "../session/route.ts";
 import { runs } from "../session/state.ts";
 import { toggleTheme } from "../session/theme.ts";
-import { VIEWS } from "./views.ts";
+import { digitOf, VIEWS } from "./views.ts";
 
 const open = signal<"help" | "palette" | undefined>(undefined);
 
@@ -18,7 +18,7 @@ export function registerShared(): void {
     ...VIEWS.map((view, at) => ({
       id: `go-${view.id}`,
       name: `Go to ${view.name}`,
-      keys: [`Digit${at + 1}`],
+      keys: digitOf(at) === undefined ? [] : [`Digit${digitOf(at)}`],
       run: () => go(view.id),
     })),
     { id: "help", name: "Help", keys: ["Shift+Slash"], run: () => set("help") },
@@ -62,7 +62,7 @@ function usable(): Command[] {
 
 /** Commands by where they work: everywhere first, then view by view. */
 function keyGroups(): { title: string; commands: Command[] }[] {
-  const withKeys = allCommands().filter((c) => c.keys);
+  const withKeys = allCommands().filter((c) => c.keys?.length);
   const everywhere = { title: "Everywhere", commands: withKeys.filter((c) => !c.view) };
   const ofViews = VIEWS.map(({ id, name }) => ({
     title: name,

@@ -1,4 +1,4 @@
-// The views, in the order of the navigation; the digit keys follow it.
+// The views, in the order of the navigation; the digit keys of the first nine follow it.
 
 import type { ComponentType } from "preact";
 import { Compare } from "../views/compare/index.tsx";
@@ -17,6 +17,11 @@ export interface View {
   component: ComponentType;
   /** Fills the window instead of scrolling as a page. */
   full?: boolean;
+}
+
+/** The digit that opens the view at a place of the list, if one is left: 0 shows the whole timeline. */
+export function digitOf(at: number): number | undefined {
+  return at < 9 ? at + 1 : undefined;
 }
 
 export const VIEWS: View[] = [

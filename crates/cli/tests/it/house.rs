@@ -152,6 +152,31 @@ fn folders_of_analyse_import_only_along_the_arrows() {
 }
 
 #[test]
+fn every_file_is_declared() {
+    // A file that no `mod` names is not compiled, and its tests pass by never running.
+    let mut lost = Vec::new();
+    for folder in std::fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        for tree in [folder.join("src"), folder.join("tests/it")].iter().filter(|tree| tree.is_dir()) {
+            let files = rust_files(tree);
+            let declared: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+            for file in files.into_iter().filter(|file| !file.starts_with(folder.join("src/bin"))) {
+                let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+                let name = match stem.as_str() {
+                    "lib" | "main" => continue,
+                    "mod" => file.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned(),
+                    _ => stem,
+                };
+                if !declared.contains(&format!("mod {name};")) {
+                    lost.push(file);
+                }
+            }
+        }
+    }
+    assert_eq!(lost, Vec::<PathBuf>::new(), "no `mod` names these files");
+}
+
+#[test]
 fn no_files_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for folder in std::fs::read_dir(root().join("crates")).unwrap() {

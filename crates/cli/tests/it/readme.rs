@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use crate::{gpt, root, run, stepscope, temp_folder};
+use crate::{gpt, questions, root, run, stepscope, temp_folder};
 
 fn readme() -> String {
     std::fs::read_to_string(root().join("README.md")).unwrap()
@@ -38,6 +38,16 @@ fn command_lines_run() {
         assert!(matches!(output.status.code(), Some(0 | 1)) || no_ui, "stepscope {}: {said}", words.join(" "));
     }
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn every_question_is_named() {
+    let readme = readme();
+    // The summary is what `stepscope TRACE` shows.
+    for name in questions().into_iter().filter(|name| name != "summary") {
+        let named = [format!("`stepscope {name} "), format!("`{name} …`"), format!("stepscope {name} ")];
+        assert!(named.iter().any(|words| readme.contains(words)), "README.md does not name `stepscope {name}`");
+    }
 }
 
 #[test]

@@ -35,6 +35,10 @@ pub(crate) const READER: Reader = Reader {
     name: "Chrome trace JSON",
     about: "written by PyTorch's profiler (Kineto), prof.export_chrome_trace(\"trace.json.gz\"), and others",
     yields: Yields::Trace,
+    example: r#"{"schemaVersion": 1, "traceEvents": [
+{"ph": "M", "name": "thread_name", "pid": 7, "tid": 7, "args": {"name": "main"}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 1.5, "dur": 20, "args": {"External id": 1}},
+{"ph": "i", "name": "here", "pid": 7, "tid": 7, "ts": 3, "s": "t"}]}"#,
     // Anything that begins like JSON: a broken trace may look like nothing else.
     begins: |head| matches!(trimmed(head).first(), None | Some(b'{' | b'[')),
     read: |text, name, options| read(text, name, options).map(Document::Trace),

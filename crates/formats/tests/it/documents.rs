@@ -200,9 +200,32 @@ fn whoever_needs_a_trace_is_told_what_the_file_is() {
     }
 }
 
+fn yields(document: &Document) -> Yields {
+    match document {
+        Document::Trace(_) => Yields::Trace,
+        Document::Profile(_) => Yields::Profile,
+        Document::Snapshot(_) => Yields::Snapshot,
+    }
+}
+
 #[test]
-fn every_reader_says_what_it_yields() {
-    let yields: Vec<Yields> = READERS.iter().map(|reader| reader.yields).collect();
-    assert_eq!(yields, [Yields::Profile, Yields::Profile, Yields::Trace]);
-    assert!(READERS.iter().all(|reader| !reader.name.is_empty() && !reader.about.is_empty()));
+fn every_reader_reads_its_example_whole_cut_and_damaged() {
+    for reader in READERS {
+        assert!(!reader.name.is_empty() && !reader.about.is_empty());
+        let text = reader.example.as_bytes();
+        let open = |text: &[u8]| read(text, "test", &OpenOptions::default());
+        let whole = open(text).unwrap_or_else(|error| panic!("{}: {error}", reader.name));
+        assert_eq!(yields(&whole), reader.yields, "{}", reader.name);
+        // What is left of it may be another format, or none: an answer or a sentence, but no panic.
+        let mut read = 0;
+        for at in 0..text.len() {
+            read += usize::from(open(&text[..at]).is_ok());
+            for bit in 0..8 {
+                let mut copy = text.to_vec();
+                copy[at] ^= 1 << bit;
+                read += usize::from(open(&copy).is_ok());
+            }
+        }
+        assert!(read > text.len(), "{}: only {read} of {} could be read", reader.name, 9 * text.len());
+    }
 }

@@ -47,12 +47,3 @@ pub(crate) fn hold(page: &str, parts: &[(&'static str, String)]) {
 fn the_tables_are_up_to_date() {
     hold("findings.md", &parts());
 }
-
-#[test]
-fn every_rule_and_threshold_is_mentioned() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/findings.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let names = RULES.iter().map(|r| r.name).chain(Thresholds::all().map(|t| t.name));
-    let missing: Vec<&str> = names.filter(|name| !text.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "not in docs/findings.md: {missing:?}");
-}

@@ -144,7 +144,7 @@ fn findings_hold_on_faults_that_no_rule_was_made_with() {
 }
 
 /// Rules that no planted fault shows: a recorded trace where each fires and one where it is silent. Those of
-/// `findings_profile.rs` have tests of their own there, most on hand-made traces.
+/// `profile.rs` have tests of their own there, most on hand-made traces.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("blocked_launches", "2.11-h200/conv_fast_loader/conv_fast_loader", "2.11-h200-faults/slow_loader/fixed"),
     ("exposed_copies", "2.11-h200-faults/slow_loader/fixed", "2.11-h200/multi_stream/multi_stream"),
