@@ -6,7 +6,8 @@ import gc
 import json
 import mmap
 import random
-from typing import Any, Callable, Iterator
+from collections.abc import Iterator
+from typing import Any, Callable
 
 import pytest
 
