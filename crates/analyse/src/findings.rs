@@ -143,6 +143,10 @@ pub struct Finding {
     pub saves_ns: Option<i64>,
     /// The same as a part of the mean step.
     pub saves_share: Option<f64>,
+    /// What it would save of a mean step without the profiler.
+    pub saves_unprofiled_ns: Option<i64>,
+    /// The same as a part of that step.
+    pub saves_unprofiled_share: Option<f64>,
     /// Where that comes from.
     pub estimate: Estimate,
     /// What it rests on.
@@ -186,7 +190,7 @@ pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
     let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name));
     let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
     found.sort_by(|a, b| {
-        let key = |f: &Finding| (f.severity, f.saves_ns.unwrap_or(0), f.confidence);
+        let key = |f: &Finding| (f.severity, f.saves_unprofiled_ns.unwrap_or(0), f.confidence);
         key(b).cmp(&key(a)).then_with(|| (a.rule, &a.title).cmp(&(b.rule, &b.title)))
     });
     found

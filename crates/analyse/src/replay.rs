@@ -14,9 +14,10 @@ pub mod critical_path;
 mod device;
 mod graph;
 mod host;
+pub mod recording;
 pub mod what_if;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,6 +29,7 @@ use crate::threads::host_time::HostTime;
 
 pub(crate) use build::build;
 pub(crate) use graph::{Graph, What};
+use recording::Recording;
 
 /// A piece of host work between two moments of the graph.
 #[derive(Copy, Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct HostPiece {
     pub start: Ns,
     /// How long it took by itself, waiting left out.
     pub ns: i64,
+    /// How much of that recording is estimated to have taken.
+    pub recording_ns: i64,
 }
 
 /// What is different in a replay. Everything left alone takes as long as it did.
@@ -135,7 +139,8 @@ impl Replay {
     pub fn new(trace: &Trace, steps: &Steps) -> Replay {
         let streams = crate::devices::streams::streams(trace);
         let waits = crate::causes::waits::find(trace, &streams);
-        build(trace, steps, &HostTime::new(trace), &streams, &waits)
+        let host = HostTime::new(trace);
+        build(trace, steps, &host, &streams, &waits, &Arc::new(Recording::new(trace, &host)))
     }
 
     /// How many moments and how many ties between them the graph has.

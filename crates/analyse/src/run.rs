@@ -22,7 +22,8 @@ use crate::devices::utilization::{GpuReport, gpu};
 use crate::memory;
 use crate::names::comm::CommRule;
 use crate::replay::critical_path::{CriticalPath, critical_path};
-use crate::replay::{self, Replay, Scenario};
+use crate::replay::recording::{Recording, UNCERTAINTY, Unprofiled as WithoutRecording};
+use crate::replay::{self, Replay, Scenario, Unchanged};
 use crate::roofline::{NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
 use crate::scope::selection::Selection;
 use crate::steps::Steps;
@@ -43,6 +44,7 @@ pub struct Run {
     idle: OnceLock<Idle>,
     account: OnceLock<Account>,
     replay: OnceLock<Replay>,
+    unprofiled: OnceLock<Unprofiled>,
     path: OnceLock<CriticalPath>,
     breakdown: OnceLock<Breakdown>,
     gpu: OnceLock<GpuReport>,
@@ -55,6 +57,26 @@ pub struct Run {
     memory: OnceLock<memory::Report>,
 }
 
+/// The mean step as it would be without the profiler: the estimate, and where it may lie.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Unprofiled {
+    /// The estimate.
+    pub step_ns: i64,
+    /// The shortest.
+    pub low_ns: i64,
+    /// The longest.
+    pub high_ns: i64,
+}
+
+/// What a change saves of a mean step.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Saving {
+    /// Of the run as it was recorded.
+    pub recorded_ns: i64,
+    /// Of the run without the profiler.
+    pub unprofiled_ns: i64,
+}
+
 /// What does not depend on the steps asked about.
 struct Whole {
     trace: Arc<Trace>,
@@ -65,6 +87,7 @@ struct Whole {
     callers: OnceLock<Callers>,
     timeline: OnceLock<Timeline>,
     marks: OnceLock<memory::Report>,
+    recording: OnceLock<Arc<Recording>>,
     info: OnceLock<run_info::Report>,
 }
 
@@ -80,6 +103,7 @@ impl Run {
             callers: OnceLock::new(),
             timeline: OnceLock::new(),
             marks: OnceLock::new(),
+            recording: OnceLock::new(),
             info: OnceLock::new(),
         });
         let steps = whole.steps().clone();
@@ -99,6 +123,7 @@ impl Run {
             idle: OnceLock::new(),
             account: OnceLock::new(),
             replay: OnceLock::new(),
+            unprofiled: OnceLock::new(),
             path: OnceLock::new(),
             breakdown: OnceLock::new(),
             gpu: OnceLock::new(),
@@ -203,8 +228,29 @@ impl Run {
 
     /// The dependency graph.
     pub fn replay(&self) -> &Replay {
-        let make = || replay::build(self.trace(), &self.steps, self.host(), self.streams(), self.waits());
+        let make = || {
+            let recording = self.recording();
+            replay::build(self.trace(), &self.steps, self.host(), self.streams(), self.waits(), recording)
+        };
         self.replay.get_or_init(make)
+    }
+
+    /// What recording cost the host.
+    pub fn recording(&self) -> &Arc<Recording> {
+        self.whole.recording.get_or_init(|| Arc::new(Recording::new(self.trace(), self.host())))
+    }
+
+    /// The mean step without the profiler, by replay: see [`crate::replay::recording`].
+    pub fn unprofiled(&self) -> &Unprofiled {
+        self.unprofiled.get_or_init(|| {
+            let replayed =
+                |share: f64| self.replay().run(&WithoutRecording { change: &Unchanged, share }).replayed_ns;
+            // What the replay is off by stays as it is.
+            let off = self.step_ns() - self.replay().unchanged().replayed_ns;
+            let [step_ns, low_ns, high_ns] = [1.0, 1.0 + UNCERTAINTY, 1.0 - UNCERTAINTY]
+                .map(|share| replayed(share).saturating_add(off).max(0));
+            Unprofiled { step_ns, low_ns, high_ns }
+        })
     }
 
     /// The chain of work and waiting that decided how long the steps took.
@@ -312,10 +358,16 @@ impl Run {
         ns / (self.steps.steps.len() as i64).max(1)
     }
 
-    /// What a change would save of a mean step, by replay; never below zero.
-    pub fn saves(&self, scenario: &impl Scenario) -> i64 {
-        let run = self.replay().run(scenario);
-        run.measured_ns.saturating_sub(run.replayed_ns).max(0)
+    /// What a change would save of a mean step, by replay; never below zero. What the replay itself is off by is in
+    /// neither: the run is replayed with the change and without.
+    pub fn saves(&self, scenario: &impl Scenario) -> Saving {
+        let replay = self.replay();
+        let recorded = replay.unchanged().replayed_ns.saturating_sub(replay.run(scenario).replayed_ns);
+        let [before, after] = [
+            replay.run(&WithoutRecording { change: &Unchanged, share: 1.0 }).replayed_ns,
+            replay.run(&WithoutRecording { change: scenario, share: 1.0 }).replayed_ns,
+        ];
+        Saving { recorded_ns: recorded.max(0), unprofiled_ns: before.saturating_sub(after).max(0) }
     }
 
     /// The device work that the steps launched, stream by stream.

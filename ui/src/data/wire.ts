@@ -546,6 +546,10 @@ export interface Finding {
   saves_ns: number | null;
   /** The same as a part of the mean step. */
   saves_share: number | null;
+  /** What it would save of a mean step without the profiler. */
+  saves_unprofiled_ns: number | null;
+  /** The same as a part of that step. */
+  saves_unprofiled_share: number | null;
   /** Where that comes from. */
   estimate: Estimate;
   /** What it rests on. */
@@ -1745,6 +1749,9 @@ export interface FindingsAnswer {
   findings: Finding[];
   step_ns: number;
   steps: number;
+  unprofiled_step_high_ns: number;
+  unprofiled_step_low_ns: number;
+  unprofiled_step_ns: number;
   worst: Severity | null;
   findings_total?: number;
   definitions?: Definition[];

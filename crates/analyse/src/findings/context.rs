@@ -7,7 +7,7 @@ use stepscope_model::SliceId;
 
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
-use crate::run::Run;
+use crate::run::{Run, Saving};
 
 /// A run and the thresholds that findings in it are held against.
 pub struct Context<'a> {
@@ -50,9 +50,8 @@ impl<'a> Context<'a> {
         self.steps().counted().count()
     }
 
-    /// The severity of a saving; none if it is too small to mention.
-    pub fn severity(&self, saves_ns: i64) -> Option<Severity> {
-        let share = saves_ns as f64 / self.step_ns().max(1) as f64;
+    /// The severity of what a fix saves, as a share of the step without the profiler; none if it is too small to mention.
+    pub fn severity(&self, share: f64) -> Option<Severity> {
         if share >= self.limit("severity.high") {
             Some(Severity::High)
         } else if share >= self.limit("severity.medium") {
@@ -65,10 +64,23 @@ impl<'a> Context<'a> {
     }
 
     /// A finding whose severity follows from what it saves; none if that is too little to mention.
-    pub fn costing(&self, rule: &'static str, saves_ns: i64, estimate: Estimate) -> Option<Finding> {
-        let severity = self.severity(saves_ns)?;
-        let share = saves_ns as f64 / self.step_ns().max(1) as f64;
-        Some(Finding { saves_ns: Some(saves_ns), saves_share: Some(share), estimate, ..blank(rule, severity) })
+    pub fn costing(&self, rule: &'static str, saving: Saving, estimate: Estimate) -> Option<Finding> {
+        let share = |ns: i64, of: i64| ns as f64 / of.max(1) as f64;
+        let unprofiled_share = share(saving.unprofiled_ns, self.unprofiled().step_ns);
+        let severity = self.severity(unprofiled_share)?;
+        Some(Finding {
+            saves_ns: Some(saving.recorded_ns),
+            saves_share: Some(share(saving.recorded_ns, self.step_ns())),
+            saves_unprofiled_ns: Some(saving.unprofiled_ns),
+            saves_unprofiled_share: Some(unprofiled_share),
+            estimate,
+            ..blank(rule, severity)
+        })
+    }
+
+    /// Time that recording does not lengthen, saved.
+    pub fn measured(&self, ns: i64) -> Saving {
+        Saving { recorded_ns: ns, unprofiled_ns: ns.min(self.unprofiled().step_ns) }
     }
 
     /// A finding without a known cost.
@@ -122,6 +134,8 @@ fn blank(rule: &'static str, severity: Severity) -> Finding {
         confidence: Confidence::High,
         saves_ns: None,
         saves_share: None,
+        saves_unprofiled_ns: None,
+        saves_unprofiled_share: None,
         estimate: Estimate::None,
         evidence: Vec::new(),
         why: String::new(),

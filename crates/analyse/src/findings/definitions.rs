@@ -22,6 +22,17 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "What a fix would save / the mean wall time of the steps that are not partial, as a fraction.",
     },
     Definition {
+        field: "saves_unprofiled_ns",
+        label: "Saves, unprofiled",
+        text: "The same for the run without the profiler: the cost of recording each event is estimated from the \
+               trace and taken out of the host's time before the replay. A heuristic.",
+    },
+    Definition {
+        field: "saves_unprofiled_share",
+        label: "Of the unprofiled step",
+        text: "What a fix would save of the run without the profiler / its mean step, as a fraction. Severities follow it.",
+    },
+    Definition {
         field: "estimate",
         label: "Estimate",
         text: "Where the saving comes from. replay: the run was replayed with the change; model: replayed with \

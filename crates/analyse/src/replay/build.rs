@@ -1,12 +1,13 @@
 //! Puts the graph together.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
 use super::graph::{GraphBuilder, What};
+use super::recording::Recording;
 use super::{Replay, StepNodes, device, host};
 use crate::causes::waits::{Wait, WaitKind};
 use crate::devices::streams::Stream;
@@ -19,6 +20,7 @@ pub(crate) fn build(
     host: &HostTime,
     streams: &[Stream],
     waits: &[Wait],
+    recording: &Arc<Recording>,
 ) -> Replay {
     let origin = trace.extent().map_or(Ns::ZERO, |e| e.0);
     let mut graph = GraphBuilder::new(origin);
@@ -80,5 +82,10 @@ pub(crate) fn build(
         }
     }
     ends.sort_unstable();
-    Replay { graph: graph.finish(host.segments()), steps: step_nodes, ends, unchanged: OnceLock::new() }
+    Replay {
+        graph: graph.finish(host.segments(), recording.clone()),
+        steps: step_nodes,
+        ends,
+        unchanged: OnceLock::new(),
+    }
 }

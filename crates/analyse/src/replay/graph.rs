@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use stepscope_model::{Ns, SliceId};
 
+use super::recording::Recording;
 use super::{HostPiece, Scenario};
 use crate::causes::cause::Cause;
 use crate::threads::activity::Activity;
@@ -57,6 +58,7 @@ pub(crate) struct Graph {
     edges: Vec<Edge>,
     first: Vec<u32>,
     segments: Arc<Vec<Segment>>,
+    recording: Arc<Recording>,
 }
 
 impl Graph {
@@ -110,16 +112,17 @@ impl Graph {
     fn under(&self, edge: &Edge, scenario: &impl Scenario) -> Option<Ns> {
         let ns = match (edge.what, edge.slice()) {
             (What::Thread, _) => {
-                let piece = |s: Segment| HostPiece {
-                    activity: s.activity,
-                    slice: s.slice,
-                    start: s.start,
-                    ns: (s.end - s.start).0,
+                let piece = |(at, s): (usize, Segment)| {
+                    let (at, ns) = (edge.about as usize + at, (s.end - s.start).0);
+                    let whole = self.segments.get(at).map_or(ns, |whole| (whole.end - whole.start).0);
+                    let recording_ns = self.recording.of_piece(at, ns, whole);
+                    HostPiece { activity: s.activity, slice: s.slice, start: s.start, ns, recording_ns }
                 };
-                return Some(self.pieces(edge).map(|s| Ns(scenario.host(&piece(s)))).sum());
+                return Some(self.pieces(edge).enumerate().map(|s| Ns(scenario.host(&piece(s)))).sum());
             }
             (What::Host(activity), slice) => {
-                scenario.host(&HostPiece { activity, slice, start: self.time(edge.from), ns: edge.ns })
+                let start = self.time(edge.from);
+                scenario.host(&HostPiece { activity, slice, start, ns: edge.ns, recording_ns: 0 })
             }
             (What::Device, Some(work)) => scenario.device(work, edge.ns),
             (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
@@ -191,7 +194,7 @@ impl GraphBuilder {
         self.edges.push(Edge { from, to, ns, what: What::Thread, about: segment as u32 });
     }
 
-    pub(crate) fn finish(self, segments: Arc<Vec<Segment>>) -> Graph {
+    pub(crate) fn finish(self, segments: Arc<Vec<Segment>>, recording: Arc<Recording>) -> Graph {
         let GraphBuilder { times, ranks, mut edges } = self;
         let mut order: Vec<u32> = (0..times.len() as u32).collect();
         let place = |n: u32| (times[n as usize], ranks[n as usize], n);
@@ -214,6 +217,6 @@ impl GraphBuilder {
             sorted[*slot as usize] = edge;
             *slot += 1;
         }
-        Graph { times, order, edges: sorted, first, segments }
+        Graph { times, order, edges: sorted, first, segments, recording }
     }
 }

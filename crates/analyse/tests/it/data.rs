@@ -26,7 +26,7 @@ pub fn fixtures() -> Vec<PathBuf> {
 
 /// Every recorded trace of the repository, by path.
 pub fn all_fixtures() -> Vec<PathBuf> {
-    let sets = ["2.11-h200", "2.11-h200-features", "2.11-h200-faults", "2.11-h200-held-out"];
+    let sets = ["2.11-h200", "2.11-h200-features", "2.11-h200-faults"];
     sets.into_iter().flat_map(traces_in).collect()
 }
 

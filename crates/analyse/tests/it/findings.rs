@@ -4,3 +4,4 @@ mod any_program;
 pub(crate) mod docs;
 mod pairs;
 pub(crate) mod profile;
+mod twins;

@@ -9,7 +9,7 @@ pub(super) mod words;
 use std::sync::Arc;
 
 use stepscope_analyse::findings::{self, Finding, Severity};
-use stepscope_analyse::run::Run;
+use stepscope_analyse::run::{Run, Unprofiled};
 use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Next, Part};
@@ -48,6 +48,23 @@ const OWN: &[Definition] = &[
         text: "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the \
                nanosecond.",
     },
+    Definition {
+        field: "unprofiled_step_ns",
+        label: "Without the profiler",
+        text: "The mean step as it would be without the profiler: what recording costs is estimated from the trace (a \
+               cost per event, scaled by how long operators take that do nothing) and taken out of the host's time; \
+               then the run is replayed. A heuristic.",
+    },
+    Definition {
+        field: "unprofiled_step_low_ns",
+        label: "At least",
+        text: "The same if recording cost 30% more than estimated.",
+    },
+    Definition {
+        field: "unprofiled_step_high_ns",
+        label: "At most",
+        text: "The same if recording cost 30% less than estimated.",
+    },
     Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
 ];
 
@@ -57,6 +74,9 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
     let mut answer = Answer::new(vec![part])
         .fact("step_ns", &found.step_ns)
+        .fact("unprofiled_step_ns", &found.unprofiled.step_ns)
+        .fact("unprofiled_step_low_ns", &found.unprofiled.low_ns)
+        .fact("unprofiled_step_high_ns", &found.unprofiled.high_ns)
         .fact("steps", &found.steps)
         .fact("worst", &found.worst);
     if found.shown.all == 0 {
@@ -90,6 +110,8 @@ struct Found {
     worst: Option<Severity>,
     /// The mean step.
     step_ns: i64,
+    /// The same without the profiler.
+    unprofiled: Unprofiled,
     /// How many steps that is the mean of.
     steps: usize,
     /// The trace.
@@ -113,6 +135,7 @@ impl Found {
             shown: Arranged { rows, matched: matching.matched, all: matching.all },
             worst,
             step_ns: run.step_ns(),
+            unprofiled: *run.unprofiled(),
             steps: run.steps().counted().count(),
             path: run.trace().meta().source.path.clone(),
             on_device: run.account().devices.iter().any(|row| row.device.is_some()),

@@ -16,6 +16,12 @@ const ESTIMATES: Record<Finding["estimate"], string> = {
   none: "",
 };
 
+/** Whether the run without the profiler would save another share; the terminal says it by the same rule. */
+function differs(finding: Finding): boolean {
+  const [recorded, unprofiled] = [finding.saves_share, finding.saves_unprofiled_share];
+  return recorded !== null && unprofiled !== null && Math.abs(recorded - unprofiled) > 0.1 * recorded;
+}
+
 export function FindingCard(props: {
   finding: Finding;
   step_ns: number;
@@ -42,6 +48,12 @@ export function FindingCard(props: {
             <Defined text={text("saves_ns")}>saves</Defined> {finding.estimate === "upper_bound" && "at most "}
             <b>{time(finding.saves_ns)}</b> per step
             {finding.saves_share !== null && ` (${percent(finding.saves_share)} of ${time(props.step_ns)})`}
+            {differs(finding) && (
+              <>
+                , <Defined text={text("saves_unprofiled_ns")}>about</Defined>{" "}
+                {`${time(finding.saves_unprofiled_ns ?? 0)} (${percent(finding.saves_unprofiled_share ?? 0)}) without the profiler`}
+              </>
+            )}
           </p>
         )}
         <p class="quiet sure">

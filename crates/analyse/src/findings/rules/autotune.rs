@@ -35,7 +35,7 @@ pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Op
         return None;
     }
     let extra = (first.1 - usual.1).max(0);
-    let mut finding = context.costing(rule, context.per_step(extra), Estimate::UpperBound)?;
+    let mut finding = context.costing(rule, context.measured(context.per_step(extra)), Estimate::UpperBound)?;
     finding.confidence = Confidence::Medium;
     finding.title = format!(
         "Warm-up inside the profile: step {} tries convolution algorithms for {}",

@@ -36,7 +36,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let per_step = |ns: i64| ns / (context.counted_steps() as i64).max(1);
-    let Some(mut finding) = context.costing(RULE.name, per_step(both), Estimate::UpperBound) else {
+    let Some(mut finding) = context.costing(RULE.name, context.measured(per_step(both)), Estimate::UpperBound)
+    else {
         return Vec::new();
     };
     let names = collectives(context);

@@ -60,7 +60,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         backend.unwrap_or_else(|| trace.name(ranges[0]).split(':').next().unwrap_or("gloo").to_owned());
     // What it costs is told by the rule for exposed communication; here only how much it matters.
     let mut finding = context.remark(RULE.name);
-    finding.severity = context.severity(exposed).unwrap_or(Severity::Info);
+    finding.severity =
+        context.severity(exposed as f64 / context.step_ns().max(1) as f64).unwrap_or(Severity::Info);
     finding.confidence = if on_device { Confidence::High } else { Confidence::Medium };
     finding.title = format!("Tensors on the GPU are exchanged over {backend} instead of NCCL");
     finding.evidence = vec![

@@ -47,9 +47,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let per_step = context.per_step(total.0);
     let replayed = context.saves(&edit);
     // What other ranks or threads wait for cannot be replayed from here: then the time itself is the bound.
-    let (saves, estimate) = match replayed >= per_step / 2 {
+    let (saves, estimate) = match replayed.recorded_ns >= per_step / 2 {
         true => (replayed, Estimate::Replay),
-        false => (per_step, Estimate::UpperBound),
+        false => (context.measured(per_step), Estimate::UpperBound),
     };
     let Some(mut finding) = context.costing(RULE.name, saves, estimate) else { return Vec::new() };
     let longest = stalls.iter().max_by_key(|part| part.end - part.start);

@@ -69,7 +69,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let saves = context.saves(&Graphed);
     // If the step would not get shorter, something else holds it up.
-    if (saves as f64) < row.launch_bound_share * 0.5 * context.step_ns() as f64 {
+    if (saves.recorded_ns as f64) < row.launch_bound_share * 0.5 * context.step_ns() as f64 {
         return Vec::new();
     }
     let Some(mut finding) = context.costing(RULE.name, saves, Estimate::Replay) else {

@@ -70,7 +70,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let excess = slow.iter().map(|&i| Ns(lengths[i] - usual)).sum::<Ns>().0;
     let saves = excess / lengths.len() as i64;
-    let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else { return Vec::new() };
+    let Some(mut finding) = context.costing(RULE.name, context.measured(saves), Estimate::UpperBound) else {
+        return Vec::new();
+    };
     let pattern = pattern(&slow, lengths.len());
     let changes = changes(context, &slow.iter().map(|&i| whole[i].1).collect::<Vec<_>>(), whole[usual_at].1);
     let cause = changes.first().map(|c| c.0);

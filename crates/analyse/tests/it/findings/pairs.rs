@@ -138,11 +138,6 @@ fn findings_fire_on_planted_faults_and_their_promises_hold() {
     check("2.11-h200-faults", "development");
 }
 
-#[test]
-fn findings_hold_on_faults_that_no_rule_was_made_with() {
-    check("2.11-h200-held-out", "held-out");
-}
-
 /// Rules that no planted fault shows: a recorded trace where each fires and one where it is silent. Those of
 /// `profile.rs` have tests of their own there, most on hand-made traces.
 const OTHERS: &[(&str, &str, &str)] = &[

@@ -120,6 +120,7 @@ fn head(
     }
     let mut facts: Vec<(Role, String)> = Vec::new();
     facts.extend(words::saves(finding, found.step_ns).map(|text| (Role::Good, text)));
+    facts.extend(words::saves_unprofiled(finding).map(|text| (Role::Good, text)));
     facts.push((Role::Dim, format!("{}; rule {}", words::confidence(finding.confidence), finding.rule)));
     for (role, text) in facts {
         for line in wrap(&screen.text(&text), room) {

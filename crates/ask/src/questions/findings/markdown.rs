@@ -34,6 +34,7 @@ pub(super) fn document(found: &Found) -> String {
 fn section(text: &mut String, finding: &Finding, step_ns: i64) {
     let _ = writeln!(text, "\n### {}: {}\n", finding.severity.label(), markdown_text(&finding.title));
     let mut facts: Vec<String> = words::saves(finding, step_ns).into_iter().collect();
+    facts.extend(words::saves_unprofiled(finding));
     facts.push(words::confidence(finding.confidence).to_owned());
     let _ = writeln!(text, "{} (`{}`)\n", markdown_text(&facts.join("; ")), finding.rule);
     let _ = writeln!(text, "**Why.** {}\n", markdown_text(&finding.why));

@@ -62,6 +62,8 @@ fn result(finding: &Finding, found: &Found) -> Value {
             "confidence": finding.confidence,
             "saves_ns": finding.saves_ns,
             "saves_share": finding.saves_share,
+            "saves_unprofiled_ns": finding.saves_unprofiled_ns,
+            "saves_unprofiled_share": finding.saves_unprofiled_share,
             "estimate": finding.estimate,
             "evidence": finding.evidence,
             "code": finding.code,

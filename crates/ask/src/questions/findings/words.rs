@@ -31,6 +31,14 @@ pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
     ))
 }
 
+/// What it would save without the profiler, where that is another share; none if nothing is known.
+pub(crate) fn saves_unprofiled(finding: &Finding) -> Option<String> {
+    let (recorded, unprofiled) = (finding.saves_share?, finding.saves_unprofiled_share?);
+    let differs = (recorded - unprofiled).abs() > 0.1 * recorded;
+    let ns = finding.saves_unprofiled_ns?;
+    differs.then(|| format!("about {} ({}) without the profiler", units::time(ns), units::percent(unprofiled)))
+}
+
 /// How sure the rule is.
 pub(super) fn confidence(confidence: Confidence) -> &'static str {
     match confidence {

@@ -1,0 +1,1 @@
+"""Programs in pairs, with a fault and without, and the means to time them in turns."""
