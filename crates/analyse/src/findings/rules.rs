@@ -19,6 +19,7 @@ mod memory_fragmentation;
 mod memory_leak;
 mod memory_near_limit;
 mod mixed_precision;
+mod named_matrix;
 mod optimizer;
 mod pageable_copies;
 mod profiler_overhead;

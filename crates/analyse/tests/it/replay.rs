@@ -1,3 +1,4 @@
 //! Tests of `replay`.
 
 mod critical_pieces;
+mod recording;

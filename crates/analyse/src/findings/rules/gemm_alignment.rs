@@ -1,6 +1,7 @@
 //! Matrix products whose sizes keep them off the fast kernels.
 
 use super::matrix::{good_ns, kernels, scale, total};
+use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Precision};
 use stepscope_model::Input;
@@ -60,7 +61,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             slow.push((op, odd));
         }
     }
-    if slow.is_empty() {
+    let mut by_name = named(context);
+    by_name.retain(|kernel| kernel.misaligned && !kernel.attention && kernel.precision != Precision::Fp32);
+    by_name.iter().for_each(|kernel| kernel.change(context, &mut edit, kernel.precision));
+    if slow.is_empty() && by_name.is_empty() {
         return Vec::new();
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
@@ -72,21 +76,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     sizes.sort_unstable();
     sizes.dedup();
     let listed: Vec<String> = sizes.iter().take(4).map(i64::to_string).collect();
-    let share = total(ops.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
-    finding.confidence = Confidence::Medium;
-    finding.title = format!("Odd sizes: matrix products with a size of {} use slow kernels", listed.join(", "));
-    finding.evidence = vec![
-        Evidence::new(
-            "such products",
-            Figure::Share(share),
-            "Device time of products with an odd size that reach little of the peak, over all device time.",
-        ),
-        Evidence::new(
+    let slow_ns = total(ops.iter().copied()) + time(context, &by_name);
+    let share = slow_ns as f64 / context.attributed_ns().max(1) as f64;
+    finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
+    finding.title = match ops.is_empty() {
+        true => "Odd sizes: matrix products use slow kernels for rows that are not aligned".to_owned(),
+        false => format!("Odd sizes: matrix products with a size of {} use slow kernels", listed.join(", ")),
+    };
+    finding.evidence = vec![Evidence::new(
+        "such products",
+        Figure::Share(share),
+        "Device time of products with an odd size that reach little of the peak, over all device time.",
+    )];
+    if ops.is_empty() {
+        finding.evidence.push(example(context, &by_name));
+    } else {
+        finding.evidence.push(Evidence::new(
             "sizes",
             Figure::Text(listed.join(", ")),
             "Sizes of their operands that are no multiple of 8 elements (TF32: 4).",
-        ),
-    ];
+        ));
+    }
     if let Some(&kernel) = kernels(context, &ops).first() {
         finding.evidence.push(Evidence::new(
             "for example",
@@ -108,6 +118,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify =
         "Record again: `stepscope roofline` should show these products near the others' share of the peak."
             .to_owned();
-    finding.slices = context.shown(kernels(context, &ops));
+    if ops.is_empty() {
+        finding.why.push(' ');
+        finding.why.push_str(BY_NAME);
+        finding.fix = "Find the sizes with record_shapes=True, and pad those that are no multiple of 8 to a multiple of 64. \
+                       Mask or ignore what is added."
+            .to_owned();
+        finding.code = Some("size = (size + 63) // 64 * 64".to_owned());
+    }
+    let named = by_name.iter().map(|kernel| kernel.kernel);
+    finding.slices = context.shown(kernels(context, &ops).into_iter().chain(named));
     vec![finding]
 }

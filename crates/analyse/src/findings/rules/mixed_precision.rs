@@ -1,6 +1,7 @@
 //! Matrix work in 32 bits on a device that is several times faster in 16.
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
+use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{OpCost, Pipe, Precision};
 
@@ -34,7 +35,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             is_matrix(op) && matches!(op.precision, Precision::Fp32 | Precision::Tf32) && has_16_bits(op)
         })
         .collect();
-    let share = total(wide.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    let mut by_name = named(context);
+    by_name.retain(|kernel| {
+        let old = context.trace().slices().dur(kernel.kernel).0 as f64;
+        matches!(kernel.precision, Precision::Fp32 | Precision::Tf32)
+            && kernel.ns(context, Precision::Bf16).is_some_and(|ns| (ns as f64) < old * worth)
+    });
+    let wide_ns = total(wide.iter().copied()) + time(context, &by_name);
+    let share = wide_ns as f64 / context.attributed_ns().max(1) as f64;
     if share < context.limit("mixed_precision.min_share") {
         return Vec::new();
     }
@@ -48,6 +56,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             changed.push(op);
         }
     }
+    by_name.iter().for_each(|kernel| kernel.change(context, &mut edit, Precision::Bf16));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
@@ -57,31 +66,35 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         hardware.and_then(|h| h.peak_tflops(precision, Pipe::Matrix)).unwrap_or(0.0)
     };
     let now = changed.first().map_or(Precision::Fp32, |op| op.precision);
-    finding.confidence = Confidence::Medium;
+    finding.confidence = if changed.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title =
         format!("Mixed precision unused: {:.0} % of the device time is matrix work in 32 bits", share * 100.0);
-    finding.evidence = vec![
-        Evidence::new(
-            "matrix work in 32 bits",
-            Figure::Share(share),
-            "Device time of matrix products, convolutions and fused attention with fp32 inputs, over all device time.",
-        ),
-        Evidence::new(
-            format!("peak in {}, TFLOP/s", now.name()),
-            Figure::Number(peak(now)),
-            "The device's dense peak by its data sheet.",
-        ),
-        Evidence::new(
-            "peak in bf16, TFLOP/s",
-            Figure::Number(peak(Precision::Bf16)),
-            "The device's dense peak by its data sheet.",
-        ),
-        Evidence::new(
-            "mostly",
-            Figure::Text(names(context, &changed, 3)),
-            "The operators with most of that time.",
-        ),
-    ];
+    finding.evidence = vec![Evidence::new(
+        "matrix work in 32 bits",
+        Figure::Share(share),
+        "Device time of matrix products, convolutions and fused attention with fp32 inputs, over all device time.",
+    )];
+    if changed.is_empty() {
+        finding.evidence.push(example(context, &by_name));
+    } else {
+        finding.evidence.extend([
+            Evidence::new(
+                format!("peak in {}, TFLOP/s", now.name()),
+                Figure::Number(peak(now)),
+                "The device's dense peak by its data sheet.",
+            ),
+            Evidence::new(
+                "peak in bf16, TFLOP/s",
+                Figure::Number(peak(Precision::Bf16)),
+                "The device's dense peak by its data sheet.",
+            ),
+            Evidence::new(
+                "mostly",
+                Figure::Text(names(context, &changed, 3)),
+                "The operators with most of that time.",
+            ),
+        ]);
+    }
     finding.why =
         "Tensor cores multiply 16-bit numbers many times faster than 32-bit ones, and half the bytes move. \
                    Sums are still kept in 32 bits."
@@ -98,6 +111,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify = "Record again: `stepscope roofline` should show bf16 for these operators and `stepscope gpu` a higher \
                       tensor-core share. The estimate assumes that they reach the rates of assume.matrix_efficiency."
         .to_owned();
-    finding.slices = context.shown(kernels(context, &changed));
+    if changed.is_empty() {
+        finding.why.push(' ');
+        finding.why.push_str(BY_NAME);
+    }
+    let named = by_name.iter().map(|kernel| kernel.kernel);
+    finding.slices = context.shown(kernels(context, &changed).into_iter().chain(named));
     vec![finding]
 }

@@ -50,6 +50,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             && slices.start(id) < slices.end(ranges[at - 1])
     };
     let ops: Vec<&OpCost> = context.costs().ops.iter().filter(|op| inside(op.slice)).collect();
+    if ops.is_empty() {
+        return by_name(context, &name, moved, &ranges, inside);
+    }
     let is_fused = |op: &&OpCost| trace.name(op.slice).contains("_fused_");
     let kernels: u64 = ops.iter().map(|op| u64::from(op.kernels)).sum();
     let rounds = ranges.len().max(1);
@@ -103,6 +106,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The median, over the operators of the update, of the bytes each wrote: each parameter once.",
         ),
     ];
+    explain(&mut finding, &name);
+    finding.slices = context.shown(ranges);
+    vec![finding]
+}
+
+/// The reason, the change and the check.
+fn explain(finding: &mut Finding, name: &str) {
     finding.why =
         "Each operator of the update reads and writes whole tensors, and each parameter gets its own launches."
             .to_owned();
@@ -111,6 +121,67 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify =
         "Record again: `stepscope ops --filter fused` should show _fused_ operators in place of the many."
             .to_owned();
-    finding.slices = context.shown(ranges);
+}
+
+/// How many elements an operator of an update reads and writes for each of a parameter's.
+fn elements_of(operator: &str) -> f64 {
+    let bare = operator.trim_start_matches("aten::").trim_start_matches("_foreach_").trim_end_matches('_');
+    match bare {
+        "addcmul" | "addcdiv" => 4.0,
+        "add" | "sub" | "lerp" | "maximum" => 3.0,
+        _ => 2.0,
+    }
+}
+
+/// The same without recorded sizes: how often each parameter's elements pass through memory follows from the operators.
+fn by_name(
+    context: &Context<'_>,
+    name: &str,
+    moved: f64,
+    ranges: &[SliceId],
+    inside: impl Fn(SliceId) -> bool,
+) -> Vec<Finding> {
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let launched = context.costs().without.iter().filter_map(|&(kernel, op, _)| Some((kernel, op?)));
+    let work: Vec<(SliceId, SliceId)> = launched.filter(|&(_, op)| inside(op)).collect();
+    let rounds = ranges.len().max(1);
+    let per_step = work.len() as f64 / rounds as f64;
+    let is_fused = |op: SliceId| trace.name(op).contains("_fused_");
+    if per_step < context.limit("optimizer.min_kernels") || work.iter().any(|w| is_fused(w.1)) {
+        return Vec::new();
+    }
+    let mut counts: HashMap<StrId, i64, RandomState> = HashMap::default();
+    work.iter().for_each(|w| *counts.entry(slices.name(w.1)).or_default() += 1);
+    // Every parameter passes once through most of the operators.
+    let parameters = quantile(&mut counts.values().copied().collect::<Vec<_>>(), 0.5).max(1) as f64;
+    let now: f64 = counts.iter().map(|(&op, &count)| elements_of(trace.text(op)) * count as f64).sum();
+    let factor = (moved * parameters / now.max(1.0)).min(1.0);
+    let mut edit = Edit::new(trace);
+    for (at, &(kernel, op)) in work.iter().enumerate() {
+        edit.device_length(kernel, ((slices.dur(kernel).0 as f64 * factor) as i64).max(1));
+        if at % 16 != 0 {
+            edit.remove_host(op);
+        }
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    finding.confidence = Confidence::Low;
+    finding.title =
+        format!("Optimizer: {name} takes {per_step:.0} kernels per step; a fused update takes a few");
+    finding.evidence = vec![
+        Evidence::new(
+            "kernels a step",
+            Figure::Number(per_step),
+            "Kernels launched inside Optimizer.step, over the number of updates.",
+        ),
+        Evidence::new(
+            "passes over memory",
+            Figure::Number(now / parameters),
+            "Elements that the operators of the update read and write for each element of a parameter, by their names.",
+        ),
+    ];
+    explain(&mut finding, name);
+    finding.slices = context.shown(ranges.iter().copied());
     vec![finding]
 }

@@ -1,6 +1,7 @@
 //! fp32 matrix work that could run on tensor cores with one switch.
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
+use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Pipe, Precision};
 
@@ -25,7 +26,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             && op.hardware.is_some_and(|h| h.peak_tflops(Precision::Tf32, Pipe::Matrix).is_some())
     };
     let mut ops: Vec<&OpCost> = costs.ops.iter().filter(could).collect();
-    let share = total(ops.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    let mut by_name = named(context);
+    by_name.retain(|kernel| {
+        kernel.precision == Precision::Fp32
+            && !kernel.attention
+            && kernel
+                .ns(context, Precision::Tf32)
+                .is_some_and(|ns| ns < context.trace().slices().dur(kernel.kernel).0)
+    });
+    let exact_ns = total(ops.iter().copied()) + time(context, &by_name);
+    let share = exact_ns as f64 / context.attributed_ns().max(1) as f64;
     if share < context.limit("tf32_off.min_share") {
         return Vec::new();
     }
@@ -35,23 +45,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             scale(context, &mut edit, op, ns);
         }
     }
+    by_name.iter().for_each(|kernel| kernel.change(context, &mut edit, Precision::Tf32));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
     ops.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
-    finding.confidence = Confidence::Medium;
+    finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title = format!(
         "TF32 is off: {:.0} % of the device time is fp32 matrix work without tensor cores",
         share * 100.0
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "fp32 without tensor cores",
-            Figure::Share(share),
-            "Device time of fp32 matrix products and convolutions whose kernels are not on tensor cores, over all device time.",
-        ),
-        Evidence::new("mostly", Figure::Text(names(context, &ops, 3)), "The operators with most of that time."),
-    ];
+    finding.evidence = vec![Evidence::new(
+        "fp32 without tensor cores",
+        Figure::Share(share),
+        "Device time of fp32 matrix products and convolutions whose kernels are not on tensor cores, over all device time.",
+    )];
+    if ops.is_empty() {
+        finding.evidence.push(example(context, &by_name));
+    } else {
+        let mostly = Figure::Text(names(context, &ops, 3));
+        finding.evidence.push(Evidence::new("mostly", mostly, "The operators with most of that time."));
+    }
     if let Some(kernel) = kernels(context, &ops).into_iter().max_by_key(|&k| context.trace().slices().dur(k)) {
         finding.evidence.push(Evidence::new(
             "for example",
@@ -71,6 +85,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify =
         "Record again: kernels should say tf32 and `stepscope roofline` rate them against the TF32 peak."
             .to_owned();
-    finding.slices = context.shown(kernels(context, &ops));
+    if ops.is_empty() {
+        finding.why.push(' ');
+        finding.why.push_str(BY_NAME);
+    }
+    let named = by_name.iter().map(|kernel| kernel.kernel);
+    finding.slices = context.shown(kernels(context, &ops).into_iter().chain(named));
     vec![finding]
 }

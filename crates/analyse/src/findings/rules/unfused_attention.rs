@@ -5,8 +5,9 @@ use hashbrown::HashMap;
 
 use super::matrix::{kernels, total};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Pipe};
-use stepscope_model::Input;
+use stepscope_model::{Input, Ns, SliceId};
 
 pub(super) const RULE: Rule = Rule {
     name: "unfused_attention",
@@ -51,7 +52,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     if scores.is_empty() {
-        return Vec::new();
+        return by_name(context);
     }
     let mut edit = Edit::new(context.trace());
     let (mut around, mut products) = (Vec::new(), Vec::new());
@@ -100,20 +101,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Matrix products that make or use the scores, over the number of steps.",
         ),
     ];
-    finding.why = "For each head a matrix of sequence length squared is written to memory, scaled, masked, put through softmax and \
-                   read again. Fused attention keeps it on chip and never writes it."
-        .to_owned();
-    finding.fix = "Use scaled_dot_product_attention, which picks a fused kernel. If it is in use already, see why it fell back: \
-                   fp32 inputs, an attention mask it cannot fuse, head sizes, or a forced backend."
-        .to_owned();
-    finding.code = Some(
-        "# instead of: softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask) @ v\n\
-         out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)"
-            .to_owned(),
-    );
-    finding.verify =
-        "Record again: `stepscope kernels` should show flash, fmha or cudnn sdpa kernels instead of softmax."
-            .to_owned();
+    explain(&mut finding);
     finding.slices = context.shown(kernels(context, &around));
     vec![finding]
 }
@@ -126,4 +114,86 @@ fn makes_scores(context: &Context<'_>, op: &OpCost, scores: &HashMap<i64, (i64, 
     let size = |s: &[i64]| s.iter().try_fold(1i64, |all, &n| all.checked_mul(n));
     let out = a[0].checked_mul(a[1]).and_then(|n| n.checked_mul(b[2]));
     [size(a), size(b), out].into_iter().flatten().any(|n| scores.contains_key(&n))
+}
+
+/// The reason, the change and the check.
+fn explain(finding: &mut Finding) {
+    finding.why = "For each head a matrix of sequence length squared is written to memory, scaled, masked, put through softmax and \
+                   read again. Fused attention keeps it on chip and never writes it."
+        .to_owned();
+    finding.fix = "Use scaled_dot_product_attention, which picks a fused kernel. If it is in use already, see why it fell back: \
+                   fp32 inputs, an attention mask it cannot fuse, head sizes, or a forced backend."
+        .to_owned();
+    finding.code = Some(
+        "# instead of: softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask) @ v\n\
+         out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n\
+         # without attn_mask if you add none; with is_causal=True instead if it only hides the future"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again: `stepscope kernels` should show flash, fmha or cudnn sdpa kernels instead of softmax."
+            .to_owned();
+}
+
+/// Kernels between a product and a softmax at most.
+const MAX_BETWEEN: usize = 5;
+
+/// The same without recorded sizes: a softmax between two batched products, with little but arithmetic between them. What
+/// goes is that; the products stay as they are.
+fn by_name(context: &Context<'_>) -> Vec<Finding> {
+    let trace = context.trace();
+    let mut around: Vec<SliceId> = Vec::new();
+    let mut products = 0;
+    for stream in context.streams() {
+        let work: Vec<SliceId> =
+            stream.work.iter().map(|w| w.slice).filter(|&w| context.selection().contains(trace, w)).collect();
+        let ops: Vec<Option<SliceId>> = work.iter().map(|&w| context.op_of(w)).collect();
+        let name = |at: usize| ops.get(at).copied().flatten().map_or("", |op| trace.name(op));
+        let is_product = |at: usize| matches!(name(at), "aten::bmm" | "aten::baddbmm");
+        let is_between = |at: usize| kernel_family(trace.name(work[at])) == KernelFamily::Elementwise;
+        for at in 0..work.len() {
+            if !matches!(name(at), "aten::_softmax" | "aten::_softmax_backward_data") {
+                continue;
+            }
+            let before = (at.saturating_sub(MAX_BETWEEN + 1)..at).rev().find(|&i| !is_between(i));
+            let after = (at + 1..work.len().min(at + MAX_BETWEEN + 2)).find(|&i| !is_between(i));
+            if let (Some(before), Some(after)) = (before, after)
+                && is_product(before)
+                && is_product(after)
+            {
+                around.extend(&work[before + 1..after]);
+                products += 2;
+            }
+        }
+    }
+    let ns: Ns = around.iter().map(|&kernel| trace.slices().dur(kernel)).sum();
+    let share = ns.0 as f64 / context.attributed_ns().max(1) as f64;
+    if products == 0 || share < context.limit("unfused_attention.min_share") {
+        return Vec::new();
+    }
+    let mut edit = Edit::new(trace);
+    for &kernel in &around {
+        edit.device_length(kernel, 0);
+        context.op_of(kernel).into_iter().for_each(|op| edit.remove_host(op));
+    }
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
+        return Vec::new();
+    };
+    finding.confidence = Confidence::Low;
+    finding.title = "Attention is not fused: softmax between two products goes through memory".to_owned();
+    finding.evidence = vec![
+        Evidence::new(
+            "work on the scores",
+            Figure::Share(share),
+            "Device time of softmax and what stands between it and the products before and after, over all device time.",
+        ),
+        Evidence::new(
+            "products a step",
+            Figure::Count((products / context.steps().steps.len().max(1)) as u64),
+            "Batched matrix products before and after such a softmax, over the number of steps.",
+        ),
+    ];
+    explain(&mut finding);
+    finding.slices = context.shown(around);
+    vec![finding]
 }

@@ -27,6 +27,10 @@ pub fn precision(name: &str) -> Option<&'static str> {
     // The batched GEMMs of TensorRT-LLM begin with the type of their output.
     let outputs = if name.starts_with("bmm_") { 2 } else { 0 };
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).skip(outputs);
+    // `f32f32_tf32f32_f32`: what is stored, then what is multiplied.
+    if words.clone().any(|word| word.starts_with("tf32")) {
+        return Some("tf32");
+    }
     words.find_map(word_precision).or_else(|| {
         // Without any type a 16x8x8 product that accumulates in `float` is the TF32 one.
         name.contains("cutlass_80_tensorop_s1688gemm").then_some("tf32")

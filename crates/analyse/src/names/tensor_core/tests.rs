@@ -67,6 +67,10 @@ fn other_architectures_and_libraries() {
             "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16_tensor16x8x8_kernel",
             Some("tf32"),
         ),
+        (
+            "sm90_xmma_gemm_f32f32_tf32f32_f32_nt_n_tilesize128x256x32_warpgroupsize2x1x1_kernel__5x_cublas",
+            Some("tf32"),
+        ),
         ("nvjet_qqtst_128x128_128x6_2x1_v_bz_TNT", Some("fp8")),
         ("nvjet_sm100_hsh_128x256_64x6_2x1_2cta_v_bz_TNN", Some("fp16")),
         (
