@@ -24,7 +24,8 @@ def trimmed(text):
     """The trace without what belongs to later steps: neither their events nor what they launched."""
     trace = json.loads(text)
     events = trace["traceEvents"]
-    starts = sorted(e["ts"] for e in events if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#"))
+    ranges = [e for e in events if e.get("cat") == "user_annotation"]
+    starts = sorted(e["ts"] for e in ranges if e["name"].startswith("ProfilerStep#"))
     if len(starts) <= STEPS:
         return text
     end = starts[STEPS]
@@ -44,7 +45,7 @@ def trimmed(text):
             return not (event["name"].startswith("ProfilerStep#") and event["name"] in gone)
         return event["ts"] < end
 
-    gone = {e["name"] for e in events if e.get("cat") == "user_annotation" and e["ts"] >= end}
+    gone = {e["name"] for e in ranges if e["ts"] >= end}
     trace["traceEvents"] = [event for event in events if stays(event)]
     return json.dumps(trace, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -3,7 +3,8 @@
 
 python3 scripts/terminal_picture.py OUT.png [--columns N] [--leave-out FROM TO WORDS] [--lines N] -- COMMAND...
 
-Colors are those of a dark terminal. `--leave-out` replaces the sections from the heading FROM to the heading TO by WORDS.
+Colors are those of a dark terminal. `--leave-out` replaces the sections from the heading FROM to the heading TO by
+WORDS.
 Needs Chromium, and `stepscope` on the PATH; run it where the trace is, so that paths are short.
 """
 

@@ -41,7 +41,8 @@ def counted_training(faulty):
     return step, len(x)
 
 
-@case("synchronization", fault="the largest value of each of 16 groups of channels is read with .item() after every layer: the host waits "
+@case("synchronization",
+      fault="the largest value of each of 16 groups of channels is read with .item() after every layer: the host waits "
             "for the GPU, and then the GPU for the host",
       fix="the values stay on the GPU and go to pinned memory once a step, without waiting",
       options={"with_stack": True},
@@ -92,7 +93,8 @@ class Prefetcher:
         return batch
 
 
-@case("pageable_copies", fault="each step's batch is copied from pageable memory, which is slow and makes the host wait",
+@case("pageable_copies",
+      fault="each step's batch is copied from pageable memory, which is slow and makes the host wait",
       fix="the batches lie in pinned memory and the next is uploaded on a side stream meanwhile",
       unseen=dict(model=lambda: gated_mlps(1536, 4096, 2), shape=(24576, 1536)))
 def pageable_copy(faulty, model=lambda: mlps(2048, 2), shape=(16384, 2048), dtype=BF16, autocast=None):
@@ -109,7 +111,8 @@ def pageable_copy(faulty, model=lambda: mlps(2048, 2), shape=(16384, 2048), dtyp
     return lambda: train(fetch(), y), len(y)
 
 
-@case("mixed_precision tf32_off", fault="a transformer is trained in float32 with exact matrix products, so without tensor cores",
+@case("mixed_precision tf32_off",
+      fault="a transformer is trained in float32 with exact matrix products, so without tensor cores",
       fix="bfloat16 autocast",
       unseen=dict(model=lambda: transformer(640, 3), shape=(32, 768, 640)))
 def fp32_matmul(faulty, model=lambda: transformer(512, 2), shape=(64, 1024, 512), half=BF16):
@@ -117,7 +120,8 @@ def fp32_matmul(faulty, model=lambda: transformer(512, 2), shape=(64, 1024, 512)
     return training(model(), *shape, dtype=FP32, autocast=None if faulty else half)
 
 
-@case("tf32_off mixed_precision", fault="an MLP is trained in float32 with exact matrix products, so without tensor cores",
+@case("tf32_off mixed_precision",
+      fault="an MLP is trained in float32 with exact matrix products, so without tensor cores",
       fix='torch.set_float32_matmul_precision("high"): TF32',
       unseen=dict(fault="gated MLPs are trained in float32 with exact matrix products, so without tensor cores",
                   program=lambda: training(gated_mlps(896, 2432, 3), 10240, 896, dtype=FP32)))
@@ -134,7 +138,8 @@ def hand_written_mish(x):
     return x * torch.tanh(torch.log(1 + torch.exp(x)))
 
 
-@case("unfused_pointwise", fault="GELU is written out in tensor arithmetic: a kernel and a pass over memory for every operation",
+@case("unfused_pointwise",
+      fault="GELU is written out in tensor arithmetic: a kernel and a pass over memory for every operation",
       fix='F.gelu(approximate="tanh")',
       unseen=dict(fault="Mish is written out in tensor arithmetic: a kernel and a pass over memory for every operation",
                   fix="F.mish", by_hand=hand_written_mish, built_in=F.mish,
@@ -144,21 +149,24 @@ def manual_gelu(faulty, by_hand=hand_written_gelu, built_in=tanh_gelu,
     return program(by_hand if faulty else built_in)
 
 
-@case("channels_last", fault="a convolution net runs on NCHW tensors, which cuDNN transposes for its tensor core kernels",
+@case("channels_last",
+      fault="a convolution net runs on NCHW tensors, which cuDNN transposes for its tensor core kernels",
       fix="model and input in torch.channels_last",
       unseen=dict(net=lambda: conv_net(96, nn.Identity, kernel=3), batch=64, side=208))
 def conv_nchw(faulty, net=lambda: conv_net(64, nn.Identity), **how):
     return conv_training(net(), layout=torch.contiguous_format if faulty else torch.channels_last, **how)
 
 
-@case("channels_last", fault="a net of convolutions and batch norms runs on NCHW tensors: transposes, and slow norm kernels besides",
+@case("channels_last",
+      fault="a net of convolutions and batch norms runs on NCHW tensors: transposes, and slow norm kernels besides",
       fix="model and input in torch.channels_last",
       unseen=dict(net=lambda: conv_net(72, nn.BatchNorm2d, kernel=5), batch=80, autocast=FP16))
 def conv_nchw_norm(faulty, net=lambda: conv_net(64, nn.BatchNorm2d), **how):
     return conv_training(net(), layout=torch.contiguous_format if faulty else torch.channels_last, **how)
 
 
-@case("allocator_churn", fault="torch.cuda.empty_cache() in every step, so the memory is asked of the driver anew in each",
+@case("allocator_churn",
+      fault="torch.cuda.empty_cache() in every step, so the memory is asked of the driver anew in each",
       fix="no such call", options={"profile_memory": True},
       unseen=dict(program=lambda: training(gated_mlps(2048, 5632, 2), 12, 768, 2048)))
 def alloc_churn(faulty, program=lambda: training(transformer(1024, 2), 16, 1024, 1024)):
@@ -172,7 +180,8 @@ def alloc_churn(faulty, program=lambda: training(transformer(1024, 2), 16, 1024,
     return step, samples
 
 
-@case("launch_bound", fault="a batch of 8, whose kernels end sooner than the host can launch them", fix="a batch of 64",
+@case("launch_bound",
+      fault="a batch of 8, whose kernels end sooner than the host can launch them", fix="a batch of 64",
       unseen=dict(fault="a batch of 4 sentences, whose kernels end sooner than the host can launch them",
                   fix="a batch of 48", small=4, large=48,
                   program=lambda batch: training(decoder(768, 2048, 3, head=64), batch, 256, 768)))
@@ -180,7 +189,8 @@ def small_batch(faulty, small=8, large=64, program=lambda batch: training(transf
     return program(small if faulty else large)
 
 
-@case("launch_bound", fault="inference in many small kernels, launched one by one", fix="the same kernels replayed from a CUDA graph",
+@case("launch_bound",
+      fault="inference in many small kernels, launched one by one", fix="the same kernels replayed from a CUDA graph",
       active=6,
       unseen=dict(net=lambda: decoder(384, 1024, 5, head=48), shape=(16, 48, 384)))
 def launch_bound(faulty, net=lambda: transformer(768, 4), shape=(32, 64, 768)):
@@ -221,7 +231,8 @@ def compiled(function, **how):
     return torch.compile(function, **how)
 
 
-@case("compilation", fault="the first of five recorded steps compiles a function", fix="three steps before the recording", active=5,
+@case("compilation",
+      fault="the first of five recorded steps compiles a function", fix="three steps before the recording", active=5,
       cold=True,
       unseen=dict(fault="the first of four recorded steps compiles a function", active=4,
                   function=hand_written_mish, program=lambda act: training(mlps(1280, 2, act), 20480, 1280)))
@@ -234,7 +245,8 @@ def first_step_compile(faulty, function=hand_written_gelu, warm=3,
     return train, samples
 
 
-@case("compilation", fault="torch.compile(dynamic=False) and a new length in every step: each compiles again",
+@case("compilation",
+      fault="torch.compile(dynamic=False) and a new length in every step: each compiles again",
       fix="torch.compile(dynamic=True): one program for all lengths", cold=True,
       unseen=dict(function=hand_written_mish, width=896,
                   shapes=[(40, length, 896) for length in range(512, 384, -16)]))
@@ -273,7 +285,8 @@ def biased_attention_by_hand(q, k, v):
     return torch.softmax(scores, -1) @ v
 
 
-@case("unfused_attention", fault="attention written as softmax(QK')V, which stores the whole matrix of scores",
+@case("unfused_attention",
+      fault="attention written as softmax(QK')V, which stores the whole matrix of scores",
       fix="F.scaled_dot_product_attention",
       unseen=dict(fault="attention with a bias for distance, written as softmax(QK' + bias)V, which stores the "
                         "whole matrix of scores", fix="F.scaled_dot_product_attention(attn_mask=bias)",
@@ -284,7 +297,8 @@ def math_attention(faulty, by_hand=attention_by_hand, built_in=F.scaled_dot_prod
     return program(by_hand if faulty else built_in)
 
 
-@case("optimizer", fault="AdamW(foreach=False): eight kernels a parameter, each a pass over memory", fix="AdamW(fused=True)",
+@case("optimizer",
+      fault="AdamW(foreach=False): eight kernels a parameter, each a pass over memory", fix="AdamW(fused=True)",
       unseen=dict(fault="Adam(foreach=False, amsgrad=True): ten kernels a parameter, each a pass over memory",
                   fix="Adam(fused=True, amsgrad=True)",
                   program=lambda **how: training(gated_mlps(2560, 6912, 2), 768, 2560, dtype=FP32, autocast=BF16,
@@ -315,7 +329,8 @@ def weighted_training(faulty):
     return step, len(x)
 
 
-@case("round_trips", fault="an activation goes to the CPU to be clamped and back, and so does its gradient",
+@case("round_trips",
+      fault="an activation goes to the CPU to be clamped and back, and so does its gradient",
       fix="it is clamped on the GPU",
       unseen=dict(build=weighted_training,
                   fault="the weights of the samples are worked out in NumPy between two copies",
@@ -338,7 +353,8 @@ def language_training(vocabulary):
     return lambda: train(x, y), len(x)
 
 
-@case("gemm_alignment", fault="a vocabulary of 50257, so the matrices' rows are not aligned for the tensor cores' fast loads",
+@case("gemm_alignment",
+      fault="a vocabulary of 50257, so the matrices' rows are not aligned for the tensor cores' fast loads",
       fix="the vocabulary padded to 50304, a multiple of 64",
       unseen=dict(fault="gated MLPs 4099 wide, so the matrices' rows are not aligned for the tensor cores' fast loads",
                   fix="their width padded to 4160, a multiple of 64", odd=4099, padded=4160,
@@ -347,7 +363,8 @@ def odd_gemm(faulty, odd=50257, padded=50304, program=language_training):
     return program(odd if faulty else padded)
 
 
-@case("uneven_steps host_stalls", fault="every fourth step calls gc.collect() in a program that holds many objects", fix="no such call", active=8,
+@case("uneven_steps host_stalls",
+      fault="every fourth step calls gc.collect() in a program that holds many objects", fix="no such call", active=8,
       options={"with_stack": True},
       unseen=dict(fault="every second step calls gc.collect() in a program that holds many dictionaries", every=2,
                   active=4, hold=lambda: [{"number": number} for number in range(400_000)],
@@ -413,7 +430,8 @@ def learn_sentences(batch):
     return lambda numbers: train(numbers, y)
 
 
-@case("data_loading", fault="DataLoader(num_workers=0): the training loop prepares the pictures itself",
+@case("data_loading",
+      fault="DataLoader(num_workers=0): the training loop prepares the pictures itself",
       fix="num_workers=12: other processes do, ahead of time",
       unseen=dict(fault="DataLoader(num_workers=0): the training loop splits and numbers the words itself",
                   fix="num_workers=8: other processes do, ahead of time", data=Sentences, batch=96, workers=8,
@@ -425,7 +443,8 @@ def slow_loader(faulty, data=lambda: Photos(160), batch=64, workers=12, learner=
     return lambda: learn(next(batches).to("cuda", non_blocking=True)), batch
 
 
-@case("profiler_overhead", fault="recorded with shapes, stacks and memory, which slows the host down",
+@case("profiler_overhead",
+      fault="recorded with shapes, stacks and memory, which slows the host down",
       fix="the same program recorded with none of them",
       options={"with_stack": True, "profile_memory": True}, fixed_options={},
       unseen=dict(net=lambda: transformer(640, 3), shape=(8, 96, 640)))
@@ -444,7 +463,8 @@ def weighted_error(outputs, targets, weights):
     return ((outputs - targets).square().mean((1, 2)) * weights).mean()
 
 
-@case("small_copies", fault="the weights of the samples are uploaded number by number with torch.tensor(device='cuda')",
+@case("small_copies",
+      fault="the weights of the samples are uploaded number by number with torch.tensor(device='cuda')",
       fix="one upload of all of them from pinned memory",
       unseen=dict(fault="the targets of the samples are uploaded one by one with torch.tensor(device='cuda')",
                   numbers=[1 + index / 64 for index in range(64)], net=lambda: mlps(768, 3), shape=(64, 384, 768)))
