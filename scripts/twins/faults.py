@@ -366,8 +366,8 @@ def odd_gemm(faulty, odd=50257, padded=50304, program=language_training):
 @case("uneven_steps host_stalls",
       fault="every fourth step calls gc.collect() in a program that holds many objects", fix="no such call", active=8,
       options={"with_stack": True},
-      unseen=dict(fault="every second step calls gc.collect() in a program that holds many dictionaries", every=2,
-                  active=4, hold=lambda: [{"number": number} for number in range(400_000)],
+      unseen=dict(fault="every second step calls gc.collect() in a program that holds many nested lists", every=2,
+                  active=4, hold=lambda: [[number, [number]] for number in range(500_000)],
                   program=lambda: training(mlps(1280, 2), 16384, 1280)))
 def gc_pause(faulty, every=4, hold=lambda: [[number] for number in range(1_000_000)],
              program=lambda: training(mlps(1024, 2), 32768, 1024)):
@@ -405,7 +405,7 @@ class Sentences(torch.utils.data.Dataset):
     def __init__(self):
         words = [f"{a}{b}" for a in "bdfgklmnprst" for b in ("ala", "ero", "imi", "onu", "utu", "ani", "eri")]
         choose = np.random.default_rng(0)
-        self.texts = [" ".join(choose.choice(words, 256)) for _ in range(64)]
+        self.texts = [" ".join(choose.choice(words, 2048)) for _ in range(64)]
         self.numbers = {word: number for number, word in enumerate(words)}
 
     def __len__(self):
@@ -413,7 +413,7 @@ class Sentences(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         words = self.texts[index % len(self.texts)].lower().split()
-        return np.array([self.numbers.get(word, 0) for word in words for _ in (0, 1)][:512])
+        return np.array([self.numbers.get(word, 0) for word in words])[:512]
 
 
 def learn_photos(batch):
