@@ -21,6 +21,7 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
         1 => format!(" in a step of {}", units::time(found.step_ns)),
         n => format!(" in {n} steps of {} on average", units::time(found.step_ns)),
     };
+    let step = format!("{step}{}", words::without_profiler(found.step_ns, found.unprofiled));
     let words = match found.shown.matched {
         0 if found.shown.all > 0 => "none matches --filter".to_owned(),
         0 => format!("none found{step}"),

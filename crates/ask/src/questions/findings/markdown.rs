@@ -14,9 +14,10 @@ pub(super) fn document(found: &Found) -> String {
         0 => writeln!(text, "{}", markdown_text(&found.path)),
         n => writeln!(
             text,
-            "{}: {n} steps, {} on average.",
+            "{}: {n} steps, {} on average{}.",
             markdown_text(&found.path),
-            markdown_text(&units::time(found.step_ns))
+            markdown_text(&units::time(found.step_ns)),
+            markdown_text(&words::without_profiler(found.step_ns, found.unprofiled))
         ),
     };
     if found.shown.rows.is_empty() {

@@ -1,6 +1,7 @@
 //! The parts of a finding in words, the same on the screen, in Markdown and in SARIF.
 
 use stepscope_analyse::findings::{Confidence, Estimate, Figure, Finding, Severity};
+use stepscope_analyse::run::Unprofiled;
 
 use crate::print::{Role, units};
 
@@ -29,6 +30,14 @@ pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
         units::percent(share),
         units::time(step_ns),
     ))
+}
+
+/// How long the step takes without the profiler, where that is less; nothing if it is about the same.
+pub(super) fn without_profiler(step_ns: i64, unprofiled: Unprofiled) -> String {
+    match unprofiled.step_ns as f64 <= 0.95 * step_ns as f64 {
+        true => format!(", about {} without the profiler", units::time(unprofiled.step_ns)),
+        false => String::new(),
+    }
 }
 
 /// What it would save without the profiler, where that is another share; none if nothing is known.
