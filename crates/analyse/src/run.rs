@@ -66,6 +66,8 @@ pub struct Unprofiled {
     pub low_ns: i64,
     /// The longest.
     pub high_ns: i64,
+    /// The estimate by replay alone: what changes are measured against.
+    replayed_ns: i64,
 }
 
 /// What a change saves of a mean step.
@@ -247,9 +249,11 @@ impl Run {
                 |share: f64| self.replay().run(&WithoutRecording { change: &Unchanged, share }).replayed_ns;
             // What the replay is off by stays as it is.
             let off = self.step_ns() - self.replay().unchanged().replayed_ns;
-            let [step_ns, low_ns, high_ns] = [1.0, 1.0 + UNCERTAINTY, 1.0 - UNCERTAINTY]
-                .map(|share| replayed(share).saturating_add(off).max(0));
-            Unprofiled { step_ns, low_ns, high_ns }
+            let replayed_ns = replayed(1.0);
+            let [step_ns, low_ns, high_ns] =
+                [replayed_ns, replayed(1.0 + UNCERTAINTY), replayed(1.0 - UNCERTAINTY)]
+                    .map(|ns| ns.saturating_add(off).max(0));
+            Unprofiled { step_ns, low_ns, high_ns, replayed_ns }
         })
     }
 
@@ -363,10 +367,8 @@ impl Run {
     pub fn saves(&self, scenario: &impl Scenario) -> Saving {
         let replay = self.replay();
         let recorded = replay.unchanged().replayed_ns.saturating_sub(replay.run(scenario).replayed_ns);
-        let [before, after] = [
-            replay.run(&WithoutRecording { change: &Unchanged, share: 1.0 }).replayed_ns,
-            replay.run(&WithoutRecording { change: scenario, share: 1.0 }).replayed_ns,
-        ];
+        let before = self.unprofiled().replayed_ns;
+        let after = replay.run(&WithoutRecording { change: scenario, share: 1.0 }).replayed_ns;
         Saving { recorded_ns: recorded.max(0), unprofiled_ns: before.saturating_sub(after).max(0) }
     }
 
