@@ -44,6 +44,18 @@ pub struct HostPiece {
     pub ns: i64,
     /// How much of that recording is estimated to have taken.
     pub recording_ns: i64,
+    /// How long the thread goes on around it from one launch, wait or handover to the next.
+    pub stretch_ns: i64,
+}
+
+impl HostPiece {
+    /// Host work between two launches that a CUDA graph, or a compiler, may take away: not what waits, loads, compiles
+    /// or collects garbage, and not what goes on for so long that it must be something of the program's own.
+    pub fn is_launching(&self) -> bool {
+        const MAX_STRETCH_NS: i64 = 1_000_000;
+        matches!(self.activity, Activity::Operator | Activity::Python | Activity::Launch | Activity::Runtime)
+            && self.stretch_ns < MAX_STRETCH_NS
+    }
 }
 
 /// What is different in a replay. Everything left alone takes as long as it did.

@@ -15,14 +15,16 @@ use crate::causes::gaps::{self, GapsReport};
 use crate::causes::idle::{Idle, idle};
 use crate::causes::launches::{self, LaunchRow};
 use crate::causes::transfers::{self, TransfersReport};
-use crate::causes::verdict::{Verdict, verdict};
+use crate::causes::verdict::{Circumstances, Verdict, verdict};
 use crate::causes::waits::{self, Wait, WaitsReport};
 use crate::devices::streams::{Stream, streams};
 use crate::devices::utilization::{GpuReport, gpu};
 use crate::memory;
+use crate::names::by_name::ByName;
+use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
 use crate::replay::critical_path::{CriticalPath, critical_path};
-use crate::replay::recording::{Recording, UNCERTAINTY, Unprofiled as WithoutRecording};
+use crate::replay::recording::{Recording, Unprofiled as WithoutRecording};
 use crate::replay::{self, Replay, Scenario, Unchanged};
 use crate::roofline::{NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
 use crate::scope::selection::Selection;
@@ -225,7 +227,23 @@ impl Run {
 
     /// What the account says in one sentence.
     pub fn verdict(&self) -> Option<Verdict> {
-        verdict(self.account())
+        let circumstances = Circumstances {
+            unprofiled_share: self.unprofiled().step_ns as f64 / self.step_ns().max(1) as f64,
+            has_steps: !self.steps.synthetic,
+            launches_without_work: match self.streams().is_empty() {
+                true => self.launching_calls(),
+                false => 0,
+            },
+        };
+        verdict(self.account(), &circumstances)
+    }
+
+    /// Calls that hand work to a device.
+    fn launching_calls(&self) -> u64 {
+        let slices = self.trace().slices();
+        let mut launches = ByName::new(self.trace(), is_launch);
+        let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime());
+        calls.filter(|&id| launches.get(slices.name(id))).count() as u64
     }
 
     /// The dependency graph.
@@ -250,9 +268,9 @@ impl Run {
             // What the replay is off by stays as it is.
             let off = self.step_ns() - self.replay().unchanged().replayed_ns;
             let replayed_ns = replayed(1.0);
-            let [step_ns, low_ns, high_ns] =
-                [replayed_ns, replayed(1.0 + UNCERTAINTY), replayed(1.0 - UNCERTAINTY)]
-                    .map(|ns| ns.saturating_add(off).max(0));
+            let off_by = self.recording().uncertainty();
+            let [step_ns, low_ns, high_ns] = [replayed_ns, replayed(1.0 + off_by), replayed(1.0 - off_by)]
+                .map(|ns| ns.saturating_add(off).max(0));
             Unprofiled { step_ns, low_ns, high_ns, replayed_ns }
         })
     }

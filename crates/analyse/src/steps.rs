@@ -53,7 +53,8 @@ pub const PARTIAL: Definition = Definition {
     label: "Partial",
     text: "Whether the recording probably lacks device work of this step: it and all steps after it launched \
            none while earlier ones did, or it is the last that did and launched under 80% as many device \
-           slices as the step before. Partial steps are shown but not averaged; the TensorBoard plugin drops \
+           slices as the step before, or its host range goes on after the recording had ended (the step is \
+           cut there). Partial steps are shown but not averaged; the TensorBoard plugin drops \
            them.",
 };
 
@@ -211,6 +212,13 @@ impl Steps {
 
     /// Flags the steps at the end that the recording seems to have cut.
     fn flag_partial(&mut self) {
+        self.flag_little_work();
+        for step in &mut self.steps {
+            step.partial = step.partial_reason.is_some();
+        }
+    }
+
+    fn flag_little_work(&mut self) {
         let Some(last_with) = self.steps.iter().rposition(|s| s.device_slices > 0) else { return };
         for step in &mut self.steps[last_with + 1..] {
             step.partial_reason = Some(Partial::NoDeviceWork);
@@ -219,9 +227,6 @@ impl Steps {
             && before as f64 * 0.8 > self.steps[last_with].device_slices as f64
         {
             self.steps[last_with].partial_reason = Some(Partial::LittleDeviceWork);
-        }
-        for step in &mut self.steps {
-            step.partial = step.partial_reason.is_some();
         }
     }
 }

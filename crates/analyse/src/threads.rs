@@ -3,3 +3,4 @@
 pub mod activity;
 pub(crate) mod callers;
 pub mod host_time;
+pub(crate) mod told_by_device;

@@ -14,6 +14,7 @@ const GAP_KINDS: Record<string, Named> = {
   dependency: { label: "waiting for another stream", category: causeCategory("dependency") },
   end_of_step: { label: "end of step", category: 2 },
   unlinked: { label: "launch not recorded", category: causeCategory("unlinked") },
+  unknown: { label: "device work not recorded", category: causeCategory("device_unrecorded") },
 };
 
 const CAUSES: Record<string, string> = {
@@ -31,8 +32,10 @@ const CAUSES: Record<string, string> = {
   host_runtime: "other runtime calls",
   host_communication: "communication on the host",
   host_compilation: "compilation",
+  host_first_use: "first use",
   host_garbage_collection: "garbage collection",
   host_profiler: "profiler",
+  device_unrecorded: "unknown: device work not recorded",
   host_unrecorded: "unrecorded host time",
   launch_latency: "launch latency",
   queued_gap: "between queued kernels",
@@ -58,6 +61,7 @@ const WORDS: Record<string, string> = {
   device_to_device: "device to device",
   peer: "device to another device",
   blocking_copy: "blocking copy",
+  full_queue: "full launch queue",
   host_bus: "host bus",
   no_model: "no model",
   not_recorded: "inputs unknown",

@@ -79,6 +79,14 @@ pub const IDLE_DEFINITIONS: &[Definition] = &[
                blocked: it waited for work of another stream or for an event.",
     },
     Definition {
+        field: "device_unrecorded_ns",
+        label: "Unknown",
+        text: "Nothing recorded ran on the device, yet for at least 0.2 ms the host stood in a call that waits \
+               for it, or its next work had been launched and did not start. The device was probably busy with \
+               work that the trace does not show, such as work launched before recording began. Counted neither \
+               as busy nor as idle.",
+    },
+    Definition {
         field: "unlinked_ns",
         label: "Idle: launch not recorded",
         text: "The device was idle and the file does not say which call launched its next work.",

@@ -34,6 +34,9 @@ pub enum Cause {
 pub const CAUSES: usize = 4 + Activity::ALL.len() + 4;
 
 impl Cause {
+    /// Unknown: nothing recorded ran, yet work had been launched long before or the host waited for the device.
+    pub const DEVICE_UNRECORDED: Cause = Cause::Host(Activity::DeviceUnrecorded);
+
     /// All of them, in a fixed order.
     pub fn all() -> impl Iterator<Item = Cause> {
         let busy = [Cause::Kernel, Cause::Communication, Cause::Copy, Cause::Fill];
@@ -77,8 +80,10 @@ impl Cause {
             Cause::Host(Activity::Runtime) => "host_runtime",
             Cause::Host(Activity::Communication) => "host_communication",
             Cause::Host(Activity::Compilation) => "host_compilation",
+            Cause::Host(Activity::FirstUse) => "host_first_use",
             Cause::Host(Activity::GarbageCollection) => "host_garbage_collection",
             Cause::Host(Activity::Profiler) => "host_profiler",
+            Cause::Host(Activity::DeviceUnrecorded) => "device_unrecorded",
             Cause::Host(Activity::Unrecorded) => "host_unrecorded",
             Cause::LaunchLatency => "launch_latency",
             Cause::QueuedGap => "queued_gap",
@@ -103,8 +108,10 @@ impl Cause {
             Cause::Host(Activity::Runtime) => "idle: other runtime calls",
             Cause::Host(Activity::Communication) => "idle: communication on the host",
             Cause::Host(Activity::Compilation) => "idle: compilation",
+            Cause::Host(Activity::FirstUse) => "idle: first use (contexts, loading code)",
             Cause::Host(Activity::GarbageCollection) => "idle: garbage collection",
             Cause::Host(Activity::Profiler) => "idle: profiler",
+            Cause::Host(Activity::DeviceUnrecorded) => "unknown: device work not recorded",
             Cause::Host(Activity::Unrecorded) => "idle: nothing recorded on the host",
             Cause::LaunchLatency => "idle: launch latency",
             Cause::QueuedGap => "idle: between queued kernels",
@@ -154,7 +161,17 @@ impl ByCause {
 
     /// The time the device was idle.
     pub fn idle(&self) -> i64 {
-        sum(&self.0[4..])
+        sum(&self.0[4..]).saturating_sub(self.unknown())
+    }
+
+    /// The time for which nobody can say whether the device was busy.
+    pub fn unknown(&self) -> i64 {
+        self.get(Cause::DEVICE_UNRECORDED)
+    }
+
+    /// The time the device was busy.
+    pub fn busy(&self) -> i64 {
+        sum(&self.0[..4])
     }
 
     /// Causes with any time, largest first.

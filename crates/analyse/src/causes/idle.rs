@@ -9,6 +9,7 @@
 //! not kept: what is kept is the dry stretch between two pieces of work, of which there are as many as the file has
 //! work, and gaps are made from it when somebody looks at them one by one.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,10 +17,11 @@ use stepscope_model::{LaneId, Ns, SliceId, Tag, Trace};
 
 use crate::causes::cause::{ByCause, Cause};
 use crate::causes::host_sums::HostSums;
-use crate::devices::streams::{QUEUED_LIMIT, Stream, Work, launch_latency};
+use crate::devices::streams::{MAX_UNEXPLAINED, QUEUED_LIMIT, Stream, Work, launch_latency};
 use crate::scope::windows::{Windows, signed};
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
+use crate::threads::told_by_device::Elsewhere;
 
 /// The class of a gap as a whole.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
@@ -37,6 +39,8 @@ pub enum GapKind {
     EndOfStep,
     /// The call that launched the next work was not recorded.
     Unlinked,
+    /// The device was probably busy with something that was not recorded.
+    Unknown,
 }
 
 /// One gap of a device.
@@ -99,7 +103,7 @@ pub(crate) struct Dry {
     pub(crate) lane: Option<LaneId>,
     /// When the next work was launched: the start if that is not known, the end if there is none.
     pub(crate) late_until: Ns,
-    /// Why launched work did not start at once, if the gap begins where the stretch does.
+    /// Why launched work did not start at once, if the gap begins where the stretch does or before the launch.
     first: Cause,
     /// The same, if the gap begins later.
     later: Cause,
@@ -109,8 +113,7 @@ impl Dry {
     /// Why the device was still idle once the next work was launched, in a gap that begins at a moment.
     pub(crate) fn rest_of_gap_at(&self, start: Ns) -> Cause {
         match () {
-            () if start < self.late_until => Cause::LaunchLatency,
-            () if start == self.start => self.first,
+            () if start < self.late_until || start == self.start => self.first,
             () => self.later,
         }
     }
@@ -207,6 +210,7 @@ impl Idle {
             _ if late_until - start >= end - late_until => GapKind::HostLate,
             Cause::QueuedGap => GapKind::QueuedGap,
             Cause::Dependency => GapKind::Dependency,
+            Cause::DEVICE_UNRECORDED => GapKind::Unknown,
             _ => GapKind::LaunchLatency,
         };
         let device = self.0.devices.partition_point(|d| d.1.end <= at);
@@ -263,9 +267,11 @@ pub(crate) fn idle(trace: &Trace, host: &HostTime, streams: &[Stream], windows: 
     let sums = HostSums::new(host, Some(windows.clone()));
     let latency = launch_latency(streams);
     let (mut devices, mut found) = (Vec::new(), Vec::new());
+    let elsewhere = OnceCell::new();
     for of_device in streams.chunk_by(|a, b| a.device == b.device) {
         let from = found.len();
-        let finder = Finder { trace, host, streams: of_device, latency };
+        let alone = of_device.len() == streams.len();
+        let finder = Finder { trace, host, streams: of_device, latency, alone, elsewhere: &elsewhere };
         let mut done = Ns::MIN;
         for next in merged(of_device) {
             if !windows.touching((done, next.0.start)).is_empty() {
@@ -298,6 +304,9 @@ struct Finder<'a> {
     host: &'a HostTime,
     streams: &'a [Stream],
     latency: Ns,
+    /// Whether there is no other device to wait for.
+    alone: bool,
+    elsewhere: &'a OnceCell<Elsewhere>,
 }
 
 impl Finder<'_> {
@@ -320,16 +329,24 @@ impl Finder<'_> {
                 None => unknown,
             },
             Some((work, stream)) => match work.launch {
-                Some(launch) => Dry {
-                    lane: Some(self.host.home(self.trace, launch)),
-                    late_until: work.released.clamp(start, end),
-                    first: self.after_launch(work, *stream, start),
-                    later: self.after_launch(work, *stream, Ns::MAX),
-                    ..unknown
-                },
+                Some(launch) => {
+                    let late_until = work.released.clamp(start, end);
+                    let after = |dry_since: Ns| match self.alone && end - late_until > MAX_UNEXPLAINED {
+                        true => self.unexplained((late_until, end)),
+                        false => self.after_launch(work, *stream, dry_since),
+                    };
+                    let lane = Some(self.host.home(self.trace, launch));
+                    Dry { lane, late_until, first: after(start), later: after(Ns::MAX), ..unknown }
+                }
                 None => unknown,
             },
         }
+    }
+
+    /// Why launched work stayed away from an empty device for long.
+    fn unexplained(&self, stretch: (Ns, Ns)) -> Cause {
+        let elsewhere = self.elsewhere.get_or_init(|| Elsewhere::new(self.trace));
+        Cause::Host(elsewhere.during(stretch).unwrap_or(Activity::DeviceUnrecorded))
     }
 
     /// Why launched work did not start at once.

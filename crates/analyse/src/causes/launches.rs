@@ -1,8 +1,10 @@
 //! Launches: how long work takes to get to the device, how full its queue is, and whether the host keeps up.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, Tag, Trace};
+use stepscope_model::{Kind, Ns, SliceId, Tag, Trace};
 
 use crate::causes::cause::Cause;
 use crate::causes::idle::Idle;
@@ -44,14 +46,14 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "call_p50_ns",
         label: "Launching call, median",
-        text: "The median duration of the launching calls on the host, counted once per piece of work \
-               launched.",
+        text: "The median duration of the launching calls on the host. A call that launches several pieces of \
+               work, such as a CUDA graph, counts once.",
     },
     Definition {
         field: "calls_ns",
         label: "Launching calls in all",
-        text: "The summed duration of the launching calls on the host, counted once per piece of work \
-               launched.",
+        text: "The summed duration of the launching calls on the host. A call that launches several pieces of \
+               work, such as a CUDA graph, counts once.",
     },
     Definition {
         field: "kernels",
@@ -66,8 +68,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "short_kernels",
         label: "Short kernels",
-        text: "Kernels that ran for less time than their launching call took on the host. Many of them in a \
-               row cannot keep a device busy, however fast it is.",
+        text: "Kernels that ran for less time than their launching call took on the host; the call of a CUDA graph \
+               is shared among its kernels. Many of them in a row cannot keep a device busy, however fast it is.",
     },
     Definition {
         field: "short_kernels_ns",
@@ -177,7 +179,11 @@ pub(crate) fn report(trace: &Trace, steps: &Steps, streams: &[Stream], gaps: &Id
 fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
     let slices = trace.slices();
     let device = streams[0].device;
-    let (mut delays, mut calls, mut kernels) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut delays, mut kernels) = (Vec::new(), Vec::new());
+    let launched = streams.iter().flat_map(|s| s.work.iter().filter_map(|w| w.launch));
+    let mut work_of: HashMap<SliceId, i64, RandomState> = HashMap::default();
+    launched.for_each(|call| *work_of.entry(call).or_default() += 1);
+    let mut calls: Vec<i64> = work_of.keys().map(|&call| slices.dur(call).0).collect();
     let (mut short, mut short_ns, mut dry) = (0, Ns::ZERO, 0u64);
     for stream in streams {
         let mut done = Ns::MIN;
@@ -188,9 +194,8 @@ fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
                 kernels.push(ns);
             }
             if let Some(launch) = work.launch {
-                let call = slices.dur(launch).0;
+                let call = slices.dur(launch).0 / work_of.get(&launch).copied().unwrap_or(1);
                 delays.push((work.start - work.launched).0.max(0));
-                calls.push(call);
                 if is_kernel && ns < call {
                     short += 1;
                     short_ns += Ns(ns);

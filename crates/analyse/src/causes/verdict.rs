@@ -1,7 +1,7 @@
 //! What a run is bound by, in a sentence: the first thing a reader wants to know.
 
 use crate::causes::account::{Account, AccountRow};
-use crate::causes::cause::Cause;
+use crate::causes::cause::{ByCause, Cause};
 use crate::threads::activity::Activity;
 
 use schemars::JsonSchema;
@@ -14,6 +14,9 @@ const MUCH: f64 = 0.30;
 
 /// A device that copies or communicates for more than this without computing is bound by that.
 const MOVING: f64 = 0.20;
+
+/// Unknown time below this is not worth a sentence.
+const UNKNOWN: f64 = 0.05;
 
 /// How well a device is used.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -34,6 +37,8 @@ pub struct Verdict {
     pub text: String,
     /// How bad it is.
     pub grade: Grade,
+    /// What the run is bound by: `gpu`, `host`, `data_loading`, `communication`, and so on.
+    pub bound_by: &'static str,
 }
 
 /// What holds a device up, as people call it.
@@ -42,6 +47,7 @@ enum Holder {
     Loading,
     Host,
     Compilation,
+    FirstUse,
     Garbage,
     Waiting,
     Allocation,
@@ -51,10 +57,11 @@ enum Holder {
 }
 
 impl Holder {
-    const ALL: [Holder; 9] = [
+    const ALL: [Holder; 10] = [
         Holder::Loading,
         Holder::Host,
         Holder::Compilation,
+        Holder::FirstUse,
         Holder::Garbage,
         Holder::Waiting,
         Holder::Allocation,
@@ -68,10 +75,12 @@ impl Holder {
             Cause::Kernel | Cause::Copy | Cause::Fill | Cause::Communication => None,
             Cause::Host(Activity::DataLoading) => Some(Holder::Loading),
             Cause::Host(Activity::Compilation) => Some(Holder::Compilation),
+            Cause::Host(Activity::FirstUse) => Some(Holder::FirstUse),
             Cause::Host(Activity::GarbageCollection) => Some(Holder::Garbage),
             Cause::Host(Activity::Synchronization) => Some(Holder::Waiting),
             Cause::Host(Activity::Allocation) => Some(Holder::Allocation),
             Cause::Host(Activity::Communication) => Some(Holder::Communication),
+            Cause::DEVICE_UNRECORDED => None,
             Cause::Host(Activity::Unrecorded | Activity::Profiler) | Cause::Unlinked => Some(Holder::Unknown),
             Cause::Host(_) | Cause::LaunchLatency => Some(Holder::Host),
             Cause::QueuedGap | Cause::Dependency => Some(Holder::Streams),
@@ -83,6 +92,7 @@ impl Holder {
             Holder::Loading => "data loading",
             Holder::Host => "the host",
             Holder::Compilation => "compilation",
+            Holder::FirstUse => "first use",
             Holder::Garbage => "garbage collection",
             Holder::Waiting => "synchronization",
             Holder::Allocation => "memory allocation",
@@ -92,11 +102,29 @@ impl Holder {
         }
     }
 
+    fn key(self) -> &'static str {
+        match self {
+            Holder::Loading => "data_loading",
+            Holder::Host => "host",
+            Holder::Compilation => "compilation",
+            Holder::FirstUse => "first_use",
+            Holder::Garbage => "garbage_collection",
+            Holder::Waiting => "synchronization",
+            Holder::Allocation => "memory_allocation",
+            Holder::Communication => "communication",
+            Holder::Streams => "gaps_between_kernels",
+            Holder::Unknown => "unknown",
+        }
+    }
+
     fn because(self) -> &'static str {
         match self {
             Holder::Loading => "waiting for the next batch",
             Holder::Host => "because Python, operators and launches cannot keep it busy",
             Holder::Compilation => "while code is compiled",
+            Holder::FirstUse => {
+                "while contexts are created and code is loaded: record after a few warm-up steps"
+            }
             Holder::Garbage => "while Python collects garbage",
             Holder::Waiting => "while the host returns from waits",
             Holder::Allocation => "while memory is allocated or freed",
@@ -107,75 +135,171 @@ impl Holder {
     }
 }
 
-/// The verdict on the busiest account there is; none for a trace without time.
-pub fn verdict(account: &Account) -> Option<Verdict> {
-    let row =
-        account.devices.iter().max_by_key(|d| (d.wall_ns - d.causes.idle(), std::cmp::Reverse(d.device)))?;
+/// The account of the busiest device, as it would be without the profiler.
+struct Unprofiled {
+    causes: ByCause,
+    /// All of the time but that for which nobody knows what the device did.
+    known_ns: i64,
+}
+
+impl Unprofiled {
+    /// Takes the cost of recording out: first out of what the host did, in proportion. What is left of it hides other
+    /// waiting, such as data loading, which then begins earlier and overlaps with more of the device's work.
+    fn of(row: &AccountRow, share: f64) -> Unprofiled {
+        let mut causes = row.causes;
+        let mut cut = row.wall_ns as f64 * (1.0 - share).max(0.0);
+        let hidden = |cause: Cause| !cause.is_busy() && cause != Cause::DEVICE_UNRECORDED && !is_slowed(cause);
+        for shortened in [is_slowed as fn(Cause) -> bool, hidden] {
+            let all = Cause::all().filter(|&cause| shortened(cause));
+            let all = all.map(|cause| causes.get(cause)).fold(0, i64::saturating_add).max(0) as f64;
+            let shorter = cut.min(all);
+            for cause in Cause::all().filter(|&cause| shortened(cause)) {
+                let part = causes.get(cause) as f64 / all.max(1.0);
+                causes.add(cause, -(shorter * part) as i64);
+            }
+            cut -= shorter;
+        }
+        let known_ns = causes.total().saturating_sub(causes.unknown()).max(1);
+        Unprofiled { causes, known_ns }
+    }
+
+    fn part(&self, ns: i64) -> f64 {
+        ns as f64 / self.known_ns as f64
+    }
+
+    fn held(&self, holder: Holder) -> i64 {
+        let causes = Cause::all().filter(|c| Holder::of(*c) == Some(holder));
+        causes.map(|c| self.causes.get(c)).fold(0, i64::saturating_add)
+    }
+}
+
+/// Whether recording lengthens idle time of this cause.
+fn is_slowed(cause: Cause) -> bool {
+    use Activity::{Allocation, Communication, Launch, Operator, Python, Runtime, Unrecorded};
+    matches!(cause, Cause::Host(Operator | Python | Launch | Allocation | Runtime | Communication | Unrecorded))
+}
+
+/// What a verdict has to know besides the account.
+#[derive(Copy, Clone, Debug)]
+pub struct Circumstances {
+    /// The step without the profiler as a share of the recorded one.
+    pub unprofiled_share: f64,
+    /// Whether the program marked its steps.
+    pub has_steps: bool,
+    /// Calls that launched work of which nothing is in the trace; counted only without any device work.
+    pub launches_without_work: u64,
+}
+
+impl Default for Circumstances {
+    fn default() -> Self {
+        Circumstances { unprofiled_share: 1.0, has_steps: true, launches_without_work: 0 }
+    }
+}
+
+/// The verdict on the busiest device there is; none for a trace without time.
+pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdict> {
+    let row = account.devices.iter().max_by_key(|d| (d.causes.busy(), std::cmp::Reverse(d.device)))?;
     if row.wall_ns == 0 {
         return None;
     }
     if row.device.is_none() {
-        return Some(host_only(row));
+        return Some(host_only(row, circumstances));
     }
-    let part = |ns: i64| ns as f64 / row.wall_ns as f64;
-    let busy = part(row.wall_ns - row.causes.idle());
-    let idle = part(row.causes.idle());
-    let held = |holder: Holder| -> i64 {
-        Cause::all()
-            .filter(|c| Holder::of(*c) == Some(holder))
-            .map(|c| row.causes.get(c))
-            .fold(0, i64::saturating_add)
-    };
-    let most = Holder::ALL.into_iter().max_by_key(|h| held(*h))?;
-    let most_share = part(held(most));
-    let percent = |share: f64| format!("{:.0}%", share * 100.0);
-    let verdict = |text: String, grade: Grade| Some(Verdict { text, grade });
-    let copies = row.causes.get(Cause::Copy).saturating_add(row.causes.get(Cause::Fill));
+    let run = Unprofiled::of(row, circumstances.unprofiled_share);
+    let recorded = Unprofiled::of(row, 1.0);
+    let mut verdict = of_known(&run, &recorded, circumstances);
+    let unknown = row.causes.unknown() as f64 / row.wall_ns as f64;
+    if unknown >= UNKNOWN {
+        verdict.text = format!(
+            "{}. That is for {} of the time: for the rest the host waits for device work that was not recorded",
+            verdict.text,
+            percent(1.0 - unknown)
+        );
+        if verdict.grade == Grade::Good {
+            verdict.grade = Grade::Fair;
+        }
+    }
+    Some(verdict)
+}
+
+/// The verdict on the time that is known.
+fn of_known(run: &Unprofiled, recorded: &Unprofiled, circumstances: &Circumstances) -> Verdict {
+    let of_step = if circumstances.has_steps { "of each step" } else { "of the time" };
+    let (idle, busy) = (run.part(run.causes.idle()), run.part(run.causes.busy()));
+    let idle_here = recorded.part(recorded.causes.idle());
+    // Said only where it makes a difference that somebody would notice.
+    let differs = (idle_here - idle).abs() >= 0.05;
+    let most = Holder::ALL.into_iter().max_by_key(|h| run.held(*h)).unwrap_or(Holder::Unknown);
+    let most_share = run.part(run.held(most));
+    let verdict = |bound_by: &'static str, text: String, grade: Grade| Verdict { text, grade, bound_by };
+    let copies = run.causes.get(Cause::Copy).saturating_add(run.causes.get(Cause::Fill));
     let moving = [
-        (part(row.causes.get(Cause::Communication)), "communication", "communicating"),
-        (part(copies), "copies", "copying"),
+        (run.part(run.causes.get(Cause::Communication)), "communication", "communicating"),
+        (run.part(copies), "copies", "copying"),
     ];
     for (share, name, doing) in moving {
         if share > MOVING && share >= most_share {
             let text = format!(
-                "Bound by {name}: the GPU spends {} of each step {doing} instead of computing",
+                "Bound by {name}: the GPU spends {} {of_step} {doing} instead of computing",
                 percent(share)
             );
-            return verdict(text, Grade::Poor);
+            return verdict(name, text, Grade::Poor);
         }
     }
     if idle >= MUCH {
+        let about = match differs {
+            true => {
+                format!("about {} {of_step} without the profiler ({} here)", percent(idle), percent(idle_here))
+            }
+            false => format!("{} {of_step}", percent(idle)),
+        };
         let text = format!(
-            "Bound by {}: the GPU is idle {} of each step, {} {}",
+            "Bound by {}: the GPU is idle {about}, {} {}",
             most.name(),
-            percent(idle),
             percent(most_share),
             most.because()
         );
-        return verdict(text, Grade::Poor);
+        return verdict(most.key(), text, Grade::Poor);
     }
+    let here = match differs {
+        true => format!(
+            " without the profiler ({} here, because recording slows the host)",
+            percent(1.0 - idle_here)
+        ),
+        false => String::new(),
+    };
+    let about = if differs { "about " } else { "" };
     if idle >= LITTLE {
         let text = format!(
-            "The GPU is busy {} of each step; {} is lost to {}",
+            "The GPU is busy {about}{} {of_step}{here}; {} is lost to {}",
             percent(busy),
             percent(most_share),
             most.name()
         );
-        return verdict(text, Grade::Fair);
+        return verdict(most.key(), text, Grade::Fair);
     }
     let text = format!(
-        "Bound by the GPU: it is busy {} of each step, so faster or fewer kernels help most",
+        "Bound by the GPU: it is busy {about}{} {of_step}{here}, so faster or fewer kernels help most",
         percent(busy)
     );
-    verdict(text, Grade::Good)
+    verdict("gpu", text, Grade::Good)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
 }
 
 /// Without a device, what the main thread did most.
-fn host_only(row: &AccountRow) -> Verdict {
+fn host_only(row: &AccountRow, circumstances: &Circumstances) -> Verdict {
     let (cause, ns) = row.causes.by_size().first().copied().unwrap_or((Cause::Host(Activity::Unrecorded), 0));
-    let share = format!("{:.0}%", ns as f64 / row.wall_ns as f64 * 100.0);
+    let share = percent(ns as f64 / row.wall_ns as f64);
+    let of_step = if circumstances.has_steps { "of each step" } else { "of the time" };
+    let missing = match circumstances.launches_without_work {
+        0 => "No device work was recorded".to_owned(),
+        n => format!("The program launched device work {n} times, but none of it was recorded"),
+    };
     let text = format!(
-        "No device work was recorded: the main thread spent {share} of each step in {}",
+        "{missing}: the main thread spent {share} {of_step} in {}",
         match cause {
             Cause::Host(Activity::Operator) => "operators",
             Cause::Host(Activity::Unrecorded) => "code that was not recorded",
@@ -183,13 +307,11 @@ fn host_only(row: &AccountRow) -> Verdict {
             other => other.label(),
         }
     );
-    Verdict { text, grade: Grade::Fair }
+    Verdict { text, grade: Grade::Fair, bound_by: "host_only" }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::causes::cause::ByCause;
-
     use super::*;
 
     fn says(device: Option<i64>, causes: &[(Cause, i64)]) -> String {
@@ -197,7 +319,38 @@ mod tests {
         causes.iter().for_each(|(cause, ns)| by.add(*cause, *ns));
         let row = AccountRow { step: -1, device, wall_ns: by.total(), partial: false, causes: by };
         let account = Account::of_sums(vec![row]);
-        verdict(&account).map(|v| v.text).unwrap_or_default()
+        verdict(&account, &Circumstances::default()).map(|v| v.text).unwrap_or_default()
+    }
+
+    #[test]
+    fn recording_is_not_blamed_on_the_program() {
+        let python = Cause::Host(Activity::Python);
+        let mut causes = ByCause::default();
+        [(Cause::Kernel, 90), (python, 60)].iter().for_each(|(cause, ns)| causes.add(*cause, *ns));
+        let row = AccountRow { step: -1, device: Some(0), wall_ns: 150, partial: false, causes };
+        let account = Account::of_sums(vec![row]);
+        let says = |unprofiled_share: f64| {
+            verdict(&account, &Circumstances { unprofiled_share, ..Circumstances::default() })
+        };
+        let recorded = says(1.0).map(|v| v.text).unwrap_or_default();
+        assert!(recorded.starts_with("Bound by the host: the GPU is idle 40% of each step"), "{recorded}");
+        let without = says(94.0 / 150.0).map(|v| v.text).unwrap_or_default();
+        assert_eq!(
+            without,
+            "Bound by the GPU: it is busy about 95% of each step without the profiler (60% here, because \
+             recording slows the host), so faster or fewer kernels help most"
+        );
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_neither_busy_nor_idle() {
+        let text =
+            says(Some(0), &[(Cause::Kernel, 19), (Cause::DEVICE_UNRECORDED, 180), (Cause::LaunchLatency, 1)]);
+        assert_eq!(
+            text,
+            "Bound by the GPU: it is busy 95% of each step, so faster or fewer kernels help most. That is for \
+             10% of the time: for the rest the host waits for device work that was not recorded"
+        );
     }
 
     #[test]

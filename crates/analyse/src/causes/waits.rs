@@ -2,7 +2,8 @@
 //!
 //! A call waits if its name says so (`cudaStreamSynchronize`, `cudaDeviceSynchronize`, a plain `cudaMemcpy`), if it
 //! is a copy that was over before the call returned although it moved pageable memory or brought data back, or if
-//! it returns memory (`cudaFree` waits for the device). What it waited for is the work that was launched before
+//! it returns memory (`cudaFree` waits for the device), or if it launches work while the device's queue is full. What it
+//! waited for is the work that was launched before
 //! and ended last before the call returned: the file does not say, so on several streams that is a heuristic,
 //! unless the profiler recorded synchronization events, which name the stream.
 
@@ -56,7 +57,9 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Kind",
         text: "stream, device, event: what the call's name says it waits for; blocking_copy: a copy that \
                returned only when the data had arrived (pageable memory, or data brought back); free: \
-               returning memory that waits for the device.",
+               returning memory that waits for the device; full_queue: a launch that took over 50 µs while \
+               about 1,000 pieces of work stood before it on its stream. That one is harmless: the host is far \
+               ahead of the device.",
     },
     Definition {
         field: "op",
@@ -82,6 +85,8 @@ pub enum WaitKind {
     BlockingCopy,
     /// Memory returned to the device.
     Free,
+    /// Room in the queue of a stream.
+    FullQueue,
 }
 
 /// One call that waits.
@@ -148,7 +153,37 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
         }
         found.push(Wait { call: id, kind, until, wait_ns });
     }
+    found.extend(full_queues(trace, streams));
     found.sort_unstable_by_key(|wait| wait.call);
+    found.dedup_by_key(|wait| wait.call);
+    found
+}
+
+/// A stream takes about this many launches ahead (1,024 on NVIDIA's devices); then the next one waits.
+const FULL_QUEUE: usize = 1_000;
+/// A launch that waits takes longer than this.
+const MIN_QUEUE_WAIT: Ns = Ns(50_000);
+
+/// Launches that waited until there was room for them.
+fn full_queues(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
+    let slices = trace.slices();
+    let mut found = Vec::new();
+    for stream in streams.iter().filter(|s| s.work.len() > FULL_QUEUE) {
+        for (i, work) in stream.work.iter().enumerate().skip(FULL_QUEUE) {
+            let Some(call) = work.launch.filter(|&call| slices.dur(call) > MIN_QUEUE_WAIT) else { continue };
+            let (start, end) = (slices.start(call), slices.end(call));
+            // Work is in order of starts, and on a stream ends follow in nearly the same order.
+            let done = stream.work[..i].partition_point(|w| w.end <= end);
+            let queued = i - stream.work[..i].partition_point(|w| w.end <= start);
+            if let Some(before) = done.checked_sub(1).map(|last| &stream.work[last])
+                && queued >= FULL_QUEUE
+                && before.end > start
+            {
+                let (until, wait_ns) = (Some(before.slice), (before.end - start).0);
+                found.push(Wait { call, kind: WaitKind::FullQueue, until, wait_ns });
+            }
+        }
+    }
     found
 }
 

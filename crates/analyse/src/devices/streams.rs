@@ -5,6 +5,12 @@ use stepscope_model::{Domain, Ns, SliceId, Tag, Trace};
 /// A stream that stands still longer than this behind its own work waits for something else. HTA draws the line here too.
 pub(crate) const QUEUED_LIMIT: Ns = Ns(30_000);
 
+/// No launch takes longer than this to arrive: work that starts later waited for something else.
+pub(crate) const MAX_LATENCY: Ns = Ns(50_000);
+
+/// Nothing that is recorded explains why launched work stays away from an empty device for longer than this.
+pub(crate) const MAX_UNEXPLAINED: Ns = Ns(200_000);
+
 /// One kernel, copy or fill.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Work {
@@ -97,7 +103,8 @@ fn settle_releases(streams: &mut [Stream]) {
 }
 
 /// How long work takes to reach the device from its release if the stream is free: the lower quartile over all work
-/// whose stream had run dry before the call, since some of it waits for other streams; 5 µs if there is none.
+/// whose stream had run dry before the call, since some of it waits for other streams; 5 µs if there is none. Bounded by
+/// [`MAX_LATENCY`], because a trace of a few launches may have only some that waited.
 pub(crate) fn launch_latency(streams: &[Stream]) -> Ns {
     let mut found: Vec<i64> = Vec::new();
     for stream in streams {
@@ -112,6 +119,6 @@ pub(crate) fn launch_latency(streams: &[Stream]) -> Ns {
     let quarter = found.len() / 4;
     match found.is_empty() {
         true => Ns(5_000),
-        false => Ns(*found.select_nth_unstable(quarter).1),
+        false => Ns(*found.select_nth_unstable(quarter).1).min(MAX_LATENCY),
     }
 }

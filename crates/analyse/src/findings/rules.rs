@@ -23,6 +23,7 @@ mod named_matrix;
 mod optimizer;
 mod pageable_copies;
 mod profiler_overhead;
+mod recomputation;
 mod round_trips;
 mod small_copies;
 mod synchronization;
@@ -57,6 +58,7 @@ pub const RULES: &[Rule] = &[
     optimizer::RULE,
     pageable_copies::RULE,
     profiler_overhead::RULE,
+    recomputation::RULE,
     round_trips::RULE,
     small_copies::RULE,
     synchronization::RULE,

@@ -7,6 +7,7 @@ use stepscope_model::{Kind, LaneId, Ns, SliceId};
 
 use crate::findings::Context;
 use crate::names::by_name::ByName;
+use crate::names::calls::is_first_use;
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, Intervals};
 use crate::threads::activity::Activity;
@@ -41,7 +42,7 @@ impl WarmUp {
 impl Scenario for WarmUp {
     fn host(&self, piece: &HostPiece) -> i64 {
         let ns = piece.ns;
-        if piece.activity == Activity::Compilation {
+        if matches!(piece.activity, Activity::Compilation | Activity::FirstUse) {
             return 0;
         }
         match piece.slice.and_then(|slice| self.shorter.get(&slice)) {
@@ -69,10 +70,12 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
             continue;
         }
         host.doing(main, window, |piece| {
-            if piece.activity == Activity::Compilation {
-                compiling.add(piece.start, piece.end);
-                found.slices.extend(piece.slice);
+            match piece.activity {
+                Activity::Compilation => compiling.add(piece.start, piece.end),
+                Activity::FirstUse => loading.add(piece.start, piece.end),
+                _ => return,
             }
+            found.slices.extend(piece.slice);
         });
     }
     let within = |shorter: &mut HashMap<SliceId, i64, RandomState>, slice: SliceId, ns: Ns| {
@@ -130,19 +133,9 @@ fn call_around(context: &Context<'_>, main: LaneId, (start, end): (Ns, Ns)) -> O
     calls.find(|(s, _)| s.start <= start + SLACK && end <= s.end + SLACK).map(|found| found.1)
 }
 
-/// Whether a call, or a pause the profiler saw, loads or builds device code.
+/// Whether a call, or a pause the profiler saw, loads or builds device code, or sets a device up.
 fn loads_code(name: &str) -> bool {
-    const CALLS: [&str; 8] = [
-        "cuModuleLoad",
-        "cuLibraryLoad",
-        "cudaLibraryLoad",
-        "cuLink",
-        "hipModuleLoad",
-        "hipLibraryLoad",
-        "nvrtc",
-        "hiprtc",
-    ];
-    CALLS.iter().any(|call| name.starts_with(call))
+    is_first_use(name)
         || ["Lazy Function Loading", "Module Loading", "Driver Compiler"]
             .iter()
             .any(|pause| name.contains(pause))

@@ -1,4 +1,4 @@
-//! What the name of a runtime or driver call says: it launches, waits for a device, or gets memory.
+//! What the name of a runtime or driver call says: it launches, waits for a device, gets memory, or sets something up.
 
 /// Whether a call of this name waits for a device until work is done.
 pub fn is_synchronization(call: &str) -> bool {
@@ -33,6 +33,27 @@ pub fn is_allocation(call: &str) -> bool {
 pub fn is_launch(call: &str) -> bool {
     let call = bare(call);
     call.contains("Launch") || (call.contains("Mem") && call.contains("Async") && !is_allocation(call))
+}
+
+/// Whether a call of this name is made once: it creates a context, or loads or builds code for a device.
+pub fn is_first_use(call: &str) -> bool {
+    const CALLS: [&str; 13] = [
+        "cuModuleLoad",
+        "cuLibraryLoad",
+        "cudaLibraryLoad",
+        "cuLink",
+        "hipModuleLoad",
+        "hipLibraryLoad",
+        "nvrtc",
+        "hiprtc",
+        "cuInit",
+        "hipInit",
+        "cuCtxCreate",
+        "cuDevicePrimaryCtxRetain",
+        "hipDevicePrimaryCtxRetain",
+    ];
+    let call = bare(call);
+    CALLS.iter().any(|first| call.starts_with(first))
 }
 
 /// The name without the `::` that some producers put before it.

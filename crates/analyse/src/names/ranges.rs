@@ -9,6 +9,14 @@ pub fn step_number(name: &str) -> Option<i64> {
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
+/// Whether an operator of this name is a node of the backward pass: recorders before 2021 do not name the engine.
+pub fn is_backward_node(name: &str) -> bool {
+    let node = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    name.starts_with("autograd::engine::evaluate_function")
+        || name == "torch::autograd::AccumulateGrad"
+        || (node.len() > "Backward".len() && node.ends_with("Backward") && !name.contains(' '))
+}
+
 /// Whether a host range of this name is a framework's own fetch of the next batch.
 pub fn is_data_loading(name: &str) -> bool {
     let loader = name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__");

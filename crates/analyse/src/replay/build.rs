@@ -12,6 +12,7 @@ use super::{Replay, StepNodes, device, host};
 use crate::causes::waits::{Wait, WaitKind};
 use crate::devices::streams::Stream;
 use crate::steps::Steps;
+use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 pub(crate) fn build(
@@ -42,7 +43,11 @@ pub(crate) fn build(
         let own = released.get(&wait.call).filter(|_| wait.kind == WaitKind::BlockingCopy);
         let from = own.map_or(start, |&at| at.clamp(start, end));
         let to = wait.until.map_or(from, |w| slices.end(w).clamp(from, end));
-        waiting.insert(wait.call, (from, to));
+        waiting.insert(wait.call, host::WaitingCall { from, to, end });
+    }
+    for (lane, _) in trace.lanes().iter() {
+        let unknown = host.of_lane(lane).iter().filter(|s| s.activity == Activity::DeviceUnrecorded);
+        ties.extend(unknown.flat_map(|s| [(lane, s.start), (lane, s.end)]));
     }
     ties.sort_unstable();
     let chains = host::add(&mut graph, trace, host, &waiting, &ties);
@@ -56,7 +61,9 @@ pub(crate) fn build(
         let Some((start, end)) = nodes.get(work) else { continue };
         // Clocks that disagree may end the work after the call: then its start has to do.
         let from = if graph.time(end) <= graph.time(node) { end } else { start };
-        graph.measured(from, node, What::Return, Some(wait.call));
+        // A call that waits for room in the queue waits whatever else changes.
+        let call = (wait.kind != WaitKind::FullQueue).then_some(wait.call);
+        graph.measured(from, node, What::Return, call);
     }
     let step_nodes = steps.steps.iter().map(|step| {
         let at = |ns: i64| host.main().and_then(|main| chains.at(&graph, main, Ns(ns)));

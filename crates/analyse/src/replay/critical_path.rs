@@ -242,11 +242,12 @@ fn of_activity(activity: Activity) -> PathClass {
         Activity::Synchronization => PathClass::Synchronization,
         Activity::Allocation => PathClass::Allocation,
         Activity::Communication => PathClass::Communication,
-        Activity::Unrecorded | Activity::Profiler => PathClass::Idle,
+        Activity::Unrecorded | Activity::DeviceUnrecorded | Activity::Profiler => PathClass::Idle,
         Activity::Operator
         | Activity::Python
         | Activity::Runtime
         | Activity::Compilation
+        | Activity::FirstUse
         | Activity::GarbageCollection => PathClass::Host,
     }
 }

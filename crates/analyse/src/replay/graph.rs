@@ -8,6 +8,7 @@ use stepscope_model::{Ns, SliceId};
 use super::recording::Recording;
 use super::{HostPiece, Scenario};
 use crate::causes::cause::Cause;
+use crate::devices::streams::MAX_LATENCY;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::Segment;
 
@@ -112,21 +113,41 @@ impl Graph {
     fn under(&self, edge: &Edge, scenario: &impl Scenario) -> Option<Ns> {
         let ns = match (edge.what, edge.slice()) {
             (What::Thread, _) => {
+                let stretch_ns = (self.time(edge.to) - self.time(edge.from)).0;
                 let piece = |(at, s): (usize, Segment)| {
                     let (at, ns) = (edge.about as usize + at, (s.end - s.start).0);
                     let whole = self.segments.get(at).map_or(ns, |whole| (whole.end - whole.start).0);
                     let recording_ns = self.recording.of_piece(at, ns, whole);
-                    HostPiece { activity: s.activity, slice: s.slice, start: s.start, ns, recording_ns }
+                    HostPiece {
+                        activity: s.activity,
+                        slice: s.slice,
+                        start: s.start,
+                        ns,
+                        recording_ns,
+                        stretch_ns,
+                    }
                 };
                 return Some(self.pieces(edge).enumerate().map(|s| Ns(scenario.host(&piece(s)))).sum());
             }
+            (What::Host(Activity::DeviceUnrecorded), _) => edge.ns,
             (What::Host(activity), slice) => {
                 let start = self.time(edge.from);
-                scenario.host(&HostPiece { activity, slice, start, ns: edge.ns, recording_ns: 0 })
+                scenario.host(&HostPiece {
+                    activity,
+                    slice,
+                    start,
+                    ns: edge.ns,
+                    recording_ns: 0,
+                    stretch_ns: edge.ns,
+                })
             }
             (What::Device, Some(work)) => scenario.device(work, edge.ns),
             (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
-            (What::Idle(Cause::LaunchLatency), Some(work)) => scenario.latency(work, edge.ns),
+            (What::Idle(Cause::LaunchLatency), Some(work)) => {
+                // What takes longer to arrive waits for something that was not recorded, and still does.
+                let latency = edge.ns.min(MAX_LATENCY.0);
+                edge.ns - latency + scenario.latency(work, latency)
+            }
             (What::Return, Some(call)) => return scenario.waits(call).then_some(Ns(edge.ns)),
             _ => edge.ns,
         };

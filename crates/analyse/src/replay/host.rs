@@ -83,8 +83,16 @@ pub(super) fn add(
     chains
 }
 
-/// The part of each waiting call during which it waits.
-pub(super) type Waiting = HashMap<SliceId, (Ns, Ns), RandomState>;
+/// The part of a waiting call during which it waits, and where the call ends.
+#[derive(Copy, Clone)]
+pub(super) struct WaitingCall {
+    pub(super) from: Ns,
+    pub(super) to: Ns,
+    pub(super) end: Ns,
+}
+
+/// All calls that wait.
+pub(super) type Waiting = HashMap<SliceId, WaitingCall, RandomState>;
 
 /// One thread: nodes at its start, at the moments inside of it, and at its end. `base` is where its segments stand among
 /// all. The ends of waiting calls and of stretches of waiting are among the moments.
@@ -122,11 +130,15 @@ fn chain(
                 HOST
             },
         );
-        let call = current.slice.and_then(|s| waits.get(&s)).filter(|_| until <= current.end);
+        let call = current.slice.and_then(|s| waits.get(&s)).filter(|call| until <= call.end);
         match call {
             // A thread that waits for another takes no time of its own; the other's nodes say how long.
             _ if waits_for_thread => graph.edge(node, next, 0, What::Host(current.activity), current.slice),
-            Some(&(from, to)) => {
+            // Nobody knows what was waited for, so nobody can take it away.
+            _ if current.activity == Activity::DeviceUnrecorded => {
+                graph.measured(node, next, What::Host(current.activity), None);
+            }
+            Some(&WaitingCall { from, to, .. }) => {
                 let waited = (to.min(until) - from.max(at)).max(Ns::ZERO);
                 let own = (until - at - waited).0;
                 graph.edge(node, next, own, What::Host(current.activity), current.slice);

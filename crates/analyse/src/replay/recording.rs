@@ -39,7 +39,8 @@ const SPEEDS: (f64, f64) = (0.3, 6.0);
 /// Recording takes at most this share of any piece of host time.
 const MAX_SHARE: f64 = 0.9;
 /// How far off the cost may be: savings and steps are given for this much less and this much more.
-pub(crate) const UNCERTAINTY: f64 = 0.3;
+const UNCERTAINTY: f64 = 0.3;
+const UNCERTAINTY_ELSEWHERE: f64 = 0.5;
 
 /// What recording cost.
 #[derive(Clone, Debug, Default)]
@@ -101,9 +102,14 @@ impl Recording {
     }
 
     /// What recording took of a piece of a segment, which is so long in all.
-    pub(super) fn of_piece(&self, segment: usize, ns: i64, whole: i64) -> i64 {
+    pub(crate) fn of_piece(&self, segment: usize, ns: i64, whole: i64) -> i64 {
         let all = self.of_segment.get(segment).copied().map_or(0, i64::from);
         if ns >= whole { all } else { (i128::from(all) * i128::from(ns) / i128::from(whole.max(1))) as i64 }
+    }
+
+    /// How far off the estimate may be, as a share of it: more where the host is unlike those it was fitted to.
+    pub fn uncertainty(&self) -> f64 {
+        if (0.5..=2.0).contains(&self.slowness) { UNCERTAINTY } else { UNCERTAINTY_ELSEWHERE }
     }
 
     /// What recording took of all threads' time.

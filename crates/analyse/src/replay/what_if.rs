@@ -67,7 +67,7 @@ pub enum Change {
     NoSynchronization,
     /// Copies between host and device run beside everything else.
     OverlapTransfers,
-    /// Host work between launches takes no time, as in a CUDA graph.
+    /// Host work between launches takes no time, as in a CUDA graph: stretches of up to a millisecond.
     FreeLaunches,
     /// Device work takes as long as given here.
     Lengths {
@@ -160,11 +160,7 @@ impl Plan {
                 Change::NoDataLoading => plan.free.push(Activity::DataLoading),
                 Change::NoSynchronization => plan.no_waits = true,
                 Change::OverlapTransfers => plan.transfers(trace),
-                Change::FreeLaunches => {
-                    plan.free_launches = true;
-                    use Activity::{Launch, Operator, Python, Runtime};
-                    plan.free.extend([Operator, Python, Launch, Runtime]);
-                }
+                Change::FreeLaunches => plan.free_launches = true,
                 Change::Lengths { ns, .. } => plan.lengths.extend(ns.iter().map(|(k, v)| (*k, *v))),
             }
         }
@@ -234,7 +230,7 @@ impl Plan {
 
 impl Scenario for Plan {
     fn host(&self, piece: &HostPiece) -> i64 {
-        if self.free.contains(&piece.activity) {
+        if self.free.contains(&piece.activity) || (self.free_launches && piece.is_launching()) {
             return 0;
         }
         match piece.slice.and_then(|s| self.host_factor.get(&s)) {

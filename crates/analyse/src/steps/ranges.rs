@@ -2,7 +2,7 @@
 
 use stepscope_model::{Domain, Kind, LaneId, Ns, StrId, Trace};
 
-use super::step::{Step, StepRule};
+use super::step::{Partial, Step, StepRule};
 use crate::names::by_name::ByName;
 use crate::names::ranges::step_number;
 use crate::scope::extent::extent;
@@ -32,9 +32,25 @@ pub(crate) fn host_steps(trace: &Trace) -> (Vec<Step>, u64) {
             followed = of_lane;
         }
     }
-    let steps =
-        followed.iter().map(|&(_, start, end, name, step)| new_step(step, trace.text(name), start, end));
+    let recorded_until = recorded_until(trace, |name| numbers.get(name).is_some());
+    let steps = followed.iter().map(|&(_, start, end, name, step)| {
+        let cut = recorded_until.filter(|&until| start < until && until < end);
+        let mut step = new_step(step, trace.text(name), start, cut.unwrap_or(end));
+        step.partial_reason = cut.map(|_| Partial::Cut);
+        step
+    });
     (steps.collect(), (ranges.len() - followed.len()) as u64)
+}
+
+/// Where the recording ended: with its window, or with the last slice that is not a step if that is later. A profiler
+/// that is stopped inside of a step may write down a step that ends seconds later.
+fn recorded_until(trace: &Trace, mut is_step: impl FnMut(StrId) -> bool) -> Option<Ns> {
+    let slices = trace.slices();
+    let ends = |kind: fn(Kind) -> bool| slices.ids().filter(move |&id| kind(slices.kind(id)));
+    let window = ends(|kind| kind == Kind::Span).map(|id| slices.end(id)).max()?;
+    let others = ends(|kind| kind != Kind::Span && kind != Kind::Overhead);
+    let last = others.filter(|&id| !is_step(slices.name(id))).map(|id| slices.end(id)).max()?;
+    Some(window.max(last))
 }
 
 fn new_step(step: i64, name: &str, start: Ns, end: Ns) -> Step {

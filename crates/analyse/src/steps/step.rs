@@ -22,8 +22,10 @@ pub enum StepRule {
 pub enum Partial {
     /// Neither it nor a later step launched any device work, but an earlier one did.
     NoDeviceWork,
-    /// It launched under 80 % as many device slices as the step before.
+    /// It launched under 80% as many device slices as the step before.
     LittleDeviceWork,
+    /// Its host range goes on after the recording had ended; the step is cut there.
+    Cut,
 }
 
 /// One step.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use stepscope_model::{Kind, SliceId, Trace};
 
 use crate::names::by_name::ByName;
-use crate::names::calls::{is_allocation, is_launch, is_synchronization};
+use crate::names::calls::{is_allocation, is_first_use, is_launch, is_synchronization};
 use crate::names::comm::is_comm_range;
 use crate::names::ranges::looks_like_data_loading;
 
@@ -35,17 +35,21 @@ pub enum Activity {
     Communication,
     /// Compiling: tracing, lowering or building code.
     Compilation,
+    /// Done once: creating a context, loading code onto a device, setting up a library.
+    FirstUse,
     /// Python's garbage collector.
     GarbageCollection,
     /// The profiler's own pauses.
     Profiler,
+    /// In a call that waits for a device on which nothing was recorded meanwhile.
+    DeviceUnrecorded,
     /// Nothing was recorded on the thread.
     Unrecorded,
 }
 
 impl Activity {
     /// All of them, in the order of the declaration.
-    pub const ALL: [Activity; 12] = [
+    pub const ALL: [Activity; 14] = [
         Activity::DataLoading,
         Activity::Operator,
         Activity::Python,
@@ -55,8 +59,10 @@ impl Activity {
         Activity::Runtime,
         Activity::Communication,
         Activity::Compilation,
+        Activity::FirstUse,
         Activity::GarbageCollection,
         Activity::Profiler,
+        Activity::DeviceUnrecorded,
         Activity::Unrecorded,
     ];
 
@@ -72,8 +78,10 @@ impl Activity {
             Activity::Runtime => "runtime call",
             Activity::Communication => "communication",
             Activity::Compilation => "compilation",
+            Activity::FirstUse => "first use",
             Activity::GarbageCollection => "garbage collection",
             Activity::Profiler => "profiler",
+            Activity::DeviceUnrecorded => "unrecorded device work",
             Activity::Unrecorded => "unrecorded",
         }
     }
@@ -108,6 +116,8 @@ pub(crate) fn of_call(name: &str) -> Activity {
         Activity::Synchronization
     } else if is_allocation(name) {
         Activity::Allocation
+    } else if is_first_use(name) {
+        Activity::FirstUse
     } else if is_launch(name) {
         Activity::Launch
     } else {
@@ -191,6 +201,8 @@ mod tests {
             ("cudaFuncGetAttributes", Runtime),
             ("cudaEventQuery", Runtime),
             ("cudaStreamWaitEvent", Runtime),
+            ("cuModuleLoadData", FirstUse),
+            ("cuDevicePrimaryCtxRetain", FirstUse),
         ] {
             assert_eq!(of_call(name), activity, "{name}");
         }

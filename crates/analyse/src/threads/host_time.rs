@@ -16,8 +16,9 @@ use stepscope_model::{Domain, Kind, LaneId, Ns, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_range;
-use crate::names::ranges::step_number;
+use crate::names::ranges::{is_backward_node, step_number};
 use crate::threads::activity::{Activities, Activity};
+use crate::threads::told_by_device;
 
 /// A piece of a thread's time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,7 @@ impl HostTime {
             }
             ranges.push(from..segments.len());
         }
+        let (segments, ranges) = told_by_device::retell(trace, segments, ranges);
         (host.segments, host.ranges) = (Arc::new(segments), Arc::new(ranges));
         let (main, backward) = roles(trace);
         (host.main, host.backward) = (main, Arc::new(backward));
@@ -166,6 +168,16 @@ impl HostTime {
     /// A thread's segments that touch a window.
     pub fn within(&self, lane: LaneId, window: (Ns, Ns)) -> &[Segment] {
         touching(self.of_lane(lane), window)
+    }
+
+    /// The same, each with its place among all segments.
+    pub(crate) fn within_numbered(
+        &self,
+        lane: LaneId,
+        window: (Ns, Ns),
+    ) -> impl Iterator<Item = (usize, &Segment)> {
+        let first = self.of_lane(lane).partition_point(|s| s.end <= window.0);
+        (self.range(lane).start + first..).zip(self.within(lane, window))
     }
 
     /// What the host did as seen from a thread, in segments without holes: main and backward threads are one.
@@ -389,7 +401,7 @@ const MAX_BACKWARD: usize = 64;
 fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
     let slices = trace.slices();
     let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
-    let mut is_backward = ByName::new(trace, |name| name.starts_with("autograd::engine::evaluate_function"));
+    let mut is_backward = ByName::new(trace, is_backward_node);
     let mut threads: Vec<(LaneId, u64, u64, bool)> = Vec::new();
     for (lane, info) in trace.lanes().iter() {
         if info.key.domain == Domain::Device {

@@ -125,7 +125,7 @@ pub(super) fn role(cause: Cause) -> Role {
         Cause::Host(Activity::DataLoading) => Role::DataLoad,
         Cause::Host(Activity::Synchronization | Activity::Allocation) => Role::Bad,
         Cause::Host(Activity::Communication) => Role::Comm,
-        Cause::Host(Activity::Unrecorded | Activity::Profiler) => Role::Idle,
+        Cause::Host(Activity::Unrecorded | Activity::DeviceUnrecorded | Activity::Profiler) => Role::Idle,
         Cause::Host(_) | Cause::LaunchLatency => Role::Warn,
         Cause::QueuedGap | Cause::Unlinked => Role::Idle,
         Cause::Dependency => Role::Bad,

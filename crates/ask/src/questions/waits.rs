@@ -78,6 +78,7 @@ fn kind_label(kind: WaitKind) -> &'static str {
         WaitKind::Device => "device",
         WaitKind::Event => "event",
         WaitKind::BlockingCopy => "blocking copy",
+        WaitKind::FullQueue => "full queue",
         WaitKind::Free => "free",
     }
 }

@@ -1,50 +1,107 @@
-//! Python that holds a step up by itself: a long stretch in which nothing is launched.
+//! The program's own work that holds a step up: a long stretch in which nothing is launched.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use stepscope_model::{Ns, SliceId};
 
 use crate::causes::cause::Cause;
-use crate::causes::idle::GapPart;
+use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
+use crate::threads::host_time::Segment;
 
 pub(super) const RULE: Rule = Rule {
     name: "host_stalls",
-    about: "The device waits while Python does something long of its own: logging, checkpoints, NumPy, sleeping.",
+    about: "The device waits while the program does something long of its own: preparing data, logging, checkpoints, \
+            NumPy, sleeping.",
     thresholds: &[
         Threshold {
             name: "host_stalls.min_ms",
             default: 1.0,
-            text: "milliseconds of Python without a launch, the device idle, that make a stall",
+            text: "milliseconds of Python and operators without a launch, in one gap of the device, that make a stall",
         },
         Threshold { name: "host_stalls.min_share", default: 0.05, text: "part of the steps in such stalls" },
     ],
     check,
 };
 
-fn check(context: &Context<'_>) -> Vec<Finding> {
-    let (trace, host) = (context.trace(), context.host());
-    let least = Ns((context.limit("host_stalls.min_ms") * 1e6) as i64);
+/// A gap of a device for which Python, or operators that launch nothing, are to blame.
+struct Stall {
+    /// The host's segments in it, with their recorded time.
+    pieces: Vec<Segment>,
+    /// Their time without the profiler.
+    ns: i64,
+    /// How much of that passed in operators of the framework.
+    in_operators_ns: i64,
+}
+
+fn stalls(context: &Context<'_>) -> Vec<Stall> {
+    let least = (context.limit("host_stalls.min_ms") * 1e6) as i64;
     let idle = context.idle();
+    let launching = launching_operators(context);
     // One device is enough: the others wait for the same host.
     let device = idle.gaps().next().map(|gap| gap.device);
     let of_device = device.into_iter().flat_map(|device| idle.of_device(device));
-    let is_stall =
-        |part: &GapPart| part.cause == Cause::Host(Activity::Python) && part.end - part.start >= least;
-    let stalls: Vec<GapPart> = of_device.flat_map(|gap| idle.parts(&gap)).filter(is_stall).collect();
-    let total: Ns = stalls.iter().map(|part| part.end - part.start).sum();
-    let wall = context.steps().wall_ns().max(1);
-    let share = total.0 as f64 / wall as f64;
+    let of_gap = |gap: Gap| -> Stall {
+        let mut stall = Stall { pieces: Vec::new(), ns: 0, in_operators_ns: 0 };
+        for part in idle.parts(&gap).iter().filter(|part| is_own_work(context, part, &launching)) {
+            let ns = add_pieces(context, part, &mut stall.pieces);
+            stall.ns = stall.ns.saturating_add(ns);
+            if part.cause == Cause::Host(Activity::Operator) {
+                stall.in_operators_ns = stall.in_operators_ns.saturating_add(ns);
+            }
+        }
+        stall
+    };
+    let long = of_device.filter(|gap| (gap.end - gap.start).0 >= least);
+    long.map(of_gap).filter(|stall| stall.ns >= least.max(1)).collect()
+}
+
+/// Adds the host's segments of a part of a gap; gives back their time without the profiler.
+fn add_pieces(context: &Context<'_>, part: &GapPart, pieces: &mut Vec<Segment>) -> i64 {
+    let host = context.host();
+    let lanes = host.main().into_iter().chain(host.backward().iter().copied());
+    let within = lanes.flat_map(|lane| host.within_numbered(lane, (part.start, part.end)));
+    let mut all = Ns::ZERO;
+    for (number, segment) in within.filter(|(_, s)| s.slice.is_some() && s.slice == part.slice) {
+        let ns = (segment.end.min(part.end) - segment.start.max(part.start)).0;
+        let whole = (segment.end - segment.start).0;
+        all += Ns(ns - context.recording().of_piece(number, ns, whole));
+        pieces.push(*segment);
+    }
+    all.0
+}
+
+/// Whether the program itself did something then: Python, or an operator that launches nothing.
+fn is_own_work(context: &Context<'_>, part: &GapPart, launching: &HashSet<SliceId, RandomState>) -> bool {
+    match part.cause {
+        Cause::Host(Activity::Python) => true,
+        Cause::Host(Activity::Operator) => {
+            !part.slice.is_some_and(|slice| launching.contains(&context.callers().blamed(slice)))
+        }
+        _ => false,
+    }
+}
+
+/// The outermost operators that launch device work.
+fn launching_operators(context: &Context<'_>) -> HashSet<SliceId, RandomState> {
+    let launches = context.device_work().filter_map(|work| context.trace().links().launch(work));
+    launches.map(|call| context.callers().blamed(call)).collect()
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let trace = context.trace();
+    let stalls = stalls(context);
+    let sum = |of: fn(&Stall) -> i64| stalls.iter().map(|stall| Ns(of(stall))).sum::<Ns>().0;
+    let total = sum(|stall| stall.ns);
+    let share = context.per_step(total) as f64 / context.unprofiled().step_ns.max(1) as f64;
     if share < context.limit("host_stalls.min_share") {
         return Vec::new();
     }
     let mut edit = Edit::new(trace);
-    for part in &stalls {
-        let lanes = host.main().into_iter().chain(host.backward().iter().copied());
-        let segments = lanes.flat_map(|lane| host.within(lane, (part.start, part.end)));
-        segments.filter(|s| s.slice.is_some() && s.slice == part.slice).for_each(|s| edit.remove_piece(s));
-    }
-    let per_step = context.per_step(total.0);
+    stalls.iter().flat_map(|stall| &stall.pieces).for_each(|piece| edit.remove_piece(piece));
+    let per_step = context.per_step(total);
     let replayed = context.saves(&edit);
     // What other ranks or threads wait for cannot be replayed from here: then the time itself is the bound.
     let (saves, estimate) = match replayed.recorded_ns >= per_step / 2 {
@@ -52,8 +109,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         false => (context.measured(per_step), Estimate::UpperBound),
     };
     let Some(mut finding) = context.costing(RULE.name, saves, estimate) else { return Vec::new() };
-    let longest = stalls.iter().max_by_key(|part| part.end - part.start);
-    let slice: Option<SliceId> = longest.and_then(|part| part.slice);
+    let longest = stalls.iter().max_by_key(|stall| stall.ns);
+    let longest_piece =
+        longest.and_then(|stall| stall.pieces.iter().max_by_key(|piece| piece.end - piece.start));
+    let slice: Option<SliceId> = longest_piece.and_then(|piece| piece.slice);
+    let prepares = sum(|stall| stall.in_operators_ns).saturating_mul(2) >= total;
     let is_step = |name: &str| step_number(name).is_some();
     let place = slice.map(|id| trace.name(context.callers().blamed(id)));
     let place = place.filter(|name| !is_step(name)).unwrap_or("the loop, outside of any named range");
@@ -66,35 +126,53 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "stalls a step",
             Figure::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
-            "Stretches of idle time of at least host_stalls.min_ms in which the host was in Python between operators, \
-             over the number of steps.",
+            "Gaps of the device for at least host_stalls.min_ms of which the host was in Python or in operators that \
+             launched nothing, over the number of steps.",
         ),
-        Evidence::new("their time a step", Figure::Ns(per_step), "Their time, over the number of steps."),
+        Evidence::new(
+            "their time a step",
+            Figure::Ns(per_step),
+            "Their time without the profiler, divided by the number of steps.",
+        ),
         Evidence::new(
             "the longest",
-            Figure::Ns(longest.map_or(0, |part| (part.end - part.start).0)),
-            "Device idle time in the longest of them.",
+            Figure::Ns(longest.map_or(0, |stall| stall.ns)),
+            "The host's own time in the longest of them.",
         ),
     ];
-    finding.why =
-        "Something in the loop runs on the CPU for long without giving the device work: saving, logging, \
-                   metrics, NumPy, waiting for a file or a lock."
-            .to_owned();
-    finding.fix =
-        "Find the line with a profile that has stacks, then do it rarely, in another thread or process, or on \
-                   the device."
-            .to_owned();
-    finding.code = Some(
-        "with torch.profiler.profile(with_stack=True, ...) as prof:   # names the line\n    ...\n\
-         # slow work that nobody waits for, beside training:\n\
-         pool = concurrent.futures.ThreadPoolExecutor(1)\n\
-         pool.submit(save, {k: v.cpu() for k, v in model.state_dict().items()})"
-            .to_owned(),
-    );
+    (finding.why, finding.fix, finding.code) = if prepares {
+        (
+            "The main thread prepares data with operators on the CPU, and the device waits until it is done.".to_owned(),
+            "Move the preparation into the dataset, so that the data loader's workers do it ahead of time, or do it \
+             on the device after the copy."
+                .to_owned(),
+            Some(
+                "class Prepared(torch.utils.data.Dataset):\n\
+                 \x20   def __getitem__(self, i):\n\
+                 \x20       return prepare(self.items[i])      # runs in a worker\n\
+                 loader = DataLoader(Prepared(items), num_workers=4, pin_memory=True)"
+                    .to_owned(),
+            ),
+        )
+    } else {
+        (
+            "The program does something of its own on the CPU for long, without giving the device work: NumPy, logging, \
+             metrics, saving, waiting for a file or a lock."
+                .to_owned(),
+            "Find the line in a recording with stacks. Then do it less often, on the device, or in a worker: a data \
+             loader's for what the next step needs, a thread for what nobody waits for."
+                .to_owned(),
+            Some(
+                "with torch.profiler.profile(with_stack=True, ...) as prof:   # names the line\n    ...".to_owned(),
+            ),
+        )
+    };
     finding.source = slice.and_then(|id| context.source(id));
     finding.verify = "Record again: `stepscope gaps` should no longer list these gaps.".to_owned();
-    let ranges = stalls.iter().filter_map(|part| part.slice).filter(|&id| !is_step(trace.name(id)));
-    finding.slices = context.shown(ranges);
-    finding.range_ns = longest.map(|part| (part.start.0, part.end.0));
+    let pieces = stalls.iter().flat_map(|stall| &stall.pieces);
+    let ranges: HashSet<SliceId, RandomState> = pieces.filter_map(|piece| piece.slice).collect();
+    finding.slices = context.shown(ranges.into_iter().filter(|&id| !is_step(trace.name(id))));
+    let ends = |stall: &Stall| Some((stall.pieces.first()?.start.0, stall.pieces.last()?.end.0));
+    finding.range_ns = longest.and_then(ends);
     vec![finding]
 }

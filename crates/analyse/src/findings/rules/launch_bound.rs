@@ -4,7 +4,6 @@ use stepscope_model::SliceId;
 
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::replay::{HostPiece, Scenario};
-use crate::threads::activity::Activity;
 
 /// No finding shows more slices.
 const MAX_SHOWN: usize = 5;
@@ -37,10 +36,7 @@ struct Graphed;
 
 impl Scenario for Graphed {
     fn host(&self, piece: &HostPiece) -> i64 {
-        match piece.activity {
-            Activity::Operator | Activity::Python | Activity::Launch | Activity::Runtime => 0,
-            _ => piece.ns,
-        }
+        if piece.is_launching() { 0 } else { piece.ns }
     }
 
     fn latency(&self, _: SliceId, _: i64) -> i64 {
@@ -72,7 +68,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if (saves.recorded_ns as f64) < row.launch_bound_share * 0.5 * context.step_ns() as f64 {
         return Vec::new();
     }
-    let Some(mut finding) = context.costing(RULE.name, saves, Estimate::Replay) else {
+    let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else {
         return Vec::new();
     };
     finding.confidence = Confidence::Medium;

@@ -117,7 +117,7 @@ fn is_avoidable(context: &Context<'_>, wait: &Wait) -> bool {
     let trace = context.trace();
     let way = wait.until.map(|work| copy_name(trace.name(work)).0);
     match wait.kind {
-        WaitKind::Free => false,
+        WaitKind::Free | WaitKind::FullQueue => false,
         WaitKind::BlockingCopy => way == Some(Direction::DeviceToHost),
         WaitKind::Stream | WaitKind::Device | WaitKind::Event => {
             let asked = context.asked_for(wait.call);

@@ -27,6 +27,11 @@ pub(super) fn time(ns: i64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A share without digits after the point: `17%`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
 /// A size with one digit after the point: `1.5 GiB`.
 pub(super) fn size(bytes: i64) -> String {
     let bytes = bytes as f64;

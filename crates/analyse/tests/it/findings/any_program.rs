@@ -7,7 +7,7 @@ use stepscope_analyse::causes::data_loading::data_loading;
 use stepscope_analyse::causes::gaps::gaps;
 use stepscope_analyse::causes::launches::{launches, queue};
 use stepscope_analyse::causes::transfers::transfers;
-use stepscope_analyse::causes::verdict::verdict;
+use stepscope_analyse::causes::verdict::{Circumstances, verdict};
 use stepscope_analyse::causes::waits;
 use stepscope_analyse::findings::{RULES, Thresholds, findings};
 use stepscope_analyse::peers::hta::critical_path as hta_path;
@@ -211,7 +211,7 @@ fn ask_all(trace: &Trace, sane: bool) -> String {
             assert!(row.causes.0.iter().all(|&ns| ns >= 0), "{row:?}");
         }
     }
-    say(format!("{account:?} {:?}", verdict(&account)));
+    say(format!("{account:?} {:?}", verdict(&account, &Circumstances::default())));
     let report = gaps(trace, &steps, None, 5);
     if sane {
         let idle: i64 = account.rows().filter(|r| r.device.is_some()).map(|r| r.causes.idle()).sum();

@@ -20,6 +20,7 @@ pub(super) fn kind_label(kind: GapKind) -> &'static str {
         GapKind::Dependency => "other stream",
         GapKind::EndOfStep => "end of step",
         GapKind::Unlinked => "unlinked",
+        GapKind::Unknown => "unknown",
     }
 }
 
@@ -32,6 +33,7 @@ fn meaning(kind: GapKind) -> &'static str {
         GapKind::Dependency => "waited for another stream",
         GapKind::EndOfStep => "next work in a later step",
         GapKind::Unlinked => "launch not recorded",
+        GapKind::Unknown => "device work not recorded",
     }
 }
 
@@ -40,7 +42,7 @@ fn kind_role(kind: GapKind) -> Role {
         GapKind::HostLate | GapKind::EndOfStep => Role::Warn,
         GapKind::LaunchLatency => Role::Runtime,
         GapKind::Dependency => Role::Bad,
-        GapKind::QueuedGap | GapKind::Unlinked => Role::Idle,
+        GapKind::QueuedGap | GapKind::Unlinked | GapKind::Unknown => Role::Idle,
     }
 }
 

@@ -1,0 +1,126 @@
+//! Activation checkpointing: the backward pass runs parts of the forward pass again.
+//!
+//! An operator of the forward pass leaves a sequence number and no forward thread. One that stands under a node of the
+//! backward pass was run again for it.
+
+use stepscope_model::{Attr, Kind, Ns, SliceId};
+
+use super::words::percent;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::by_name::ByName;
+use crate::names::ranges::is_backward_node;
+use crate::threads::callers::at_or_under;
+
+pub(super) const RULE: Rule = Rule {
+    name: "recomputation",
+    about: "The backward pass runs parts of the forward pass again (activation checkpointing), though memory may be free.",
+    thresholds: &[
+        Threshold {
+            name: "recomputation.min_share",
+            default: 0.05,
+            text: "share of the device work that is done a second time",
+        },
+        Threshold {
+            name: "recomputation.max_memory_share",
+            default: 0.7,
+            text: "share of the device's memory in use above which recomputation is taken to be needed",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let mut backward = ByName::new(trace, is_backward_node);
+    let in_backward = at_or_under(trace, context.tree(), |id| {
+        slices.kind(id) == Kind::HostOp && backward.get(slices.name(id))
+    });
+    let again = |id: SliceId| {
+        let args = trace.args(id);
+        slices.kind(id) == Kind::HostOp
+            && in_backward[id.index()]
+            && args.int(Attr::SequenceNumber).is_some_and(|number| number >= 0)
+            && args.int(Attr::ForwardThread).unwrap_or(0) == 0
+            && !backward_name(trace.name(id))
+    };
+    let recomputed = at_or_under(trace, context.tree(), again);
+    let mut edit = Edit::new(trace);
+    let (mut work, mut all) = (Vec::new(), Ns::ZERO);
+    for id in context.device_work() {
+        all += slices.dur(id);
+        if trace.links().launch(id).or(trace.links().op(id)).is_some_and(|call| recomputed[call.index()]) {
+            work.push(id);
+            edit.device_length(id, 0);
+        }
+    }
+    let ns: Ns = work.iter().map(|&id| slices.dur(id)).sum();
+    let share = ns.0 as f64 / all.0.max(1) as f64;
+    let used = memory_share(context);
+    if share < context.limit("recomputation.min_share")
+        || used.is_some_and(|used| used > context.limit("recomputation.max_memory_share"))
+    {
+        return Vec::new();
+    }
+    let tops = slices.ids().filter(|&id| recomputed[id.index()]);
+    let tops = tops.filter(|&id| !context.tree().parent(id).is_some_and(|p| recomputed[p.index()]));
+    tops.for_each(|id| edit.remove_host(id));
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
+        return Vec::new();
+    };
+    finding.confidence = if used.is_some() { Confidence::High } else { Confidence::Medium };
+    finding.title = format!("Recomputation: {} of the device work runs the forward pass again", percent(share));
+    finding.evidence = vec![
+        Evidence::new(
+            "recomputed per step",
+            Figure::Ns(context.per_step(ns.0)),
+            "Device time of work launched by forward operators that ran under a node of the backward pass, divided by the \
+             number of steps.",
+        ),
+        Evidence::new(
+            "of the device work",
+            Figure::Share(share),
+            "The same as a share of the device time of all kernels, copies and memsets of the steps.",
+        ),
+    ];
+    if let Some(used) = used {
+        finding.evidence.push(Evidence::new(
+            "memory in use",
+            Figure::Share(used),
+            "The most memory allocated at a time, as a share of the device's memory.",
+        ));
+    }
+    finding.why = "Activation checkpointing drops intermediate results and computes them again in the backward pass. It buys \
+                   memory with time, which pays only if the memory is needed."
+        .to_owned();
+    finding.fix = match used {
+        Some(_) => "Memory is free here: checkpoint fewer layers, or none. If you need the memory for a larger batch, \
+                    checkpoint only the layers that hold most of it.",
+        None => "Check how much memory is free (torch.cuda.max_memory_allocated()). If there is room, checkpoint fewer \
+                 layers, or none.",
+    }
+    .to_owned();
+    finding.code = Some(
+        "# transformers: model.gradient_checkpointing_disable()\n\
+         for i, block in enumerate(self.blocks):\n\
+         \x20   x = checkpoint(block, x, use_reentrant=False) if i % 2 else block(x)"
+            .to_owned(),
+    );
+    finding.verify = "Record again: `stepscope phases` should show less time in recompute.".to_owned();
+    finding.slices = context.shown(work);
+    vec![finding]
+}
+
+/// Whether an operator's own name says that it belongs to the backward pass.
+fn backward_name(name: &str) -> bool {
+    is_backward_node(name) || name.ends_with("_backward")
+}
+
+/// The largest share of a device's memory that was allocated at a time, if both are known.
+fn memory_share(context: &Context<'_>) -> Option<f64> {
+    let devices = &context.trace().meta().devices;
+    let shares = context.memory().devices.iter().filter_map(|row| {
+        let total = devices.iter().find(|d| Some(d.index) == row.device_id)?.total_memory_bytes?;
+        (row.device_type != Some(0)).then(|| row.peak_allocated_bytes as f64 / total.max(1) as f64)
+    });
+    shares.reduce(f64::max)
+}
