@@ -10,14 +10,14 @@ use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "host_stalls",
-    about: "The device waits while Python does something long of its own: logging, checkpoints, NumPy, sleeping.",
+    about: "The device waits while Python does something long without launching work: logging, checkpoints, NumPy, sleeping.",
     thresholds: &[
         Threshold {
             name: "host_stalls.min_ms",
             default: 1.0,
             text: "milliseconds of Python without a launch, the device idle, that make a stall",
         },
-        Threshold { name: "host_stalls.min_share", default: 0.05, text: "part of the steps in such stalls" },
+        Threshold { name: "host_stalls.min_share", default: 0.05, text: "share of the steps in such stalls" },
     ],
     check,
 };
@@ -56,20 +56,20 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let slice: Option<SliceId> = longest.and_then(|part| part.slice);
     let is_step = |name: &str| step_number(name).is_some();
     let place = slice.map(|id| trace.name(context.callers().blamed(id)));
-    let place = place.filter(|name| !is_step(name)).unwrap_or("the loop, outside of any named range");
+    let place = place.filter(|name| !is_step(name)).unwrap_or("the loop itself");
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Host stalls: for {:.0} % of each step Python launches nothing, mostly in {place}",
+        "Host stalls: the device waits {:.0}% of the time for Python that launches nothing, mostly in {place}",
         share * 100.0
     );
     finding.evidence = vec![
         Evidence::new(
-            "stalls a step",
+            "stalls per step",
             Figure::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
             "Stretches of idle time of at least host_stalls.min_ms in which the host was in Python between operators, \
-             over the number of steps.",
+             per step.",
         ),
-        Evidence::new("their time a step", Figure::Ns(per_step), "Their time, over the number of steps."),
+        Evidence::new("their time per step", Figure::Ns(per_step), "Idle time in these stalls, per step."),
         Evidence::new(
             "the longest",
             Figure::Ns(longest.map_or(0, |part| (part.end - part.start).0)),
@@ -77,18 +77,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
     ];
     finding.why =
-        "Something in the loop runs on the CPU for long without giving the device work: saving, logging, \
-                   metrics, NumPy, waiting for a file or a lock."
+        "Something in the loop keeps the CPU busy for a long time without launching work: preprocessing, saving, \
+                   logging, metrics, or waiting for a file or a lock."
             .to_owned();
     finding.fix =
-        "Find the line with a profile that has stacks, then do it rarely, in another thread or process, or on \
+        "Find the line (with_stack=True names it), then do that work less often, in another thread or process, or on \
                    the device."
             .to_owned();
     finding.code = Some(
-        "with torch.profiler.profile(with_stack=True, ...) as prof:   # names the line\n    ...\n\
-         # slow work that nobody waits for, beside training:\n\
+        "with torch.profiler.profile(with_stack=True) as prof:  # names the line\n    ...\n\
+         # work whose result the loop does not need at once goes to another thread:\n\
          pool = concurrent.futures.ThreadPoolExecutor(1)\n\
-         pool.submit(save, {k: v.cpu() for k, v in model.state_dict().items()})"
+         pending = pool.submit(slow_function, data)"
             .to_owned(),
     );
     finding.source = slice.and_then(|id| context.source(id));

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "unfused_pointwise.min_elements",
             default: 65536.0,
-            text: "elements of the tensors of a chain",
+            text: "elements of a chain's tensors",
         },
     ],
     check,
@@ -61,26 +61,28 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let names: Vec<&str> =
             chain.ops.iter().map(|op| trace.name(op.slice).trim_start_matches("aten::")).collect();
         let shown = names.iter().take(10).copied().collect::<Vec<_>>().join(" → ");
-        if names.len() > 10 { format!("{shown} → … ({} in all)", names.len()) } else { shown }
+        if names.len() > 10 { format!("{shown} → … ({} in total)", names.len()) } else { shown }
     };
     let ns = total(chains.iter().flat_map(|c| c.ops.iter().copied()));
     let count: usize = chains.iter().map(|c| c.ops.len()).sum();
     let what = costliest.map(|c| guess(&c.ops.iter().map(|op| trace.name(op.slice)).collect::<Vec<_>>()));
     finding.confidence = Confidence::Medium;
     finding.title = match what.flatten() {
-        Some(what) => format!("Unfused pointwise work: {what}, in {} kernels a step", count / steps),
-        None => format!("Unfused pointwise work: chains of elementwise kernels, {} a step", count / steps),
+        Some(what) => {
+            format!("Unfused pointwise work: {what} and other chains take {} kernels per step", count / steps)
+        }
+        None => format!("Unfused pointwise work: chains of elementwise kernels, {} per step", count / steps),
     };
     finding.evidence = vec![
         Evidence::new(
-            "in such chains a step",
+            "in such chains per step",
             Figure::Ns(ns / steps as i64),
-            "Device time of elementwise operators that follow each other on a stream, at least three in a row on tensors of the same size, over the number of steps.",
+            "Device time of elementwise operators that follow each other on a stream, at least three in a row on tensors of the same size, per step.",
         ),
         Evidence::new(
-            "chains a step",
+            "chains per step",
             Figure::Count((chains.len() / steps) as u64),
-            "Number of such chains, over the number of steps.",
+            "Number of such chains, per step.",
         ),
     ];
     if let Some(chain) = costliest {
@@ -90,24 +92,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Its operators in order.",
         ));
     }
-    finding.why = "Each operator reads its input from memory and writes its result back; the arithmetic between costs nothing. \
-                   n operators in a row move the tensor n times where once would do."
+    finding.why = "Each operator reads its input from memory and writes its result back; the arithmetic in between costs almost \
+                   nothing. A chain of n operators moves the tensor n times where once would do."
         .to_owned();
-    finding.fix = "Use the framework's own function where there is one (F.gelu, F.silu, F.layer_norm, fused optimizers); else let \
-                   torch.compile fuse the function."
+    finding.fix = "Let torch.compile fuse the function around the chain, or call the framework's own function if there is one (F.gelu, \
+                   F.silu, F.layer_norm, F.rms_norm)."
         .to_owned();
     finding.code = Some(
-        "# instead of 0.5 * x * (1 + tanh(...)):\n\
-         y = torch.nn.functional.gelu(x, approximate=\"tanh\")\n\
-         \n\
-         @torch.compile  # or: any chain becomes one kernel\n\
-         def activation(x, bias):\n\
-         \x20   return ..."
+        "@torch.compile  # on the function around the chain: one kernel instead of many\n\
+         def block(x, y):\n\
+         \x20   ..."
             .to_owned(),
     );
     finding.source = costliest.and_then(|c| context.source(c.ops.first()?.slice));
     finding.verify =
-        "Record again: the kernels above should be one each (gelu or triton_poi_…) in `stepscope kernels`."
+        "Record again: `stepscope kernels` should show one fused kernel (triton_poi_…, gelu) per chain."
             .to_owned();
     finding.slices = context.shown(all);
     vec![finding]
