@@ -138,7 +138,7 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
     for (share, name, doing) in moving {
         if share > MOVING && share >= most_share {
             let text = format!(
-                "Bound by {name}: the GPU spends {} of each step {doing} instead of computing",
+                "Bound by {name}: the GPU spends {} of the time {doing} instead of computing",
                 percent(share)
             );
             return verdict(text, Grade::Poor);
@@ -146,7 +146,7 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
     }
     if idle >= MUCH {
         let text = format!(
-            "Bound by {}: the GPU is idle {} of each step, {} {}",
+            "Bound by {}: the GPU is idle {} of the time, {} {}",
             most.name(),
             percent(idle),
             percent(most_share),
@@ -156,7 +156,7 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
     }
     if idle >= LITTLE {
         let text = format!(
-            "The GPU is busy {} of each step; {} is lost to {}",
+            "The GPU is busy {} of the time; {} is lost to {}",
             percent(busy),
             percent(most_share),
             most.name()
@@ -164,7 +164,7 @@ pub fn verdict(account: &Account) -> Option<Verdict> {
         return verdict(text, Grade::Fair);
     }
     let text = format!(
-        "Bound by the GPU: it is busy {} of each step, so faster or fewer kernels help most",
+        "Bound by the GPU: it is busy {} of the time, so faster or fewer kernels help most",
         percent(busy)
     );
     verdict(text, Grade::Good)
@@ -175,7 +175,7 @@ fn host_only(row: &AccountRow) -> Verdict {
     let (cause, ns) = row.causes.by_size().first().copied().unwrap_or((Cause::Host(Activity::Unrecorded), 0));
     let share = format!("{:.0}%", ns as f64 / row.wall_ns as f64 * 100.0);
     let text = format!(
-        "No device work was recorded: the main thread spent {share} of each step in {}",
+        "No device work was recorded: the main thread spent {share} of the time in {}",
         match cause {
             Cause::Host(Activity::Operator) => "operators",
             Cause::Host(Activity::Unrecorded) => "code that was not recorded",
@@ -207,7 +207,7 @@ mod tests {
         let text = says(Some(0), &[(Cause::Kernel, 10), (loading, 80), (python, 10)]);
         assert_eq!(
             text,
-            "Bound by data loading: the GPU is idle 90% of each step, 80% waiting for the next batch"
+            "Bound by data loading: the GPU is idle 90% of the time, 80% waiting for the next batch"
         );
         assert!(says(Some(0), &[(Cause::Kernel, 95), (loading, 5)]).starts_with("Bound by the GPU"));
         assert!(says(Some(0), &[(Cause::Kernel, 80), (python, 20)]).contains("; 20% is lost to the host"));
