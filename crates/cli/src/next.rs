@@ -64,7 +64,10 @@ pub(crate) fn next(
         }
     }
     match label {
-        Some(label) => print::labelled(out, screen, label, &lines),
+        Some(label) => {
+            writeln!(out)?;
+            print::labelled(out, screen, label, &lines)
+        }
         None => lines.iter().try_for_each(|line| writeln!(out, "  {line}")),
     }
 }

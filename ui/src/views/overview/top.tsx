@@ -18,7 +18,7 @@ export function Top({ of, device, synthetic }: { of: Summary; device: boolean; s
   return (
     <Card
       title={device ? "What takes the device's time" : "What takes the host's time"}
-      class="top"
+      class="largest"
       note={
         <>
           <a class="quiet-link" href={href("operators")}>

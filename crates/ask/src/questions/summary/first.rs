@@ -51,8 +51,7 @@ impl First {
 
     /// What is left to say, below everything else.
     pub(super) fn write_remarks(&self, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
-        section(out, screen, "NOTE", &self.remarks.lines(&beside_labels(screen)))?;
-        if self.next > 0 { writeln!(out) } else { Ok(()) }
+        section(out, screen, "NOTE", &self.remarks.lines(&beside_labels(screen)))
     }
 }
 

@@ -82,16 +82,14 @@ impl Time {
             ));
             spark = print::sparkline(screen, &self.walls, SPARK);
         }
-        if !words.is_empty() {
-            for line in print::wrap(&screen.text(&words.join("; ")), screen.width) {
-                lines.push(screen.paint(Role::Dim, &line));
+        let words = print::wrap(&screen.text(&words.join("; ")), screen.width);
+        for (at, line) in words.iter().enumerate() {
+            let mut shown = screen.paint(Role::Dim, line);
+            let fits = print::width(line) + 2 + print::width(&spark) <= screen.width;
+            if at + 1 == words.len() && fits && !spark.is_empty() {
+                shown = format!("{shown}  {}", screen.paint(Role::Accent, &spark));
             }
-            let used = lines.last().map_or(0, |line| print::width(line));
-            if let Some(last) = lines.last_mut().filter(|_| used + 2 + spark.chars().count() <= screen.width) {
-                last.push_str("  ");
-                last.push_str(&screen.paint(Role::Accent, &spark));
-                *last = last.trim_end().to_owned();
-            }
+            lines.push(shown);
         }
         Ok(lines)
     }
