@@ -121,7 +121,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     .to_owned();
     finding.code = Some(
-        "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before importing torch\n\
+        "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import\n\
          # and remove from the loop:\n\
          # torch.cuda.empty_cache()"
             .to_owned(),

@@ -129,7 +129,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    constant (drop_last=True), keep the loader alive between epochs, or let PyTorch reserve pinned memory up front."
         .to_owned();
     finding.code = Some(
-        "loader = DataLoader(dataset, ..., persistent_workers=True, drop_last=True, pin_memory=True)\n\
+        "loader = DataLoader(dataset, ..., persistent_workers=True, drop_last=True)\n\
          # before importing torch: one large pinned segment instead of many small ones\n\
          os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"pinned_reserve_segment_size_mb:1024\""
             .to_owned(),

@@ -96,7 +96,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              computation (start collectives early, wait for them late), send fewer bytes, and use fewer, larger messages. \
              With DistributedDataParallel, that means larger batches per rank, buckets that fit, and no reduction in steps \
              that only accumulate gradients.",
-            "work = torch.distributed.all_reduce(tensor, async_op=True)  # any collective: start it early\n\
+            "work = torch.distributed.all_reduce(tensor, async_op=True)  # start it early\n\
              ...                                                         # compute something else\n\
              work.wait()                                                 # just before the result is used\n\
              # DistributedDataParallel overlaps by itself: bucket_cap_mb=100, gradient_as_bucket_view=True,\n\

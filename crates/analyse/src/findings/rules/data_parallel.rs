@@ -58,7 +58,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    gradients are reduced during the backward pass."
             .to_owned();
     finding.code = Some(
-        "model = torch.nn.parallel.DistributedDataParallel(model.to(device), device_ids=[device])\n\
+        "model = nn.parallel.DistributedDataParallel(model.to(device), device_ids=[device])\n\
          # before it, in each process (torchrun --nproc_per_node=8 program.py):\n\
          torch.distributed.init_process_group(\"nccl\")\n\
          device = int(os.environ[\"LOCAL_RANK\"])\n\

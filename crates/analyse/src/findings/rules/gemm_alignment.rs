@@ -113,7 +113,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Pad these sizes to a multiple of 64, for example {size} to {padded}, and mask or ignore the padding."
     );
     finding.code = Some(format!(
-        "size = (size + 63) // 64 * 64  # {size} becomes {padded}: vocabulary, channels or sequence length\n\
+        "size = (size + 63) // 64 * 64  # {size} becomes {padded}: vocabulary, channels or tokens\n\
          # mask the padding, or never use it as a target"
     ));
     finding.verify =

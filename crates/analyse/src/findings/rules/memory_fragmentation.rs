@@ -88,7 +88,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
                    validation, never in the loop."
         .to_owned();
     finding.code = Some(
-        "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before importing torch\n\
+        "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import\n\
          # or, where segments cannot grow, do not split large blocks: \"max_split_size_mb:512\""
             .to_owned(),
     );

@@ -91,7 +91,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     .to_owned();
     finding.code = Some(
         if in_use {
-            "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)  # keeps only the input\n\
+            "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)  # in forward\n\
              \n\
              # or: accumulate gradients over 4 small batches\n\
              for i, (x, y) in enumerate(loader):\n\
@@ -100,7 +100,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
              \x20       optimizer.step()\n\
              \x20       optimizer.zero_grad(set_to_none=True)"
         } else {
-            "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before importing torch"
+            "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import"
         }
         .to_owned(),
     );

@@ -104,7 +104,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    bottleneck after either change."
         .to_owned();
     finding.code = Some(
-        "with torch.autocast(\"cuda\", dtype=torch.bfloat16):  # around forward and loss, not backward\n\
+        "with torch.autocast(\"cuda\", dtype=torch.bfloat16):  # around forward and loss\n\
          \x20   output = model(x)"
             .to_owned(),
     );

@@ -134,7 +134,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                    lines, shapes and memory."
         .to_owned();
     finding.code = Some(
-        "with torch.profiler.profile(schedule=schedule) as prof:  # no with_stack, profile_memory, record_shapes\n    ..."
+        "with torch.profiler.profile(schedule=schedule) as prof:  # no stacks, shapes, memory\n    ..."
             .to_owned(),
     );
     finding.verify =

@@ -94,7 +94,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              steps, replace `if tensor:` with torch.where, and clip or scale without reading the value."
                 .to_owned(),
             Some(
-                "total += loss.detach()         # no wait; total = torch.zeros((), device=device) before the loop\n\
+                "total += loss.detach()         # no wait; start with torch.zeros((), device=device)\n\
                  if step % 100 == 99:\n\
                  \x20   print(total.item() / 100)  # one wait in a hundred steps\n\
                  \x20   total.zero_()"

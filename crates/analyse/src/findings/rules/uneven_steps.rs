@@ -239,9 +239,7 @@ fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
         Some(Cause::Host(Activity::Allocation)) => (
             "These steps allocated memory through the driver; the others reused theirs.",
             "Allocate the largest batch first, keep shapes stable, and let segments grow in place.",
-            Some(
-                "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before importing torch",
-            ),
+            Some("os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import"),
         ),
         Some(Cause::Communication | Cause::Host(Activity::Communication)) => (
             "These steps waited longer for other ranks: one of them was late, or the network was busy.",

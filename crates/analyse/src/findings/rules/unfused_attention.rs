@@ -125,7 +125,7 @@ fn explain(finding: &mut Finding) {
                    back: fp32 inputs, a mask it cannot fuse, the head size, or a forced backend."
         .to_owned();
     finding.code = Some(
-        "out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # attn_mask only if you use one\n\
+        "out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # the mask, if any\n\
          # instead of: softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask) @ v"
             .to_owned(),
     );
