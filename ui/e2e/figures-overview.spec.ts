@@ -2,16 +2,16 @@
 
 import type { Account } from "../src/data/account.ts";
 import { count, percent, time } from "../src/parts/format.ts";
-import { bySeverity } from "../src/views/overview/findings.ts";
 import {
   type FindingsAnswer,
   type GpuAnswer,
   type InfoAnswer,
-  type OpsAnswer,
   PARTS,
   type Roofline,
   type StepsAnswer,
+  type Summary,
 } from "../src/views/overview/types.ts";
+import { firstChange, stepWords } from "../src/views/overview/words.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
@@ -58,17 +58,21 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
       const want = rows.map((row) => [row.label, time(row.per_step_ns), percent(row.share)]);
       expect(await rowsOf(page, "Causes")).toEqual(want);
       await expect(page.locator(".verdict-text")).toHaveText(`${verdict?.text}.`);
+      const found = ask<FindingsAnswer>("findings", trace);
+      await expect(page.locator(".verdict-step")).toHaveText(`${stepWords(found, false)}.`);
     });
 
     test("the findings", async ({ page, open }) => {
       await open(trace, "overview");
       const answer = ask<FindingsAnswer>("findings", trace);
-      const findings = bySeverity(answer.findings);
+      const { findings } = answer;
       expect(findings.length).toBeGreaterThan(0);
       await expect(page.locator(".finding h3")).toHaveText(findings.map((finding) => finding.title));
       for (const [at, finding] of findings.entries()) {
+        const shown = page.locator(".finding").nth(at);
+        if (finding.code) await expect(shown.locator(".change")).toHaveText(firstChange(finding.code) ?? "");
         if (finding.saves_ns === null) continue;
-        const saves = page.locator(".finding").nth(at).locator(".saves b");
+        const saves = shown.locator(".saves b");
         await expect(saves).toHaveText(time(finding.saves_ns));
       }
     });
@@ -96,16 +100,18 @@ test("a chosen step narrows the figures", async ({ page, open }) => {
   expect(shown["GPU utilization"]).toBe(percent(device?.utilization ?? 0));
 });
 
-test("the largest operators and kernels", async ({ page, open }) => {
-  await open(TRACES.gpt, "overview");
-  const { ops, totals } = ask<OpsAnswer>("ops", TRACES.gpt, "--sort", "device_self_ns", "--top", "8");
-  const shown = await rowsOf(page, "Top operators by device time");
-  const share = (ns: number) => percent(ns / totals.total_device_self_ns);
-  expect(shown.map(([, ns, part]) => [ns, part])).toEqual(
-    ops.map((op) => [time(op.device_self_ns), share(op.device_self_ns)]),
-  );
-  const titles = page.locator('table[aria-label="Top operators by device time"] a');
-  expect(await titles.evaluateAll((links) => links.map((a) => a.getAttribute("title")))).toEqual(
-    ops.map((op) => op.name),
-  );
-});
+for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, streams: TRACES.streams })) {
+  test(`what takes most of the time of ${name}`, async ({ page, open }) => {
+    await open(trace, "overview");
+    const { top } = ask<Summary>("summary", trace);
+    const rows = await rowsOf(page, "Top");
+    expect(rows.length).toBeGreaterThan(2);
+    expect(rows.map(([, ns, share]) => [ns, share])).toEqual(
+      top.slice(0, 5).map((row) => [time(row.per_step_ns), percent(row.of_step)]),
+    );
+    const titles = page.locator("table[aria-label=Top] a");
+    expect(await titles.evaluateAll((links) => links.map((a) => a.getAttribute("title")))).toEqual(
+      top.slice(0, 5).map((row) => row.name),
+    );
+  });
+}

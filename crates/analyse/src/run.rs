@@ -229,7 +229,6 @@ impl Run {
     pub fn verdict(&self) -> Option<Verdict> {
         let circumstances = Circumstances {
             unprofiled_share: self.unprofiled().step_ns as f64 / self.step_ns().max(1) as f64,
-            has_steps: !self.steps.synthetic,
             launches_without_work: match self.streams().is_empty() {
                 true => self.launching_calls(),
                 false => 0,

@@ -42,12 +42,14 @@ pub struct Answer {
     pub whole_names: bool,
     /// What to ask next.
     pub next: Vec<Next>,
+    /// The word in the column of labels beside what to ask next; none where the answer has no such column.
+    pub next_label: Option<&'static str>,
 }
 
 /// Another question worth asking, and what it shows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The question.
+    /// The question, or what else stands between the program and the path on a command line.
     pub question: &'static str,
     /// What it shows.
     pub about: &'static str,
@@ -60,6 +62,11 @@ pub struct Fact {
     /// Its value.
     pub value: Value,
     schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Next {
+    /// Not another question but the rest of this one: the summary's tables.
+    pub const ALL_TABLES: &'static str = "--all";
 }
 
 impl Answer {
@@ -80,6 +87,7 @@ impl Answer {
             sarif: None,
             whole_names: false,
             next: Vec::new(),
+            next_label: None,
         }
     }
 

@@ -22,6 +22,7 @@ pub struct Given {
     pub(crate) from: Option<i64>,
     pub(crate) to: Option<i64>,
     pub(crate) no_findings: bool,
+    pub(crate) all: bool,
 }
 
 impl Default for Given {
@@ -43,6 +44,7 @@ impl Default for Given {
             from: None,
             to: None,
             no_findings: false,
+            all: false,
         }
     }
 }
@@ -263,6 +265,15 @@ pub const OPTIONS: &[OptionSpec] = &[
         help: "Only before this time, in the same notation",
         set: |ask, value| {
             ask.to = Some(time("to", value)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "all",
+        value: None,
+        help: "All tables below the first screen: GPUs, operators, kernels, copies and memory",
+        set: |ask, _| {
+            ask.all = true;
             Ok(())
         },
     },

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use stepscope_ask::Next;
-use stepscope_ask::print::{self, Role, Screen};
+use stepscope_ask::print::{self, LABEL, Role, Screen};
 
 use crate::args::Common;
 
@@ -27,27 +27,51 @@ fn program() -> String {
     }
 }
 
-/// Commands to type next on the same trace, each with what it shows.
+/// A path longer than this is written once and not with every command.
+const LONGEST_PATH: usize = 36;
+
+/// Commands to type next on the same trace, each with what it shows; beside a label if there is one.
 pub(crate) fn next(
     out: &mut dyn Write,
     screen: &Screen,
     common: &Common,
     commands: &[Next],
+    label: Option<&str>,
 ) -> std::io::Result<()> {
     let path = common.path.as_deref().map_or_else(|| "TRACE".to_owned(), quoted);
     let program = program();
     let rank = common.rank.map(|rank| format!(" --rank {rank}")).unwrap_or_default();
-    let lines: Vec<String> =
-        commands.iter().map(|c| format!("{program} {} {path}{rank}", c.question)).collect();
-    let widest = lines.iter().map(|line| print::width(&screen.text(line))).max().unwrap_or(0);
-    for (line, Next { about, .. }) in lines.iter().zip(commands) {
+    let indent = if label.is_some() { LABEL } else { 2 };
+    let mut lines = Vec::new();
+    let short = print::width(&screen.text(&path)) <= LONGEST_PATH;
+    let said = if short { path } else { "\"$TRACE\"".to_owned() };
+    if !short {
+        lines.push(screen.paint(Role::Accent, &screen.text(&format!("TRACE={}", quoted_path(common)))));
+    }
+    let typed: Vec<String> =
+        commands.iter().map(|c| format!("{program} {} {said}{rank}", c.question)).collect();
+    let widest = typed.iter().map(|line| print::width(&screen.text(line))).max().unwrap_or(0);
+    let beside = commands.iter().all(|c| indent + widest + 3 + print::width(c.about) <= screen.width);
+    for (line, Next { about, .. }) in typed.iter().zip(commands) {
         let line = screen.text(line);
         let gap = " ".repeat(widest.saturating_sub(print::width(&line)) + 3);
-        write!(out, "  {}", screen.paint(Role::Accent, &line))?;
-        // What does not fit beside the commands stands below them.
         let about = screen.paint(Role::Dim, &screen.text(about));
-        let beside = commands.iter().all(|c| 2 + widest + 3 + print::width(c.about) <= screen.width);
-        writeln!(out, "{}{about}", if beside { gap } else { "\n      ".to_owned() })?;
+        let line = screen.paint(Role::Accent, &line);
+        // What does not fit beside the commands stands below them.
+        match beside {
+            true => lines.push(format!("{line}{gap}{about}")),
+            false => lines.extend([line, format!("    {about}")]),
+        }
     }
-    Ok(())
+    match label {
+        Some(label) => {
+            writeln!(out)?;
+            print::labelled(out, screen, label, &lines)
+        }
+        None => lines.iter().try_for_each(|line| writeln!(out, "  {line}")),
+    }
+}
+
+fn quoted_path(common: &Common) -> String {
+    common.path.as_deref().map(quoted).unwrap_or_default()
 }

@@ -1715,6 +1715,24 @@ export interface WaitsTotals {
 /** Which time a stack is worth. */
 export type Weight = "device-self" | "host-self";
 
+/** A cause of the account as programs get it. */
+export interface CauseOfStep {
+  device: number | null;
+  cause: Cause;
+  label: string;
+  per_step_ns: number;
+  of_step: number;
+}
+
+/** One row. */
+export interface TopRow {
+  name: string;
+  per_step_ns: number;
+  of_step: number;
+  kernels_per_step: number | null;
+  of_roofline: number | null;
+}
+
 /** The answer to `account`. */
 export interface AccountAnswer {
   causes: CauseRow[];
@@ -1931,6 +1949,7 @@ export interface StepsAnswer {
 
 /** The answer to `summary`. */
 export interface SummaryAnswer {
+  causes: CauseOfStep[];
   copies: CopyRow[];
   findings: Finding[];
   gpu: GpuRow[];
@@ -1940,8 +1959,14 @@ export interface SummaryAnswer {
   notes: NoteInfo[];
   ops: OpRow[];
   regions: OpRow[];
+  step_ns: number;
   steps: BreakdownRow[];
+  top: TopRow[];
+  unprofiled_step_high_ns: number | null;
+  unprofiled_step_low_ns: number | null;
+  unprofiled_step_ns: number | null;
   verdict: Verdict | null;
+  causes_total?: number;
   copies_total?: number;
   findings_total?: number;
   gpu_total?: number;
@@ -1950,6 +1975,7 @@ export interface SummaryAnswer {
   ops_total?: number;
   regions_total?: number;
   steps_total?: number;
+  top_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];

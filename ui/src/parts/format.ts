@@ -26,6 +26,23 @@ function timeOf(ns: number): string {
   return clock(ns);
 }
 
+/** A duration that is only an estimate, in two digits: `25 ms`, `1.3 s`, `810 ns`. */
+export function about(ns: number): string {
+  const size = Math.abs(Math.round(ns));
+  const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, size))) - 1);
+  const rounded = Math.floor((size + Math.floor(step / 2)) / step) * step;
+  if (rounded > MINUTES_ABOVE) return time(ns);
+  const [unit, name] = (
+    [
+      [1e9, "s"],
+      [1e6, "ms"],
+      [1e3, "µs"],
+    ] as const
+  ).find(([unit]) => rounded >= unit) ?? [1, "ns"];
+  const decimals = unit > 1 && rounded < unit * 10 ? 1 : 0;
+  return `${ns < 0 ? "-" : ""}${(rounded / unit).toFixed(decimals)} ${name}`;
+}
+
 function clock(ns: number): string {
   const seconds = Math.round(ns / 1e9);
   const two = (value: number) => String(value).padStart(2, "0");

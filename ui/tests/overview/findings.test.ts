@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CauseRow } from "../../src/data/account.ts";
 import { causeCategory } from "../../src/parts/causes.ts";
 import { barOrder, isIdle } from "../../src/views/overview/causes.ts";
-import { amount, bySeverity, keysOf, openKeys, toggledKeys } from "../../src/views/overview/findings.ts";
+import { amount, keysOf, openKeys, toggledKeys } from "../../src/views/overview/findings.ts";
 import type { Finding } from "../../src/views/overview/types.ts";
 
 function finding(rule: string, severity: Finding["severity"], saves_ns: number | null): Finding {
@@ -10,17 +10,6 @@ function finding(rule: string, severity: Finding["severity"], saves_ns: number |
 }
 
 describe("findings", () => {
-  it("come by severity, then by what they save", () => {
-    const sorted = bySeverity([
-      finding("a", "info", null),
-      finding("b", "low", 5),
-      finding("c", "high", 10),
-      finding("d", "high", 90),
-      finding("e", "high", null),
-    ]);
-    expect(sorted.map((f) => f.rule).join("")).toBe("dceba");
-  });
-
   it("are told apart where a rule speaks twice", () => {
     expect(keysOf([finding("x", "low", 1), finding("y", "low", 1), finding("x", "low", 1)])).toEqual([
       "x",
@@ -29,14 +18,14 @@ describe("findings", () => {
     ]);
   });
 
-  it("open as the address says, the first by itself", () => {
+  it("open as the URL says, none by itself", () => {
     const keys = ["x", "y", "x.2"];
-    expect([...openKeys(keys, undefined)]).toEqual(["x"]);
+    expect([...openKeys(keys, undefined)]).toEqual([]);
     expect([...openKeys(keys, "none")]).toEqual([]);
     expect([...openKeys(keys, "y,gone")]).toEqual(["y"]);
-    expect(toggledKeys(keys, undefined, "y")).toBe("x,y");
+    expect(toggledKeys(keys, undefined, "y")).toBe("y");
     expect(toggledKeys(keys, "x,y", "x")).toBe("y");
-    expect(toggledKeys(keys, undefined, "x")).toBe("none");
+    expect(toggledKeys(keys, "x", "x")).toBeUndefined();
   });
 
   it("write each figure in its unit", () => {

@@ -184,15 +184,13 @@ fn is_slowed(cause: Cause) -> bool {
 pub struct Circumstances {
     /// The step without the profiler as a share of the recorded one.
     pub unprofiled_share: f64,
-    /// Whether the program marked its steps.
-    pub has_steps: bool,
     /// Calls that launched work of which nothing is in the trace; counted only without any device work.
     pub launches_without_work: u64,
 }
 
 impl Default for Circumstances {
     fn default() -> Self {
-        Circumstances { unprofiled_share: 1.0, has_steps: true, launches_without_work: 0 }
+        Circumstances { unprofiled_share: 1.0, launches_without_work: 0 }
     }
 }
 
@@ -207,7 +205,7 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
     }
     let run = Unprofiled::of(row, circumstances.unprofiled_share);
     let recorded = Unprofiled::of(row, 1.0);
-    let mut verdict = of_known(&run, &recorded, circumstances);
+    let mut verdict = of_known(&run, &recorded);
     let unknown = row.causes.unknown() as f64 / row.wall_ns as f64;
     if unknown >= UNKNOWN {
         verdict.text = format!(
@@ -223,8 +221,7 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
 }
 
 /// The verdict on the time that is known.
-fn of_known(run: &Unprofiled, recorded: &Unprofiled, circumstances: &Circumstances) -> Verdict {
-    let of_step = if circumstances.has_steps { "of each step" } else { "of the time" };
+fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
     let (idle, busy) = (run.part(run.causes.idle()), run.part(run.causes.busy()));
     let idle_here = recorded.part(recorded.causes.idle());
     // Said only where it makes a difference that somebody would notice.
@@ -240,7 +237,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled, circumstances: &Circumstanc
     for (share, name, doing) in moving {
         if share > MOVING && share >= most_share {
             let text = format!(
-                "Bound by {name}: the GPU spends {} {of_step} {doing} instead of computing",
+                "Bound by {name}: the GPU spends {} of the time {doing} instead of computing",
                 percent(share)
             );
             return verdict(name, text, Grade::Poor);
@@ -249,9 +246,9 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled, circumstances: &Circumstanc
     if idle >= MUCH {
         let about = match differs {
             true => {
-                format!("about {} {of_step} without the profiler ({} here)", percent(idle), percent(idle_here))
+                format!("about {} of the time without the profiler ({} here)", percent(idle), percent(idle_here))
             }
-            false => format!("{} {of_step}", percent(idle)),
+            false => format!("{} of the time", percent(idle)),
         };
         let text = format!(
             "Bound by {}: the GPU is idle {about}, {} {}",
@@ -271,7 +268,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled, circumstances: &Circumstanc
     let about = if differs { "about " } else { "" };
     if idle >= LITTLE {
         let text = format!(
-            "The GPU is busy {about}{} {of_step}{here}; {} is lost to {}",
+            "The GPU is busy {about}{} of the time{here}; {} is lost to {}",
             percent(busy),
             percent(most_share),
             most.name()
@@ -279,7 +276,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled, circumstances: &Circumstanc
         return verdict(most.key(), text, Grade::Fair);
     }
     let text = format!(
-        "Bound by the GPU: it is busy {about}{} {of_step}{here}, so faster or fewer kernels help most",
+        "Bound by the GPU: it is busy {about}{} of the time{here}, so faster or fewer kernels help most",
         percent(busy)
     );
     verdict("gpu", text, Grade::Good)
@@ -293,13 +290,12 @@ fn percent(share: f64) -> String {
 fn host_only(row: &AccountRow, circumstances: &Circumstances) -> Verdict {
     let (cause, ns) = row.causes.by_size().first().copied().unwrap_or((Cause::Host(Activity::Unrecorded), 0));
     let share = percent(ns as f64 / row.wall_ns as f64);
-    let of_step = if circumstances.has_steps { "of each step" } else { "of the time" };
     let missing = match circumstances.launches_without_work {
         0 => "No device work was recorded".to_owned(),
         n => format!("The program launched device work {n} times, but none of it was recorded"),
     };
     let text = format!(
-        "{missing}: the main thread spent {share} {of_step} in {}",
+        "{missing}: the main thread spent {share} of the time in {}",
         match cause {
             Cause::Host(Activity::Operator) => "operators",
             Cause::Host(Activity::Unrecorded) => "code that was not recorded",
@@ -333,11 +329,11 @@ mod tests {
             verdict(&account, &Circumstances { unprofiled_share, ..Circumstances::default() })
         };
         let recorded = says(1.0).map(|v| v.text).unwrap_or_default();
-        assert!(recorded.starts_with("Bound by the host: the GPU is idle 40% of each step"), "{recorded}");
+        assert!(recorded.starts_with("Bound by the host: the GPU is idle 40% of the time"), "{recorded}");
         let without = says(94.0 / 150.0).map(|v| v.text).unwrap_or_default();
         assert_eq!(
             without,
-            "Bound by the GPU: it is busy about 95% of each step without the profiler (60% here, because \
+            "Bound by the GPU: it is busy about 95% of the time without the profiler (60% here, because \
              recording slows the host), so faster or fewer kernels help most"
         );
     }
@@ -348,7 +344,7 @@ mod tests {
             says(Some(0), &[(Cause::Kernel, 19), (Cause::DEVICE_UNRECORDED, 180), (Cause::LaunchLatency, 1)]);
         assert_eq!(
             text,
-            "Bound by the GPU: it is busy 95% of each step, so faster or fewer kernels help most. That is for \
+            "Bound by the GPU: it is busy 95% of the time, so faster or fewer kernels help most. That is for \
              10% of the time: for the rest the host waits for device work that was not recorded"
         );
     }
@@ -360,7 +356,7 @@ mod tests {
         let text = says(Some(0), &[(Cause::Kernel, 10), (loading, 80), (python, 10)]);
         assert_eq!(
             text,
-            "Bound by data loading: the GPU is idle 90% of each step, 80% waiting for the next batch"
+            "Bound by data loading: the GPU is idle 90% of the time, 80% waiting for the next batch"
         );
         assert!(says(Some(0), &[(Cause::Kernel, 95), (loading, 5)]).starts_with("Bound by the GPU"));
         assert!(says(Some(0), &[(Cause::Kernel, 80), (python, 20)]).contains("; 20% is lost to the host"));

@@ -7,74 +7,72 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "severity",
         label: "Severity",
-        text: "high, medium or low: how large a share of a mean step a fix would save (20%, 5% and 1% unless \
-               configured otherwise); info: no known cost. Costs below low are not reported.",
+        text: "high, medium or low: the share of a mean step without the profiler that a fix would save (at least 20%, 5% and \
+               1% by default); info: no known cost. Smaller costs are not reported.",
     },
     Definition {
         field: "saves_ns",
         label: "Saves",
-        text: "What a fix would save of the mean wall time of the steps that are not partial. Savings of \
-               several findings do not add up: they may shorten the same time.",
+        text: "What a fix would save per step: of the mean wall time of the steps that are not partial. Savings of several \
+               findings do not add up: they may shorten the same time.",
     },
     Definition {
         field: "saves_share",
         label: "Of the step",
-        text: "What a fix would save / the mean wall time of the steps that are not partial, as a fraction.",
+        text: "What a fix would save, divided by the mean wall time of the steps that are not partial.",
     },
     Definition {
         field: "saves_unprofiled_ns",
         label: "Saves, unprofiled",
-        text: "The same for the run without the profiler: the cost of recording each event is estimated from the \
-               trace and taken out of the host's time before the replay. A heuristic.",
+        text: "What a fix would save per step of the run without the profiler: the cost of recording each event is estimated \
+               from the trace and taken out of the host's time before the replay. A heuristic.",
     },
     Definition {
         field: "saves_unprofiled_share",
         label: "Of the unprofiled step",
-        text: "What a fix would save of the run without the profiler / its mean step, as a fraction. Severities follow it.",
+        text: "What a fix would save of the run without the profiler, divided by its mean step. The severity follows from it.",
     },
     Definition {
         field: "estimate",
         label: "Estimate",
-        text: "Where the saving comes from. replay: the run was replayed with the change; model: replayed with \
-               lengths from a model of the hardware; upper_bound: the time spent on it, which no fix can \
-               exceed; none: nothing is known.",
+        text: "Where the saving comes from. replay: the run was replayed with the change; model: replayed with kernel times from \
+               a model of the hardware; upper_bound: the time spent on it, which no fix can exceed; none: no saving is known.",
     },
     Definition {
         field: "confidence",
         label: "Confidence",
-        text: "high: the trace shows it; medium: likely; low: a guess worth checking.",
+        text: "high: the trace shows it; medium: it is likely; low: a guess worth checking.",
     },
     Definition {
         field: "value",
         label: "Evidence",
-        text: "A number that supports the finding, in the unit given beside it. Each has a definition of its \
-               own.",
+        text: "A number that supports the finding, in the unit beside it. Each has a definition of its own.",
     },
     Definition {
         field: "source",
         label: "Source",
-        text: "The innermost Python frame that belongs neither to the framework nor to the standard library; \
-               needs with_stack=True.",
+        text: "The innermost Python frame of your program, outside the framework and the standard library; needs \
+               with_stack=True.",
     },
     Definition {
         field: "start_ns",
         label: "Start",
-        text: "When a slice that shows it starts, counted from the trace's first event.",
+        text: "When a slice that shows the finding starts, counted from the trace's first event.",
     },
     Definition {
         field: "dur_ns",
         label: "Duration",
-        text: "How long a slice that shows it lasts, from start to end.",
+        text: "How long a slice that shows the finding lasts, from start to end.",
     },
     Definition {
         field: "range_ns",
         label: "Range",
-        text: "Where in the trace it happens: start and end, counted from the trace's first event.",
+        text: "Where in the trace the finding is: start and end, counted from the trace's first event.",
     },
     Definition {
         field: "slice",
         label: "Slice",
-        text: "The number of a slice that shows it: its position among all slices of this file. It means \
-               nothing for another file.",
+        text: "The number of a slice that shows the finding: its position among all slices of this file. It has no meaning \
+               in another file.",
     },
 ];

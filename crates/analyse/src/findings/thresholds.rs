@@ -19,12 +19,20 @@ pub struct Threshold {
 
 /// Limits of severity, which all rules share.
 pub const SEVERITY: &[Threshold] = &[
-    Threshold { name: "severity.high", default: 0.20, text: "part of a step that makes a finding high" },
-    Threshold { name: "severity.medium", default: 0.05, text: "part of a step that makes a finding medium" },
+    Threshold {
+        name: "severity.high",
+        default: 0.20,
+        text: "share of a step without the profiler that makes a finding high",
+    },
+    Threshold {
+        name: "severity.medium",
+        default: 0.05,
+        text: "share of a step without the profiler that makes a finding medium",
+    },
     Threshold {
         name: "severity.low",
         default: 0.01,
-        text: "part of a step under which a cost is not reported",
+        text: "share of a step without the profiler below which a cost is not reported",
     },
 ];
 
@@ -33,17 +41,17 @@ pub const ASSUMPTIONS: &[Threshold] = &[
     Threshold {
         name: "assume.matrix_efficiency",
         default: Efficiency::ASSUMED.matrix,
-        text: "part of the peak rate that large matrix products and convolutions reach on tensor cores",
+        text: "share of the peak rate that large matrix products and convolutions reach on tensor cores",
     },
     Threshold {
         name: "assume.attention_efficiency",
         default: Efficiency::ASSUMED.attention,
-        text: "part of the peak rate that fused attention reaches",
+        text: "share of the peak rate that fused attention reaches",
     },
     Threshold {
         name: "assume.memory_efficiency",
         default: Efficiency::ASSUMED.memory,
-        text: "part of the peak memory bandwidth that kernels bound by memory reach",
+        text: "share of the peak memory bandwidth that memory-bound kernels reach",
     },
 ];
 

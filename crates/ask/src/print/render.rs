@@ -98,8 +98,11 @@ impl Table {
         let header: Vec<Ready> = headers.iter().map(header).collect();
         // A list of facts has no headers: its first column says what each line is.
         if headers.iter().any(|header| !header.is_empty()) {
-            self.write_row(out, screen, &slots, &header, Some(Role::Heading))?;
-            writeln!(out, "{}", screen.paint(Role::Dim, &rule))?;
+            let role = if self.compact { Role::Dim } else { Role::Heading };
+            self.write_row(out, screen, &slots, &header, Some(role))?;
+            if !self.compact {
+                writeln!(out, "{}", screen.paint(Role::Dim, &rule))?;
+            }
         }
         for row in &rows {
             self.write_row(out, screen, &slots, row, None)?;
@@ -108,7 +111,7 @@ impl Table {
             writeln!(out, "{}", screen.paint(Role::Dim, &rule))?;
             self.write_row(out, screen, &slots, total, Some(Role::Heading))?;
         }
-        write_left_out(out, screen, &headers, &slots)
+        if self.compact { Ok(()) } else { write_left_out(out, screen, &headers, &slots) }
     }
 
     fn write_row(

@@ -185,6 +185,7 @@ pub struct Table {
     pub(super) total: Option<Vec<Cell>>,
     pub(super) notes: Vec<String>,
     pub(super) when_empty: String,
+    pub(super) compact: bool,
 }
 
 impl Table {
@@ -203,6 +204,12 @@ impl Table {
     /// What to say in place of a table without rows.
     pub fn when_empty(mut self, text: impl Into<String>) -> Self {
         self.when_empty = text.into();
+        self
+    }
+
+    /// Fewer lines: headers are dim and without a rule, and nothing is said about columns that do not fit.
+    pub fn compact(mut self) -> Self {
+        self.compact = true;
         self
     }
 

@@ -32,6 +32,21 @@ fn time_of(ns: u64) -> String {
     clock(ns)
 }
 
+/// A duration that is only an estimate, in two digits: `25 ms`, `1.3 s`, `810 ns`.
+pub fn about(ns: i64) -> String {
+    let digits = ns.unsigned_abs().max(1).ilog10();
+    let step = 10_u64.pow(digits.saturating_sub(1));
+    let rounded = (ns.unsigned_abs().saturating_add(step / 2)) / step * step;
+    if rounded > MINUTES_ABOVE {
+        return time(ns);
+    }
+    let sign = if ns < 0 { "-" } else { "" };
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
+    let (unit, name) = units.into_iter().find(|unit| rounded >= unit.0).unwrap_or((1, "ns"));
+    let decimals = usize::from(unit > 1 && rounded < unit * 10);
+    format!("{sign}{:.decimals$} {name}", rounded as f64 / unit as f64)
+}
+
 fn clock(ns: u64) -> String {
     let seconds = (ns / 1_000_000_000) + u64::from(ns % 1_000_000_000 >= 500_000_000);
     if seconds < 3_600 {
@@ -168,6 +183,24 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn estimates_have_two_digits() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (7, "7 ns"),
+            (814, "810 ns"),
+            (1_234, "1.2 µs"),
+            (9_960_000, "10 ms"),
+            (24_600_000, "25 ms"),
+            (123_400_000, "120 ms"),
+            (1_340_000_000, "1.3 s"),
+            (-24_600_000, "-25 ms"),
+            (600_000_000_000, "10 m 00 s"),
+        ] {
+            assert_eq!(about(ns), text);
+        }
+    }
 
     #[test]
     fn time_keeps_four_digits() {

@@ -104,7 +104,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
 }
 
 /// What a cause is called where a device is meant, or the main thread if there is none.
-fn label(cause: Cause, device: Option<i64>) -> &'static str {
+pub(super) fn label(cause: Cause, device: Option<i64>) -> &'static str {
     match device {
         Some(_) => cause.label(),
         None => without_idle(cause),
@@ -213,17 +213,26 @@ fn causes_table(rows: &[CauseRow], steps: i64, wall_ns: i64) -> Table {
     table
 }
 
-/// The causes as one bar.
-fn bar(sum: &AccountRow) -> crate::answer::Draw {
+/// The causes as the parts of one bar: the largest, what the device did before what it waited for, and the rest.
+///
+/// Causes below `least` of the whole are part of the rest.
+pub(super) fn pieces(sum: &AccountRow, most: usize, least: f64) -> Vec<(&'static str, i64, Role)> {
     let sized = sum.causes.by_size();
-    // What the device did comes first, as in the table of the steps.
-    let mut drawn: Vec<(Cause, i64)> = sized.iter().take(DRAWN).copied().collect();
+    let large = sized.iter().filter(|cause| ratio(cause.1, sum.wall_ns) >= least).count();
+    let shown = large.min(most);
+    let mut drawn: Vec<(Cause, i64)> = sized.iter().take(shown).copied().collect();
     drawn.sort_by_key(|(cause, _)| !cause.is_busy());
     let mut parts: Vec<(&'static str, i64, Role)> = drawn
         .into_iter()
         .map(|(cause, ns)| (label(cause, sum.device), ns, role_of(cause, sum.device)))
         .collect();
-    parts.push(("the rest", sized.iter().skip(DRAWN).fold(0, |all, c| c.1.saturating_add(all)), Role::Dim));
+    parts.push(("the rest", sized.iter().skip(shown).fold(0, |all, c| c.1.saturating_add(all)), Role::Dim));
+    parts
+}
+
+/// The causes as one bar.
+fn bar(sum: &AccountRow) -> crate::answer::Draw {
+    let parts = pieces(sum, DRAWN, 0.0);
     let wall_ns = sum.wall_ns;
     Box::new(move |out, screen| {
         if wall_ns == 0 {

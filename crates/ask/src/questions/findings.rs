@@ -1,6 +1,6 @@
 //! What costs how much, why, and what to change.
 
-pub(super) mod blocks;
+mod blocks;
 mod list;
 mod markdown;
 mod sarif;
@@ -36,12 +36,12 @@ pub(super) const QUESTION: Question = Question {
     by: &[],
     options: &["top", "filter", "step"],
     report_by: Some(&[]),
-    definitions: &[findings::DEFINITIONS, OWN],
+    definitions: &[findings::DEFINITIONS, STEP, OWN],
     answer,
 };
 
 /// What the savings are measured against.
-const OWN: &[Definition] = &[
+pub(super) const STEP: &[Definition] = &[
     Definition {
         field: "step_ns",
         label: "Mean step",
@@ -65,8 +65,10 @@ const OWN: &[Definition] = &[
         label: "At most",
         text: "The same if recording cost 30% less than estimated.",
     },
-    Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
 ];
+
+const OWN: &[Definition] =
+    &[Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." }];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;

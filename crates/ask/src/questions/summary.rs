@@ -1,12 +1,16 @@
 //! Where the time went and what to change, on one screen.
 
-mod ending;
+mod first;
+mod fix;
+mod head;
+mod remarks;
 mod runs;
+mod time;
+mod top;
+mod why;
 
-use std::io::{self, Write};
 use std::sync::Arc;
 
-use stepscope_analyse::causes::verdict::{Grade, Verdict};
 use stepscope_analyse::devices::copies::{self, copies};
 use stepscope_analyse::devices::utilization::{self, GpuRow};
 use stepscope_analyse::findings::{self, Finding};
@@ -14,16 +18,23 @@ use stepscope_analyse::memory;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
-use stepscope_analyse::steps::breakdown::{self, Breakdown};
+use stepscope_analyse::steps::breakdown;
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::run_info;
 
-use super::steps::parts as step_parts;
-use crate::answer::{Answer, Part};
+use self::first::First;
+use self::fix::Fix;
+use self::head::Head;
+use self::remarks::Remarks;
+use self::time::Time;
+use self::top::Top;
+use self::why::Why;
+use super::findings::STEP;
+use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, Asked, Group, Question};
-use crate::print::{self, Role, Screen, Table, units};
+use crate::print::{Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -32,11 +43,11 @@ pub use runs::{RunRow, run_row, runs_part};
 pub(super) const QUESTION: Question = Question {
     name: "summary",
     alias: None,
-    about: "Where did the time go? Steps, GPU, operators, kernels, memory and what to change on one screen.",
-    examples: &["summary TRACE", "TRACE --step 3-5"],
+    about: "Why is it slow, what to change, and where the time goes, on one screen.",
+    examples: &["summary TRACE", "TRACE --step 3-5", "TRACE --all  all tables below the first screen"],
     group: Group::Change,
     by: &[],
-    options: &["sort", "top", "filter", "step", "device", "full", "no-findings"],
+    options: &["all", "sort", "top", "filter", "step", "device", "full", "no-findings"],
     report_by: Some(&[]),
     definitions: &[
         OWN,
@@ -49,6 +60,7 @@ pub(super) const QUESTION: Question = Question {
         copies::DEFINITIONS,
         memory::DEFINITIONS,
         findings::DEFINITIONS,
+        STEP,
         run_info::DEFINITIONS,
     ],
     answer,
@@ -93,6 +105,29 @@ const OWN: &[Definition] = &[
         text: "Trace: how many device streams have at least one slice. Kernels: the numbers of the streams it ran on.",
     },
     Definition {
+        field: "per_step_ns",
+        label: "Per step",
+        text: "Time divided by the number of steps, rounded down to the nanosecond. Causes: of one device, or of the main \
+               thread if there is none. Rows of the top: summed durations of its kernels, copies and memsets, per device; \
+               without a device, self time of the operator or region on the host.",
+    },
+    Definition {
+        field: "of_step",
+        label: "Of the step",
+        text: "The time per step divided by the steps' mean wall time. Rows of the top that overlap each count in full.",
+    },
+    Definition {
+        field: "kernels_per_step",
+        label: "Kernels per step",
+        text: "How many kernels, copies and memsets ran, per step and device.",
+    },
+    Definition {
+        field: "of_roofline",
+        label: "Of roofline",
+        text: "The time that the device's peaks allow divided by the time it took; unknown without recorded shapes or \
+               for a device whose peaks are not known.",
+    },
+    Definition {
         field: "count",
         label: "Count",
         text: "Categories: how many slices or points. Notes: how often it happened. Memory: how many \
@@ -100,54 +135,74 @@ const OWN: &[Definition] = &[
     },
 ];
 
-/// Rows of the tables on the summary.
+/// Rows of the tables below the first screen.
 const TOP: usize = 10;
-/// Steps drawn one by one before only the average is.
-const STEPS_DRAWN: usize = 8;
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;
     let run = &asked.run;
     let findings = warmed(&asked, ask);
-    let verdict = findings.as_ref().and_then(|_| run.verdict());
     let mut gpus = run.gpu().devices.clone();
     gpus.retain(|d| ask.device.is_none() || d.device == ask.device);
-    let on_device = !gpus.is_empty();
-    let head = Head {
-        info: run.info().clone(),
-        gpus: gpus.clone(),
-        verdict: verdict.clone(),
-        whole: asked.is_whole(),
-        breakdown: run.breakdown().clone(),
-    };
-    let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default())?;
-    let mut answer = Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes);
+    let devices: Vec<i64> = gpus.iter().filter_map(|gpu| gpu.device).collect();
+    let top = Top::new(run, ask.device, gpus.len());
+    let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default(), &top)?;
+    let verdict = findings.as_ref().and_then(|_| run.verdict());
+    let unprofiled = findings.as_ref().map(|_| *run.unprofiled());
+    let mut answer = Answer::new(parts)
+        .fact("verdict", &verdict)
+        .fact("step_ns", &run.step_ns())
+        .fact("unprofiled_step_ns", &unprofiled.map(|u| u.step_ns))
+        .fact("unprofiled_step_low_ns", &unprofiled.map(|u| u.low_ns))
+        .fact("unprofiled_step_high_ns", &unprofiled.map(|u| u.high_ns))
+        .fact("notes", &run.info().notes);
     if ask.device.is_some() {
         answer.remarks.push(
             "step parts and findings cover all devices; `stepscope steps --by device` shows each one"
                 .to_owned(),
         );
     }
-    answer.above = Some(Box::new(move |out, screen| head.write(out, screen, nothing)));
-    let trace = run.shared_trace();
-    let ending = findings.map(|findings| ending::Ending { findings, step_ns: run.step_ns() });
-    if let Some(ending) = &ending {
-        answer.next = ending.next(on_device);
-    }
-    answer.below = Some(Box::new(move |out, screen| {
-        if !trace.notes().is_empty() {
-            writeln!(out)?;
-            super::notes::write(out, screen, &trace)?;
-        }
-        match &ending {
-            Some(ending) => {
-                writeln!(out)?;
-                ending.write(out, screen)
-            }
-            None => Ok(()),
-        }
+    let fix = findings.map(|findings| Fix { findings });
+    answer.next = fix.as_ref().map_or_else(Vec::new, |fix| fix.next(!devices.is_empty()));
+    answer.next.retain(|next| !(all_tables(ask) && next.question == Next::ALL_TABLES));
+    answer.next_label = Some("MORE");
+    let first = Arc::new(First {
+        head: Head::new(run, &devices, asked.is_whole()),
+        why: verdict.map(|_| Why::new(run)),
+        fix,
+        time: Time::new(run, ask.device),
+        top,
+        remarks: Remarks { trace: run.shared_trace(), own: own_remarks(&asked, nothing) },
+        next: answer.next.len(),
+    });
+    let last = first.clone();
+    let all = all_tables(ask);
+    answer.above = Some(Box::new(move |out, screen| {
+        first.write(out, screen)?;
+        // Tables follow, or notes that begin with an empty line themselves.
+        if all { writeln!(out) } else { Ok(()) }
     }));
+    answer.below = Some(Box::new(move |out, screen| last.write_remarks(out, screen)));
     Ok(answer)
+}
+
+/// Whether the tables are wanted: they are if something is asked about their rows.
+fn all_tables(ask: &Ask) -> bool {
+    ask.all || ask.full || ask.rows != Default::default()
+}
+
+/// What is to be said about the file or the question as a whole.
+fn own_remarks(asked: &Asked, nothing: bool) -> Vec<&'static str> {
+    let mut own = Vec::new();
+    if nothing {
+        own.push("no operators or kernels in this trace; `stepscope info` lists what it contains");
+    } else if asked.steps().synthetic {
+        own.push("no steps are marked, so the whole trace is one; call prof.step() after each iteration");
+    }
+    if !asked.is_whole() {
+        own.push("only the selected steps and devices");
+    }
+    own
 }
 
 /// Makes the analyses that are needed, side by side, and returns the findings if they are wanted.
@@ -162,6 +217,7 @@ fn warmed(asked: &Asked, ask: &Ask) -> Option<Vec<Finding>> {
         run.breakdown();
         run.gpu();
         run.info();
+        run.costs();
         for thread in [ops.join().map(|()| None), found.join()] {
             match thread {
                 Ok(Some(findings)) => return Some(findings),
@@ -173,104 +229,13 @@ fn warmed(asked: &Asked, ask: &Ask) -> Option<Vec<Finding>> {
     })
 }
 
-/// The lines on top: what this is, and the few numbers that matter most.
-struct Head {
-    info: run_info::Report,
-    gpus: Vec<GpuRow>,
-    verdict: Option<Verdict>,
-    whole: bool,
-    breakdown: Breakdown,
-}
-
-impl Head {
-    fn write(&self, out: &mut dyn Write, screen: &Screen, nothing: bool) -> io::Result<()> {
-        let info = &self.info;
-        let device = match info.devices.iter().find(|d| self.gpus.iter().any(|g| g.device == Some(d.index))) {
-            Some(d) => d.name.clone(),
-            None if self.gpus.is_empty() => "host only".to_owned(),
-            None => "GPU".to_owned(),
-        };
-        let more = match self.gpus.len() {
-            0 | 1 => String::new(),
-            n => format!(" × {n}"),
-        };
-        let framework = info.framework.as_deref().unwrap_or("trace");
-        let words = format!(
-            "{framework}, {device}{more}, {} events, {}",
-            units::count(info.ledger.events_in_file),
-            units::time(info.extent_ns),
-        );
-        print::heading(out, screen, &info.path, &words)?;
-        if let Some(verdict) = &self.verdict {
-            let role = match verdict.grade {
-                Grade::Good => Role::Good,
-                Grade::Fair => Role::Warn,
-                Grade::Poor => Role::Bad,
-            };
-            for line in print::wrap(&screen.text(&verdict.text), screen.width) {
-                writeln!(out, "{}", screen.paint(role, &line))?;
-            }
-        }
-        if !self.whole {
-            print::note(out, screen, "only the selected steps and devices")?;
-        }
-        step_bars(out, screen, &self.breakdown)?;
-        if nothing {
-            let text = "no operators or kernels in this trace; `stepscope info` lists what it contains";
-            print::note(out, screen, text)?;
-        }
-        Ok(())
-    }
-}
-
-/// Each step as a bar of its parts, or their average if there are many.
-fn step_bars(out: &mut dyn Write, screen: &Screen, report: &Breakdown) -> io::Result<()> {
-    let Some(average) = &report.average else { return Ok(()) };
-    writeln!(out)?;
-    print::heading(out, screen, "Steps", &super::steps::words(report))?;
-    writeln!(out)?;
-    let longest = report.rows.iter().map(|r| r.parts.wall_ns).max().unwrap_or(1).max(1);
-    let room = screen.width.min(110);
-    let mut line = |label: &str, p: &breakdown::Parts| -> io::Result<()> {
-        let bar_room = room.saturating_sub(24).max(10);
-        let width = (bar_room as i128 * i128::from(p.wall_ns) / i128::from(longest)).max(1) as usize;
-        let bar = print::stacked_line(screen, &step_parts(p), width.min(bar_room));
-        writeln!(out, "{label:>8}  {:>9}  {bar}", units::time(p.wall_ns))
-    };
-    if report.rows.len() <= STEPS_DRAWN {
-        for row in &report.rows {
-            let label = if row.step >= 0 { row.step.to_string() } else { "all".to_owned() };
-            line(&label, &row.parts)?;
-        }
-    } else {
-        let by_wall = |r: &&breakdown::BreakdownRow| r.parts.wall_ns;
-        if let (Some(fast), Some(slow)) =
-            (report.rows.iter().min_by_key(by_wall), report.rows.iter().max_by_key(by_wall))
-        {
-            line("fastest", &fast.parts)?;
-            line("average", average)?;
-            line("slowest", &slow.parts)?;
-        }
-    }
-    writeln!(out)?;
-    print::stacked_legend(out, screen, &step_parts(average), room)?;
-    if report.synthetic {
-        print::note(
-            out,
-            screen,
-            "no ProfilerStep marks, so the whole trace is one step; call prof.step() after each iteration",
-        )?;
-    }
-    writeln!(out)?;
-    Ok(())
-}
-
 /// The tables, and whether there is nothing to show in those that matter most.
 fn tables(
     asked: &Asked,
     ask: &Ask,
     gpus: Vec<GpuRow>,
     findings: &[Finding],
+    top: &Top,
 ) -> Result<(Vec<Part>, bool), Refusal> {
     let run = &asked.run;
     let report = match asked.selection == run.narrowed() {
@@ -329,11 +294,18 @@ fn tables(
         super::steps::table(rows, average.as_ref()).title("Steps", &words)
     });
     let step_ns = run.step_ns();
-    let findings = Part::new("findings", findings.to_vec(), move |rows| ending::table(rows, step_ns));
+    let findings = Part::new("findings", findings.to_vec(), move |rows| fix::table(rows, step_ns));
     let document_only = |part: Part| Part { on_screen: false, ..part };
-    let if_any = |part: Part| Part { on_screen: !part.is_empty(), ..part };
+    let all = all_tables(ask);
+    let if_any = |part: Part| Part { on_screen: all && !part.is_empty(), ..part };
+    let causes = Part::new("causes", time::causes(run.account(), ask.device), time::table);
+    let largest = top.clone();
+    let top =
+        Part::new("top", top.rows.clone(), move |rows| largest.table(rows).title("Top", "by time per step"));
     let parts = vec![
         document_only(steps),
+        document_only(causes),
+        document_only(top),
         if_any(Part::new("gpu", gpus, super::gpu::table)),
         if_any(ops),
         if_any(regions),

@@ -96,7 +96,7 @@ fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result
         Format::Table => {
             write::screen(out, answer, &screen, common.explain)?;
             if !answer.next.is_empty() {
-                next(out, &screen, common, &answer.next)?;
+                next(out, &screen, common, &answer.next, answer.next_label)?;
             }
             if common.explain {
                 writeln!(out)?;

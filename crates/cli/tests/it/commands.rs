@@ -339,7 +339,11 @@ fn a_program_without_operators_has_its_regions_on_the_summary() {
     std::fs::write(&file, format!(r#"{{"traceEvents":[{}]}}"#, slices.join(","))).unwrap();
     let path = file.display().to_string();
     let shown = stdout(&["summary", &path]);
-    let regions = shown.split("Regions").nth(1).unwrap_or_else(|| panic!("{shown}"));
+    let regions = shown.split("TOP   Region").nth(1).unwrap_or_else(|| panic!("{shown}"));
+    let first = regions.lines().find(|line| line.starts_with("      train")).unwrap();
+    assert!(first.contains("600.0 µs") && first.contains("60.0%"), "{shown}");
+    let shown = stdout(&["summary", &path, "--all"]);
+    let regions = shown.split("\nRegions").nth(1).unwrap_or_else(|| panic!("{shown}"));
     let first = regions.lines().find(|line| line.starts_with("train")).unwrap();
     assert!(first.contains("600.0 µs") && first.contains("60.0%"), "{shown}");
     let rows = json(&["summary", &path]);

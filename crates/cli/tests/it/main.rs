@@ -10,6 +10,7 @@ mod analyses;
 mod commands;
 mod errors;
 mod findings;
+mod first_screen;
 #[cfg(target_os = "linux")]
 mod growth;
 mod house;
@@ -54,8 +55,9 @@ fn stepscope(args: &[&str]) -> Command {
 
 /// Whether a line is one of the commands to type next, which are there to be copied and never cut.
 fn is_typed(line: &str) -> bool {
-    let command = line.strip_prefix("  ").filter(|command| !command.starts_with(' '));
-    command.and_then(|command| command.split(' ').next()).is_some_and(|program| program.ends_with("stepscope"))
+    let beside = line.strip_prefix("MORE").or_else(|| line.strip_prefix("  "));
+    let word = beside.and_then(|command| command.trim_start().split(' ').next());
+    word.is_some_and(|word| word.ends_with("stepscope") || word.starts_with("TRACE="))
 }
 
 fn run(args: &[&str]) -> Output {

@@ -8,6 +8,7 @@ import { JumpButton, showRange, showSlice } from "../../parts/jump.tsx";
 import { Ticked } from "../../parts/states.tsx";
 import { amount } from "./findings.ts";
 import type { Finding } from "./types.ts";
+import { firstChange, unprofiledWords } from "./words.ts";
 
 const ESTIMATES: Record<Finding["estimate"], string> = {
   replay: "simulated",
@@ -16,21 +17,16 @@ const ESTIMATES: Record<Finding["estimate"], string> = {
   none: "",
 };
 
-/** Whether the run without the profiler would save another share; the terminal says it by the same rule. */
-function differs(finding: Finding): boolean {
-  const [recorded, unprofiled] = [finding.saves_share, finding.saves_unprofiled_share];
-  return recorded !== null && unprofiled !== null && Math.abs(recorded - unprofiled) > 0.1 * recorded;
-}
-
 export function FindingCard(props: {
   finding: Finding;
-  step_ns: number;
   text: (field: string) => string | undefined;
   open: boolean;
   onToggle: () => void;
 }) {
   const { finding, text } = props;
   const id = useId();
+  const unprofiled = unprofiledWords(finding);
+  const change = finding.code ? firstChange(finding.code) : undefined;
   return (
     <article class={`finding ${finding.severity}`} aria-labelledby={`${id}-title`}>
       <header>
@@ -46,14 +42,19 @@ export function FindingCard(props: {
         {finding.saves_ns !== null && (
           <p class="saves">
             <Defined text={text("saves_ns")}>saves</Defined> {finding.estimate === "upper_bound" && "at most "}
-            <b>{time(finding.saves_ns)}</b> per step
-            {finding.saves_share !== null && ` (${percent(finding.saves_share)} of ${time(props.step_ns)})`}
-            {differs(finding) && (
+            <b>{time(finding.saves_ns)}</b>
+            {finding.saves_share !== null && ` (${percent(finding.saves_share)})`}
+            {unprofiled && (
               <>
-                , <Defined text={text("saves_unprofiled_ns")}>about</Defined>{" "}
-                {`${time(finding.saves_unprofiled_ns ?? 0)} (${percent(finding.saves_unprofiled_share ?? 0)}) without the profiler`}
+                {" "}
+                here, <Defined text={text("saves_unprofiled_ns")}>about</Defined> {unprofiled}
               </>
             )}
+          </p>
+        )}
+        {change && !props.open && (
+          <p class="change">
+            <code>{change}</code>
           </p>
         )}
         <p class="quiet sure">

@@ -5,11 +5,11 @@ import { definition } from "../../parts/figure.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { FindingCard } from "./finding-card.tsx";
-import { bySeverity, keysOf, openKeys, toggledKeys } from "./findings.ts";
+import { keysOf, openKeys, toggledKeys } from "./findings.ts";
 import type { FindingsAnswer } from "./types.ts";
 
 export function Findings({ of, definitions }: { of: FindingsAnswer; definitions: Definition[] | undefined }) {
-  const findings = bySeverity(of.findings);
+  const { findings } = of;
   const keys = keysOf(findings);
   const open = openKeys(keys, param("finding"));
   const costly = findings.filter((f) => f.saves_ns !== null).length;
@@ -21,8 +21,8 @@ export function Findings({ of, definitions }: { of: FindingsAnswer; definitions:
     >
       {findings.length === 0 ? (
         <Empty
-          title="No known problems found."
-          hint="No known pattern costs more than 1% of a step. The operators and kernels below show where the time goes."
+          title="Nothing found."
+          hint="No rule found a change that would make this noticeably faster. The causes below show where the time goes."
         />
       ) : (
         findings.map((finding, at) => {
@@ -31,7 +31,6 @@ export function Findings({ of, definitions }: { of: FindingsAnswer; definitions:
             <FindingCard
               key={key}
               finding={finding}
-              step_ns={of.step_ns}
               text={(field) => definition(definitions, field)}
               open={open.has(key)}
               onToggle={() => setParams({ finding: toggledKeys(keys, param("finding"), key) })}

@@ -1,16 +1,7 @@
-// Findings: their order, how their numbers are written, which of them are open.
+// Findings: how their numbers are written, which of them are open.
 
 import { bytes, bytesPerSecond, count, digits, percent, time } from "../../parts/format.ts";
-import type { Amount, Finding, Severity } from "./types.ts";
-
-const RANK: Record<Severity, number> = { high: 0, medium: 1, low: 2, info: 3 };
-
-/** The most severe first; what saves most before what saves less. */
-export function bySeverity(findings: readonly Finding[]): Finding[] {
-  return [...findings].sort(
-    (a, b) => RANK[a.severity] - RANK[b.severity] || (b.saves_ns ?? -1) - (a.saves_ns ?? -1),
-  );
-}
+import type { Amount, Finding } from "./types.ts";
 
 export function amount({ unit, value }: Amount): string {
   switch (unit) {
@@ -41,15 +32,18 @@ export function keysOf(findings: readonly Finding[]): string[] {
   });
 }
 
-/** The open ones: as the URL says, else the first. */
+/** The open ones, as the URL says. */
 export function openKeys(keys: readonly string[], text: string | undefined): Set<string> {
-  if (text === undefined) return new Set(keys.slice(0, 1));
-  return new Set(text.split(",").filter((key) => keys.includes(key)));
+  return new Set((text ?? "").split(",").filter((key) => keys.includes(key)));
 }
 
 /** The URL after one was opened or closed. */
-export function toggledKeys(keys: readonly string[], text: string | undefined, key: string): string {
+export function toggledKeys(
+  keys: readonly string[],
+  text: string | undefined,
+  key: string,
+): string | undefined {
   const open = openKeys(keys, text);
   if (!open.delete(key)) open.add(key);
-  return keys.filter((k) => open.has(k)).join(",") || "none";
+  return keys.filter((k) => open.has(k)).join(",") || undefined;
 }

@@ -1,5 +1,5 @@
-// The overview: the verdict, the numbers, where the time went, and what to change. Each part is asked for by
-// itself, so that it shows as soon as it is there.
+// The overview, in the order of the terminal: why it takes as long as it does, what to change, where the time goes, what
+// takes most of it. Each part is asked for by itself, so that it shows as soon as it is there.
 
 import { definition } from "../../parts/figure.tsx";
 import { Await, Trouble } from "../../parts/states.tsx";
@@ -7,15 +7,16 @@ import { param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { TimeAccount } from "./account.tsx";
 import { Findings } from "./finding-list.tsx";
-import { LargestKernels, LargestOperators } from "./largest.tsx";
 import { Figures } from "./metrics.tsx";
+import { More } from "./more.tsx";
 import { RunInfo } from "./run-info.tsx";
 import { NoSteps, Steps } from "./steps/index.tsx";
 import "./style.css";
 import "./findings.css";
 import "./steps/style.css";
 import type { Account } from "../../data/account.ts";
-import type { FindingsAnswer, GpuAnswer, InfoAnswer, Roofline, StepsAnswer } from "./types.ts";
+import { Top } from "./top.tsx";
+import type { FindingsAnswer, GpuAnswer, InfoAnswer, Roofline, StepsAnswer, Summary } from "./types.ts";
 import { Verdict } from "./verdict.tsx";
 
 export function Overview() {
@@ -28,6 +29,7 @@ export function Overview() {
   const account = useAsk<Account>("account", { step, device });
   const gpu = useAsk<GpuAnswer>("gpu", { step, device });
   const findings = useAsk<FindingsAnswer>("findings", { step });
+  const summary = useAsk<Summary>("summary", { step, device });
   const hasDevice = (gpu.data?.gpu.length ?? 0) > 0;
   const roofline = useAsk<Roofline>("roofline", { step, device, top: 1 }, hasDevice);
   // A trace that cannot be read is one problem, not one for each card.
@@ -38,28 +40,25 @@ export function Overview() {
   if (all.data?.steps.length === 0)
     return (
       <>
-        <Verdict account={account.data} info={info.data?.info} steps={all.data} />
+        <Verdict account={account.data} findings={undefined} info={info.data?.info} steps={all.data} />
         <NoSteps />
         {recording}
       </>
     );
+  const synthetic = all.data?.synthetic ?? false;
   return (
     <>
-      <Verdict account={account.data} info={info.data?.info} steps={all.data} />
+      <Verdict account={account.data} findings={findings.data} info={info.data?.info} steps={all.data} />
+      <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
+      <div class="two-columns time">
+        <Await of={account}>{(data) => <TimeAccount of={data} definitions={data.definitions} />}</Await>
+        <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>
+      </div>
+      <Await of={summary}>{(data) => <Top of={data} device={hasDevice} synthetic={synthetic} />}</Await>
       {gpu.problem && <Trouble problem={gpu.problem} />}
       <Figures steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
-      <div class="two-columns">
-        <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>
-        <Await of={account}>{(data) => <TimeAccount of={data} definitions={data.definitions} />}</Await>
-      </div>
-      <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
-      {gpu.data && (
-        <div class={hasDevice ? "two-columns even" : ""}>
-          <LargestOperators host={!hasDevice} />
-          {hasDevice && <LargestKernels />}
-        </div>
-      )}
       {recording}
+      <More device={hasDevice} />
     </>
   );
 }

@@ -8,12 +8,12 @@ export type {
   GpuAnswer,
   GpuRow,
   InfoAnswer,
-  KernelsAnswer,
   NoteInfo as Note,
-  OpsAnswer,
   Report as Info,
   RooflineAnswer as Roofline,
   Severity,
+  SummaryAnswer as Summary,
+  TopRow,
 } from "../../data/wire.ts";
 
 /** The parts of a step; they add up to its wall time. */

@@ -1,10 +1,11 @@
-// The first thing a reader wants to know: what the run is bound by.
+// The first thing a reader wants to know: what the run is bound by, and how long a step takes without the profiler.
 
 import type { Account } from "../../data/account.ts";
 import { count, time } from "../../parts/format.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
 import { param } from "../../session/route.ts";
-import type { Info, Note, StepsAnswer } from "./types.ts";
+import type { FindingsAnswer, Info, Note, StepsAnswer } from "./types.ts";
+import { stepWords } from "./words.ts";
 
 const GRADES: Record<string, { word: string; icon: IconName }> = {
   good: { word: "GPU busy", icon: "check" },
@@ -16,10 +17,11 @@ const GRADES: Record<string, { word: string; icon: IconName }> = {
 
 export function Verdict(props: {
   account: Account | undefined;
+  findings: FindingsAnswer | undefined;
   info: Info | undefined;
   steps: StepsAnswer | undefined;
 }) {
-  const { account, info, steps } = props;
+  const { account, findings, info, steps } = props;
   const grade = account ? gradeOf(account) : "awaited";
   const words = GRADES[grade];
   return (
@@ -32,6 +34,7 @@ export function Verdict(props: {
         )}
       </p>
       <p class="verdict-text">{account ? sentence(account) : "Analyzing the trace…"}</p>
+      {findings && steps?.average && <p class="verdict-step">{`${stepWords(findings, steps.synthetic)}.`}</p>}
       <p class="quiet">{[about(info), stepsText(steps)].filter(Boolean).join(" · ")}</p>
       {info && <Damage notes={info.notes} />}
     </section>

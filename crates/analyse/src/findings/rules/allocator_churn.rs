@@ -11,18 +11,17 @@ use crate::names::calls::{is_allocation, is_synchronization};
 
 pub(super) const RULE: Rule = Rule {
     name: "allocator_churn",
-    about: "Device memory is asked of the driver and returned to it in most steps (cudaMalloc, cudaFree), instead of \
-            being reused.",
+    about: "Most steps allocate and free device memory through the driver (cudaMalloc, cudaFree) instead of reusing it.",
     thresholds: &[
         Threshold {
             name: "allocator_churn.steps_share",
             default: 0.5,
-            text: "part of the steps after the first with calls that get or return device memory",
+            text: "share of the steps after the first with calls that allocate or free device memory",
         },
         Threshold {
             name: "allocator_churn.calls_per_step",
             default: 2.0,
-            text: "such calls a step, on average",
+            text: "such calls per step, on average",
         },
     ],
     check,
@@ -74,15 +73,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let waited = waits.map(|w| Ns(w.wait_ns)).sum::<Ns>().0;
     finding.confidence = Confidence::High;
     finding.title = format!(
-        "Allocator churn: {per_step:.0} calls a step get or return device memory and take {}",
+        "Allocator churn: {per_step:.0} calls per step allocate or free device memory and take {}",
         time(context.per_step(spent))
     );
     finding.evidence = vec![
         Evidence::new(
-            "calls a step",
+            "calls per step",
             Figure::Number(per_step),
-            "Calls such as cudaMalloc, cudaFree, hipMalloc and cuMemCreate that start in a step, the first step left \
-             out, over the number of those steps. Calls for host memory and stream-ordered ones do not count.",
+            "Calls such as cudaMalloc, cudaFree, hipMalloc and cuMemCreate that start in a step, without the first \
+             step, per step. Calls for host memory and stream-ordered ones do not count.",
         ),
         Evidence::new(
             "steps with such calls",
@@ -90,48 +89,46 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Steps after the first that have any.",
         ),
         Evidence::new(
-            "time in them a step",
+            "time in them per step",
             Figure::Ns(context.per_step(spent)),
-            "Host time in these calls over all steps.",
+            "Host time in these calls, per step.",
         ),
         Evidence::new(
-            "waiting for the device a step",
+            "waiting for the device per step",
             Figure::Ns(context.per_step(waited)),
-            "The part of it in which a call that returns memory waited for device work launched before it.",
+            "The share of it in which a call that frees memory waited for device work launched before it.",
         ),
     ];
     let full = full_device(context);
     finding.why = if full.is_some() {
-        "The device's memory is nearly full, so the allocator gives its cache back to the driver to make room and asks \
-         for it again. Each return waits until the device is idle."
+        "The device's memory is nearly full, so the allocator returns its cache to the driver to make room and then \
+         allocates again. Each cudaFree waits until the device is idle."
     } else if frees > 0 {
-        "PyTorch keeps freed memory in a cache so that the driver need not be asked again. Something empties that cache \
-         in each step: torch.cuda.empty_cache(), or a model that is built and thrown away. Each return waits until the \
-         device is idle, and the memory is then asked for anew."
+        "PyTorch caches freed memory so that it can reuse it without the driver. Something empties that cache in each \
+         step: torch.cuda.empty_cache(), or a model that is built and thrown away. Each cudaFree waits until the device \
+         is idle, and the memory then has to be allocated again."
     } else {
-        "The allocator's cache has no block of the wanted size, so it asks the driver in each step. That happens when \
-         the shapes of tensors keep changing, or when memory use still grows."
+        "The allocator's cache has no block of the right size, so it asks the driver in each step. That happens when \
+         tensor shapes keep changing or memory use is still growing."
     }
     .to_owned();
     finding.fix = if full.is_some() {
-        "Use less memory (smaller batches with gradient accumulation, activation checkpointing), and let segments grow \
-         in place so that the cache fits."
+        "Use less memory (smaller batches, activation checkpointing), and let segments grow in place so that the cache \
+         fits."
     } else {
         "Do not call torch.cuda.empty_cache() in the loop. Keep shapes stable (pad to a few lengths), and let segments \
          grow in place so that blocks of any size can be reused."
     }
     .to_owned();
     finding.code = Some(
-        "# remove from the training loop:\n\
-         # torch.cuda.empty_cache()\n\
-         # and start the program with:\n\
-         # PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py"
+        "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import\n\
+         # and remove from the loop:\n\
+         # torch.cuda.empty_cache()"
             .to_owned(),
     );
-    finding.verify =
-        "Record again: after the first step no cudaMalloc or cudaFree should be left in a step, and \
+    finding.verify = "Record again: no step after the first should call cudaMalloc or cudaFree, and \
                       torch.cuda.memory_stats()[\"num_device_alloc\"] should stop rising."
-            .to_owned();
+        .to_owned();
     finding.source = calls
         .iter()
         .rev()

@@ -44,26 +44,26 @@ pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Op
     );
     finding.evidence = vec![
         Evidence::new(
-            "kernels of convolutions in the first step",
+            "convolution kernels in the first step",
             Figure::Count(first.0),
-            "Kernels, copies and fills launched by operators whose name contains convolution.",
+            "Kernels, copies and memsets launched by operators whose name contains convolution.",
         ),
         Evidence::new("in a later step", Figure::Count(usual.0), "The same in the median of the later steps."),
         Evidence::new(
             "device time of the trials",
             Figure::Ns(extra),
-            "Device time of these kernels in the first step less that of the median later step.",
+            "Device time of these kernels in the first step, minus that of the median later step.",
         ),
     ];
-    finding.why = "With torch.backends.cudnn.benchmark = True the library tries several algorithms the first time it sees a \
-                   convolution of a new shape. It pays off if shapes stay; a new shape means new trials."
+    finding.why = "With torch.backends.cudnn.benchmark = True, cuDNN tries several algorithms the first time it sees a convolution \
+                   of a new shape. That pays off while shapes stay the same; each new shape means new trials."
         .to_owned();
-    finding.fix = "Let a few steps go by before recording, and keep input sizes stable (pad, drop the last small batch). \
-                   Where sizes keep changing, switch the trials off."
+    finding.fix = "Skip a few steps before recording, and keep input sizes the same (pad, drop the last small batch). If sizes \
+                   keep changing, turn the trials off."
         .to_owned();
     finding.code = Some(
-        "torch.backends.cudnn.benchmark = True   # sizes stay: warm up, then record\n\
-         torch.backends.cudnn.benchmark = False  # sizes change: no trials"
+        "torch.backends.cudnn.benchmark = False  # if sizes keep changing: no trials\n\
+         # if sizes stay the same: keep it on and record after a few steps"
             .to_owned(),
     );
     finding.verify =

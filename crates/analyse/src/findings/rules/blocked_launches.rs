@@ -11,18 +11,18 @@ use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "blocked_launches",
-    about: "Launch calls stand still in the driver while another thread allocates memory, such as a data loader's \
-            pinning thread.",
+    about: "Launch calls are blocked in the driver while another thread allocates memory, such as a data loader's pinning \
+            thread.",
     thresholds: &[
         Threshold {
             name: "blocked_launches.min_ms",
             default: 0.5,
-            text: "milliseconds of a launch call that count as standing still",
+            text: "milliseconds from which on a launch call counts as blocked",
         },
         Threshold {
             name: "blocked_launches.min_overlap",
             default: 0.5,
-            text: "part of such a call during which another thread is in an allocating call",
+            text: "share of such a call during which another thread is in an allocating call",
         },
     ],
     check,
@@ -106,38 +106,36 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .to_owned();
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Launches stand still for up to {:.0} ms while another thread is in {what}",
+        "Blocked launches: launch calls take up to {:.0} ms while another thread is in {what}",
         longest as f64 / 1e6
     );
     finding.evidence = vec![
         Evidence::new(
-            "blocked calls a step",
+            "blocked calls per step",
             Figure::Number(blocked.calls.len() as f64 / steps as f64),
-            "Launch calls longer than blocked_launches.min_ms during at least half of which another thread is in an allocating call, over the number of steps.",
+            "Launch calls longer than blocked_launches.min_ms during at least half of which another thread is in an allocating call, per step.",
         ),
         Evidence::new(
-            "their time a step",
+            "their time per step",
             Figure::Ns(blocked.ns / steps),
             "Time the launching threads spent in these calls.",
         ),
-        Evidence::new("median launch call", Figure::Ns(blocked.median), "What a launch call takes otherwise."),
+        Evidence::new("median launch call", Figure::Ns(blocked.median), "The median time of all launch calls."),
     ];
-    finding.why = "The driver has one lock for much of its work. Allocating pinned memory takes it for milliseconds, and launches \
-                   from other threads wait. A data loader's pinning thread does so until its cache of pinned buffers has grown."
+    finding.why = "The driver has one lock for much of its work. Allocating pinned memory holds it for milliseconds, and launches from \
+                   other threads wait. A data loader's pinning thread allocates until its cache of pinned buffers is large enough."
         .to_owned();
-    finding.fix = "Let more steps pass before recording: once the buffers are there they are reused. If it goes on, keep batch \
-                   sizes constant (drop_last=True), keep the loader alive between epochs, or let PyTorch reserve pinned memory ahead."
+    finding.fix = "Skip more steps before recording: once the buffers exist they are reused. If launches stay blocked, keep batch sizes \
+                   constant (drop_last=True), keep the loader alive between epochs, or let PyTorch reserve pinned memory up front."
         .to_owned();
     finding.code = Some(
-        "# before torch is imported: one large pinned segment, not many small ones\n\
-         os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \\\n\
-         \x20   \"pinned_reserve_segment_size_mb:1024\"\n\
-         loader = DataLoader(dataset, ..., pin_memory=True,\n\
-         \x20                   persistent_workers=True, drop_last=True)"
+        "loader = DataLoader(dataset, ..., persistent_workers=True, drop_last=True)\n\
+         # before importing torch: one large pinned segment instead of many small ones\n\
+         os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"pinned_reserve_segment_size_mb:1024\""
             .to_owned(),
     );
     finding.verify =
-        "Record again after more warm-up: `stepscope critical-path` should no longer be led by launch calls."
+        "Record again after more warm-up: launch calls should no longer lead `stepscope critical-path`."
             .to_owned();
     finding.slices = context.shown(blocked.calls.iter().copied());
     finding.range_ns = finding.slices.first().map(Shown::range_ns);

@@ -9,11 +9,11 @@ use crate::roofline::{Family, OpCost};
 
 pub(super) const RULE: Rule = Rule {
     name: "channels_last",
-    about: "Convolutions get their tensors in NCHW, so that each is surrounded by kernels that transpose them.",
+    about: "Convolutions get NCHW tensors, so kernels that transpose surround each of them.",
     thresholds: &[Threshold {
         name: "channels_last.min_share",
         default: 0.02,
-        text: "part of the device time spent transposing",
+        text: "share of the device time spent transposing",
     }],
     check,
 };
@@ -50,33 +50,33 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let steps = context.steps().steps.len().max(1);
     finding.confidence = Confidence::High;
     finding.title = format!(
-        "Memory format: {:.0} % of the device time is spent transposing for convolutions",
+        "Memory format: {:.0}% of the device time goes into transposing tensors for convolutions",
         share * 100.0
     );
     finding.evidence = vec![
         Evidence::new(
             "transposing",
             Figure::Share(share),
-            "Device time of kernels that change between NCHW and NHWC, over all device time.",
+            "Device time of kernels that change between NCHW and NHWC, divided by all device time.",
         ),
         Evidence::new(
-            "such kernels a step",
+            "such kernels per step",
             Figure::Count((transpositions.len() / steps) as u64),
-            "Their number, over the number of steps.",
+            "Kernels that change between NCHW and NHWC, per step.",
         ),
     ];
     if norms > 0 {
         finding.evidence.push(Evidence::new(
-            "normalisation in NCHW a step",
+            "batch normalization in NCHW per step",
             Figure::Ns(norms / steps as i64),
-            "Device time of batch normalisation whose kernels reach under half of what memory allows.",
+            "Device time of batch normalization whose kernels reach less than half of the memory bandwidth.",
         ));
     }
-    finding.why = "Tensor-core convolutions work on channels-last tensors. Given NCHW, the library transposes inputs and \
-                   outputs of each layer; normalisation in NCHW is slow as well."
+    finding.why = "Tensor-core convolutions work on channels-last tensors. Given NCHW, cuDNN or MIOpen transposes the inputs and \
+                   outputs of each layer; batch normalization in NCHW is slow as well."
         .to_owned();
     finding.fix =
-        "Convert the model and each input batch to channels_last once; shapes stay the same.".to_owned();
+        "Convert the model once, and each input batch, to channels_last. Shapes stay the same.".to_owned();
     finding.code = Some(
         "model = model.to(memory_format=torch.channels_last)\n\
          x = x.to(device, memory_format=torch.channels_last, non_blocking=True)"

@@ -12,11 +12,11 @@ use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "communication_exposed",
-    about: "Communication between ranks goes on while the device computes nothing.",
+    about: "The device communicates with other ranks while it computes nothing.",
     thresholds: &[Threshold {
         name: "communication_exposed.min_share",
         default: 0.1,
-        text: "part of the step in communication with nothing computed meanwhile",
+        text: "share of the steps in communication that no computation hides",
     }],
     check,
 };
@@ -44,14 +44,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // Part of this time is waiting for slower ranks, which one rank's trace cannot tell.
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Communication: {:.0} % of each step waits for other ranks with nothing to compute",
+        "Communication: for {:.0}% of the time the device communicates and computes nothing",
         share * 100.0
     );
     finding.evidence = vec![
         Evidence::new(
-            "exposed communication a step",
+            "exposed communication per step",
             Figure::Ns(per_step(both)),
-            "Time of a device in communication that no computation hides, on average over the whole steps: the two below.",
+            "Time of a device in communication that no computation hides, averaged over the whole steps: the sum of the two below.",
         ),
         Evidence::new(
             "in kernels",
@@ -64,50 +64,49 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The device was idle while the host was in a communication library.",
         ),
         Evidence::new(
-            "part of the step",
+            "share of the step",
             Figure::Share(share),
-            "Exposed communication over the steps' wall time.",
+            "Exposed communication divided by the steps' wall time.",
         ),
     ];
     for (name, (count, ns, _)) in names.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("{name}, {count} times"),
             Figure::Ns(*ns),
-            "Sum of the lengths of these ranges or kernels in the whole recording, hidden or not.",
+            "Summed time of these ranges or kernels in the whole recording, hidden or not.",
         ));
     }
     let has = |word: &str| context.trace().strings().iter().any(|(_, text)| text.contains(word));
     let sharded = has("FullyShardedDataParallel") || has("FSDP");
-    finding.why = "Gradients or parameters travel between ranks, and the device has nothing to compute until they arrive. \
-                   Part of the time may be waiting for a rank that is late: a collective ends when the last one has come."
+    finding.why = "Tensors travel between ranks, and the device has nothing to compute until they arrive. Some of this time may be \
+                   waiting for a late rank: a collective ends only after the last rank has joined."
         .to_owned();
     let (fix, code) = if sharded {
         (
-            "Fetch the next layer's parameters while this one computes (forward and backward prefetch), wrap larger \
-             units so that there are fewer and larger collectives, and shard within a node only (hybrid sharding) if \
-             the network is slow.",
-            "model = FSDP(model, auto_wrap_policy=policy, forward_prefetch=True,\n\
+            "Prefetch the next layer's parameters while this one computes (forward and backward prefetch), wrap larger units so \
+             that there are fewer and larger collectives, and shard only within a node (hybrid sharding) if the network is \
+             slow.",
+            "model = FSDP(model, forward_prefetch=True, auto_wrap_policy=policy,\n\
              \x20            backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n\
              \x20            sharding_strategy=ShardingStrategy.HYBRID_SHARD)",
         )
     } else {
         (
-            "Let the reduction of gradients overlap with the backward pass: larger batches per rank, buckets of a \
-             fitting size, no reduction in the steps that only accumulate, compressed gradients, and NCCL as backend. \
-             Compare the ranks: if one of them is always last, its delay is the cause.",
-            "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n\
-             model = DistributedDataParallel(model, bucket_cap_mb=100,\n\
-             \x20                               gradient_as_bucket_view=True)\n\
-             # half the bytes\n\
-             model.register_comm_hook(None, default_hooks.bf16_compress_hook)\n\
-             with model.no_sync():  # when accumulating gradients\n\
-             \x20   loss.backward()",
+            "Compare the ranks first: if one is always last, its delay is the cause. Otherwise overlap communication with \
+             computation (start collectives early, wait for them late), send fewer bytes, and use fewer, larger messages. \
+             With DistributedDataParallel, that means larger batches per rank, buckets that fit, and no reduction in steps \
+             that only accumulate gradients.",
+            "work = torch.distributed.all_reduce(tensor, async_op=True)  # start it early\n\
+             ...                                                         # compute something else\n\
+             work.wait()                                                 # just before the result is used\n\
+             # DistributedDataParallel overlaps by itself: bucket_cap_mb=100, gradient_as_bucket_view=True,\n\
+             # and model.no_sync() around backward() in steps that only accumulate",
         )
     };
     (finding.fix, finding.code) = (fix.to_owned(), Some(code.to_owned()));
     finding.verify =
-        "Record all ranks again: exposed communication in `stepscope account` should shrink. What is left on \
-                      every rank but one is waiting for that one."
+        "Record all ranks again: exposed communication in `stepscope account` should shrink. If one rank has far less of \
+                      it than the others, they are waiting for that rank."
             .to_owned();
     finding.slices = context.shown(names.iter().map(|n| n.1.2));
     finding.range_ns = finding.slices.first().map(Shown::range_ns);

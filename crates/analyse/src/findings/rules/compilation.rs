@@ -13,17 +13,17 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "compilation.step_share",
             default: 0.05,
-            text: "part of a step in compilation or loading that makes it a step that compiles",
+            text: "share of a step in compilation or loading that makes it a step that compiles",
         },
         Threshold {
             name: "compilation.recompiling_steps",
             default: 2.0,
-            text: "steps that compile from which on it is recompilation",
+            text: "number of steps that compile from which on it is recompilation",
         },
         Threshold {
             name: "compilation.autotune_factor",
             default: 2.0,
-            text: "kernels of convolutions in the first step over those of a later one that show trials of algorithms",
+            text: "convolution kernels in the first step, divided by those in a later one, that show trials of algorithms",
         },
     ],
     check,
@@ -54,7 +54,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = if compiling >= loading { Confidence::High } else { Confidence::Medium };
     finding.title = if again {
         format!(
-            "Recompilation: code is compiled in {} of {}, {} in all",
+            "Recompilation: code is compiled in {} of {}, {} in total",
             compiles.len(),
             steps(all.len()),
             time(compiling)
@@ -84,7 +84,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "steps that compile",
             Figure::Count(compiles.len() as u64),
-            "Steps in which compilation takes at least the part of the step given by compilation.step_share.",
+            "Steps in which compilation takes at least the share of the step given by compilation.step_share.",
         ),
         Evidence::new("steps that load", Figure::Count(loads.len() as u64), "The same for loading."),
     ];
@@ -96,18 +96,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ));
     }
     if again {
-        finding.why = "A compiled function is thrown away and compiled again because a guard failed: a shape, a number or \
-                       an object it was specialised on has changed. The device waits meanwhile."
+        finding.why = "A function is compiled again because a guard failed: a shape, a number or an object it was specialized on \
+                       has changed. The device waits meanwhile."
             .to_owned();
-        finding.fix = "Find the guard with TORCH_LOGS=recompiles, then make it stable: mark the changing dimension \
-                       dynamic, pad batches to a few lengths, keep changing Python numbers out of compiled code (or make \
-                       them tensors), and drop the last small batch."
+        finding.fix = "Find the guard with TORCH_LOGS=recompiles, then make it hold: mark the changing dimension as dynamic, pad \
+                       batches to a few lengths, keep changing Python numbers out of compiled code (or make them tensors), \
+                       and drop the last small batch."
             .to_owned();
         finding.code = Some(
-            "# TORCH_LOGS=recompiles python train.py\n\
-             torch._dynamo.mark_dynamic(x, 0)            # this dimension changes\n\
-             model = torch.compile(model, dynamic=True)  # or: let all shapes vary\n\
-             loader = DataLoader(dataset, batch_size=64, drop_last=True)"
+            "torch._dynamo.mark_dynamic(x, 0)            # this dimension changes\n\
+             model = torch.compile(model, dynamic=True)  # or: any shape may change\n\
+             # TORCH_LOGS=recompiles python program.py names the guard that failed"
                 .to_owned(),
         );
         finding.verify =
@@ -115,11 +114,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                           should stop rising after the first steps."
                 .to_owned();
     } else {
-        finding.why = "The first run of each piece of code compiles it or loads it onto the device. A long run pays that \
-                       once; in this profile it hides what a usual step costs."
+        finding.why = "Code is compiled or loaded onto the device when it first runs. A long run pays that once; in this profile \
+                       it hides what a usual step costs."
             .to_owned();
-        finding.fix = "Let a few steps go by before recording. If start-up itself is too slow, keep the compiler's cache \
-                       on a disk that stays, compile repeated blocks once (regional compilation), or ship compiled code."
+        finding.fix = "Skip a few steps before recording. If start-up itself is too slow, keep the compiler's cache on a disk \
+                       that persists, compile repeated blocks once (regional compilation), or ship compiled code."
             .to_owned();
         finding.code = Some(RECORD_WARM.to_owned());
         finding.verify =

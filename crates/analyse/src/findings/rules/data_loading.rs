@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[Threshold {
         name: "data_loading.min_share",
         default: 0.05,
-        text: "part of the steps spent in data loading with idle devices",
+        text: "share of the steps spent in data loading with idle devices",
     }],
     check,
 };
@@ -35,17 +35,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let named = loading.range.as_deref().is_some_and(crate::names::ranges::is_data_loading);
     finding.confidence = if named { Confidence::High } else { Confidence::Medium };
     finding.title =
-        format!("Data loading: the device waits for its batch for {:.0} % of each step", share * 100.0);
+        format!("Data loading: the device waits for the next batch {:.0}% of the time", share * 100.0);
     finding.evidence = vec![
         Evidence::new(
-            "exposed data loading a step",
+            "exposed data loading per step",
             Figure::Ns(context.per_step(loading.exposed_ns)),
-            "Time the main thread spent fetching the next batch while no device did any work, on average over the steps.",
+            "Time the main thread spent fetching the next batch while all devices were idle, averaged over the steps.",
         ),
         Evidence::new(
-            "part of the step",
+            "share of the step",
             Figure::Share(share),
-            "Exposed data loading over the steps' wall time.",
+            "Exposed data loading divided by the steps' wall time.",
         ),
     ];
     if let Some(range) = &loading.range {
@@ -61,45 +61,39 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.evidence.push(Evidence::new(
             format!("tensor operators while loading ({})", names.join(", ")),
             Figure::Ns(context.per_step(transforms)),
-            "Self time a step of operators that ran inside data loading on the main thread: transforms and collation.",
+            "Self time per step of operators that ran inside data loading on the main thread: transforms and collation.",
         ));
     }
     (finding.why, finding.fix, finding.code) = match loading.workers {
         Some(true) => (
-            "Worker processes prepare the batches, but not fast enough: the queue is empty when a step asks.".to_owned(),
-            "Give the loader more workers and a deeper queue, keep workers alive between epochs, and make each sample \
-             cheaper: decode once and store, move augmentation to the GPU, avoid per-sample Python."
+            "Worker processes prepare the batches, but not fast enough: the queue is empty when the next batch is needed.".to_owned(),
+            "Give the loader more workers and a deeper queue, keep the workers alive between epochs, and make each sample \
+             cheaper: decode once and store the result, augment on the GPU, avoid Python per sample."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, batch_size=...,\n\
-                 \x20                   num_workers=16,  # about the number of CPU cores\n\
-                 \x20                   prefetch_factor=4, persistent_workers=True,\n\
-                 \x20                   pin_memory=True)"
+                "loader = DataLoader(dataset, ..., num_workers=16, prefetch_factor=4,  # up to one per core\n\
+                 \x20                   persistent_workers=True, pin_memory=True)"
                     .to_owned(),
             ),
         ),
         _ => (
-            "Batches are prepared on the main thread, one after the other with training: while the CPU loads and \
-             transforms, the device has nothing to do."
+            "The main thread prepares each batch itself: while the CPU loads and transforms, the device has nothing to do."
                 .to_owned(),
-            "Let worker processes prepare batches while the device computes, and pin their memory so that the copy to \
-             the device can overlap too."
+            "Let worker processes prepare batches while the device computes, and pin their memory so that copies to the device \
+             can overlap too."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, batch_size=...,\n\
-                 \x20                   num_workers=8,  # about the number of CPU cores\n\
-                 \x20                   prefetch_factor=2, persistent_workers=True,\n\
-                 \x20                   pin_memory=True)\n\
+                "loader = DataLoader(dataset, ..., num_workers=8, pin_memory=True,  # up to one per core\n\
+                 \x20                   persistent_workers=True)\n\
                  for x, y in loader:\n\
-                 \x20   x = x.to(device, non_blocking=True)\n\
-                 \x20   y = y.to(device, non_blocking=True)"
+                 \x20   x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)"
                     .to_owned(),
             ),
         ),
     };
     finding.verify =
-        "Record again: data loading in `stepscope account` should be near zero and the step shorter by \
-                      about the time above. If it only shrinks, add workers or make the transforms cheaper."
+        "Record again: data loading in `stepscope account` should be near zero. If it only shrinks, add workers or make \
+                      the transforms cheaper."
             .to_owned();
     let ranges = context.host().main().into_iter().flat_map(|lane| context.trace().slices().of_lane(lane));
     let name = loading.range.clone().unwrap_or_default();

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[Threshold {
         name: "data_parallel.devices",
         default: 2.0,
-        text: "devices at work in one process from which on it matters (medium); below it is a remark",
+        text: "busy devices in one process from which on it matters (medium); below, it is a remark",
     }],
     check,
 };
@@ -41,7 +41,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         n => format!("torch.nn.DataParallel drives {n} devices from one process"),
     };
     finding.evidence = vec![
-        Evidence::new("devices", Figure::Count(devices as u64), "Devices that did any work in this process."),
+        Evidence::new("devices", Figure::Count(devices as u64), "Devices that were busy in this process."),
         Evidence::new(
             "seen in",
             Figure::Text(trace.name(forwards[0]).to_owned()),
@@ -49,28 +49,26 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              Broadcast, Gather).",
         ),
     ];
-    finding.why = "In each step DataParallel copies the model to every device, splits the batch, runs one thread a device \
-                   under a single interpreter lock, and gathers outputs and gradients on the first device, which also has \
-                   most memory in use. PyTorch advises against it."
+    finding.why = "In each step DataParallel copies the model to every device, splits the batch, runs one thread per device under a \
+                   single interpreter lock, and gathers outputs and gradients on the first device, which also uses the most \
+                   memory. PyTorch advises against it."
         .to_owned();
     finding.fix =
-        "Run one process a device with DistributedDataParallel: models stay in place, threads do not share a \
-                   lock, and gradients are reduced during the backward pass."
+        "Run one process per device with DistributedDataParallel: models stay in place, processes share no lock, and \
+                   gradients are reduced during the backward pass."
             .to_owned();
     finding.code = Some(
-        "# torchrun --nproc_per_node=8 train.py\n\
+        "model = nn.parallel.DistributedDataParallel(model.to(device), device_ids=[device])\n\
+         # before it, in each process (torchrun --nproc_per_node=8 program.py):\n\
          torch.distributed.init_process_group(\"nccl\")\n\
          device = int(os.environ[\"LOCAL_RANK\"])\n\
          torch.cuda.set_device(device)\n\
-         model = torch.nn.parallel.DistributedDataParallel(\n\
-         \x20   model.to(device), device_ids=[device])\n\
-         sampler = torch.utils.data.DistributedSampler(dataset)\n\
-         loader = DataLoader(dataset, batch_size=..., sampler=sampler)"
+         loader = DataLoader(dataset, ..., sampler=torch.utils.data.DistributedSampler(dataset))"
             .to_owned(),
     );
     finding.verify =
-        "Record each rank: `stepscope info` should show one device a process, and samples a second should \
-                      rise nearly with the number of devices."
+        "Record each rank: `stepscope info` should show one device per process, and samples per second should grow nearly \
+                      with the number of devices."
             .to_owned();
     finding.source = context.source(forwards[0]);
     finding.slices = context.shown(forwards);

@@ -10,11 +10,11 @@ use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "ddp_without_nccl",
-    about: "Tensors on a GPU are exchanged between ranks by gloo or MPI, through host memory.",
+    about: "Ranks exchange GPU tensors through gloo or MPI, that is, through host memory.",
     thresholds: &[Threshold {
         name: "ddp_without_nccl.min_share",
         default: 0.01,
-        text: "part of the steps in ranges of gloo or MPI",
+        text: "share of the steps in ranges of gloo or MPI",
     }],
     check,
 };
@@ -63,39 +63,38 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.severity =
         context.severity(exposed as f64 / context.step_ns().max(1) as f64).unwrap_or(Severity::Info);
     finding.confidence = if on_device { Confidence::High } else { Confidence::Medium };
-    finding.title = format!("Tensors on the GPU are exchanged over {backend} instead of NCCL");
+    finding.title = format!("Ranks exchange GPU tensors over {backend} instead of NCCL");
     finding.evidence = vec![
         Evidence::new(
             "backend",
             Figure::Text(backend),
-            "The communication library: from the file's description of the job, else from the names of its ranges.",
+            "The communication library: as the file describes the job, otherwise from the names of its ranges.",
         ),
         Evidence::new(
             "its ranges",
             Figure::Count(ranges.len() as u64),
             "Host ranges of the library in the recording.",
         ),
-        Evidence::new("time in them", Figure::Ns(spent), "Sum of their lengths."),
+        Evidence::new("time in them", Figure::Ns(spent), "Summed time of these ranges."),
         Evidence::new(
-            "device idle meanwhile, a step",
+            "device idle meanwhile, per step",
             Figure::Ns(exposed),
-            "Time a step in which a device was idle and the host in communication.",
+            "Time per step in which a device was idle and the host in communication.",
         ),
     ];
     if let Some(world) = distributed.and_then(|d| d.world_size) {
         finding.evidence.push(Evidence::new(
             "ranks",
             Figure::Count(world.max(0) as u64),
-            "The world size the file gives.",
+            "The world size in the file.",
         ));
     }
-    finding.why = "Gloo and MPI reduce in host memory: each gradient is copied from the device, summed by the CPU, sent \
-                   over sockets and copied back. NCCL (RCCL on AMD) moves data between devices directly and runs beside \
-                   the backward pass."
+    finding.why = "Gloo and MPI work in host memory: each tensor is copied from the device, reduced by the CPU, sent over sockets \
+                   and copied back. NCCL (RCCL on AMD) moves data directly between devices and runs beside computation."
         .to_owned();
     finding.fix =
-        "Use the NCCL backend for device tensors; keep gloo for host tensors only. NCCL needs a device of its \
-                   own for each rank: ranks that share one must stay with gloo."
+        "Use the NCCL backend for device tensors; keep gloo for host tensors only. NCCL needs one device per rank: ranks \
+                   that share a device must stay with gloo."
             .to_owned();
     finding.code = Some(
         "torch.distributed.init_process_group(\"nccl\")\n\
@@ -104,7 +103,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned(),
     );
     finding.verify =
-        "Record again: ranges should be named nccl:… and their kernels run beside the backward pass."
+        "Record again: ranges should be named nccl:… and their kernels should run beside computation."
             .to_owned();
     finding.slices = context.shown(ranges);
     finding.range_ns = finding.slices.first().map(Shown::range_ns);

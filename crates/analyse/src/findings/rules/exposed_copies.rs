@@ -8,17 +8,17 @@ use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "exposed_copies",
-    about: "Copies between host and device run while no kernel does, although the memory is pinned and they could overlap.",
+    about: "Copies to the device run while no kernel does, although their memory is pinned and they could overlap.",
     thresholds: &[
         Threshold {
             name: "exposed_copies.min_exposed_share",
             default: 0.5,
-            text: "part of the time of these copies during which no kernel ran",
+            text: "share of the time of these copies during which no kernel ran",
         },
         Threshold {
             name: "exposed_copies.max_copy_share",
             default: 0.9,
-            text: "part of a step that is copying, above which there is nothing left to hide the copies behind",
+            text: "share of the steps in copies above which there is nothing left to hide them behind",
         },
     ],
     check,
@@ -55,30 +55,26 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let steps = context.steps().steps.len().max(1) as i64;
     let moved = copies.iter().filter_map(|&c| bytes(trace, c)).fold(0, i64::saturating_add);
     finding.confidence = Confidence::Medium;
-    finding.title = "Exposed copies: uploads run while the device computes nothing".to_owned();
+    finding.title = "Exposed copies: the device computes nothing while its input is copied".to_owned();
     finding.evidence = vec![
         Evidence::new(
-            "copying a step",
+            "copying per step",
             Figure::Ns(total / steps),
-            "Time of the copies to the device, over the number of steps.",
+            "Time of the copies to the device, per step.",
         ),
         Evidence::new(
-            "of that exposed",
+            "exposed share",
             Figure::Share(exposed_share),
-            "Part of it during which no kernel ran on the same device.",
+            "Share of that time during which no kernel ran on the same device.",
         ),
-        Evidence::new(
-            "bytes a step",
-            Figure::Bytes(moved / steps),
-            "Bytes copied to the device, over the number of steps.",
-        ),
+        Evidence::new("bytes per step", Figure::Bytes(moved / steps), "Bytes copied to the device, per step."),
     ];
-    finding.why = "The copy and the kernels that need it stand in the same stream, so they run one after the other, although \
-                   the device has engines of its own for copies."
+    finding.why = "The copies and the kernels are in the same stream, so they run one after the other, although the device has \
+                   separate engines for copies."
         .to_owned();
-    finding.fix = "Copy the next batch on a second stream while the device works on this one.".to_owned();
+    finding.fix = "Copy the next batch on a second stream while the device computes this one.".to_owned();
     finding.code = Some(
-        "side = torch.cuda.Stream()\n\
+        "side = torch.cuda.Stream()  # copy the next batch here, one step ahead\n\
          def prefetch(batch):\n\
          \x20   with torch.cuda.stream(side):\n\
          \x20       return [t.to(device, non_blocking=True) for t in batch]\n\
@@ -87,10 +83,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
          \x20   torch.cuda.current_stream().wait_stream(side)\n\
          \x20   current, upcoming = upcoming, prefetch(batch)\n\
          \x20   for t in current: t.record_stream(torch.cuda.current_stream())\n\
-         \x20   train_step(*current)"
+         \x20   run(*current)  # your step"
             .to_owned(),
     );
-    finding.verify = "Record again: `stepscope transfers` should show most of the copying hidden.".to_owned();
+    finding.verify = "Record again: `stepscope transfers` should show most of the copy time hidden.".to_owned();
     finding.slices = context.shown(copies);
     vec![finding]
 }

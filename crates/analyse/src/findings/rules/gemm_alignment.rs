@@ -8,17 +8,17 @@ use stepscope_model::Input;
 
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",
-    about: "Matrix products have sizes that are no multiple of 8 (16-bit) or 4 (TF32), so that slow kernels run.",
+    about: "Matrix products have sizes that are not multiples of 8 (16-bit) or 4 (TF32), so slow kernels run.",
     thresholds: &[
         Threshold {
             name: "gemm_alignment.max_efficiency",
             default: 0.4,
-            text: "part of the peak that such a product reaches, above which it is fast enough",
+            text: "share of the peak above which such a product is fast enough",
         },
         Threshold {
             name: "gemm_alignment.min_flops",
             default: 1e8,
-            text: "operations of a product below which its sizes do not matter",
+            text: "FLOPs of a product below which its sizes do not matter",
         },
     ],
     check,
@@ -80,13 +80,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let share = slow_ns as f64 / context.attributed_ns().max(1) as f64;
     finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title = match ops.is_empty() {
-        true => "Odd sizes: matrix products use slow kernels for rows that are not aligned".to_owned(),
-        false => format!("Odd sizes: matrix products with a size of {} use slow kernels", listed.join(", ")),
+        true => "Odd sizes: matrix products run on slow kernels for unaligned rows".to_owned(),
+        false => format!("Odd sizes: matrix products with a size of {} run on slow kernels", listed.join(", ")),
     };
     finding.evidence = vec![Evidence::new(
         "such products",
         Figure::Share(share),
-        "Device time of products with an odd size that reach little of the peak, over all device time.",
+        "Device time of products with an odd size that reach little of the peak, divided by all device time.",
     )];
     if ops.is_empty() {
         finding.evidence.push(example(context, &by_name));
@@ -94,7 +94,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.evidence.push(Evidence::new(
             "sizes",
             Figure::Text(listed.join(", ")),
-            "Sizes of their operands that are no multiple of 8 elements (TF32: 4).",
+            "Sizes of their operands that are not multiples of 8 elements (TF32: 4).",
         ));
     }
     if let Some(&kernel) = kernels(context, &ops).first() {
@@ -106,23 +106,24 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let padded = sizes.last().map_or(0, |n| n.saturating_add(63) / 64 * 64);
     let size = sizes.last().copied().unwrap_or_default();
-    finding.why = "Tensor cores load 16 bytes at once. Rows that do not start at such a boundary need kernels that load element \
-                   by element."
+    finding.why = "Tensor cores load 16 bytes at once. Rows that do not start on a 16-byte boundary need kernels that load element by \
+                   element."
         .to_owned();
-    finding.fix =
-        format!("Pad these sizes to a multiple of 64: {size} to {padded}. Mask or ignore what is added.");
+    finding.fix = format!(
+        "Pad these sizes to a multiple of 64, for example {size} to {padded}, and mask or ignore the padding."
+    );
     finding.code = Some(format!(
-        "vocab = (vocab + 63) // 64 * 64        # {size} becomes {padded}\n\
-         head = torch.nn.Linear(hidden, vocab)  # the padding is never a target"
+        "size = (size + 63) // 64 * 64  # {size} becomes {padded}: vocabulary, channels or tokens\n\
+         # mask the padding, or never use it as a target"
     ));
     finding.verify =
-        "Record again: `stepscope roofline` should show these products near the others' share of the peak."
+        "Record again: in `stepscope roofline` these products should reach about the same share of the peak as others."
             .to_owned();
     if ops.is_empty() {
         finding.why.push(' ');
         finding.why.push_str(BY_NAME);
-        finding.fix = "Find the sizes with record_shapes=True, and pad those that are no multiple of 8 to a multiple of 64. \
-                       Mask or ignore what is added."
+        finding.fix = "Find the sizes with record_shapes=True, pad those that are not multiples of 8 to a multiple of 64, and mask \
+                       or ignore the padding."
             .to_owned();
         finding.code = Some("size = (size + 63) // 64 * 64".to_owned());
     }

@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
             default: 1.0,
             text: "milliseconds of Python and operators without a launch, in one gap of the device, that make a stall",
         },
-        Threshold { name: "host_stalls.min_share", default: 0.05, text: "part of the steps in such stalls" },
+        Threshold { name: "host_stalls.min_share", default: 0.05, text: "share of the steps in such stalls" },
     ],
     check,
 };
@@ -116,23 +116,23 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let prepares = sum(|stall| stall.in_operators_ns).saturating_mul(2) >= total;
     let is_step = |name: &str| step_number(name).is_some();
     let place = slice.map(|id| trace.name(context.callers().blamed(id)));
-    let place = place.filter(|name| !is_step(name)).unwrap_or("the loop, outside of any named range");
+    let place = place.filter(|name| !is_step(name)).unwrap_or("the loop itself");
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Host stalls: for {:.0} % of each step Python launches nothing, mostly in {place}",
+        "Host stalls: the device waits {:.0}% of the time for code that launches nothing, mostly in {place}",
         share * 100.0
     );
     finding.evidence = vec![
         Evidence::new(
-            "stalls a step",
+            "stalls per step",
             Figure::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
             "Gaps of the device for at least host_stalls.min_ms of which the host was in Python or in operators that \
-             launched nothing, over the number of steps.",
+             launched nothing, per step.",
         ),
         Evidence::new(
-            "their time a step",
+            "their time per step",
             Figure::Ns(per_step),
-            "Their time without the profiler, divided by the number of steps.",
+            "Their time without the profiler, per step.",
         ),
         Evidence::new(
             "the longest",

@@ -15,17 +15,17 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "launch_bound.min_share",
             default: 0.15,
-            text: "part of the steps in which a device is idle because of launching",
+            text: "share of the steps in which a device is idle because of launching",
         },
         Threshold {
             name: "launch_bound.min_dry_share",
             default: 0.3,
-            text: "part of the work that found its stream empty when it was launched",
+            text: "share of the work that found its stream empty when it was launched",
         },
         Threshold {
             name: "launch_bound.min_launches_per_step",
             default: 20.0,
-            text: "launches a step below which launching is not the problem",
+            text: "launches per step below which launching is not the problem",
         },
     ],
     check,
@@ -73,7 +73,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Launch-bound: the device waits for the host to launch work for {:.0} % of each step",
+        "Launch-bound: the device waits {:.0}% of the time for the host to launch work",
         row.launch_bound_share * 100.0
     );
     let per_step = row.launches / steps as u64;
@@ -81,12 +81,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "idle for launching",
             Figure::Share(row.launch_bound_share),
-            "Part of the steps in which the device was idle while the host was in operators, Python or launch calls, or the launch was on its way.",
+            "Share of the steps in which the device was idle while the host was in operators, Python or launch calls, or the launch was on its way.",
         ),
         Evidence::new(
-            "launches a step",
+            "launches per step",
             Figure::Count(per_step),
-            "Kernels, copies and fills launched, over the number of steps.",
+            "Kernels, copies and memsets launched, per step.",
         ),
         Evidence::new("median kernel", Figure::Ns(row.kernel_p50_ns), "Median time of a kernel on the device."),
         Evidence::new(
@@ -97,7 +97,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "found the stream empty",
             Figure::Share(row.dry_share),
-            "Part of the work whose stream had nothing running or queued when it was launched.",
+            "Share of the work whose stream had nothing running or queued when it was launched.",
         ),
         Evidence::new(
             "mean queue",
@@ -106,22 +106,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
     ];
     finding.why =
-        "Each operator costs the host some microseconds of Python, dispatch and launch. The kernels here are \
-                   shorter than that, so the device is done before the next one arrives."
+        "Each operator costs the host microseconds of Python, dispatch and launch. The device often finishes \
+                   its work before the next launch arrives, and then waits."
             .to_owned();
     finding.fix =
-        "Launch less or cheaper: a larger batch gives each kernel more to do; torch.compile fuses kernels; \
-                   CUDA graphs (mode=\"reduce-overhead\") replay a whole step with one call."
+        "Launch fewer or larger kernels: a larger batch gives each kernel more to do, torch.compile fuses kernels, and \
+                   CUDA graphs (mode=\"reduce-overhead\") replay many launches with one call. A graph ends at .item() and \
+                   other waits: remove those first."
             .to_owned();
     finding.code = Some(
-        "# fusion and CUDA graphs\n\
-         model = torch.compile(model, mode=\"reduce-overhead\")\n\
-         # or: a larger batch, until `stepscope launches` shows a queue\n\
-         # that is never empty"
+        "model = torch.compile(model, mode=\"reduce-overhead\")  # fused kernels and CUDA graphs\n\
+         # or a larger batch, until `stepscope launches` shows that the queue is rarely empty"
             .to_owned(),
     );
-    finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. \
-                      Note that the profiler itself slows launches down: measure the step without it too."
+    finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. The \
+                      profiler itself slows launches down, so time the loop without it too."
         .to_owned();
     finding.slices = context.shown(context.idle().next_work(MAX_SHOWN));
     vec![finding]

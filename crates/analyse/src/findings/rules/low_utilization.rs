@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[Threshold {
         name: "low_utilization.busy_share",
         default: 0.5,
-        text: "part of the steps during which the device does any work, under which it is reported",
+        text: "share of the steps during which the device is busy, below which it is reported",
     }],
     check,
 };
@@ -28,28 +28,28 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let device = row.device.unwrap_or_default();
         let reason = first.label().trim_start_matches("idle: ");
         finding.title = format!(
-            "GPU {device} does nothing for {:.0} % of the steps, mostly: {reason}",
+            "GPU {device} is idle {:.0}% of the time, mostly: {reason}",
             (1.0 - busy) * 100.0
         );
         finding.evidence = vec![Evidence::new(
             "busy",
             Figure::Share(busy),
-            "Part of the steps' wall time during which at least one kernel, copy or fill ran on the device.",
+            "Share of the steps' wall time during which at least one kernel, copy or memset ran on the device.",
         )];
         for (cause, ns) in idle.iter().take(4) {
             finding.evidence.push(Evidence::new(
                 cause.label(),
                 Figure::Ns(ns / steps),
-                "Idle time of this cause a step, as in `stepscope account`.",
+                "Idle time with this cause, per step, as in `stepscope account`.",
             ));
         }
-        finding.why = "A device that waits is paid for but not used. The figures say why it waits; the other \
-                       findings say what to do about it."
+        finding.why = "A device that waits is paid for but not used. The numbers above say what it waits for."
             .to_owned();
         finding.fix =
-            "Start with the finding that saves most; then look again, since hidden causes come to light."
+            "Remove the largest cause above, then record again: `stepscope gaps` shows what the host did in each gap, and \
+             with_stack=True adds the lines of your program."
                 .to_owned();
-        finding.verify = "`stepscope account` shows each cause before and after.".to_owned();
+        finding.verify = "Record again: the largest cause should shrink in `stepscope account`.".to_owned();
         Some(finding)
     })
     .collect()

@@ -12,13 +12,13 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "memory_fragmentation.share",
             default: 0.3,
-            text: "part of the memory held that is not even in use at the peak",
+            text: "share of the memory held that is not in use even at the peak",
         },
-        Threshold { name: "memory_fragmentation.gib", default: 1.0, text: "the same in GiB, at least" },
+        Threshold { name: "memory_fragmentation.gib", default: 1.0, text: "the least of it, in GiB" },
         Threshold {
             name: "memory_fragmentation.full_share",
             default: 0.8,
-            text: "part of the device's memory held from which on it matters (medium)",
+            text: "share of the device's memory held from which on it matters (medium)",
         },
     ],
     check,
@@ -45,7 +45,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.severity = if full { Severity::Medium } else { Severity::Info };
     finding.confidence = if grown.is_some() { Confidence::Medium } else { Confidence::Low };
     finding.title = format!(
-        "{}: the allocator holds {} of which {} ({:.0} %) are never in use",
+        "{}: the allocator holds {}, of which {} ({:.0}%) is never in use",
         memory.device,
         size(held),
         size(unused),
@@ -53,19 +53,19 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     );
     finding.evidence = vec![
         Evidence::new(
-            "held at most",
+            "peak held",
             Figure::Bytes(held),
             "The most memory the allocator held from the device in the recording.",
         ),
         Evidence::new(
-            "in use at most",
+            "peak in use",
             Figure::Bytes(memory.peak_allocated_bytes),
             "The highest level of allocated memory in the recording.",
         ),
         Evidence::new(
             "never in use",
             Figure::Share(share),
-            "Held at most less in use at most, over held at most.",
+            "Peak held minus peak in use, divided by peak held.",
         ),
     ];
     if let Some(unused) = grown {
@@ -77,10 +77,10 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
         ));
     }
     finding.why = match grown {
-        Some(_) => "The free memory lies in pieces too small for what is asked next, so the allocator asks the device \
-                    for more although it has enough. Tensors of ever new sizes do that.",
-        None => "The memory held was reached before the recording: it is left over from an earlier, larger need \
-                 (start-up, another batch size, validation), or free memory lies in pieces too small to be used.",
+        Some(_) => "The free memory is in pieces too small for the next request, so the allocator asks the device for more although \
+                    it has enough in total. Tensors whose sizes keep changing cause that.",
+        None => "The allocator got this memory before the recording: it is left over from an earlier, larger need (start-up, \
+                 another batch size, validation), or free memory is in pieces too small to be used.",
     }
     .to_owned();
     finding.fix = "Let segments grow in place instead of adding new ones, keep shapes to a few sizes (pad or bucket \
@@ -88,14 +88,13 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
                    validation, never in the loop."
         .to_owned();
     finding.code = Some(
-        "# PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py\n\
-         # or, if segments cannot grow here, do not split large blocks:\n\
-         # PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512 python train.py"
+        "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import\n\
+         # or, where segments cannot grow, do not split large blocks: \"max_split_size_mb:512\""
             .to_owned(),
     );
     finding.verify =
-        "Record again with profile_memory=True: memory held should come close to memory in use in \
-                      `stepscope memory`. torch.cuda.memory._dump_snapshot() shows the pieces."
+        "Record again with profile_memory=True: in `stepscope memory`, memory held should come close to memory in use. \
+                      torch.cuda.memory._dump_snapshot() shows the pieces."
             .to_owned();
     finding.range_ns = memory.peak_reserved_at_ns.map(|at| (at, at));
     Some(finding)

@@ -19,11 +19,11 @@ pub(super) const RULE: Rule = Rule {
             default: 0.9,
             text: "how well a straight line must fit the levels (R²)",
         },
-        Threshold { name: "memory_leak.mib_per_step", default: 1.0, text: "growth a step in MiB" },
+        Threshold { name: "memory_leak.mib_per_step", default: 1.0, text: "growth per step in MiB" },
         Threshold {
             name: "memory_leak.share_per_step",
             default: 0.005,
-            text: "growth a step as a part of the mean level",
+            text: "growth per step as a share of the mean level",
         },
     ],
     check,
@@ -62,14 +62,14 @@ fn of_device(
     finding.title = format!("{}: memory in use grows by {} in each step", memory.device, size(growth as i64));
     finding.evidence = vec![
         Evidence::new(
-            "growth a step",
+            "growth per step",
             Figure::Bytes(growth as i64),
             "The slope of a straight line through the levels at the ends of the steps (least squares).",
         ),
         Evidence::new(
             "fit of the line",
             Figure::Number(fit),
-            "R², the part of the levels' variance that the line explains; 1 is a perfect line.",
+            "R², the share of the levels' variance that the line explains; 1 is a perfect line.",
         ),
         Evidence::new(
             "steps",
@@ -90,7 +90,7 @@ fn of_device(
         finding.evidence.push(Evidence::new(
             "steps until the device is full",
             Figure::Count(left),
-            "Memory of the device less the last level, over the growth a step.",
+            "Memory of the device minus the last level, divided by the growth per step.",
         ));
     }
     let never_released = of_all.get_or_init(|| survivors(context)).get(&memory.device);
@@ -98,21 +98,21 @@ fn of_device(
         finding.evidence.push(Evidence::new(
             format!("never released, from {operator}"),
             Figure::Bytes(bytes),
-            "Bytes allocated in the steps but the last in this operator and not released by the end of the recording.",
+            "Bytes allocated in this operator, in all steps but the last, and not released by the end of the recording.",
         ));
     }
     finding.why = format!(
-        "Something keeps what {} allocated. Most often a loss or an output is stored with its graph, which keeps all \
-         activations behind it; or a list, a cache or a hook grows.",
+        "Something keeps what {} allocated. Most often a loss or an output is stored together with its graph, which keeps \
+         all its activations alive; or a list, a cache or a hook grows.",
         steps(levels.len())
     );
-    finding.fix = "Store numbers or detached tensors, not results with a graph: loss.detach() or loss.item(), outputs \
-                   under torch.no_grad() when evaluating. Clear lists and caches each step, remove hooks, and avoid \
+    finding.fix = "Store numbers or detached tensors instead of results with a graph: loss.detach() or loss.item(), and outputs \
+                   under torch.no_grad() when evaluating. Clear lists and caches in each step, remove hooks, and avoid \
                    retain_graph=True."
         .to_owned();
     finding.code = Some(
-        "total += loss.detach()              # not: total += loss\n\
-         history.append(loss.detach().cpu()) # not: history.append(loss)"
+        "total += loss.detach()               # not: total += loss\n\
+         history.append(loss.detach().cpu())  # not: history.append(loss)"
             .to_owned(),
     );
     finding.verify =

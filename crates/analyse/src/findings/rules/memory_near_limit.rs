@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[Threshold {
         name: "memory_near_limit.share",
         default: 0.9,
-        text: "part of the device's memory in use or held at the peak",
+        text: "share of the device's memory in use or held at the peak",
     }],
     check,
 };
@@ -34,7 +34,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.confidence = if in_use { Confidence::High } else { Confidence::Medium };
     let most = if in_use { used } else { held.unwrap_or(used) };
     finding.title = format!(
-        "{}: {} of {} ({:.0} %) {} at the peak",
+        "{}: {} of {} ({:.0}%) {} at the peak",
         memory.device,
         size(most),
         size(capacity),
@@ -50,9 +50,13 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
         Evidence::new(
             "memory of the device",
             Figure::Bytes(capacity),
-            "The device's total memory as the profiler describes it.",
+            "The device's total memory, as the profiler recorded it.",
         ),
-        Evidence::new("part in use", Figure::Share(share(used)), "Peak in use over the memory of the device."),
+        Evidence::new(
+            "share in use",
+            Figure::Share(share(used)),
+            "Peak in use divided by the memory of the device.",
+        ),
     ];
     if let Some(held) = held {
         finding.evidence.push(Evidence::new(
@@ -65,15 +69,15 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
         finding.evidence.push(Evidence::new(
             format!("alive at the peak from {}", live.operator),
             Figure::Bytes(live.bytes),
-            "Bytes alive at the peak whose allocation happened in this operator.",
+            "Bytes alive at the peak that this operator allocated.",
         ));
     }
     finding.why = if in_use {
-        "Little is left: a slightly longer sequence or a larger batch ends in an out-of-memory error, and the allocator \
-         may have to return its cache to the driver in the middle of a step, which waits for the device."
+        "Little is left: a slightly longer sequence or larger batch ends in an out-of-memory error, and the allocator may \
+         have to return its cache to the driver in the middle of a step, which waits for the device."
     } else {
-        "Most of this is the allocator's cache, which it gives back when it must. Doing so waits for the device, and \
-         other processes on the device cannot have the memory meanwhile."
+        "Most of this is the allocator's cache, which it returns only when it must. Doing so waits for the device, and \
+         until then other processes on the device cannot use the memory."
     }
     .to_owned();
     finding.fix = if in_use {
@@ -81,24 +85,22 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
          gradients, train in bfloat16, shard optimizer state and parameters over the ranks (FSDP), or use an optimizer \
          with smaller state."
     } else {
-        "Let segments grow in place, so that the cache fits what is used, and see whether the peak before the recording \
-         (start-up, validation) can be lowered."
+        "Let segments grow in place so that the cache fits what is used, and check whether an earlier peak (start-up, \
+         validation) can be lowered."
     }
     .to_owned();
     finding.code = Some(
         if in_use {
-            "from torch.utils.checkpoint import checkpoint\n\
-             # in forward: keeps only the block's input\n\
-             x = checkpoint(block, x, use_reentrant=False)\n\
+            "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)  # in forward\n\
              \n\
-             # or: gradients accumulated over 4 small batches\n\
+             # or: accumulate gradients over 4 small batches\n\
              for i, (x, y) in enumerate(loader):\n\
              \x20   (loss_fn(model(x), y) / 4).backward()\n\
              \x20   if i % 4 == 3:\n\
              \x20       optimizer.step()\n\
              \x20       optimizer.zero_grad(set_to_none=True)"
         } else {
-            "# PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py"
+            "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import"
         }
         .to_owned(),
     );

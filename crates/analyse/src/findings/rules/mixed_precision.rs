@@ -12,12 +12,12 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "mixed_precision.min_share",
             default: 0.1,
-            text: "part of the device time that is matrix work in 32 bits",
+            text: "share of the device time that is matrix work in 32 bits",
         },
         Threshold {
             name: "mixed_precision.max_new_share",
             default: 0.9,
-            text: "new time over old of an operator, above which it is not worth changing",
+            text: "new time of an operator, divided by the old, above which it is not worth changing",
         },
     ],
     check,
@@ -68,11 +68,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let now = changed.first().map_or(Precision::Fp32, |op| op.precision);
     finding.confidence = if changed.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title =
-        format!("Mixed precision unused: {:.0} % of the device time is matrix work in 32 bits", share * 100.0);
+        format!("Mixed precision unused: {:.0}% of the device time is matrix work in 32 bits", share * 100.0);
     finding.evidence = vec![Evidence::new(
         "matrix work in 32 bits",
         Figure::Share(share),
-        "Device time of matrix products, convolutions and fused attention with fp32 inputs, over all device time.",
+        "Device time of matrix products, convolutions and fused attention with fp32 inputs, divided by all device time.",
     )];
     if changed.is_empty() {
         finding.evidence.push(example(context, &by_name));
@@ -96,20 +96,20 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ]);
     }
     finding.why =
-        "Tensor cores multiply 16-bit numbers many times faster than 32-bit ones, and half the bytes move. \
-                   Sums are still kept in 32 bits."
+        "Tensor cores multiply 16-bit numbers many times faster than 32-bit ones, and half as many bytes move. Sums \
+                   stay in 32 bits."
             .to_owned();
-    finding.fix = "Run forward and loss under autocast with bfloat16; parameters and optimizer stay in 32 bits. It needs \
-                   no gradient scaling. Check the loss curve."
+    finding.fix = "Run the forward pass under autocast with bfloat16; parameters stay in 32 bits and no gradient scaling is \
+                   needed. Check the loss or the outputs. If another finding promises the same time, the host is the \
+                   bottleneck after either change."
         .to_owned();
     finding.code = Some(
-        "with torch.autocast(\"cuda\", dtype=torch.bfloat16):\n\
-         \x20   loss = loss_fn(model(x), y)\n\
-         loss.backward()"
+        "with torch.autocast(\"cuda\", dtype=torch.bfloat16):  # around forward and loss\n\
+         \x20   output = model(x)"
             .to_owned(),
     );
-    finding.verify = "Record again: `stepscope roofline` should show bf16 for these operators and `stepscope gpu` a higher \
-                      tensor-core share. The estimate assumes that they reach the rates of assume.matrix_efficiency."
+    finding.verify = "Record again: `stepscope roofline` should show bf16 for these operators, and `stepscope gpu` a higher tensor-core \
+                      share. The estimate assumes that they reach the share of the peak in assume.matrix_efficiency."
         .to_owned();
     if changed.is_empty() {
         finding.why.push(' ');

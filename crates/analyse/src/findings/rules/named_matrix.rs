@@ -86,8 +86,8 @@ pub(super) fn time(context: &Context<'_>, kernels: &[Named]) -> i64 {
 }
 
 /// What findings say that rest on names alone.
-pub(super) const BY_NAME: &str = "The sizes are not recorded, so the saving rests on the names of kernels and what such kernels usually reach: record \
-     with record_shapes=True for a better one.";
+pub(super) const BY_NAME: &str = "Sizes were not recorded, so the saving is estimated from kernel names and what such kernels usually reach: record \
+     with record_shapes=True for a better estimate.";
 
 /// The longest of some kernels, as evidence.
 pub(super) fn example(context: &Context<'_>, kernels: &[Named]) -> Evidence {

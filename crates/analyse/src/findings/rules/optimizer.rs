@@ -11,11 +11,11 @@ use crate::roofline::{Family, OpCost};
 
 pub(super) const RULE: Rule = Rule {
     name: "optimizer",
-    about: "The optimizer updates parameters one by one or with many kernels although a fused update exists.",
+    about: "The optimizer updates parameters one by one or with many kernels, although a fused update exists.",
     thresholds: &[Threshold {
         name: "optimizer.min_kernels",
         default: 30.0,
-        text: "kernels of the optimizer a step",
+        text: "kernels of the optimizer per step",
     }],
     check,
 };
@@ -90,20 +90,24 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.confidence = Confidence::Medium;
     finding.title = match lists {
-        true => format!("Optimizer: {name} takes {per_step:.0} kernels a step; a fused update takes a few"),
-        false => format!("Optimizer: {name} updates parameters one by one, {per_step:.0} kernels a step"),
+        true => format!("Optimizer: {name} takes {per_step:.0} kernels per step; a fused update takes a few"),
+        false => format!("Optimizer: {name} updates parameters one by one with {per_step:.0} kernels per step"),
     };
     finding.evidence = vec![
         Evidence::new(
-            "kernels a step",
+            "kernels per step",
             Figure::Number(per_step),
-            "Kernels launched inside Optimizer.step, over the number of updates.",
+            "Kernels launched inside Optimizer.step, per update.",
         ),
-        Evidence::new("device time a step", Figure::Ns(now / rounds as i64), "Their summed time."),
+        Evidence::new(
+            "device time per step",
+            Figure::Ns(now / rounds as i64),
+            "Summed device time of these kernels, per update.",
+        ),
         Evidence::new(
             "parameters",
             Figure::Bytes(parameter_bytes as i64),
-            "The median, over the operators of the update, of the bytes each wrote: each parameter once.",
+            "Bytes of all parameters: the median, over the operators of the update, of the bytes each wrote.",
         ),
     ];
     explain(&mut finding, &name);
@@ -114,13 +118,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 /// The reason, the change and the check.
 fn explain(finding: &mut Finding, name: &str) {
     finding.why =
-        "Each operator of the update reads and writes whole tensors, and each parameter gets its own launches."
+        "Each operator of the update reads and writes whole tensors, so the same parameters pass through memory many times, \
+         with many launches."
             .to_owned();
-    finding.fix = "Ask for the fused implementation, which updates all parameters in a few kernels that move each tensor once.".to_owned();
+    finding.fix = "Use the fused implementation, which updates all parameters in a few kernels and moves each tensor once.".to_owned();
     finding.code = Some(format!("optimizer = torch.optim.{name}(model.parameters(), lr=..., fused=True)"));
     finding.verify =
-        "Record again: `stepscope ops --filter fused` should show _fused_ operators in place of the many."
-            .to_owned();
+        "Record again: `stepscope ops --filter fused` should show _fused_ operators instead.".to_owned();
 }
 
 /// How many elements an operator of an update reads and writes for each of a parameter's.
@@ -171,9 +175,9 @@ fn by_name(
         format!("Optimizer: {name} takes {per_step:.0} kernels per step; a fused update takes a few");
     finding.evidence = vec![
         Evidence::new(
-            "kernels a step",
+            "kernels per step",
             Figure::Number(per_step),
-            "Kernels launched inside Optimizer.step, over the number of updates.",
+            "Kernels launched inside Optimizer.step, per update.",
         ),
         Evidence::new(
             "passes over memory",

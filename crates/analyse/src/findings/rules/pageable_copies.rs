@@ -8,11 +8,11 @@ use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "pageable_copies",
-    about: "Data is copied to the device from pageable memory: through a staging buffer, with the host waiting.",
+    about: "Data is copied to the device from pageable memory: through a staging buffer, while the host waits.",
     thresholds: &[Threshold {
         name: "pageable_copies.min_bytes_per_step",
         default: 1048576.0,
-        text: "bytes a step copied from pageable memory",
+        text: "bytes per step copied from pageable memory",
     }],
     check,
 };
@@ -55,29 +55,33 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let rate = moved as f64 / (copy_ns.max(1) as f64 / 1e9);
     finding.confidence = Confidence::High;
     finding.title =
-        "Pageable copies: batches are copied from ordinary memory and the host waits for each".to_owned();
+        "Pageable copies: inputs are copied from ordinary memory, and the host waits for each copy".to_owned();
     finding.evidence = vec![
         Evidence::new(
-            "bytes a step",
+            "bytes per step",
             Figure::Bytes(moved / steps),
-            "Bytes copied to the device from pageable memory, over the number of steps.",
+            "Bytes copied to the device from pageable memory, per step.",
         ),
         Evidence::new(
             "rate",
             Figure::BytesPerSecond(rate),
-            "Those bytes over the summed time of the copies on the device.",
+            "Those bytes divided by the summed time of the copies on the device.",
         ),
-        Evidence::new("copying a step", Figure::Ns(copy_ns / steps), "Time of the copies on the device."),
         Evidence::new(
-            "host in copy calls a step",
+            "copying per step",
+            Figure::Ns(copy_ns / steps),
+            "Time of the copies on the device, per step.",
+        ),
+        Evidence::new(
+            "host in copy calls per step",
             Figure::Ns(host_ns / steps),
-            "Time the host spent in the calls that asked for these copies.",
+            "Time the host spent in the calls that started these copies, per step.",
         ),
     ];
-    finding.why = "The device can only read locked memory. From ordinary memory the driver first copies piece by piece into a \
-                   locked buffer, on the calling thread, which slows the copy and keeps the host from launching."
+    finding.why = "The device can only read page-locked (pinned) memory. From ordinary memory, the driver first copies piece by piece \
+                   into a pinned buffer on the calling thread. That slows the copy, and meanwhile the host launches nothing."
         .to_owned();
-    finding.fix = "Put batches into pinned memory and copy without blocking, best one batch ahead on a stream of its own.".to_owned();
+    finding.fix = "Put batches into pinned memory and copy with non_blocking=True, ideally one batch ahead on a stream of its own.".to_owned();
     finding.code = Some(
         "loader = DataLoader(dataset, ..., pin_memory=True)\n\
          for x, y in loader:\n\
@@ -87,7 +91,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     );
     finding.source = uploads.iter().find_map(|u| context.source(trace.links().launch(u.0)?));
     finding.verify =
-        "Record again: `stepscope transfers` should list pinned copies only, with little exposed time."
+        "Record again: `stepscope transfers` should list only pinned copies, with little exposed time."
             .to_owned();
     finding.slices = context.shown(uploads.iter().map(|u| u.0));
     finding.range_ns = finding.slices.first().map(Shown::range_ns);

@@ -13,13 +13,13 @@ use crate::threads::activity::Activity;
 /// times what these costs give: they tend to be too low.
 pub(super) const RULE: Rule = Rule {
     name: "profiler_overhead",
-    about: "Stacks, shapes or memory were recorded, and recording takes a visible part of the step. A heuristic: a cost \
-            for each recorded event.",
+    about: "Stacks, shapes or memory were recorded, and recording takes a visible share of the step. A heuristic: a cost per \
+            recorded event.",
     thresholds: &[
         Threshold {
             name: "profiler_overhead.min_share",
             default: 0.1,
-            text: "part of the step that recording is estimated to take while the device waits for the host",
+            text: "share of the steps that recording is estimated to take while the device waits for the host",
         },
         Threshold {
             name: "profiler_overhead.us_per_op",
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "profiler_overhead.us_per_shape",
             default: 0.3,
-            text: "µs more for an operator with its shapes",
+            text: "µs more to record the shapes of an operator",
         },
         Threshold {
             name: "profiler_overhead.us_per_call",
@@ -44,7 +44,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "profiler_overhead.us_per_allocation",
             default: 0.3,
-            text: "µs to record a change of memory",
+            text: "µs to record an allocation or release",
         },
     ],
     check,
@@ -83,22 +83,22 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         if share(visible) >= context.limit("severity.high") { Severity::Low } else { Severity::Info };
     finding.confidence = Confidence::Low;
     finding.title = format!(
-        "Profiler overhead: recording takes about {} of each step ({:.0} %); host times are inflated",
+        "Profiler overhead: recording takes about {} per step ({:.0}%), so host times are inflated",
         time(context.per_step(visible)),
         share(visible) * 100.0
     );
     finding.evidence = vec![
         Evidence::new(
-            "stacks, shapes and memory a step",
+            "stacks, shapes and memory per step",
             Figure::Ns(context.per_step(optional)),
-            "Recorded events in the steps times a cost for each: Python calls, changes of memory, and operators with \
+            "Recorded events in the steps times a cost for each: Python calls, allocations and releases, and operators with \
              their shapes. The costs are the thresholds profiler_overhead.us_per_…, fitted to one program; others paid up \
              to three times as much.",
         ),
         Evidence::new(
-            "operators and calls a step",
+            "operators and calls per step",
             Figure::Ns(context.per_step(basic)),
-            "The same for operators, ranges and runtime calls, which every recording pays; not part of the sum above.",
+            "The same for operators, ranges and runtime calls, which every recording pays; not included above.",
         ),
         Evidence::new(
             "Python calls",
@@ -108,13 +108,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "device waits for the host",
             Figure::Share(share(waiting)),
-            "Part of the steps in which the busiest device was idle because the host was in operators, Python or calls: \
-             only there does a slower host lengthen the step.",
+            "Share of the steps in which the busiest device was idle because the host was in operators, Python or calls: \
+             only then does a slower host lengthen the step.",
         ),
     ];
     if pauses > 0 {
         finding.evidence.push(Evidence::new(
-            "pauses of the profiler a step",
+            "pauses of the profiler per step",
             Figure::Ns(context.per_step(pauses)),
             "Time the profiler itself reports for its buffers, inside the steps.",
         ));
@@ -126,18 +126,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .map(|option| option.0)
             .collect();
     finding.why = format!(
-        "Each recorded event costs the host about a microsecond. With {} on there are so many of them that the host is \
-         slower than in a run without a profiler, and the device looks idler than it is.",
+        "Each recorded event costs the host about a microsecond. With {} on, there are so many events that the host is \
+         slower than in a run without the profiler, and the device looks more idle than it is.",
         if on.is_empty() { "the profiler".to_owned() } else { on.join(", ") }
     );
-    finding.fix = "Record again without with_stack, profile_memory and record_shapes to judge times; use this profile to \
-                   find lines, shapes and memory."
+    finding.fix = "To judge times, record again without with_stack, profile_memory and record_shapes. Use this profile to find \
+                   lines, shapes and memory."
         .to_owned();
     finding.code = Some(
-        "with torch.profiler.profile(schedule=schedule, with_stack=False, profile_memory=False, record_shapes=False) as prof:"
+        "with torch.profiler.profile(schedule=schedule) as prof:  # no stacks, shapes, memory\n    ..."
             .to_owned(),
     );
-    finding.verify = "Time the loop without a profiler and compare with the steps of both profiles.".to_owned();
+    finding.verify =
+        "Time the loop without the profiler and compare it with the steps of both profiles.".to_owned();
     vec![finding]
 }
 

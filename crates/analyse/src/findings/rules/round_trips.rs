@@ -15,10 +15,14 @@ use crate::threads::host_time::Segment;
 
 pub(super) const RULE: Rule = Rule {
     name: "round_trips",
-    about: "Within a step a tensor is copied to the host and one of the same size back to the device.",
+    about: "Within a step, a tensor is copied to the host and one of the same size is copied back to the device.",
     thresholds: &[
-        Threshold { name: "round_trips.min_bytes", default: 65536.0, text: "bytes of a tensor that counts" },
-        Threshold { name: "round_trips.min_per_step", default: 0.5, text: "round trips a step, on average" },
+        Threshold {
+            name: "round_trips.min_bytes",
+            default: 65536.0,
+            text: "the smallest tensor that counts, in bytes",
+        },
+        Threshold { name: "round_trips.min_per_step", default: 0.5, text: "round trips per step, on average" },
     ],
     check,
 };
@@ -114,32 +118,35 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let each = trips.len() as f64 / steps as f64;
     finding.confidence = Confidence::Medium;
     finding.title = match each.round() {
-        n if n <= 1.0 => "Round trips: a tensor goes to the host and comes back in each step".to_owned(),
-        n => format!("Round trips: {n:.0} tensors a step go to the host and come back"),
+        n if n <= 1.0 => "Round trips: in each step a tensor goes to the host and comes back".to_owned(),
+        n => format!("Round trips: {n:.0} tensors per step go to the host and come back"),
     };
     finding.evidence = vec![
         Evidence::new(
-            "round trips a step",
+            "round trips per step",
             Figure::Number(each),
-            "Copies to the host followed within the step by a copy of as many bytes to the device. Equal size is a heuristic for the same tensor.",
+            "Copies to the host that a copy of as many bytes to the device follows within the step. Equal size is a heuristic for the same tensor.",
         ),
         Evidence::new(
-            "bytes a step, both ways",
+            "bytes per step, both ways",
             Figure::Bytes(moved / steps as i64),
-            "Bytes of these copies, over the number of steps.",
+            "Bytes of these copies, per step.",
         ),
-        Evidence::new("copying a step", Figure::Ns(ns / steps as i64), "Time of these copies on the device."),
+        Evidence::new(
+            "copying per step",
+            Figure::Ns(ns / steps as i64),
+            "Time of these copies on the device, per step.",
+        ),
     ];
-    finding.why = "Something in the middle of the model runs on the CPU, so its input goes down and its result up again, and the \
-                   host waits for both."
+    finding.why = "Something in the middle of the step runs on the CPU, so its input is copied to the host and its result back to \
+                   the device, and the host waits for both."
         .to_owned();
     finding.fix =
-        "Do that part on the device too: use torch operators instead of numpy, create masks and indices there."
+        "Do that work on the device too: use torch operators instead of NumPy, and create masks and indices there."
             .to_owned();
     finding.code = Some(
-        "# instead of: y = torch.from_numpy(f(x.cpu().numpy())).cuda()\n\
-         y = f_torch(x)  # the same with torch operators, on x.device\n\
-         mask = torch.arange(n, device=x.device) < limit  # made where it is used"
+        "y = f_torch(x)  # torch operators, not: torch.from_numpy(f(x.cpu().numpy())).cuda()\n\
+         mask = torch.arange(n, device=x.device) < length  # created where it is used"
             .to_owned(),
     );
     finding.source = trips.first().and_then(|t| context.source(trace.links().launch(t.0)?));

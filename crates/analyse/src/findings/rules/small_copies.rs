@@ -8,10 +8,14 @@ use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "small_copies",
-    about: "Many small copies from pageable memory to the device in each step, such as scalars made one by one.",
+    about: "Each step makes many small copies from pageable memory to the device, such as scalars one by one.",
     thresholds: &[
-        Threshold { name: "small_copies.min_per_step", default: 10.0, text: "small copies a step" },
-        Threshold { name: "small_copies.max_bytes", default: 65536.0, text: "bytes of a copy that is small" },
+        Threshold { name: "small_copies.min_per_step", default: 10.0, text: "small copies per step" },
+        Threshold {
+            name: "small_copies.max_bytes",
+            default: 65536.0,
+            text: "the largest copy that is small, in bytes",
+        },
     ],
     check,
 };
@@ -57,21 +61,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let moved = copies.iter().filter_map(|&c| bytes(trace, c)).fold(0, i64::saturating_add);
     finding.confidence = Confidence::High;
     finding.title =
-        format!("Small copies: {each:.0} tiny tensors a step are made on the host and copied one by one");
+        format!("Small copies: {each:.0} tiny tensors per step are created on the host and copied one by one");
     finding.evidence = vec![
         Evidence::new(
-            "small copies a step",
+            "small copies per step",
             Figure::Number(each),
-            "Copies of at most 64 KiB from pageable memory to the device, over the number of steps.",
+            "Copies of at most small_copies.max_bytes from pageable memory to the device, per step.",
         ),
-        Evidence::new("bytes a step", Figure::Bytes(moved / steps as i64), "Their bytes."),
+        Evidence::new(
+            "bytes per step",
+            Figure::Bytes(moved / steps as i64),
+            "Bytes of these copies, per step.",
+        ),
     ];
     finding.why =
-        "Each costs a call, a copy through a staging buffer and a wait, whatever its size.".to_owned();
-    finding.fix =
-        "Make constants on the device once, outside the loop; send what changes as one tensor.".to_owned();
+        "Each copy costs a call, a pass through a staging buffer and a wait, whatever its size.".to_owned();
+    finding.fix = "Create constants on the device once, outside the loop, and send what changes as one tensor."
+        .to_owned();
     finding.code = Some(
-        "scale = torch.full((), 0.5, device=device)     # once, made on the device\n\
+        "scale = torch.full((), 0.5, device=device)     # once, created on the device\n\
          values = torch.tensor(all_values).pin_memory()\n\
          values = values.to(device, non_blocking=True)  # one copy instead of many"
             .to_owned(),

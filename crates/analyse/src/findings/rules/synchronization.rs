@@ -10,12 +10,12 @@ use crate::names::copies::{Direction, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "synchronization",
-    about: "The host waits for the device in the middle of a step (.item(), .cpu(), synchronize()), so that it \
-            cannot prepare the next work meanwhile.",
+    about: "The host waits for the device in the middle of a step (.item(), .cpu(), synchronize()) and cannot launch the next \
+            work meanwhile.",
     thresholds: &[Threshold {
         name: "synchronization.min_per_step",
         default: 2.0,
-        text: "waits a step, on average; one a step, to log a loss, is common",
+        text: "waits per step, on average; one, to log a loss, is common",
     }],
     check,
 };
@@ -48,64 +48,63 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let per_step = avoidable.len() as f64 / steps as f64;
     let mut by_time: Vec<_> = places.into_iter().collect();
     by_time.sort_by_key(|p| (std::cmp::Reverse((p.1.1, p.1.0)), p.0));
-    let name = |op: Option<StrId>| op.map_or("a call outside operators", |op| trace.text(op)).to_owned();
+    let name = |op: Option<StrId>| op.map_or("a call outside any operator", |op| trace.text(op)).to_owned();
     let worst = by_time.first().map_or(String::new(), |p| name(p.0));
-    finding.title =
-        format!("Synchronization: the host waits for the device {per_step:.0} times a step, mostly in {worst}");
+    finding.title = format!(
+        "Synchronization: the host waits for the device {per_step:.0} times per step, mostly in {worst}"
+    );
     finding.confidence = Confidence::High;
     finding.evidence = vec![
         Evidence::new(
-            "waits a step",
+            "waits per step",
             Figure::Number(per_step),
-            "Calls inside the steps that wait for a device, over the number of steps.",
+            "Calls inside the steps that wait for a device, per step.",
         ),
         Evidence::new(
-            "waiting a step",
+            "waiting per step",
             Figure::Ns(waited / steps as i64),
-            "Time from the start of such a call to the end of the device work it waited for.",
+            "Time from the start of such a call to the end of the device work it waited for, per step.",
         ),
     ];
     for (op, (count, ns, _)) in by_time.iter().take(3) {
         finding.evidence.push(Evidence::new(
             match count / steps as u64 {
-                0 => format!("{} ({count} in all)", name(*op)),
-                each => format!("{} ({each} a step)", name(*op)),
+                0 => format!("{} ({count} in total)", name(*op)),
+                each => format!("{} ({each} per step)", name(*op)),
             },
             Figure::Ns(ns / steps as i64),
-            "Waiting time a step under this operator or range.",
+            "Waiting time per step in this operator or range.",
         ));
     }
     finding.why =
-        "Each of these calls needs a value from the device, so the host stops until all work before it is \
-                   done. Meanwhile it launches nothing, and when it goes on, the device has run dry."
+        "Each of these calls stops the host until the device has finished the work before it. Meanwhile the host \
+                   launches nothing, and when it continues, the device has run out of work."
             .to_owned();
     let calls = avoidable.iter().filter(|w| w.kind == WaitKind::Device).count();
     (finding.fix, finding.code) = if calls * 2 > avoidable.len() {
         (
-            "Remove torch.cuda.synchronize() from the loop; time with CUDA events, or once around many steps."
+            "Remove torch.cuda.synchronize() from the loop. To measure time, use CUDA events, or synchronize once around \
+             many steps."
                 .to_owned(),
             None,
         )
     } else {
         (
-            "Keep values on the device and fetch them rarely: add up losses and metrics as tensors, call .item() every \
-             hundred steps, replace `if tensor:` by torch.where, and clip or scale without asking."
+            "Keep values on the device and fetch them rarely: add up losses and metrics as tensors, call .item() every hundred \
+             steps, replace `if tensor:` with torch.where, and clip or scale without reading the value."
                 .to_owned(),
             Some(
-                "total = torch.zeros((), device=device)\n\
-                 for step, (x, y) in enumerate(loader):\n\
-                 \x20   loss = train_step(x, y)\n\
-                 \x20   total += loss.detach()          # no wait\n\
-                 \x20   if step % 100 == 99:\n\
-                 \x20       print(total.item() / 100)   # one wait in a hundred steps\n\
-                 \x20       total.zero_()"
+                "total += loss.detach()         # no wait; start with torch.zeros((), device=device)\n\
+                 if step % 100 == 99:\n\
+                 \x20   print(total.item() / 100)  # one wait in a hundred steps\n\
+                 \x20   total.zero_()"
                     .to_owned(),
             ),
         )
     };
     finding.source = by_time.first().and_then(|p| context.source(p.1.2));
-    finding.verify = "Record again: `stepscope waits` should list at most one wait a step. With \
-                      torch.cuda.set_sync_debug_mode(\"warn\") PyTorch names each line that still waits."
+    finding.verify = "Record again: `stepscope waits` should list at most one wait per step. With \
+                      torch.cuda.set_sync_debug_mode(\"warn\"), PyTorch names each line that still waits."
         .to_owned();
     finding.slices = context.shown(avoidable.iter().map(|w| w.call));
     finding.range_ns = finding.slices.first().map(Shown::range_ns);

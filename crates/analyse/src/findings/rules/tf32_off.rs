@@ -7,11 +7,11 @@ use crate::roofline::{Family, OpCost, Pipe, Precision};
 
 pub(super) const RULE: Rule = Rule {
     name: "tf32_off",
-    about: "fp32 matrix products run on the ordinary cores although the device has TF32 tensor cores.",
+    about: "fp32 matrix products run on the ordinary cores, although the device has TF32 tensor cores.",
     thresholds: &[Threshold {
         name: "tf32_off.min_share",
         default: 0.05,
-        text: "part of the device time that is such work",
+        text: "share of the device time that is such work",
     }],
     check,
 };
@@ -52,13 +52,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     ops.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
     finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title = format!(
-        "TF32 is off: {:.0} % of the device time is fp32 matrix work without tensor cores",
+        "TF32 is off: {:.0}% of the device time is fp32 matrix work without tensor cores",
         share * 100.0
     );
     finding.evidence = vec![Evidence::new(
         "fp32 without tensor cores",
         Figure::Share(share),
-        "Device time of fp32 matrix products and convolutions whose kernels are not on tensor cores, over all device time.",
+        "Device time of fp32 matrix products and convolutions whose kernels do not use tensor cores, divided by all device time.",
     )];
     if ops.is_empty() {
         finding.evidence.push(example(context, &by_name));
@@ -73,18 +73,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The longest of these kernels.",
         ));
     }
-    finding.why = "By default PyTorch multiplies fp32 exactly, on the ordinary cores. TF32 rounds the inputs of a product to ten \
-                   bits of mantissa, keeps the range and the sums, and runs on tensor cores."
+    finding.why = "By default PyTorch multiplies fp32 matrices in full precision, on the ordinary cores. TF32 rounds the inputs of a \
+                   product to 10 bits of mantissa, keeps range and sums in fp32, and runs on tensor cores."
         .to_owned();
-    finding.fix = "Allow TF32 once at the start. bfloat16 autocast is faster still.".to_owned();
+    finding.fix = "Allow TF32 once at the start. bfloat16 autocast computes faster still; if both findings promise the same time, the \
+                   host is the bottleneck after either change.".to_owned();
     finding.code = Some(
         "torch.set_float32_matmul_precision(\"high\")  # matrix products\n\
          torch.backends.cudnn.allow_tf32 = True      # convolutions (the default)"
             .to_owned(),
     );
-    finding.verify =
-        "Record again: kernels should say tf32 and `stepscope roofline` rate them against the TF32 peak."
-            .to_owned();
+    finding.verify = "Record again: `stepscope roofline` should show tf32 for these operators.".to_owned();
     if ops.is_empty() {
         finding.why.push(' ');
         finding.why.push_str(BY_NAME);

@@ -13,7 +13,7 @@ use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "uneven_steps",
-    about: "Some steps take much longer than the usual one: the first ones, every k-th, or some in between.",
+    about: "Some steps take much longer than the usual one: the first ones, every k-th, or a few in between.",
     thresholds: &[
         Threshold {
             name: "uneven_steps.factor",
@@ -24,12 +24,12 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "uneven_steps.variation",
             default: 0.25,
-            text: "standard deviation over mean that is worth a remark where no step stands out",
+            text: "standard deviation divided by the mean that is worth a remark if no single step is slow",
         },
         Threshold {
             name: "uneven_steps.explained",
             default: 0.5,
-            text: "part of a slow step's excess in compilation or loading that leaves the step to the rule compilation",
+            text: "share of a slow step's excess in compilation or loading that leaves the step to the rule compilation",
         },
     ],
     check,
@@ -114,15 +114,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "excess of a slow step",
             Figure::Ns(excess / slow.len() as i64),
-            "Mean wall time of the slow steps less the usual step.",
+            "Mean wall time of the slow steps minus the usual step.",
         ),
     ];
     for (cause, ns) in changes.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("more of: {}", bare(*cause)),
             Figure::Ns(*ns),
-            "Time of this cause in the slow steps, on average, less its time in the usual step, by the account of time \
-             of the busiest device.",
+            "Mean time of this cause in the slow steps minus its time in the usual step, on the busiest device.",
         ));
     }
     let launched = slow.iter().map(|&i| whole[i].1.device_slices).sum::<u64>() / slow.len() as u64;
@@ -130,7 +129,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.evidence.push(Evidence::new(
             format!("device work launched (usual step: {})", whole[usual_at].1.device_slices),
             Figure::Count(launched),
-            "Kernels, copies and fills launched in a slow step, on average.",
+            "Kernels, copies and memsets launched in a slow step, on average.",
         ));
     }
     let advice = advice(cause, pattern);
@@ -221,27 +220,26 @@ type Advice = (&'static str, &'static str, Option<&'static str>);
 fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
     match cause {
         Some(Cause::Host(Activity::GarbageCollection)) => (
-            "Python's garbage collector walks through all objects of the program while the device has nothing to do.",
-            "Do not call gc.collect() in the loop. Freeze the objects made at start-up, and collect at a moment of your \
-             choice: between epochs, or on all ranks in the same step.",
+            "Python's garbage collector goes through all objects of the program while the device has nothing to do.",
+            "Do not call gc.collect() in the loop. Freeze the objects created at start-up, and collect when you choose: between \
+             epochs, or on all ranks in the same step.",
             Some(
-                "import gc\ngc.collect()\ngc.freeze()      # objects made so far are not looked at again\ngc.disable()     # then gc.collect() between epochs",
+                "gc.freeze()   # after start-up: the collector skips the objects created so far\ngc.disable()  # then gc.collect() between epochs",
             ),
         ),
         Some(Cause::Host(Activity::DataLoading)) => (
             "The loader's queue ran dry in these steps: a batch came late.",
-            "More workers and a deeper queue even out slow batches; persistent workers avoid the pause at each epoch's \
-             start. If every k-th step is late, k is often the number of workers: they are too slow together.",
+            "More workers and a deeper queue even out slow batches; persistent workers avoid the pause at the start of each \
+             epoch. If every k-th step is slow, k is often the number of workers: all of them together are too slow.",
             Some(
-                "loader = DataLoader(dataset, batch_size=..., num_workers=16,\n\
-                 \x20                   prefetch_factor=4, persistent_workers=True,\n\
-                 \x20                   pin_memory=True)",
+                "loader = DataLoader(dataset, ..., num_workers=16, prefetch_factor=4,\n\
+                 \x20                   persistent_workers=True, pin_memory=True)",
             ),
         ),
         Some(Cause::Host(Activity::Allocation)) => (
-            "These steps asked the driver for memory, which the others could reuse.",
+            "These steps allocated memory through the driver; the others reused theirs.",
             "Allocate the largest batch first, keep shapes stable, and let segments grow in place.",
-            Some("# PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py"),
+            Some("os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = \"expandable_segments:True\"  # before import"),
         ),
         Some(Cause::Communication | Cause::Host(Activity::Communication)) => (
             "These steps waited longer for other ranks: one of them was late, or the network was busy.",
@@ -251,21 +249,21 @@ fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
         Some(Cause::Kernel | Cause::Copy | Cause::Fill) => (
             "The device itself had more to do in these steps: longer sequences, larger batches, evaluation, or kernels \
              that the usual step does not run.",
-            "Compare the kernels of the slow step with those of a usual one (`stepscope kernels --step N`). Group \
-             samples of similar length into batches; if the extra work is wanted (evaluation, logging), do it less often.",
+            "Compare the kernels of a slow step with those of a usual one (`stepscope kernels --step N`). Group samples of \
+             similar length into batches; if the extra work is intended (evaluation, logging), do it less often.",
             None,
         ),
         _ if matches!(pattern, Pattern::First(_)) => (
-            "The first recorded steps still warm up: caches fill, code is loaded, the profiler starts. A long run pays \
+            "The first recorded steps are still warming up: caches fill, code is loaded, the profiler starts. A long run pays \
              that once; here it raises the averages.",
-            "Let more steps go by before recording, and judge by the later steps of this profile.",
+            "Skip more steps before recording, and judge by the later steps of this profile.",
             Some("schedule = torch.profiler.schedule(wait=5, warmup=3, active=5)"),
         ),
         _ => (
-            "The host did something in these steps that it does not do in others while the device waited: logging, \
-             writing a checkpoint, evaluation, or another program that took the processor.",
-            "Look at the host in the slow step (record with with_stack=True to see the lines). Do such work less often, \
-             or on another thread or process (asynchronous checkpoints, a queue for logs).",
+            "In these steps the host did something extra while the device waited: logging, a checkpoint, evaluation, or \
+             another program took the processor.",
+            "Look at what the host does in the slow step (with_stack=True shows the lines). Do such work less often, or in \
+             another thread or process (asynchronous checkpoints, a queue for logs).",
             None,
         ),
     }
@@ -290,17 +288,17 @@ fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
         Evidence::new(
             "variation",
             Figure::Share(variation),
-            "Standard deviation of the whole steps' wall times over their mean, steps that compile left out.",
+            "Standard deviation of the whole steps' wall times divided by their mean, without steps that compile.",
         ),
-        Evidence::new("steps", Figure::Count(lengths.len() as u64), "How many steps were compared."),
+        Evidence::new("steps", Figure::Count(lengths.len() as u64), "Number of steps compared."),
     ];
     finding.why =
-        "No single step stands out, but step times scatter. Batches of different sizes do that, and so does a \
-                   host that shares its processor with other programs."
+        "No single step is slow, but step times vary. Batches of different sizes cause that, and so does a host \
+                   that shares its processor with other programs."
             .to_owned();
     finding.fix =
-        "Record more steps before comparing two runs; pin the program to free cores, and group samples of \
-                   similar length into batches."
+        "Record more steps before comparing two runs, pin the program to free cores, and group samples of similar \
+                   length into batches."
             .to_owned();
     finding.verify = "Record again: the variation should be lower.".to_owned();
     Some(finding)

@@ -16,12 +16,12 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "unfused_attention.min_sequence",
             default: 128.0,
-            text: "length of the sequences from which fusing pays",
+            text: "sequence length from which on fusing pays",
         },
         Threshold {
             name: "unfused_attention.min_share",
             default: 0.02,
-            text: "part of the device time in work on the scores",
+            text: "share of the device time in work on the scores",
         },
     ],
     check,
@@ -93,12 +93,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "work on the scores",
             Figure::Share(share),
-            "Device time of softmax, scaling, masking and copies on tensors as large as the scores, over all device time.",
+            "Device time of softmax, scaling, masking and copies on tensors as large as the scores, divided by all device time.",
         ),
         Evidence::new(
-            "products a step",
+            "products per step",
             Figure::Count((products.len() / context.steps().steps.len().max(1)) as u64),
-            "Matrix products that make or use the scores, over the number of steps.",
+            "Matrix products that compute or use the scores, per step.",
         ),
     ];
     explain(&mut finding);
@@ -118,16 +118,15 @@ fn makes_scores(context: &Context<'_>, op: &OpCost, scores: &HashMap<i64, (i64, 
 
 /// The reason, the change and the check.
 fn explain(finding: &mut Finding) {
-    finding.why = "For each head a matrix of sequence length squared is written to memory, scaled, masked, put through softmax and \
-                   read again. Fused attention keeps it on chip and never writes it."
+    finding.why = "For each head, a matrix of sequence length squared is written to memory, scaled, masked, put through softmax and \
+                   read again. Fused attention keeps it on the chip and never writes it."
         .to_owned();
-    finding.fix = "Use scaled_dot_product_attention, which picks a fused kernel. If it is in use already, see why it fell back: \
-                   fp32 inputs, an attention mask it cannot fuse, head sizes, or a forced backend."
+    finding.fix = "Use scaled_dot_product_attention, which picks a fused kernel. If your code already uses it, find out why it fell \
+                   back: fp32 inputs, a mask it cannot fuse, the head size, or a forced backend."
         .to_owned();
     finding.code = Some(
-        "# instead of: softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask) @ v\n\
-         out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n\
-         # without attn_mask if you add none; with is_causal=True instead if it only hides the future"
+        "out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # the mask, if any\n\
+         # instead of: softmax(q @ k.transpose(-2, -1) / math.sqrt(d) + mask) @ v"
             .to_owned(),
     );
     finding.verify =
@@ -185,12 +184,12 @@ fn by_name(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "work on the scores",
             Figure::Share(share),
-            "Device time of softmax and what stands between it and the products before and after, over all device time.",
+            "Device time of softmax and what runs between it and the products before and after, divided by all device time.",
         ),
         Evidence::new(
-            "products a step",
+            "products per step",
             Figure::Count((products / context.steps().steps.len().max(1)) as u64),
-            "Batched matrix products before and after such a softmax, over the number of steps.",
+            "Batched matrix products before and after such a softmax, per step.",
         ),
     ];
     explain(&mut finding);

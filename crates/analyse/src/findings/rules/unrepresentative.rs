@@ -5,14 +5,14 @@ use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "unrepresentative",
-    about: "The profile may not stand for the run: too few whole steps, no warm-up, cut steps, or training without \
+    about: "The profile may not represent the run: too few whole steps, no warm-up, cut steps, or training without marked \
             steps.",
     thresholds: &[
         Threshold { name: "unrepresentative.min_steps", default: 3.0, text: "whole steps needed" },
         Threshold {
             name: "unrepresentative.warm_up_share",
             default: 0.05,
-            text: "part of the first step in compilation or loading that shows a lack of warm-up",
+            text: "share of the first step in compilation or loading that shows a lack of warm-up",
         },
     ],
     check,
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         evidence.push(Evidence::new(
             "steps",
             Figure::Count(0),
-            "Host ranges named ProfilerStep#N, which prof.step() leaves behind.",
+            "Host ranges named ProfilerStep#N, which prof.step() records.",
         ));
     } else {
         let partial = all.iter().filter(|s| s.partial).count();
@@ -45,12 +45,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         evidence.push(Evidence::new(
             "whole steps",
             Figure::Count(whole as u64),
-            "Steps whose device work seems to be recorded completely.",
+            "Steps whose device work seems to be complete.",
         ));
         evidence.push(Evidence::new(
             "cut steps",
             Figure::Count(partial as u64),
-            "Steps at the end that launched no device work, or under 80 % of that of the step before.",
+            "Steps at the end that launched no device work, or less than 80% as much as the step before.",
         ));
         if first.step == 0 {
             reasons.push("the very first step of the run is recorded".to_owned());
@@ -67,25 +67,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         evidence.push(Evidence::new(
             "warm-up",
             Figure::Share(share),
-            "Part of the first step in compilation or in loading code onto the device.",
+            "Share of the first step in compilation or in loading code onto the device.",
         ));
     }
     if reasons.is_empty() {
         return Vec::new();
     }
     let mut finding = context.remark(RULE.name);
-    finding.title = format!("This profile may not stand for the run: {}", reasons.join("; "));
+    finding.title = format!("This profile may not represent the run: {}", reasons.join("; "));
     finding.evidence = evidence;
     finding.why =
-        "Times scatter from step to step, and the first steps of a run or of a recording are slower than the \
-                   rest. Averages over few, early or cut steps can mislead."
+        "Times vary from step to step, and the first steps of a run or of a recording are slower than the rest. Averages \
+                   over few, early or cut steps can mislead."
             .to_owned();
-    finding.fix = "Skip a few steps, warm the profiler up, record at least five whole steps, and call prof.step() at the \
-                   end of each."
+    finding.fix = "Skip a few steps, warm up the profiler, record at least five whole steps, and call prof.step() at the end of \
+                   each."
         .to_owned();
     finding.code = Some(RECORD_WARM.to_owned());
     finding.verify =
-        "`stepscope steps` should list five or more steps of nearly one length, none of them partial."
+        "`stepscope steps` should list five or more steps of about the same length, none of them partial."
             .to_owned();
     finding.range_ns = Some((first.start_ns, first.end_ns));
     vec![finding]

@@ -4,8 +4,8 @@
 pub(super) const RECORD_WARM: &str = "schedule = torch.profiler.schedule(wait=5, warmup=2, active=5)
 with torch.profiler.profile(
         schedule=schedule, on_trace_ready=handler) as prof:
-    for x, y in loader:
-        train_step(x, y)
+    for batch in loader:
+        run(batch)  # your step
         prof.step()";
 
 /// A time with three digits: `3.25 ms`.

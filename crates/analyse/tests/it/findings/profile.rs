@@ -385,6 +385,16 @@ fn every_finding_says_all_it_should() {
         for f in found(&read(&path)) {
             let words = [&f.title, &f.why, &f.fix, &f.verify];
             assert!(words.iter().all(|text| !text.is_empty() && !text.contains("  ")), "{f:?}");
+            // What STYLE.md tells us not to write.
+            let labels = f.evidence.iter().flat_map(|e| [e.label.as_str(), e.definition]);
+            for text in words.into_iter().map(String::as_str).chain(labels) {
+                let wrong =
+                    [" %", " times a step", "kernels a step", " in all)", " figure", "isation", " stands"];
+                assert!(!wrong.iter().any(|word| text.contains(word)) && !text.ends_with(" a step"), "{text}");
+            }
+            // The first line of a snippet is the one that a short list shows.
+            let first = f.code.as_deref().and_then(|code| code.lines().next()).unwrap_or("x");
+            assert!(!first.starts_with('#') && first.len() <= 86, "{first}");
             assert!(!f.evidence.is_empty() && f.evidence.iter().all(|e| e.definition.ends_with('.')), "{f:?}");
             assert!(f.saves_share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{f:?}");
         }

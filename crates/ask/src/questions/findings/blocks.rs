@@ -47,7 +47,7 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
 }
 
 /// No finding is an answer too; it must not be a dead end: what to ask next follows.
-pub(in crate::questions) fn nothing(out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
+fn nothing(out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
     print::note(
         out,
         screen,

@@ -35,7 +35,7 @@ pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
 /// How long the step takes without the profiler, where that is less; nothing if it is about the same.
 pub(super) fn without_profiler(step_ns: i64, unprofiled: Unprofiled) -> String {
     match unprofiled.step_ns as f64 <= 0.95 * step_ns as f64 {
-        true => format!(", about {} without the profiler", units::time(unprofiled.step_ns)),
+        true => format!(", about {} without the profiler", units::about(unprofiled.step_ns)),
         false => String::new(),
     }
 }
@@ -45,7 +45,24 @@ pub(crate) fn saves_unprofiled(finding: &Finding) -> Option<String> {
     let (recorded, unprofiled) = (finding.saves_share?, finding.saves_unprofiled_share?);
     let differs = (recorded - unprofiled).abs() > 0.1 * recorded;
     let ns = finding.saves_unprofiled_ns?;
-    differs.then(|| format!("about {} ({}) without the profiler", units::time(ns), units::percent(unprofiled)))
+    differs.then(|| format!("about {} ({}) without the profiler", units::about(ns), units::percent(unprofiled)))
+}
+
+/// What it would save, here and without the profiler, in as few words as a list has room for.
+pub(crate) fn saves_short(finding: &Finding) -> Option<String> {
+    let (ns, share) = (finding.saves_ns?, finding.saves_share?);
+    let verb = if finding.estimate == Estimate::UpperBound { "saves at most" } else { "saves" };
+    let here = format!("{verb} {} ({})", units::time(ns), units::percent(share));
+    match saves_unprofiled(finding) {
+        Some(unprofiled) => Some(format!("{here} here, {unprofiled}")),
+        None => Some(here),
+    }
+}
+
+/// The first line of a snippet that changes something.
+pub(crate) fn first_change(code: &str) -> Option<&str> {
+    let is_code = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    code.lines().map(str::trim).find(is_code).or_else(|| code.lines().next())
 }
 
 /// How sure the rule is.
@@ -90,5 +107,12 @@ mod tests {
         assert_eq!(metric(&Figure::Number(0.0)), "0");
         assert_eq!(first_sentence("Do this. Then that."), "Do this.");
         assert_eq!(first_sentence("Do 1.5 of it"), "Do 1.5 of it");
+    }
+
+    #[test]
+    fn the_first_line_that_changes_something() {
+        assert_eq!(first_change("# first\n\n    x = 1\ny = 2"), Some("x = 1"));
+        assert_eq!(first_change("# only words"), Some("# only words"));
+        assert_eq!(first_change(""), None);
     }
 }

@@ -1,0 +1,115 @@
+//! What to change: the findings in short, each with its saving and a line of code.
+
+use stepscope_analyse::findings::{Finding, Severity};
+
+use super::super::findings::{nothing_next, words};
+use crate::answer::Next;
+use crate::print::{Cell, Column, Role, Screen, Table, end_ellipsis, middle_ellipsis, wrap};
+
+/// Findings shown; the command of that name shows all.
+const SHOWN: usize = 5;
+/// Room for the severity.
+const SEVERITY: usize = 8;
+/// A title longer than this many lines would push the others out.
+const TITLE_LINES: usize = 2;
+
+/// The findings.
+pub(super) struct Fix {
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Fix {
+    /// What to ask next.
+    pub(super) fn next(&self, on_device: bool) -> Vec<Next> {
+        let all = Next { question: Next::ALL_TABLES, about: "all tables: operators, kernels, copies, memory" };
+        let view = Next { question: "view", about: "the same in the browser, with a timeline" };
+        let mut next = match self.findings.is_empty() {
+            true => nothing_next(on_device),
+            false => vec![
+                Next { question: "findings", about: "the code to change, why, and how to check" },
+                Next { question: "account", about: "every nanosecond by its cause" },
+            ],
+        };
+        next.truncate(2);
+        next.extend([view, all]);
+        next
+    }
+
+    /// As many of the findings as fit into so many lines.
+    pub(super) fn lines(&self, screen: &Screen, room: usize) -> Vec<String> {
+        if self.findings.is_empty() {
+            let text = "no rule found a change that would make this noticeably faster";
+            return vec![screen.paint(Role::Dim, &screen.text(text))];
+        }
+        let mut lines = Vec::new();
+        let mut shown = 0;
+        for finding in self.findings.iter().take(SHOWN) {
+            let next = entry(screen, finding);
+            // What does not fit is counted on a line of its own.
+            let more = usize::from(shown + 1 < self.findings.len());
+            if shown > 0 && lines.len() + next.len() + more > room {
+                break;
+            }
+            lines.extend(next);
+            shown += 1;
+        }
+        let left = self.findings.len() - shown;
+        if left > 0 {
+            let text = format!("and {left} more: stepscope findings");
+            lines.push(screen.paint(Role::Dim, &screen.text(&text)));
+        }
+        lines
+    }
+}
+
+/// Severity and title, what it saves, and the first line to change.
+fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
+    let room = screen.width.saturating_sub(SEVERITY).max(12);
+    let gap = " ".repeat(SEVERITY);
+    let mut lines = Vec::new();
+    let mut title = wrap(&screen.text(&finding.title), room);
+    if title.len() > TITLE_LINES {
+        let rest = title.split_off(TITLE_LINES - 1).join(" ");
+        title.push(screen.text(&end_ellipsis(&rest, room)).into_owned());
+    }
+    for (at, line) in title.iter().enumerate() {
+        let severity = format!("{:<SEVERITY$}", finding.severity.label());
+        let head = if at == 0 { screen.paint(words::role(finding.severity), &severity) } else { gap.clone() };
+        lines.push(format!("{head}{line}"));
+    }
+    let mut facts: Vec<String> = words::saves_short(finding).into_iter().collect();
+    facts.extend(finding.source.as_ref().map(|source| middle_ellipsis(&screen.text(source), room / 2)));
+    if !facts.is_empty() {
+        let role = if finding.severity > Severity::Info { Role::Good } else { Role::Dim };
+        let text = end_ellipsis(&screen.text(&facts.join("; ")), room);
+        lines.push(format!("{gap}{}", screen.paint(role, &screen.text(&text))));
+    }
+    if let Some(code) = finding.code.as_deref().and_then(words::first_change) {
+        let code = end_ellipsis(&screen.text(code), room);
+        lines.push(format!("{gap}{}", screen.paint(Role::Accent, &screen.text(&code))));
+    }
+    lines
+}
+
+/// The findings as a table, for Markdown.
+pub(super) fn table(findings: &[Finding], step_ns: i64) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Severity").keep(),
+        Column::name("Finding"),
+        Column::text("Saving"),
+        Column::text("What to change"),
+    ])
+    .title("Findings", "`stepscope findings` has the code to change and how to check")
+    .when_empty("none");
+    for f in findings {
+        let mut saving: Vec<String> = words::saves(f, step_ns).into_iter().collect();
+        saving.extend(words::saves_unprofiled(f));
+        table.row(vec![
+            Cell::text(f.severity.label()).role(words::role(f.severity)),
+            Cell::text(&f.title),
+            Cell::text(saving.join("; ")),
+            Cell::text(words::first_sentence(&f.fix)),
+        ]);
+    }
+    table
+}

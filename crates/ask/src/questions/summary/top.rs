@@ -1,0 +1,143 @@
+//! What takes most of the device's time: operators where the file knows them, kernels where it does not.
+
+use std::io;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, roofline};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::ops::{self, OpsQuery};
+
+use super::super::kernels::shorter;
+use super::super::ops::ratio;
+use crate::print::{self, Cell, Column, Role, Screen, Table};
+
+/// Rows on the first screen.
+const SHOWN: usize = 5;
+/// Rows that programs get.
+const MOST: usize = 20;
+
+/// One row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct TopRow {
+    name: String,
+    per_step_ns: i64,
+    of_step: f64,
+    kernels_per_step: Option<f64>,
+    of_roofline: Option<f64>,
+}
+
+/// The largest, and how to call them.
+#[derive(Clone)]
+pub(super) struct Top {
+    pub(super) rows: Vec<TopRow>,
+    what: &'static str,
+    /// Whether no steps are marked.
+    synthetic: bool,
+}
+
+impl Top {
+    pub(super) fn new(run: &Run, device: Option<i64>, devices: usize) -> Top {
+        let synthetic = run.steps().synthetic;
+        let (mut rows, what) = match devices {
+            0 => on_host(run),
+            n => (on_devices(run, device, n), "Device time"),
+        };
+        rows.sort_by(|a, b| b.per_step_ns.cmp(&a.per_step_ns).then_with(|| a.name.cmp(&b.name)));
+        rows.retain(|row| row.per_step_ns > 0);
+        rows.truncate(MOST);
+        Top { rows, what, synthetic }
+    }
+
+    pub(super) fn lines(&self, screen: &Screen) -> io::Result<Vec<String>> {
+        if self.rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rows = &self.rows[..self.rows.len().min(SHOWN)];
+        print::lines_of(|out| self.table(rows).compact().write(out, screen))
+    }
+
+    /// Rows as a table.
+    pub(super) fn table(&self, rows: &[TopRow]) -> Table {
+        let any = |has: fn(&TopRow) -> bool| rows.iter().any(has);
+        let (kernels, known) = (any(|r| r.kernels_per_step.is_some()), any(|r| r.of_roofline.is_some()));
+        let (time, share, work) = match self.synthetic {
+            true => ("Time", "Of total", "Kernels"),
+            false => ("Per step", "Of step", "Kernels per step"),
+        };
+        let mut columns =
+            vec![Column::name(self.what), Column::number(time).keep(), Column::number(share).keep()];
+        if kernels {
+            columns.push(Column::number(work).priority(90));
+        }
+        if known {
+            columns.push(Column::number("Of roofline").priority(120));
+        }
+        let mut table = Table::new(columns);
+        let role = if kernels { Role::Device } else { Role::Host };
+        for row in rows {
+            let mut cells =
+                vec![Cell::text(&row.name), Cell::time(row.per_step_ns), Cell::share(row.of_step).role(role)];
+            if kernels {
+                cells.push(Cell::maybe(row.kernels_per_step, |n| Cell::text(number(n))));
+            }
+            if known {
+                let graded =
+                    |share: f64| Cell::percent(share).role(if share < 0.4 { Role::Warn } else { Role::Good });
+                cells.push(Cell::maybe(row.of_roofline, graded));
+            }
+            table.row(cells);
+        }
+        table
+    }
+}
+
+/// Whole numbers without a point.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// All device work once: with operators whose cost is known, by operator; the rest by operator or kernel.
+fn on_devices(run: &Run, device: Option<i64>, devices: usize) -> Vec<TopRow> {
+    let report = match device {
+        None => run.roofline(RooflineBy::Name),
+        Some(_) => {
+            let mut selection = run.selection().clone();
+            selection.device = device;
+            roofline(run.trace(), &RooflineQuery { selection, by: RooflineBy::Name })
+        }
+    };
+    let devices = devices as i64;
+    let steps = (run.steps().steps.len() as i64).max(1);
+    let wall = run.steps().wall_ns().saturating_mul(devices);
+    let row = |name: &str, ns: i64, kernels: u64, of_roofline: Option<f64>| TopRow {
+        name: shorter(name),
+        per_step_ns: ns / steps / devices,
+        of_step: ratio(ns, wall),
+        kernels_per_step: Some(kernels as f64 / (steps * devices) as f64),
+        of_roofline,
+    };
+    let known = report.rows.iter().map(|r| row(&r.name, r.device_ns, r.kernels, r.of_roofline));
+    known.chain(report.unmodelled.iter().map(|r| row(&r.name, r.device_ns, r.kernels, None))).collect()
+}
+
+/// Without a device: operators by the host's time, or the regions of a program without operators.
+fn on_host(run: &Run) -> (Vec<TopRow>, &'static str) {
+    let report = match run.narrowed() == *run.selection() {
+        true => run.ops().clone(),
+        false => ops::ops(run.trace(), &OpsQuery { selection: run.selection().clone(), ..OpsQuery::default() }),
+    };
+    let steps = (run.steps().steps.len() as i64).max(1);
+    let (rows, what) = match report.ops.is_empty() {
+        false => (report.ops, "Host time"),
+        true => (report.annotations, "Region"),
+    };
+    let row = |row: ops::OpRow| TopRow {
+        per_step_ns: row.host_self_ns / steps,
+        of_step: ratio(row.host_self_ns, run.steps().wall_ns()),
+        name: row.name,
+        kernels_per_step: None,
+        of_roofline: None,
+    };
+    (rows.into_iter().map(row).collect(), what)
+}

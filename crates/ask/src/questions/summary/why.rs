@@ -1,0 +1,53 @@
+//! What the run is bound by, and how long a step takes here and without the profiler.
+
+use stepscope_analyse::causes::verdict::{Grade, Verdict};
+use stepscope_analyse::run::{Run, Unprofiled};
+
+use crate::print::{Role, Screen, units, wrap};
+
+/// The verdict and the step.
+pub(super) struct Why {
+    verdict: Option<Verdict>,
+    step_ns: i64,
+    unprofiled: Unprofiled,
+    /// Whether the file marks no steps, so that all of it is one.
+    synthetic: bool,
+}
+
+impl Why {
+    pub(super) fn new(run: &Run) -> Why {
+        Why {
+            verdict: run.verdict(),
+            step_ns: run.step_ns(),
+            unprofiled: *run.unprofiled(),
+            synthetic: run.steps().synthetic,
+        }
+    }
+
+    pub(super) fn lines(&self, screen: &Screen) -> Vec<String> {
+        let Some(verdict) = &self.verdict else { return Vec::new() };
+        let role = match verdict.grade {
+            Grade::Good => Role::Good,
+            Grade::Fair => Role::Warn,
+            Grade::Poor => Role::Bad,
+        };
+        let text = wrap(&screen.text(&verdict.text), screen.width);
+        let mut lines: Vec<String> = text.iter().map(|line| screen.paint(role, line)).collect();
+        // A cause that the verdict names and no finding covers is to be explained here.
+        lines.extend(wrap(&screen.text(&self.step()), screen.width));
+        lines
+    }
+
+    /// How long a step takes.
+    fn step(&self) -> String {
+        let here = units::time(self.step_ns);
+        let Unprofiled { step_ns, low_ns, high_ns, .. } = self.unprofiled;
+        let what = if self.synthetic { "in total" } else { "per step" };
+        if step_ns as f64 > 0.95 * self.step_ns as f64 {
+            return format!("{here} {what}; the profiler adds little to it");
+        }
+        let (about, low, high) = (units::about(step_ns), units::about(low_ns), units::about(high_ns));
+        let range = if low == high { String::new() } else { format!(" ({low} to {high})") };
+        format!("{here} {what} here, about {about}{range} without the profiler")
+    }
+}
