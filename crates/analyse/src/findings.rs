@@ -5,6 +5,7 @@
 //! threshold has a name, a default and can be overridden. A rule that has nothing to go on stays silent.
 
 mod context;
+mod coverage;
 mod definitions;
 mod edit;
 mod rules;
@@ -16,6 +17,7 @@ use serde::Serialize;
 use stepscope_model::SliceId;
 
 pub use context::{Context, is_users};
+pub use coverage::{CouldNotLook, could_not_look, uncovered};
 pub use definitions::DEFINITIONS;
 pub(crate) use edit::Edit;
 pub use rules::RULES;

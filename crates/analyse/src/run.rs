@@ -379,6 +379,12 @@ impl Run {
         ns / (self.steps.steps.len() as i64).max(1)
     }
 
+    /// How far the replay without any change is from the measured time, as a share of it.
+    pub fn replay_error(&self) -> f64 {
+        let unchanged = self.replay().unchanged();
+        (unchanged.replayed_ns - unchanged.measured_ns).abs() as f64 / unchanged.measured_ns.max(1) as f64
+    }
+
     /// What a change would save of a mean step, by replay; never below zero. What the replay itself is off by is in
     /// neither: the run is replayed with the change and without.
     pub fn saves(&self, scenario: &impl Scenario) -> Saving {

@@ -246,7 +246,11 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
     if idle >= MUCH {
         let about = match differs {
             true => {
-                format!("about {} of the time without the profiler ({} here)", percent(idle), percent(idle_here))
+                format!(
+                    "about {} of the time without the profiler ({} here)",
+                    percent(idle),
+                    percent(idle_here)
+                )
             }
             false => format!("{} of the time", percent(idle)),
         };

@@ -9,6 +9,9 @@ use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
 use crate::run::{Run, Saving};
 
+/// A replay that is further off than this, as a share of the measured time, only gives bounds.
+const MAX_REPLAY_ERROR: f64 = 0.05;
+
 /// A run and the thresholds that findings in it are held against.
 pub struct Context<'a> {
     run: &'a Run,
@@ -65,6 +68,13 @@ impl<'a> Context<'a> {
 
     /// A finding whose severity follows from what it saves; none if that is too little to mention.
     pub fn costing(&self, rule: &'static str, saving: Saving, estimate: Estimate) -> Option<Finding> {
+        // A replay that does not reproduce the run itself promises no more than a bound.
+        let estimate = match estimate {
+            Estimate::Replay | Estimate::Model if self.replay_error() > MAX_REPLAY_ERROR => {
+                Estimate::UpperBound
+            }
+            estimate => estimate,
+        };
         let share = |ns: i64, of: i64| ns as f64 / of.max(1) as f64;
         let unprofiled_share = share(saving.unprofiled_ns, self.unprofiled().step_ns);
         let severity = self.severity(unprofiled_share)?;

@@ -22,9 +22,11 @@ mod mixed_precision;
 mod named_matrix;
 mod optimizer;
 mod pageable_copies;
+mod parameter_loop;
 mod profiler_overhead;
 mod recomputation;
 mod round_trips;
+mod slow_kernels;
 mod small_copies;
 mod synchronization;
 mod tf32_off;
@@ -60,8 +62,10 @@ pub const RULES: &[Rule] = &[
     profiler_overhead::RULE,
     recomputation::RULE,
     round_trips::RULE,
+    slow_kernels::RULE,
     small_copies::RULE,
     synchronization::RULE,
+    parameter_loop::RULE,
     tf32_off::RULE,
     uneven_steps::RULE,
     unfused_attention::RULE,

@@ -8,7 +8,7 @@ pub(super) mod words;
 
 use std::sync::Arc;
 
-use stepscope_analyse::findings::{self, Finding, Severity};
+use stepscope_analyse::findings::{self, CouldNotLook, Finding, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
 use stepscope_analyse::scope::definition::Definition;
 
@@ -58,12 +58,12 @@ pub(super) const STEP: &[Definition] = &[
     Definition {
         field: "unprofiled_step_low_ns",
         label: "At least",
-        text: "The same if recording cost 30% more than estimated.",
+        text: "The same if recording cost 30% more than estimated; 50% on a host unlike those the estimate was fitted to.",
     },
     Definition {
         field: "unprofiled_step_high_ns",
         label: "At most",
-        text: "The same if recording cost 30% less than estimated.",
+        text: "The same if recording cost 30% less than estimated; 50% on a host unlike those the estimate was fitted to.",
     },
 ];
 
@@ -80,6 +80,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("unprofiled_step_low_ns", &found.unprofiled.low_ns)
         .fact("unprofiled_step_high_ns", &found.unprofiled.high_ns)
         .fact("steps", &found.steps)
+        .fact("could_not_look", &found.blind)
         .fact("worst", &found.worst);
     if found.shown.all == 0 {
         answer.next = nothing_next(found.on_device);
@@ -120,6 +121,8 @@ struct Found {
     path: String,
     /// Whether a device worked.
     on_device: bool,
+    /// Rules that could not look.
+    blind: Vec<CouldNotLook>,
 }
 
 impl Found {
@@ -141,6 +144,7 @@ impl Found {
             steps: run.steps().counted().count(),
             path: run.trace().meta().source.path.clone(),
             on_device: run.account().devices.iter().any(|row| row.device.is_some()),
+            blind: findings::could_not_look(run),
         })
     }
 }

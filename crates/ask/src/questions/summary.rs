@@ -149,8 +149,13 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default(), &top)?;
     let verdict = findings.as_ref().and_then(|_| run.verdict());
     let unprofiled = findings.as_ref().map(|_| *run.unprofiled());
+    let uncovered = findings.as_deref().zip(verdict.as_ref());
+    let uncovered = uncovered.and_then(|(findings, verdict)| findings::uncovered(run, verdict, findings));
+    let blind = findings.as_ref().map_or_else(Vec::new, |_| findings::could_not_look(run));
     let mut answer = Answer::new(parts)
         .fact("verdict", &verdict)
+        .fact("uncovered", &uncovered)
+        .fact("could_not_look", &blind)
         .fact("step_ns", &run.step_ns())
         .fact("unprofiled_step_ns", &unprofiled.map(|u| u.step_ns))
         .fact("unprofiled_step_low_ns", &unprofiled.map(|u| u.low_ns))
@@ -168,11 +173,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     answer.next_label = Some("MORE");
     let first = Arc::new(First {
         head: Head::new(run, &devices, asked.is_whole()),
-        why: verdict.map(|_| Why::new(run)),
+        why: verdict.map(|_| Why::new(run, uncovered)),
         fix,
         time: Time::new(run, ask.device),
         top,
-        remarks: Remarks { trace: run.shared_trace(), own: own_remarks(&asked, nothing) },
+        remarks: Remarks { trace: run.shared_trace(), own: own_remarks(&asked, nothing), blind },
         next: answer.next.len(),
     });
     let last = first.clone();

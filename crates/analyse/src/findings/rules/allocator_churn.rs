@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices, steps) = (context.trace(), context.trace().slices(), &context.steps().steps);
-    if steps.len() < 3 {
+    if steps.len() < 2 {
         return Vec::new();
     }
     let mut in_step = vec![0u64; steps.len()];
@@ -60,7 +60,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let touched = later.iter().filter(|&&calls| calls > 0).count();
     let often = touched as f64 >= context.limit("allocator_churn.steps_share") * later.len() as f64;
     let per_step = later.iter().sum::<u64>() as f64 / later.len() as f64;
-    if touched < 2 || !often || per_step < context.limit("allocator_churn.calls_per_step") {
+    // Memory that is returned in every step is churn even in a short recording; memory that is only asked for may be growth.
+    let returned = steps.len() == 2
+        && in_step.iter().all(|&calls| calls > 0)
+        && calls.iter().any(|&id| returns(trace.name(id)));
+    if (touched < 2 && !returned) || !often || per_step < context.limit("allocator_churn.calls_per_step") {
         return Vec::new();
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {

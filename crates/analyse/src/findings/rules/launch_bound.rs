@@ -1,8 +1,11 @@
 //! The host cannot launch work as fast as the device finishes it.
 
-use stepscope_model::SliceId;
+use stepscope_model::{Kind, SliceId};
 
+use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::by_name::ByName;
+use crate::names::ranges::is_backward_node;
 use crate::replay::{HostPiece, Scenario};
 
 /// No finding shows more slices.
@@ -109,19 +112,75 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Each operator costs the host microseconds of Python, dispatch and launch. The device often finishes \
                    its work before the next launch arrives, and then waits."
             .to_owned();
-    finding.fix =
-        "Launch fewer or larger kernels: a larger batch gives each kernel more to do, torch.compile fuses kernels, and \
-                   CUDA graphs (mode=\"reduce-overhead\") replay many launches with one call. A graph ends at .item() and \
-                   other waits: remove those first."
-            .to_owned();
-    finding.code = Some(
-        "model = torch.compile(model, mode=\"reduce-overhead\")  # fused kernels and CUDA graphs\n\
-         # or a larger batch, until `stepscope launches` shows that the queue is rarely empty"
-            .to_owned(),
-    );
+    (finding.fix, finding.code) = advice(&Program::look(context));
     finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. The \
                       profiler itself slows launches down, so time the loop without it too."
         .to_owned();
     finding.slices = context.shown(context.idle().next_work(MAX_SHOWN));
     vec![finding]
+}
+
+/// What kind of program it is, which decides what helps.
+struct Program {
+    /// Some of it was compiled.
+    compiled: bool,
+    /// Some of it is launched as whole graphs.
+    graphed: bool,
+    /// It trains: there is a backward pass.
+    trains: bool,
+    /// The host waits for values inside the steps, which a graph cannot contain.
+    waits: bool,
+}
+
+impl Program {
+    fn look(context: &Context<'_>) -> Program {
+        let (trace, slices) = (context.trace(), context.trace().slices());
+        let any = |kind: fn(Kind) -> bool, named: fn(&str) -> bool| {
+            let mut named = ByName::new(trace, named);
+            slices.ids().any(|id| kind(slices.kind(id)) && named.get(slices.name(id)))
+        };
+        let in_step = |wait: &&Wait| context.steps().at(slices.start(wait.call)).is_some();
+        let waits = context.waits().iter().filter(in_step);
+        let waits = waits.filter(|wait| !matches!(wait.kind, WaitKind::FullQueue | WaitKind::Free)).count();
+        Program {
+            compiled: any(
+                |kind| matches!(kind, Kind::HostOp | Kind::HostAnnotation),
+                |name| name.starts_with("Torch-Compiled Region") || name.contains("CompiledFxGraph"),
+            ),
+            graphed: any(Kind::is_runtime, |name| name.contains("GraphLaunch")),
+            trains: !context.host().backward().is_empty() || any(|kind| kind == Kind::HostOp, is_backward_node),
+            waits: waits > context.steps().steps.len(),
+        }
+    }
+}
+
+/// What to change in such a program, and how.
+fn advice(program: &Program) -> (String, Option<String>) {
+    let mut fix = match (program.compiled, program.graphed) {
+        (_, true) => "Some of the work is launched as a graph already. Bring the rest into it, or compile it: what is launched \
+                      one by one between the graphs is what the device waits for.",
+        (true, false) => "The model is compiled, but its kernels are still launched one by one: replay them as a CUDA graph.",
+        (false, false) if program.trains => {
+            "Launch fewer or larger kernels: a larger batch gives each kernel more to do, torch.compile fuses kernels, and CUDA \
+             graphs replay many launches with one call."
+        }
+        (false, false) => {
+            "Launch fewer kernels: torch.compile fuses them, and CUDA graphs replay many launches with one call. Handling more \
+             requests at once gives each kernel more to do, if latency allows."
+        }
+    }
+    .to_owned();
+    if program.waits {
+        fix.push_str(" A graph ends at .item() and other waits for the device: remove those first.");
+    }
+    let code = match (program.compiled, program.graphed) {
+        (_, true) => None,
+        (true, false) => {
+            Some("torch.compile(model, mode=\"reduce-overhead\")  # CUDA graphs for the compiled parts")
+        }
+        (false, false) => {
+            Some("model = torch.compile(model, mode=\"reduce-overhead\")  # fused kernels and CUDA graphs")
+        }
+    };
+    (fix, code.map(str::to_owned))
 }

@@ -1,7 +1,7 @@
 //! The host waits for the device in the middle of a step.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Ns, SliceId, StrId};
 
 use crate::causes::waits::{Wait, WaitKind};
@@ -30,17 +30,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
+    let mut counted: HashSet<SliceId, RandomState> = HashSet::default();
     let mut places: HashMap<Option<StrId>, (u64, i64, SliceId), RandomState> = HashMap::default();
     for wait in &avoidable {
         edit.no_wait(wait.call);
         let asked = context.asked_for(wait.call);
         let op = asked.filter(|&op| reads_a_value(trace.name(op)));
         // Without the question there is no answer to fetch either.
-        edit.remove_host(op.unwrap_or(wait.call));
+        let counts = context.callers().op(wait.call).filter(|&op| trace.name(op) == "aten::nonzero");
+        counted.extend(counts);
+        edit.remove_host(op.or(counts).unwrap_or(wait.call));
         let place = places.entry(asked.map(|a| slices.name(a))).or_insert((0, 0, wait.call));
         *place = (place.0 + 1, place.1.saturating_add(wait.wait_ns), place.2);
     }
     remove_copies_back(context, &mut edit, &avoidable);
+    // Nobody counts rows any more either.
+    for work in context.device_work() {
+        let op = trace.links().launch(work).and_then(|call| context.callers().op(call));
+        if op.is_some_and(|op| counted.contains(&op)) {
+            edit.device_length(work, 0);
+        }
+    }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };

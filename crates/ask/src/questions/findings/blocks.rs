@@ -29,7 +29,7 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
     };
     print::heading(out, screen, "Findings", &words)?;
     if found.shown.all == 0 {
-        return nothing(out, screen);
+        return nothing(out, screen, found);
     }
     for (at, finding) in rows.iter().enumerate() {
         writeln!(out)?;
@@ -43,11 +43,17 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
         writeln!(out)?;
         print::note(out, screen, "savings do not add up: fix the first one, record again, and look again")?;
     }
-    Ok(())
+    blind(out, screen, found)
+}
+
+/// Rules that could not look.
+fn blind(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
+    found.blind.iter().try_for_each(|blind| print::note(out, screen, &blind.sentence()))
 }
 
 /// No finding is an answer too; it must not be a dead end: what to ask next follows.
-fn nothing(out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
+fn nothing(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
+    blind(out, screen, found)?;
     print::note(
         out,
         screen,

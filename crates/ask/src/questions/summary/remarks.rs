@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use stepscope_analyse::findings::CouldNotLook;
 use stepscope_model::{Severity, Trace};
 
 use crate::print::{Role, Screen, end_ellipsis, units, width, wrap};
@@ -14,6 +15,8 @@ pub(super) struct Remarks {
     pub(super) trace: Arc<Trace>,
     /// What is to be said about the question or the whole file.
     pub(super) own: Vec<&'static str>,
+    /// Rules that could not look.
+    pub(super) blind: Vec<CouldNotLook>,
 }
 
 impl Remarks {
@@ -22,7 +25,9 @@ impl Remarks {
         for text in &self.own {
             lines.extend(wrap(&screen.text(text), screen.width));
         }
-        // Rules that could not look, and what to record for them, are to be named here.
+        for blind in &self.blind {
+            lines.push(end_ellipsis(&screen.text(&blind.sentence()), screen.width));
+        }
         let notes = self.trace.notes();
         for note in notes.iter().take(SHOWN) {
             let (role, word) = match note.kind.severity() {

@@ -8,6 +8,8 @@ use crate::print::{Role, Screen, units, wrap};
 /// The verdict and the step.
 pub(super) struct Why {
     verdict: Option<Verdict>,
+    /// Why no finding answers the verdict.
+    uncovered: Option<String>,
     step_ns: i64,
     unprofiled: Unprofiled,
     /// Whether the file marks no steps, so that all of it is one.
@@ -15,8 +17,9 @@ pub(super) struct Why {
 }
 
 impl Why {
-    pub(super) fn new(run: &Run) -> Why {
+    pub(super) fn new(run: &Run, uncovered: Option<String>) -> Why {
         Why {
+            uncovered,
             verdict: run.verdict(),
             step_ns: run.step_ns(),
             unprofiled: *run.unprofiled(),
@@ -33,8 +36,10 @@ impl Why {
         };
         let text = wrap(&screen.text(&verdict.text), screen.width);
         let mut lines: Vec<String> = text.iter().map(|line| screen.paint(role, line)).collect();
-        // A cause that the verdict names and no finding covers is to be explained here.
         lines.extend(wrap(&screen.text(&self.step()), screen.width));
+        if let Some(text) = &self.uncovered {
+            lines.extend(wrap(&screen.text(text), screen.width));
+        }
         lines
     }
 

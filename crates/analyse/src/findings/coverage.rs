@@ -1,0 +1,126 @@
+//! What the findings leave open: rules that could not look, and a verdict that no finding answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_model::Attr;
+
+use super::Finding;
+use crate::causes::verdict::Verdict;
+use crate::run::Run;
+
+/// Rules that could not look, and what to record for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CouldNotLook {
+    /// What to record.
+    pub needs: &'static str,
+    /// The rules.
+    pub rules: &'static [&'static str],
+    /// Whether the rules see something without it, though less.
+    pub partly: bool,
+}
+
+impl CouldNotLook {
+    /// In a sentence: `2 rules need record_shapes=True: …`.
+    pub fn sentence(&self) -> String {
+        let (count, names) = (self.rules.len(), self.rules.join(", "));
+        let rules = if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
+        match (self.partly, count) {
+            (true, 1) => format!("{rules} sees more with {}: {names}", self.needs),
+            (true, _) => format!("{rules} see more with {}: {names}", self.needs),
+            (false, 1) => format!("{rules} needs {}: {names}", self.needs),
+            (false, _) => format!("{rules} need {}: {names}", self.needs),
+        }
+    }
+}
+
+/// Which rules could not look at a run, or only at part of what they look for.
+pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
+    let trace = run.trace();
+    let on_device = run.device_work().next().is_some();
+    let has_shapes = || trace.slices().ids().any(|id| trace.args(id).text_id(Attr::InputShapes).is_some());
+    let mut found = Vec::new();
+    if on_device && !has_shapes() {
+        let needs = "record_shapes=True";
+        found.push(CouldNotLook { needs, rules: &["slow_kernels"], partly: false });
+        let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"]
+            as &'static [_];
+        found.push(CouldNotLook { needs, rules, partly: true });
+    }
+    if on_device && trace.allocations().is_empty() {
+        let rules = &["memory_leak", "memory_near_limit", "memory_fragmentation"] as &'static [_];
+        found.push(CouldNotLook { needs: "profile_memory=True", rules, partly: false });
+    }
+    if on_device && run.steps().synthetic {
+        let rules = &["uneven_steps", "memory_leak", "allocator_churn"] as &'static [_];
+        found.push(CouldNotLook { needs: "prof.step() after each iteration", rules, partly: false });
+    }
+    found
+}
+
+/// Why no finding says what to do about what a verdict names; none if one does, or there is nothing to do.
+pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<String> {
+    let rules: &[&str] = match verdict.bound_by {
+        "gpu" => &[
+            "channels_last",
+            "gemm_alignment",
+            "mixed_precision",
+            "optimizer",
+            "recomputation",
+            "slow_kernels",
+            "tf32_off",
+            "unfused_attention",
+            "unfused_pointwise",
+        ],
+        "host" => &[
+            "blocked_launches",
+            "compilation",
+            "host_stalls",
+            "launch_bound",
+            "optimizer",
+            "parameter_loop",
+            "round_trips",
+            "small_copies",
+            "synchronization",
+            "uneven_steps",
+        ],
+        "data_loading" => &["data_loading", "uneven_steps"],
+        "communication" => &["communication_exposed", "data_parallel", "ddp_without_nccl"],
+        "copies" => &["exposed_copies", "pageable_copies", "round_trips", "small_copies"],
+        "compilation" | "first_use" => &["compilation"],
+        "garbage_collection" => &["uneven_steps"],
+        "synchronization" => &["synchronization"],
+        "memory_allocation" => &["allocator_churn", "blocked_launches"],
+        _ => &[],
+    };
+    if findings.iter().any(|finding| finding.saves_ns.is_some() && rules.contains(&finding.rule)) {
+        return None;
+    }
+    let shapes = could_not_look(run).iter().any(|blind| blind.needs == "record_shapes=True");
+    let text = match verdict.bound_by {
+        "gpu" if shapes => {
+            "No finding says how to make its kernels cheaper: without record_shapes=True nobody can tell how fast they could be."
+        }
+        "gpu" => {
+            "No finding says how to make its kernels cheaper: none of the known mistakes is here. `stepscope roofline` shows how \
+             close each operator comes to what the device can do."
+        }
+        "host" => {
+            "No finding covers this: the host's time is spread over many small things. `stepscope gaps` names them, the largest \
+             first."
+        }
+        "copies" => {
+            "No finding covers this: the copies run one after the other with the kernels, and no known mistake causes them. \
+             `stepscope transfers` lists them."
+        }
+        "communication" => {
+            "No finding covers this: `stepscope account` shows how much of it overlaps with computing."
+        }
+        "gaps_between_kernels" => {
+            "No finding covers this: the device needs a moment between kernels, so fewer and larger ones help."
+        }
+        "unknown" => "No finding covers this: record with with_stack=True to see what the host was doing.",
+        "host_only" => return None,
+        _ => "No finding covers this: `stepscope gaps` names what the device waited for.",
+    };
+    Some(text.to_owned())
+}
