@@ -34,21 +34,25 @@ const VIEWS: [&str; 7] = [
 ];
 /// Fewer do not say how fast the host is.
 const MIN_VIEWS: usize = 16;
-/// How far the host's speed may be from the usual.
-const SPEEDS: (f64, f64) = (0.3, 6.0);
+/// How far the host's speed may be from the usual. Recorders before 2022 give view operators tens of microseconds: such a
+/// host is unlike any that the costs were fitted to, and says nothing.
+const SPEEDS: (f64, f64) = (0.25, 4.0);
 /// Recording takes at most this share of any piece of host time.
 const MAX_SHARE: f64 = 0.9;
 /// How far off the cost may be: savings and steps are given for this much less and this much more.
 const UNCERTAINTY: f64 = 0.3;
-const UNCERTAINTY_ELSEWHERE: f64 = 0.5;
+/// The same where the trace does not say how fast the host is: anything from nothing to twice the cost.
+const UNCERTAINTY_ELSEWHERE: f64 = 1.0;
 
 /// What recording cost.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Of each of the host's segments, all threads one after the other.
     of_segment: Vec<u32>,
-    /// How many times as long as usual the host takes to record an event.
+    /// How many times as long as usual the host takes to record an event; 1 if the trace does not say.
     pub slowness: f64,
+    /// Whether the trace says.
+    known_host: bool,
 }
 
 impl Recording {
@@ -56,7 +60,11 @@ impl Recording {
     pub(crate) fn new(trace: &Trace, host: &HostTime) -> Recording {
         let segments = host.segments();
         let slowness = slowness(trace);
-        let mut recording = Recording { of_segment: vec![0; segments.len()], slowness };
+        let mut recording = Recording {
+            of_segment: vec![0; segments.len()],
+            slowness: slowness.unwrap_or(1.0),
+            known_host: slowness.is_some(),
+        };
         let allocations = trace.allocations();
         let mut marks: Vec<(LaneId, Ns)> =
             allocations.ids().map(|id| (allocations.lane(id), allocations.at(id))).collect();
@@ -109,7 +117,7 @@ impl Recording {
 
     /// How far off the estimate may be, as a share of it: more where the host is unlike those it was fitted to.
     pub fn uncertainty(&self) -> f64 {
-        if (0.5..=2.0).contains(&self.slowness) { UNCERTAINTY } else { UNCERTAINTY_ELSEWHERE }
+        if self.known_host { UNCERTAINTY } else { UNCERTAINTY_ELSEWHERE }
     }
 
     /// What recording took of all threads' time.
@@ -125,7 +133,7 @@ fn is_slowed(activity: Activity) -> bool {
 }
 
 /// How many times as long as usual this host takes to record an event.
-fn slowness(trace: &Trace) -> f64 {
+fn slowness(trace: &Trace) -> Option<f64> {
     let slices = trace.slices();
     let names: Vec<_> = VIEWS.iter().filter_map(|name| trace.strings().find(name)).collect();
     let is_leaf = |id: SliceId| {
@@ -139,11 +147,12 @@ fn slowness(trace: &Trace) -> f64 {
         |&id: &SliceId| slices.kind(id) == Kind::HostOp && names.contains(&slices.name(id)) && is_leaf(id);
     let mut lengths: Vec<i64> = slices.ids().filter(is_view).map(|id| slices.dur(id).0).collect();
     if lengths.len() < MIN_VIEWS {
-        return 1.0;
+        return None;
     }
     let middle = lengths.len() / 2;
     let median = *lengths.select_nth_unstable(middle).1;
-    (median as f64 / USUAL_VIEW_NS).clamp(SPEEDS.0, SPEEDS.1)
+    let slowness = median as f64 / USUAL_VIEW_NS;
+    (SPEEDS.0..=SPEEDS.1).contains(&slowness).then_some(slowness)
 }
 
 /// A change to the run as it is without the profiler.

@@ -5,3 +5,4 @@ pub(crate) mod docs;
 mod pairs;
 pub(crate) mod profile;
 mod twins;
+pub(crate) mod verdicts;

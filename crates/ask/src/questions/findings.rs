@@ -58,12 +58,12 @@ pub(super) const STEP: &[Definition] = &[
     Definition {
         field: "unprofiled_step_low_ns",
         label: "At least",
-        text: "The same if recording cost 30% more than estimated; 50% on a host unlike those the estimate was fitted to.",
+        text: "The same if recording cost 30% more than estimated; 100% if the trace does not say how fast its host is.",
     },
     Definition {
         field: "unprofiled_step_high_ns",
         label: "At most",
-        text: "The same if recording cost 30% less than estimated; 50% on a host unlike those the estimate was fitted to.",
+        text: "The same if recording cost 30% less than estimated; 100% if the trace does not say how fast its host is.",
     },
 ];
 

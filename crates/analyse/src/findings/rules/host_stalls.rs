@@ -78,7 +78,11 @@ fn is_own_work(context: &Context<'_>, part: &GapPart, launching: &HashSet<SliceI
     match part.cause {
         Cause::Host(Activity::Python) => true,
         Cause::Host(Activity::Operator) => {
-            !part.slice.is_some_and(|slice| launching.contains(&context.callers().blamed(slice)))
+            // The backward pass belongs to the framework: what takes long there is not the program's own.
+            part.slice.is_some_and(|slice| {
+                Some(context.trace().slices().lane(slice)) == context.host().main()
+                    && !launching.contains(&context.callers().blamed(slice))
+            })
         }
         _ => false,
     }

@@ -22,6 +22,11 @@ pub(super) const RULE: Rule = Rule {
             text: "kernels in a row that make a chain",
         },
         Threshold {
+            name: "unfused_pointwise.min_share",
+            default: 0.03,
+            text: "share of a step without the profiler that fusing would save",
+        },
+        Threshold {
             name: "unfused_pointwise.min_us",
             default: 5.0,
             text: "µs of a kernel of a chain: shorter ones move too little to matter",
@@ -95,6 +100,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
+    if finding.saves_unprofiled_share.unwrap_or(0.0) < context.limit("unfused_pointwise.min_share") {
+        return Vec::new();
+    }
     let steps = context.steps().steps.len().max(1);
     // The forward pass is what people write, so the costliest chain that is recognized names the finding.
     let by_time = |c: &&Chain<'_>| c.ns();
@@ -106,7 +114,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = Confidence::Medium;
     finding.title = format!(
         "Unfused pointwise work: {}, {} kernels per step",
-        what.map_or("chains of elementwise kernels", |w| w.title),
+        titles(&chains).unwrap_or_else(|| "chains of elementwise kernels".to_owned()),
         count / steps
     );
     finding.evidence = vec![
@@ -146,6 +154,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned();
     finding.slices = context.shown(chains.iter().flat_map(|c| c.kernels.iter().map(|k| k.0)));
     vec![finding]
+}
+
+/// What the chains probably are, the costliest first; none if nobody knows.
+fn titles(chains: &[Chain<'_>]) -> Option<String> {
+    let mut sums: Vec<(&'static str, i64)> = Vec::new();
+    for chain in chains {
+        let Some(known) = what(&chain.names()) else { continue };
+        match sums.iter_mut().find(|sum| sum.0 == known.title) {
+            Some(sum) => sum.1 = sum.1.saturating_add(chain.ns()),
+            None => sums.push((known.title, chain.ns())),
+        }
+    }
+    sums.sort_by_key(|sum| std::cmp::Reverse(sum.1));
+    let titles: Vec<&str> = sums.iter().take(2).map(|sum| sum.0).collect();
+    (!titles.is_empty()).then(|| titles.join(" and "))
 }
 
 fn in_order(names: &[&str]) -> String {

@@ -214,7 +214,8 @@ fn ask_all(trace: &Trace, sane: bool) -> String {
     say(format!("{account:?} {:?}", verdict(&account, &Circumstances::default())));
     let report = gaps(trace, &steps, None, 5);
     if sane {
-        let idle: i64 = account.rows().filter(|r| r.device.is_some()).map(|r| r.causes.idle()).sum();
+        let on_devices = account.rows().filter(|r| r.device.is_some());
+        let idle: i64 = on_devices.map(|r| r.causes.idle() + r.causes.unknown()).sum();
         assert_eq!(report.idle_ns, idle);
         assert_eq!(report.kinds.iter().map(|k| k.idle_ns).sum::<i64>(), idle);
         assert_eq!(report.culprits.iter().map(|c| c.idle_ns).sum::<i64>(), idle);

@@ -159,7 +159,8 @@ fn every_rule_fires_somewhere_and_is_silent_elsewhere() {
     }
     let tested = |rule: &str| {
         let listed = PAIRS.iter().map(|p| p.1).chain(OTHERS.iter().map(|o| o.0));
-        listed.chain(crate::findings::profile::RULES).any(|known| known == rule)
+        let others = crate::findings::profile::RULES.into_iter().chain(crate::findings::verdicts::RULES);
+        listed.chain(others).any(|known| known == rule)
     };
     for rule in stepscope_analyse::findings::RULES {
         assert!(tested(rule.name), "{} has no trace where it fires", rule.name);

@@ -278,7 +278,9 @@ fn loading_and_trials_are_warm_up_too() {
 fn profiler_overhead() {
     let finding = one(&fault("with_stack_overhead"), "profiler_overhead").unwrap();
     assert!(finding.severity <= Severity::Low && finding.saves_ns.is_none());
-    assert_eq!(one(&fixed("with_stack_overhead"), "profiler_overhead"), None);
+    // Without stacks it is less; what is left, every recording pays.
+    let less = one(&fixed("with_stack_overhead"), "profiler_overhead").unwrap();
+    assert!(finding.why.contains("with_stack") && !less.why.contains("with_stack"));
     // Stacks were recorded, but the device had work all the time.
     assert_eq!(one(&fixed("gc_pause"), "profiler_overhead"), None);
 }
@@ -364,10 +366,14 @@ fn recorded_traces_give_these_findings_and_no_others() {
         "gloo_ddp/rank1: communication_exposed ddp_without_nccl",
         "gloo_ddp/rank2: communication_exposed ddp_without_nccl",
         "gloo_ddp/rank3: communication_exposed ddp_without_nccl",
+        "gpt_bf16/gpt_bf16: profiler_overhead",
         "gpt_stack/gpt_stack: profiler_overhead unrepresentative",
+        "infer_eager_small/infer_eager_small: profiler_overhead",
         "compiled/compiled: profiler_overhead",
         "cuda_graph/cuda_graph: uneven_steps",
-        "overloads/overloads: unrepresentative",
+        "nccl/nccl: profiler_overhead",
+        "overloads/overloads: compilation unrepresentative",
+        "threads/threads: compilation",
         "alloc_churn/fault: allocator_churn",
         "first_step_compile/fault: compilation unrepresentative",
         "gc_pause/fault: uneven_steps",

@@ -55,12 +55,13 @@ impl Pair {
         let fixed = look(case, "fixed.shapes").findings;
         let promised = ["fault.shapes", "fault.plain"].map(|trace| {
             let found = look(case, trace).findings;
-            let named = found.iter().find(|f| rules.contains(&f.rule))?;
             // A finding that promises about as much without the fault is about something else.
-            let left = fixed.iter().find(|f| f.rule == named.rule).and_then(|f| f.saves_unprofiled_ns);
-            if left.is_some_and(|left| left > named.saves_unprofiled_ns.unwrap_or(0) / 2) {
-                return None;
-            }
+            let left = |rule: &str| fixed.iter().find(|f| f.rule == rule).and_then(|f| f.saves_unprofiled_ns);
+            let is_about_it = |f: &&Finding| {
+                let promised = f.saves_unprofiled_ns.unwrap_or(0);
+                rules.contains(&f.rule) && left(f.rule).is_none_or(|left| left <= promised / 2)
+            };
+            let named = found.iter().find(is_about_it)?;
             rule = named.rule;
             Some(named.saves_unprofiled_share)
         });
