@@ -1,7 +1,7 @@
 // The diagnosis says what the terminal says.
 
 import type { CriticalPathAnswer, GapsAnswer, RooflineAnswer, WhatIfAnswer } from "../src/data/wire.ts";
-import { count, digits, flops, percent, shortName, time } from "../src/parts/format.ts";
+import { atLeast, count, digits, flops, percent, shortName, time } from "../src/parts/format.ts";
 import { ask } from "./support/cli.ts";
 import { expect, idle, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
@@ -61,9 +61,9 @@ test("what if: changes combined", async ({ page, open }) => {
 
 test("roofline", async ({ page, open }) => {
   await open(TRACES.gpt, "diagnosis", { tab: "roofline" });
-  const { mean_mfu, totals } = ask<RooflineAnswer>("roofline", TRACES.gpt);
+  const { mean_mfu, lower_bound, totals } = ask<RooflineAnswer>("roofline", TRACES.gpt);
   expect(await figures(page)).toEqual({
-    "Mean MFU": percent(mean_mfu ?? Number.NaN),
+    "Mean MFU": (lower_bound ? atLeast : percent)(mean_mfu ?? Number.NaN),
     "Share of roofline": percent((totals.ideal_ns ?? Number.NaN) / totals.modelled_ns),
     "Modeled device time": percent(totals.modelled_share ?? Number.NaN),
     "Compute rate": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,

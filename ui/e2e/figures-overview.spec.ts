@@ -1,7 +1,7 @@
 // The overview says what the terminal says.
 
 import type { Account } from "../src/data/account.ts";
-import { count, percent, time } from "../src/parts/format.ts";
+import { atLeast, count, percent, time } from "../src/parts/format.ts";
 import {
   type FindingsAnswer,
   type GpuAnswer,
@@ -23,7 +23,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
       await open(trace, "overview");
       const { average, steps } = ask<StepsAnswer>("steps", trace);
       const [device] = ask<GpuAnswer>("gpu", trace).gpu;
-      const { mean_mfu } = ask<Roofline>("roofline", trace);
+      const { mean_mfu, lower_bound } = ask<Roofline>("roofline", trace);
       const share = (value: number | null | undefined) => (value == null ? "–" : percent(value));
       expect(steps.length).toBeGreaterThan(1);
       expect(await figures(page)).toEqual({
@@ -31,8 +31,10 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
         "GPU utilization": share(device?.utilization),
         "Est. SM efficiency": share(device?.sm_efficiency),
         "Est. occupancy": share(device?.occupancy),
-        "Tensor cores": share(device?.tensor_core_share),
-        MFU: share(mean_mfu),
+        "Tensor cores": (device?.tensor_core_unknown_share ?? 0) > 0
+          ? atLeast(device?.tensor_core_share ?? 0)
+          : share(device?.tensor_core_share),
+        MFU: lower_bound ? atLeast(mean_mfu ?? 0) : share(mean_mfu),
       });
     });
 

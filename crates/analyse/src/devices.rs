@@ -3,7 +3,10 @@
 pub(crate) mod busy;
 pub mod copies;
 pub(crate) mod kernel_estimates;
+pub(crate) mod kernel_form;
 pub(crate) mod kernel_kinds;
+pub(crate) mod memory_bandwidth;
+pub mod occupancy;
 pub(crate) mod streams;
 pub(crate) mod sync_events;
 pub mod utilization;

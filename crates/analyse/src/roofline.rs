@@ -29,8 +29,8 @@ use stepscope_model::Trace;
 pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
 pub use costs::{NoCost, OpCost, OpCosts, op_costs};
 pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};
-pub use hardware::{Hardware, TABLE_DATE, known as known_hardware};
-pub use mfu::StepUse;
+pub use hardware::{Hardware, PeaksBy, TABLE_DATE, known as known_hardware};
+pub use mfu::{MeanUse, StepUse};
 pub use number::{Pipe, Precision};
 pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodelledRow};
 
@@ -68,7 +68,8 @@ pub fn roofline_of(trace: &Trace, query: &RooflineQuery, costs: &OpCosts) -> Roo
     let rows = rows::rows(trace, costs, query.by);
     let modelled_ns = rows.iter().fold(0i64, |sum, row| sum.saturating_add(row.device_ns));
     let ideals: Vec<i64> = rows.iter().filter_map(|row| row.ideal_ns).collect();
-    let (steps, mean_mfu) = mfu::step_use(trace, &query.selection, costs);
+    let (steps, mean) = mfu::step_use(trace, &query.selection, costs);
+    let bytes = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
     Roofline {
         devices: devices(trace, costs),
         unmodelled: rows::unmodelled(trace, costs),
@@ -76,10 +77,11 @@ pub fn roofline_of(trace: &Trace, query: &RooflineQuery, costs: &OpCosts) -> Roo
         modelled_ns,
         modelled_share: rows::share(modelled_ns, costs.device_ns),
         flops: rows.iter().fold(0, |sum, row| sum.saturating_add(row.flops)),
-        bytes: rows.iter().fold(0, |sum, row| sum.saturating_add(row.bytes)),
+        bytes,
+        modelled_gbs: (modelled_ns > 0).then(|| bytes as f64 / modelled_ns as f64),
         ideal_ns: (!ideals.is_empty()).then(|| ideals.iter().fold(0, |sum, ns| ns.saturating_add(sum))),
         steps,
-        mean_mfu,
+        mean,
         rows,
     }
 }
@@ -90,7 +92,9 @@ fn devices(trace: &Trace, costs: &OpCosts) -> Vec<RooflineDevice> {
     for op in &costs.ops {
         if known.insert(op.device) {
             let name = trace.meta().device_name(op.device).map(str::to_owned);
-            devices.push(RooflineDevice { device: op.device, name, hardware: op.hardware });
+            let described = trace.meta().described(op.device);
+            let peaks_by = described.and_then(Hardware::of).map(|(_, by)| by);
+            devices.push(RooflineDevice { device: op.device, name, hardware: op.hardware, peaks_by });
         }
     }
     devices.sort_by_key(|device| device.device);

@@ -1,6 +1,7 @@
 //! Every question there is: one file each, one entry here.
 
 mod account;
+mod collectives;
 mod critical_path;
 mod findings;
 mod gaps;
@@ -49,6 +50,7 @@ pub static QUESTIONS: &[&Question] = &[
     &loading::QUESTION,
     &transfers::QUESTION,
     &gpu::QUESTION,
+    &collectives::QUESTION,
     &roofline::QUESTION,
     &memory::QUESTION,
     &hta::QUESTION,

@@ -113,13 +113,18 @@ impl Meta {
         self.devices.iter().find(|d| d.index == index)
     }
 
-    /// The name of a device. A job that sees one device of many counts it from 0 where it describes it and from the
-    /// host's count where it ran: if all described devices are alike, this one is too.
-    pub fn device_name(&self, device: Option<i64>) -> Option<&str> {
+    /// The description of a device. A job that sees one device of many counts it from 0 where it describes it and from
+    /// the host's count where it ran: if all described devices have one name, this one is like them.
+    pub fn described(&self, device: Option<i64>) -> Option<&Device> {
         if let Some(described) = device.and_then(|device| self.device(device)) {
-            return Some(&described.name);
+            return Some(described);
         }
         let first = self.devices.first()?;
-        self.devices.iter().all(|d| d.name == first.name).then_some(first.name.as_str())
+        self.devices.iter().all(|d| d.name == first.name).then_some(first)
+    }
+
+    /// The name of a device, if it has one; see [`Meta::described`].
+    pub fn device_name(&self, device: Option<i64>) -> Option<&str> {
+        self.described(device).map(|described| described.name.trim()).filter(|name| !name.is_empty())
     }
 }

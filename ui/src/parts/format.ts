@@ -109,6 +109,11 @@ export function digits(value: number): string {
   return value.toFixed(2);
 }
 
+/** A share that may be more: rounded down, so that it stays true. */
+export function atLeast(share: number): string {
+  return `≥ ${(Math.floor(share * 1000 + 1e-6) / 10).toFixed(1)}%`;
+}
+
 /** The ending of a field's name says what it is. */
 export function byField(field: string, value: unknown): string {
   if (value === null || value === undefined) return "";
@@ -118,7 +123,7 @@ export function byField(field: string, value: unknown): string {
   if (field.endsWith("bytes_per_second")) return bytesPerSecond(value);
   if (field.endsWith("bytes")) return bytes(value);
   if (field.endsWith("_percent")) return percent(value / 100);
-  if (/share$|utilization$|efficiency$|^of_|occupancy$|_share_|^mfu|^hfu/.test(field)) return percent(value);
+  if (/share$|utilization$|efficiency$|^of_|occupancy$|_share_|^mfu|^hfu|^coverage$/.test(field)) return percent(value);
   if (field === "flops") return flops(value);
   return Number.isInteger(value) ? count(value) : digits(value);
 }

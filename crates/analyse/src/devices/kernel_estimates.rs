@@ -1,7 +1,11 @@
-//! The profiler's estimates beside each kernel, gathered into figures of a device.
+//! The profiler's estimates beside each kernel, gathered into numbers of a device.
 
 use rayon::prelude::*;
-use stepscope_model::{Attr, Ns, SliceId, Trace, Value};
+use stepscope_model::{Ns, SliceId, Trace};
+
+use crate::devices::kernel_form::KernelForm;
+use crate::devices::occupancy::Occupancy;
+use crate::scope::selection::device_of;
 
 /// One whole: a multiprocessor filled with blocks, or full occupancy.
 pub(crate) const ONE: i64 = 1_000_000_000;
@@ -22,9 +26,14 @@ pub(crate) struct Estimates {
 
 impl Estimates {
     /// The figures of these kernels over a window of this length.
-    pub(crate) fn of(trace: &Trace, kernels: &[Clipped], window: Ns) -> Estimates {
+    pub(crate) fn of(trace: &Trace, occupancy: &Occupancy, kernels: &[Clipped], window: Ns) -> Estimates {
         // Unpacking arguments is nearly all of the work here, and each kernel's stand alone.
-        let levels: Vec<_> = kernels.par_iter().with_min_len(4096).map(|k| levels(trace, k.0)).collect();
+        let both = |kernel: SliceId| {
+            let form = KernelForm::of(trace, kernel);
+            let percent = occupancy.percent(device_of(trace, kernel), &form);
+            (filling(&form), percent.map(|percent| level(percent / 100.0)))
+        };
+        let levels: Vec<_> = kernels.par_iter().with_min_len(4096).map(|k| both(k.0)).collect();
         let mut figures = Estimates::default();
         // Where the sum of blocks per SM rises or falls. Integers, so that what rose falls back to zero exactly.
         let mut changes: Vec<(Ns, i64)> = Vec::new();
@@ -49,21 +58,18 @@ impl Estimates {
     }
 }
 
-/// A kernel's blocks per SM and occupancy, in parts of [`ONE`].
-pub(crate) fn levels(trace: &Trace, kernel: SliceId) -> (Option<i64>, Option<i64>) {
-    let (mut blocks, mut percent) = (None, None);
-    for (attr, value) in trace.args(kernel).attrs() {
-        match attr {
-            Attr::BlocksPerSm => blocks = Some(value),
-            Attr::OccupancyPercent => percent = Some(value),
-            _ => {}
-        }
-    }
-    let level = |share: f64| (share.min(1.0) * ONE as f64).round() as i64;
-    // One kernel alone may fill its multiprocessors many times over; more than once does not count.
-    let blocks = blocks.and_then(Value::as_f64).filter(|&b| b > 0.0).map(level);
-    let occupancy = percent.and_then(Value::as_f64).filter(|&p| p >= 0.0).map(|p| level(p / 100.0));
-    (blocks, occupancy)
+/// How far a kernel's blocks fill the multiprocessors, in parts of [`ONE`].
+pub(crate) fn blocks_level(trace: &Trace, kernel: SliceId) -> Option<i64> {
+    filling(&KernelForm::of(trace, kernel))
+}
+
+/// One kernel alone may fill its multiprocessors many times over; more than once does not count.
+fn filling(form: &KernelForm<'_>) -> Option<i64> {
+    form.blocks_per_sm.filter(|&blocks| blocks > 0.0).map(level)
+}
+
+fn level(share: f64) -> i64 {
+    (share.min(1.0) * ONE as f64).round() as i64
 }
 
 /// The integral over time of a sum that rises and falls, at most [`ONE`] of it.

@@ -1,20 +1,26 @@
-//! Which kernels use tensor cores, and which were launched by operators that could.
+//! Which kernels use tensor cores, which were launched by operators that could, and what each keeps resident.
 
 use stepscope_model::{CallTree, Domain, Kind, SliceId, Trace};
 
+use crate::devices::memory_bandwidth::MemoryBandwidth;
+use crate::devices::occupancy::Occupancy;
 use crate::names::by_name::ByName;
-use crate::names::tensor_core::{kernel_uses_tensor_cores, op_is_eligible};
+use crate::names::tensor_core::{TensorCores, op_is_eligible, tensor_cores};
 
 #[derive(Copy, Clone)]
 pub(crate) struct KernelIs {
-    pub(crate) tensor_core: bool,
+    pub(crate) tensor_core: TensorCores,
     pub(crate) eligible: bool,
 }
 
 /// Whether kernels use tensor cores, and whether their operators could.
 pub(crate) struct KernelKinds<'a> {
     trace: &'a Trace,
-    tensor_core: ByName<'a, bool, fn(&str) -> bool>,
+    tensor_core: ByName<'a, TensorCores, fn(&str) -> TensorCores>,
+    /// What kernels keep resident.
+    pub(crate) occupancy: Occupancy,
+    /// What was measured of the devices' memory.
+    pub(crate) memory: MemoryBandwidth,
     /// For host slices: it or a slice around it is an operator that could use tensor cores.
     eligible: Vec<bool>,
 }
@@ -34,7 +40,14 @@ impl<'a> KernelKinds<'a> {
                     inherited || (slices.kind(id) == Kind::HostOp && ops.get(slices.name(id)));
             }
         }
-        KernelKinds { trace, tensor_core: ByName::new(trace, kernel_uses_tensor_cores), eligible }
+        let tensor_core = ByName::new(trace, tensor_cores as fn(&str) -> TensorCores);
+        KernelKinds {
+            trace,
+            tensor_core,
+            occupancy: Occupancy::new(trace),
+            memory: MemoryBandwidth::new(trace),
+            eligible,
+        }
     }
 
     pub(crate) fn of(&mut self, kernel: SliceId) -> KernelIs {

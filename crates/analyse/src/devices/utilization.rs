@@ -1,6 +1,6 @@
 //! How well each device is used: utilization, SM efficiency, occupancy, tensor cores, streams.
 //!
-//! The estimates rest on what the profiler wrote beside each kernel. Where it wrote nothing (ROCm), the figure is
+//! The estimates rest on what the profiler wrote beside each kernel. Where it wrote nothing (ROCm), the number is
 //! `None`, never a guess.
 
 use schemars::JsonSchema;
@@ -10,6 +10,7 @@ use stepscope_model::{Kind, LaneId, Ns, Tag, Trace};
 use crate::devices::busy::device_lanes;
 use crate::devices::kernel_estimates::Estimates;
 use crate::devices::kernel_kinds::KernelKinds;
+use crate::names::tensor_core::TensorCores;
 use crate::scope::definition::Definition;
 use crate::scope::extent::extent;
 use crate::scope::intervals::Collector;
@@ -55,14 +56,24 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "occupancy",
         label: "Est. achieved occupancy",
-        text: "The profiler's \"est. achieved occupancy %\" averaged over kernels, weighted by their time in \
-               the window, as a fraction.",
+        text: "Warps that a launch keeps resident / the most that the multiprocessors hold, averaged over kernels, \
+               weighted by their time in the window, as a fraction; not measured. The profiler's \"est. achieved \
+               occupancy %\"; where it writes 0 because a block has over 48 KiB of shared memory, the same estimate \
+               from threads, registers, shared memory, grid and the device's limits. Kernels for which neither is \
+               known are left out.",
     },
     Definition {
         field: "occupancy_known_ns",
         label: "Occupancy known",
-        text: "The part of kernel time in kernels that record their occupancy: what the achieved occupancy is \
-               based on.",
+        text: "The part of kernel time in kernels whose occupancy is recorded or can be estimated: what the \
+               achieved occupancy is based on.",
+    },
+    Definition {
+        field: "memory_bandwidth_share",
+        label: "Memory bandwidth",
+        text: "Measured: the recorded counter of the device's memory bandwidth in use (NVML's GPM), averaged over the \
+               window, as a fraction of the most it can be. Unknown without such a counter; what operators must have \
+               moved is in `roofline`.",
     },
     Definition {
         field: "kernel_ns",
@@ -92,7 +103,19 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "tensor_core_share",
         label: "Tensor core share",
-        text: "Tensor core time / kernel time, as a fraction.",
+        text: "Tensor core time / kernel time, as a fraction: the least it can be, since the names of some kernels \
+               do not say.",
+    },
+    Definition {
+        field: "tensor_core_unknown_ns",
+        label: "Tensor cores unknown",
+        text: "The part of kernel time in kernels whose names say neither that they use tensor cores nor that they \
+               do not: Triton's products, and what somebody wrote by hand.",
+    },
+    Definition {
+        field: "tensor_core_unknown_share",
+        label: "Tensor cores unknown",
+        text: "Time in kernels whose names do not say whether they use tensor cores / kernel time, as a fraction.",
     },
     Definition {
         field: "eligible_ns",
@@ -146,14 +169,20 @@ pub struct GpuRow {
     pub sm_efficiency: Option<f64>,
     /// Estimated achieved occupancy; `None` if kernels do not say.
     pub occupancy: Option<f64>,
-    /// Tensor core time / kernel time; `None` without kernels.
+    /// Tensor core time / kernel time, at the least; `None` without kernels.
     pub tensor_core_share: Option<f64>,
+    /// The share of kernel time in kernels that may use tensor cores or not.
+    pub tensor_core_unknown_share: Option<f64>,
     /// Eligible time / kernel time; `None` without kernels.
     pub eligible_share: Option<f64>,
+    /// The share of its memory's bandwidth in use; `None` if no counter of it was recorded.
+    pub memory_bandwidth_share: Option<f64>,
     /// Sum of kernel durations.
     pub kernel_ns: i64,
     /// The part of it in tensor core kernels.
     pub tensor_core_ns: i64,
+    /// The part of it in kernels whose names do not say.
+    pub tensor_core_unknown_ns: i64,
     /// The part of it launched by operators that could use tensor cores.
     pub eligible_ns: i64,
     /// The part of it in kernels that say their blocks per SM: what the SM efficiency rests on.
@@ -225,7 +254,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
     let slices = trace.slices();
     let window_ns = window.1 - window.0;
     let [mut busy, mut kernel_busy]: [Collector; 2] = Default::default();
-    let [mut kernel_ns, mut tensor_core_ns, mut eligible_ns] = [Ns::ZERO; 3];
+    let [mut kernel_ns, mut tensor_core_ns, mut unknown_ns, mut eligible_ns] = [Ns::ZERO; 4];
     let mut kernels = Vec::new();
     let mut streams = Vec::new();
     for &lane in lanes {
@@ -251,7 +280,11 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
                 kernel_busy.add(start, end);
                 kernel_ns += time;
                 let is = kinds.of(id);
-                tensor_core_ns += if is.tensor_core { time } else { Ns::ZERO };
+                match is.tensor_core {
+                    TensorCores::Yes => tensor_core_ns += time,
+                    TensorCores::Unknown => unknown_ns += time,
+                    TensorCores::No => {}
+                }
                 eligible_ns += if is.eligible { time } else { Ns::ZERO };
                 kernels.push((id, start, end));
             }
@@ -271,7 +304,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         });
     }
     let kernel_busy_ns = kernel_busy.finish().length();
-    let estimates = Estimates::of(trace, &kernels, window_ns);
+    let estimates = Estimates::of(trace, &kinds.occupancy, &kernels, window_ns);
     let device = device.as_int();
     GpuRow {
         device,
@@ -283,9 +316,12 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         sm_efficiency: estimates.sm_efficiency,
         occupancy: estimates.occupancy,
         tensor_core_share: ratio(tensor_core_ns, kernel_ns),
+        tensor_core_unknown_share: ratio(unknown_ns, kernel_ns),
         eligible_share: ratio(eligible_ns, kernel_ns),
+        memory_bandwidth_share: kinds.memory.share(device, window),
         kernel_ns: kernel_ns.0,
         tensor_core_ns: tensor_core_ns.0,
+        tensor_core_unknown_ns: unknown_ns.0,
         eligible_ns: eligible_ns.0,
         sm_known_ns: estimates.sm_known.0,
         occupancy_known_ns: estimates.occupancy_known.0,

@@ -5,7 +5,8 @@
 //! reproduced. They differ where the plugin's list has aged: it knows five collectives of two libraries and sees
 //! a kernel only through its operator, so an all-to-all, a send, `nccl:_all_gather_base`, or a kernel
 //! that belongs to `record_param_comms` (how PyTorch records it today) counts as computation there.
-//! Neither rule knows hand-written collectives (`cross_device_reduce`, …): their names follow no pattern.
+//! Hand-written collectives (`multimem_all_reduce_kernel`, `cross_device_reduce_1stage`, …) are known by the words that
+//! their authors use; one that is called otherwise counts as computation.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +18,7 @@ use crate::names::by_name::ByName;
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommRule {
-    /// By name: NCCL's and RCCL's kernels, kernels of a collective's operator, and host ranges whose name starts
+    /// By name: NCCL's, RCCL's and hand-written kernels, kernels of a collective's operator, and host ranges whose name starts
     /// with a communication library's (`nccl:`, `gloo:`, …).
     #[default]
     ByName,
@@ -26,11 +27,40 @@ pub enum CommRule {
     TensorBoard,
 }
 
-/// Whether this is the name of a kernel of NCCL or RCCL.
+/// What the kernels of other collectives than NCCL's are called: PyTorch's symmetric memory (`one_shot_all_reduce`,
+/// `multimem_all_gather_kernel`), vLLM's, SGLang's, AITER's and TensorRT-LLM's (`cross_device_reduce_2stage`,
+/// `allreduce_fusion_kernel`, `quickreduce`), NVSHMEM's and DeepEP's.
+const HAND_WRITTEN: [&str; 18] = [
+    "all_reduce",
+    "allreduce",
+    "cross_device_reduce",
+    "crossdevicereduce",
+    "quickreduce",
+    "quick_reduce",
+    "reduce_scatter",
+    "reducescatter",
+    "all_gather",
+    "allgather",
+    "all_to_all",
+    "alltoall",
+    "multimem_",
+    "nvshmem",
+    "rocshmem",
+    "symm_mem",
+    "deep_ep::",
+    "mscclpp",
+];
+
+/// Whether this is the name of a kernel that communicates: NCCL's, RCCL's or a hand-written one.
 pub fn is_comm_kernel(name: &str) -> bool {
     let name = name.strip_prefix("void ").unwrap_or(name);
     // RCCL's kernels carry NCCL's names; `mscclKernel…` and `rccl…` are its own.
-    ["nccl", "rccl", "mscclKernel"].iter().any(|prefix| name.starts_with(prefix))
+    if ["nccl", "rccl", "mscclKernel"].iter().any(|prefix| name.starts_with(prefix)) {
+        return true;
+    }
+    // A product in a template's argument, or Inductor's list of what it fused, does not communicate by itself.
+    let head = name.split('<').next().unwrap_or(name).to_ascii_lowercase();
+    !head.starts_with("triton_") && HAND_WRITTEN.iter().any(|word| head.contains(word))
 }
 
 /// Whether this is the name of a host range in which a communication library works.
@@ -99,10 +129,27 @@ mod tests {
             "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)",
             "ncclAllReduceRingLLKernel_sum_f32(ncclColl)",
             "mscclKernel_Sum_half_Simple_false(ncclDevComm*)",
+            "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
+            "void c10d::symmetric_memory::(anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(int)",
+            "void (anonymous namespace)::one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(int)",
+            "void (anonymous namespace)::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>(int)",
+            "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)",
+            "void sglang::cross_device_reduce_2stage<half, 4>(int)",
+            "_ZN5aiter26cross_device_reduce_1stageIDF16bLi8EEEvPNS_8RankDataE",
+            "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<3, __nv_bfloat16>(int)",
+            "nvshmemi_transfer_rma_nbi",
         ] {
             assert!(is_comm_kernel(name), "{name}");
         }
-        assert!(!is_comm_kernel("void at::native::vectorized_elementwise_kernel<4>()"));
+        for name in [
+            "void at::native::vectorized_elementwise_kernel<4>()",
+            "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(float)",
+            "triton_poi_fused_all_gather_into_tensor_0",
+            "void cublasLt::splitKreduce_kernel<32, 16, int, float>(int)",
+            "",
+        ] {
+            assert!(!is_comm_kernel(name), "{name}");
+        }
         for name in ["nccl:all_reduce", "nccl:_all_gather_base", "nccl:send 0->1", "gloo:all_reduce"] {
             assert!(is_comm_range(name), "{name}");
         }

@@ -61,8 +61,8 @@ pub(crate) fn kernel_family(name: &str) -> KernelFamily {
     // Template arguments name the functions applied; what the kernel is stands before them.
     let head = full.split('<').next().unwrap_or(&full);
     let says = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    // One step of a product that was split, and a collective, are no reductions of their own.
-    let reduces = says(head, REDUCTION) && !says(head, &["splitk", "wgrad", "all_reduce", "allreduce"]);
+    // One step of a product that was split is no reduction of its own.
+    let reduces = says(head, REDUCTION) && !says(head, &["splitk", "wgrad"]);
     if says(head, ELEMENTWISE) {
         KernelFamily::Elementwise
     } else if says(&full, ATTENTION) {
@@ -111,7 +111,7 @@ mod tests {
             ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64", Attention),
             ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64> >()", Attention),
             ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Communication),
-            ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(int)", Other),
+            ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(int)", Communication),
             ("void at::native::vectorized_gather_kernel<16, long>(char*, char*)", Other),
             (
                 "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib",

@@ -6,6 +6,7 @@
 //! inside has a cost. So `aten::linear` leaves its work to `aten::addmm`, and the fill and the bias of
 //! `aten::convolution` are its own.
 
+mod recomputed;
 mod table;
 mod work;
 
@@ -30,6 +31,8 @@ pub struct OpCost {
     pub cost: Cost,
     /// What its arithmetic ran in: [`Cost::precision`], or TF32 where `float` went to tensor cores.
     pub precision: Precision,
+    /// Whether it repeats work of the forward pass whose results were not kept (activation checkpointing).
+    pub recomputed: bool,
     /// The summed durations of its kernels, copies and fills.
     pub device_ns: i64,
     /// How many there are.
@@ -105,6 +108,7 @@ pub fn op_costs(trace: &Trace, selection: &Selection) -> OpCosts {
     let mut table = Table::new(trace);
     let mut ops: Vec<OpCost> = Vec::new();
     let below = costs_below(trace, &around, &work, &mut table);
+    let recomputed = recomputed::recomputed(trace, &around);
     for id in host_ops(trace) {
         let i = id.index();
         if work.slices[i] == 0 {
@@ -128,6 +132,7 @@ pub fn op_costs(trace: &Trace, selection: &Selection) -> OpCosts {
             slice: id,
             cost,
             precision,
+            recomputed: recomputed[i],
             device_ns: 0,
             kernels: 0,
             device: None,

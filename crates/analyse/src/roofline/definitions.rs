@@ -62,6 +62,12 @@ pub const DEFINITIONS: &[Definition] = &[
                rate of all, and counts one more operation for each output element of a product with a bias.",
     },
     Definition { field: "gbs", label: "GB/s", text: "Bytes / device time, where a GB is 10^9 bytes." },
+    Definition {
+        field: "modelled_gbs",
+        label: "Modelled GB/s",
+        text: "Bytes of all operators with a cost / their device time, where a GB is 10^9 bytes: what they must have \
+               moved through the device's memory at the least, not what was measured.",
+    },
     Definition { field: "intensity", label: "FLOP/byte", text: "Arithmetic intensity: FLOPs / bytes." },
     Definition {
         field: "ideal_ns",
@@ -99,6 +105,17 @@ pub const DEFINITIONS: &[Definition] = &[
                float ran on tensor cores. Work that is no product runs in float (double for double), whatever \
                its inputs.",
     },
+    Definition {
+        field: "dtype",
+        label: "Dtype",
+        text: "What products run in; for other work, the type of its tensors, by which its bytes are counted.",
+    },
+    Definition {
+        field: "peaks_by",
+        label: "Peaks by",
+        text: "How the device's peaks were found: by its name, or by its compute capability, multiprocessors and \
+               memory, which are those of the device in the table.",
+    },
 ];
 
 /// What the numbers of a step mean.
@@ -110,13 +127,13 @@ pub const STEP_DEFINITIONS: &[Definition] = &[
         field: "model_flops",
         label: "Model FLOPs",
         text: "FLOPs of the products, convolutions and attention of the calls that start in the step's host \
-               range, less what fused attention recomputes.",
+               range, less the recomputed ones.",
     },
     Definition {
         field: "recomputed_flops",
         label: "Recomputed FLOPs",
-        text: "FLOPs that fused attention spends in the backward pass of the step on repeating work of the \
-               forward pass.",
+        text: "FLOPs that the backward pass of the step spends on repeating work of the forward pass: what fused \
+               attention recomputes, and the operators that activation checkpointing runs again.",
     },
     Definition {
         field: "peak_tflops",
@@ -133,20 +150,37 @@ pub const STEP_DEFINITIONS: &[Definition] = &[
         field: "mfu",
         label: "MFU",
         text: "Model FLOPs utilization: the FLOPs of products, convolutions and attention of the calls that \
-               start in the step, less what fused attention recomputes, / (wall time of the step x peak rate \
-               of the arithmetic that has most of them x devices that ran any). Layers recomputed by \
-               activation checkpointing count as model FLOPs, because a trace does not show which they are; \
-               operators without a model do not count.",
+               start in the step, less what fused attention and activation checkpointing recompute, / (wall time \
+               of the step x peak rate of the arithmetic that has most of them x devices that ran any). \
+               Recomputed operators are those of a forward pass inside a node of the backward pass. Operators \
+               without a model do not count: where the coverage is below 80%, it is a lower bound.",
     },
     Definition {
         field: "hfu",
         label: "HFU",
-        text: "Hardware FLOPs utilization: like MFU, but with what fused attention recomputes.",
+        text: "Hardware FLOPs utilization: like MFU, but with what is recomputed.",
+    },
+    Definition {
+        field: "coverage",
+        label: "Coverage",
+        text: "The share of kernel time, communication left out, in kernels whose FLOPs are known: an operator with \
+               a model launched them, or their names say that they multiply no matrices (elementwise work, \
+               reductions, copies). What MFU and HFU are based on.",
+    },
+    Definition {
+        field: "lower_bound",
+        label: "At least",
+        text: "Whether the coverage is below 80%, so that MFU and HFU are at least what is shown.",
     },
     Definition {
         field: "mean_mfu",
         label: "Mean MFU",
         text: "The mean of the steps' MFU weighted by their wall time, without partial steps.",
+    },
+    Definition {
+        field: "mean_hfu",
+        label: "Mean HFU",
+        text: "The mean of the steps' HFU weighted by their wall time, without partial steps.",
     },
 ];
 

@@ -2,10 +2,11 @@
 //!
 //! All rates are dense: makers like to print the rate for matrices of which every other element is zero, which
 //! is twice as high and which PyTorch does not reach. Rates hold at the boost clock of the data sheet; a device
-//! that clocks higher for a while may pass them by a few percent. An unknown device has no figures here, and
-//! nothing is guessed from its kin.
+//! that clocks higher for a while may pass them by a few percent. A device whose name is not in the table has the
+//! peaks of the one there with its compute capability, multiprocessors and memory; without such a one it has none.
 
 mod amd;
+mod capability;
 mod geforce;
 mod nvidia;
 mod row;
@@ -13,12 +14,22 @@ mod table;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Trace;
+use stepscope_model::{Device, Trace};
 
 use super::number::{Pipe, Precision};
 
 /// When the table was last held against the makers' documents.
 pub const TABLE_DATE: &str = "2026-11";
+
+/// How a device's peaks were found.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PeaksBy {
+    /// The table has its name.
+    Name,
+    /// The table has a device of its compute capability, multiprocessors and memory.
+    Capability,
+}
 
 /// One device's peaks. Rates in TFLOP/s (for `int8`: tera-operations) and GB/s, both decimal.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -63,6 +74,12 @@ impl Hardware {
         table::find(name)
     }
 
+    /// The entry of a described device: by its name, else by its compute capability, multiprocessors and memory.
+    pub fn of(device: &Device) -> Option<(&'static Hardware, PeaksBy)> {
+        let named = Hardware::find(&device.name).map(|hardware| (hardware, PeaksBy::Name));
+        named.or_else(|| Some((capability::find(device)?, PeaksBy::Capability)))
+    }
+
     /// The peak rate of some arithmetic; `None` if the device does not have it or its maker does not say.
     pub fn peak_tflops(&self, precision: Precision, pipe: Pipe) -> Option<f64> {
         match (pipe, precision) {
@@ -100,7 +117,7 @@ impl<'a> Devices<'a> {
         if let Some(&(_, hardware)) = self.found.iter().find(|(known, _)| *known == device) {
             return hardware;
         }
-        let hardware = self.trace.meta().device_name(device).and_then(Hardware::find);
+        let hardware = self.trace.meta().described(device).and_then(Hardware::of).map(|(hardware, _)| hardware);
         self.found.push((device, hardware));
         hardware
     }
@@ -125,6 +142,7 @@ mod tests {
             ("NVIDIA A100 80GB PCIe", "A100 PCIe 80 GB"),
             ("NVIDIA A100-PCIE-40GB", "A100 PCIe 40 GB"),
             ("Tesla V100-SXM2-32GB", "V100 SXM2"),
+            ("Tesla V100-DGXS-32GB", "V100 SXM2"),
             ("Tesla V100-PCIE-16GB", "V100 PCIe"),
             ("Tesla V100S-PCIE-32GB", "V100S PCIe"),
             ("Tesla T4", "T4"),

@@ -82,5 +82,5 @@ fn vector(family: Family, flops: u64, read: u64, written: u64, element: Element)
         Some(Precision::Fp64) => Precision::Fp64,
         _ => Precision::Fp32,
     };
-    Cost { family, flops, recomputed: 0, read, written, precision, pipe: Pipe::Vector }
+    Cost { family, flops, recomputed: 0, read, written, precision, data: element.precision, pipe: Pipe::Vector }
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::cost::{Bound, Family};
 use super::costs::NoCost;
-use super::hardware::Hardware;
-use super::mfu::StepUse;
+use super::hardware::{Hardware, PeaksBy};
+use super::mfu::{MeanUse, StepUse};
 use super::number::Precision;
 
 /// Why a row is faster than its roofline.
@@ -53,6 +53,8 @@ pub struct RooflineRow {
     pub input_types: Option<String>,
     /// What products run in; `None` if its calls differ.
     pub precision: Option<Precision>,
+    /// What products run in; for other work, the type of its tensors. `None` if its calls differ.
+    pub dtype: Option<Precision>,
     /// Calls.
     pub calls: u64,
     /// Kernels, copies and fills.
@@ -121,10 +123,12 @@ pub struct Roofline {
     pub bytes: u64,
     /// The roofline time of all rows whose device is known.
     pub ideal_ns: Option<i64>,
+    /// Bytes of all rows / their device time.
+    pub modelled_gbs: Option<f64>,
     /// How well each step that is selected whole uses the devices.
     pub steps: Vec<StepUse>,
     /// Over the steps that are not partial.
-    pub mean_mfu: Option<f64>,
+    pub mean: MeanUse,
 }
 
 /// A device and its peaks.
@@ -134,6 +138,8 @@ pub struct RooflineDevice {
     pub device: Option<i64>,
     /// Its product name, if the file says.
     pub name: Option<String>,
-    /// Its peaks, if the table has it.
+    /// Its peaks, if the table has it or one like it.
     pub hardware: Option<&'static Hardware>,
+    /// How its peaks were found.
+    pub peaks_by: Option<PeaksBy>,
 }

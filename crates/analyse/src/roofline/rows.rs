@@ -7,7 +7,7 @@ use stepscope_model::{Attr, StrId, Trace};
 use super::RooflineBy;
 use super::cost::{Bound, Ideal};
 use super::costs::{NoCost, OpCost, OpCosts};
-use super::number::Precision;
+use super::number::{Pipe, Precision};
 use super::report::{OverPeak, RooflineRow, UnmodelledRow};
 use crate::names::shapes::Shapes;
 
@@ -15,6 +15,7 @@ use crate::names::shapes::Shapes;
 struct Sums {
     first: usize,
     precision: Option<Precision>,
+    dtype: Option<Precision>,
     calls: u64,
     kernels: u64,
     device_ns: i64,
@@ -30,6 +31,7 @@ struct Sums {
 impl Sums {
     fn add(&mut self, op: &OpCost) {
         self.precision = self.precision.filter(|p| *p == op.precision);
+        self.dtype = self.dtype.filter(|t| Some(*t) == dtype(op));
         self.calls += 1;
         self.kernels += u64::from(op.kernels);
         self.device_ns = self.device_ns.saturating_add(op.device_ns);
@@ -44,6 +46,14 @@ impl Sums {
                 self.ideal_ns += ideal.ns();
             }
         }
+    }
+}
+
+/// What products run in; for other work, what its tensors are.
+fn dtype(op: &OpCost) -> Option<Precision> {
+    match op.cost.pipe {
+        Pipe::Matrix => Some(op.precision),
+        Pipe::Vector => op.cost.data,
     }
 }
 
@@ -67,6 +77,7 @@ pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<Roofli
             sums.push(Sums {
                 first,
                 precision: Some(op.precision),
+                dtype: dtype(op),
                 calls: 0,
                 kernels: 0,
                 device_ns: 0,
@@ -118,6 +129,7 @@ fn row(sums: &Sums, device_ns: i64) -> RooflineRow {
         input_shapes: None,
         input_types: None,
         precision: sums.precision,
+        dtype: sums.dtype,
         calls: sums.calls,
         kernels: sums.kernels,
         device_ns: sums.device_ns,

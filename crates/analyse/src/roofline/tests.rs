@@ -197,7 +197,7 @@ fn utilization_of_steps() {
     );
     // 138.9114 us of 1 ms.
     assert!((step.mfu.unwrap() - 0.138_911_4).abs() < 1e-6);
-    assert!((report.mean_mfu.unwrap() - 0.138_911_4).abs() < 1e-6);
+    assert!((report.mean.mfu.unwrap() - 0.138_911_4).abs() < 1e-6);
     assert_eq!(report.rows.len(), 2);
     // One step alone.
     let steps = crate::steps::Steps::find(&trace);

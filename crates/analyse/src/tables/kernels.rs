@@ -10,6 +10,7 @@ use serde::Serialize;
 use stepscope_model::Trace;
 
 use crate::devices::copies::{CALLS, MAX, MEAN, MIN, TOTAL};
+use crate::names::tensor_core::TensorCores;
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 use crate::tables::ops::Attribution;
@@ -81,7 +82,7 @@ pub struct KernelRow {
     /// Estimated achieved occupancy in percent, a mean weighted by duration.
     pub occupancy_percent: Option<f64>,
     /// Whether it uses tensor cores, told by its name.
-    pub tensor_core: bool,
+    pub tensor_core: TensorCores,
 }
 
 /// The answer. Rows are ordered by total time, then calls, then name and the rest.
@@ -95,6 +96,8 @@ pub struct KernelsReport {
     pub total_ns: i64,
     /// Of that, in kernels that use tensor cores.
     pub tensor_core_ns: i64,
+    /// Of that, in kernels whose names do not say whether they do.
+    pub tensor_core_unknown_ns: i64,
     /// Of that, without an operator.
     pub unlinked_ns: i64,
 }
@@ -138,12 +141,15 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "occupancy_percent",
         label: "Occupancy",
-        text: "The profiler's estimate of resident warps against the most a multiprocessor holds, from the \
-               launch's threads, registers and shared memory; not measured. Weighted by each call's duration.",
+        text: "Warps that the launch keeps resident against the most the multiprocessors hold, from its threads, \
+               registers, shared memory and grid; not measured. The profiler's estimate; where it writes 0 because \
+               a block has over 48 KiB of shared memory, the same estimate made here. Weighted by each call's \
+               duration.",
     },
     Definition {
         field: "tensor_core",
         label: "TC",
-        text: "Whether the kernel's name is that of one that uses tensor cores (or AMD's matrix cores).",
+        text: "Whether the kernel uses tensor cores (or AMD's matrix cores), by its name: yes, no, or unknown where \
+               the name does not say.",
     },
 ];

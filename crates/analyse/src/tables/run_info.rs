@@ -105,11 +105,17 @@ fn versions(trace: &Trace) -> Vec<(String, String)> {
         .collect()
 }
 
+/// What stands for the name of a device that the producer described without one.
+const UNNAMED: &str = "unnamed device";
+
 fn device(device: &stepscope_model::Device) -> DeviceInfo {
     let capability = device.compute_major.zip(device.compute_minor);
     DeviceInfo {
         index: device.index,
-        name: device.name.clone(),
+        name: match device.name.trim() {
+            "" => UNNAMED.to_owned(),
+            name => name.to_owned(),
+        },
         total_memory_bytes: device.total_memory_bytes,
         compute_capability: capability.map(|(major, minor)| format!("{major}.{minor}")),
         sms: device.sms,

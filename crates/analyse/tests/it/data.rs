@@ -30,7 +30,8 @@ pub fn all_fixtures() -> Vec<PathBuf> {
     sets.into_iter().flat_map(traces_in).collect()
 }
 
-fn traces_in(set: &str) -> Vec<PathBuf> {
+/// The traces of one set, by path.
+pub fn traces_in(set: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch").join(set);
     let mut found = Vec::new();
     for case in std::fs::read_dir(&root).unwrap_or_else(|e| panic!("{set}: {e}")) {

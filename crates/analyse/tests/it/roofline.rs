@@ -1,4 +1,5 @@
 //! Tests of `roofline`.
 
 pub(crate) mod costs;
+mod recomputed;
 mod tracelens;

@@ -1,5 +1,6 @@
 //! Tests of `tables`.
 
+mod collectives;
 mod kernels;
 mod key_averages;
 mod modules;

@@ -109,6 +109,14 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
+/// A fraction that is at least this: `>= 12.3%`. Rounded down, so that it stays true.
+pub fn at_least(fraction: f64) -> String {
+    if !fraction.is_finite() {
+        return NOT_A_NUMBER.to_owned();
+    }
+    format!(">= {:.1}%", ((fraction * 1000.0 + 1e-6).floor() / 10.0).max(0.0))
+}
+
 /// An amount of arithmetic: `1.23 TFLOP`.
 pub fn flops(flop: f64) -> String {
     decimal(flop, "FLOP")
@@ -276,6 +284,20 @@ mod tests {
         ] {
             assert_eq!(percent(fraction), text, "{fraction}");
         }
+    }
+
+    #[test]
+    fn lower_bounds_stay_true() {
+        for (fraction, text) in [
+            (0.0, ">= 0.0%"),
+            (0.115, ">= 11.5%"),
+            (0.11599, ">= 11.5%"),
+            (0.99999, ">= 99.9%"),
+            (1.0, ">= 100.0%"),
+        ] {
+            assert_eq!(at_least(fraction), text);
+        }
+        assert_eq!(at_least(f64::NAN), "n/a");
     }
 
     #[test]

@@ -72,7 +72,8 @@ fn share(value: Option<f64>) -> Cell {
 
 pub(super) fn table(devices: &[GpuRow]) -> Table {
     let window = devices.first().map_or(0, |d| d.window_ns);
-    let mut table = Table::new(vec![
+    let measured = devices.iter().any(|d| d.memory_bandwidth_share.is_some());
+    let mut columns = vec![
         Column::text("GPU").keep(),
         Column::text("Name").priority(80),
         Column::number("Utilization").keep(),
@@ -81,22 +82,48 @@ pub(super) fn table(devices: &[GpuRow]) -> Table {
         Column::number("Tensor cores").priority(110),
         Column::number("TC eligible").priority(70),
         Column::number("Busy").priority(60),
-    ])
-    .title("GPU", format!("over {} from the first step to the last", units::time(window)))
-    .when_empty("no device work in this trace");
+    ];
+    if measured {
+        columns.push(Column::number("Memory bandwidth").priority(105));
+    }
+    let mut table = Table::new(columns)
+        .title("GPU", format!("over {} from the first step to the last", units::time(window)))
+        .when_empty("no device work in this trace");
     for d in devices {
-        table.row(vec![
+        let mut cells = vec![
             Cell::text(d.device.map_or("?".to_owned(), |d| d.to_string())),
-            Cell::text(d.name.clone().unwrap_or_default()),
+            Cell::maybe(d.name.as_deref(), Cell::text),
             share(d.utilization),
             share(d.sm_efficiency),
             share(d.occupancy),
-            share(d.tensor_core_share),
+            tensor_cores(d),
             share(d.eligible_share),
             Cell::time(d.busy_ns),
-        ]);
+        ];
+        if measured {
+            cells.push(share(d.memory_bandwidth_share));
+        }
+        table.row(cells);
+    }
+    let [known, all] = devices.iter().fold([0i64; 2], |[known, all], d| {
+        [known.saturating_add(d.occupancy_known_ns), all.saturating_add(d.kernel_ns)]
+    });
+    if known > 0 && known < all {
+        let covered = units::percent(known as f64 / all as f64);
+        table.note(format!("occupancy is known for {covered} of kernel time"));
     }
     table
+}
+
+/// The share on tensor cores; a lower bound where the names of kernels do not say.
+fn tensor_cores(d: &GpuRow) -> Cell {
+    match (d.tensor_core_share, d.tensor_core_unknown_share) {
+        (Some(yes), Some(unknown)) if unknown > 0.0 => {
+            let text = format!("{}, {} unknown", units::at_least(yes), units::percent(unknown));
+            Cell::text(text).role(Role::Device)
+        }
+        (yes, _) => share(yes),
+    }
 }
 
 fn streams_table(rows: &[StreamRow]) -> Table {

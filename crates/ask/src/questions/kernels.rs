@@ -8,6 +8,7 @@ use serde::Serialize;
 use stepscope_analyse::devices::copies::{self, CopyRow};
 use stepscope_analyse::names::kernel_name;
 use stepscope_analyse::names::nearest::nearest;
+use stepscope_analyse::names::tensor_core::TensorCores;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
@@ -57,6 +58,16 @@ const OWN: &[Definition] = &[
         label: "Memsets",
         text: "Summed duration of the selected memsets. Memsets that overlap each count in full.",
     },
+    Definition {
+        field: "tensor_core_ns",
+        label: "Tensor core time",
+        text: "Summed duration of the selected kernels whose names say that they use tensor cores.",
+    },
+    Definition {
+        field: "tensor_core_unknown_ns",
+        label: "Tensor cores unknown",
+        text: "Summed duration of the selected kernels whose names do not say whether they use tensor cores.",
+    },
 ];
 
 /// The time of all rows together.
@@ -67,6 +78,8 @@ struct KernelsTotals {
     unlinked_ns: i64,
     memcpy_ns: i64,
     memset_ns: i64,
+    tensor_core_ns: i64,
+    tensor_core_unknown_ns: i64,
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
@@ -95,6 +108,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         unlinked_ns: report.unlinked_ns,
         memcpy_ns: copied.memcpy_ns,
         memset_ns: copied.memset_ns,
+        tensor_core_ns: report.tensor_core_ns,
+        tensor_core_unknown_ns: report.tensor_core_unknown_ns,
     };
     let about = copies_words(copied.memcpy_ns, copied.memset_ns);
     if ask.grouped() == "copies" {
@@ -202,9 +217,13 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
         cells.push(Cell::time(row.max_ns));
         if occupancy {
             cells.push(Cell::maybe(row.blocks_per_sm, |v| Cell::text(format!("{v:.2}"))));
-            cells.push(Cell::maybe(row.occupancy_percent, |v| Cell::text(format!("{v:.1}%"))));
+            cells.push(Cell::maybe(row.occupancy_percent, |v| Cell::text(units::percent(v / 100.0))));
         }
-        cells.push(if row.tensor_core { Cell::text("yes").role(Role::Good) } else { Cell::nothing() });
+        cells.push(match row.tensor_core {
+            TensorCores::Yes => Cell::text("yes").role(Role::Good),
+            TensorCores::No => Cell::text("no").role(Role::Dim),
+            TensorCores::Unknown => Cell::nothing(),
+        });
         table.row(cells);
     }
     table

@@ -214,7 +214,7 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
             cells.push(share(row.device_self_ns, device_total, most_device).role(Role::Device));
             cells.push(Cell::time(row.device_total_ns));
         }
-        cells.push(Cell::time(row.host_self_ns));
+        cells.push(if row.host_self_ns < 0 { Cell::nothing() } else { Cell::time(row.host_self_ns) });
         if !device {
             cells.push(share(row.host_self_ns, host_total, most_host).role(Role::Host));
         }
@@ -238,11 +238,21 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         }
         table.row(cells);
     }
+    if rows.iter().any(|row| row.host_self_ns < 0) {
+        table.note(BELOW_ZERO);
+    }
     table
 }
 
-/// A share of the whole, with a bar relative to the largest.
+/// Why some rows have no self time.
+const BELOW_ZERO: &str = "a host self time below zero is not shown: PyTorch counts calls of other threads on the main \
+                          thread, where they overlap what it did; --own-threads counts them where they ran";
+
+/// A share of the whole, with a bar relative to the largest. Less than nothing is none.
 pub(super) fn share(part: i64, whole: i64, largest: i64) -> Cell {
+    if part < 0 {
+        return Cell::nothing();
+    }
     Cell::percent(ratio(part, whole)).bar(ratio(part, largest))
 }
 

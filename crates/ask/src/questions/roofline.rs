@@ -45,6 +45,7 @@ struct RooflineTotals {
     flops: u64,
     bytes: u64,
     ideal_ns: Option<i64>,
+    modelled_gbs: Option<f64>,
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
@@ -62,14 +63,17 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         flops: report.flops,
         bytes: report.bytes,
         ideal_ns: report.ideal_ns,
+        modelled_gbs: report.modelled_gbs,
     };
-    let (words, mean_mfu) = (tables::words(&report), report.mean_mfu);
+    let (words, mean) = (tables::words(&report), report.mean);
     let arithmetic = report.steps.iter().any(|s| s.model_flops > 0);
     let none = "no operator with a cost; record on a GPU with record_shapes=True";
     let parts = vec![
         rows.into_part("roofline", none, move |rows| tables::rows(rows, &words)),
         unless_empty(Part::new("unmodelled", report.unmodelled, |rows| tables::unmodelled(rows, FEW))),
-        Part::new("steps", report.steps, move |steps| tables::steps(steps, mean_mfu)).shown(arithmetic),
+        Part::new("steps", report.steps, move |steps| tables::steps(steps, &mean)).shown(arithmetic),
     ];
-    Ok(Answer::new(parts).fact("devices", &report.devices).fact("mean_mfu", &mean_mfu).fact("totals", &totals))
+    let answer = Answer::new(parts).fact("devices", &report.devices).fact("mean_mfu", &mean.mfu);
+    let answer = answer.fact("mean_hfu", &mean.hfu).fact("coverage", &mean.coverage);
+    Ok(answer.fact("lower_bound", &mean.lower_bound).fact("totals", &totals))
 }

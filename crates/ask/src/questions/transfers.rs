@@ -74,7 +74,7 @@ fn of_bus(trace: &Trace, row: &TransferRow) -> Option<f64> {
     if !matches!(row.direction, Direction::HostToDevice | Direction::DeviceToHost) {
         return None;
     }
-    let hardware = trace.meta().device_name(row.device).and_then(Hardware::find)?;
+    let hardware = trace.meta().described(row.device).and_then(Hardware::of)?.0;
     Some(row.large_bytes_per_second? / (hardware.host_bus_gbs * 1e9))
 }
 

@@ -161,7 +161,7 @@ fn table(rows: &[ReplayRow], standard: bool) -> Table {
     .title(title, if rows.is_empty() { String::new() } else { words });
     // What would not help is named below: many lines of nothing hide the others.
     let (idle, rest): (Vec<&ReplayRow>, Vec<&ReplayRow>) =
-        rows.iter().partition(|r| standard && r.saves_ns == 0);
+        rows.iter().partition(|r| standard && r.saves_ns <= 0);
     for r in rest {
         let role = if r.saves_ns < 0 { Role::Bad } else { Role::Good };
         table.row(vec![

@@ -2,7 +2,7 @@
 
 import type { Definition } from "../../data/types.ts";
 import { definition, Figure } from "../../parts/figure.tsx";
-import { percent, time } from "../../parts/format.ts";
+import { atLeast, percent, time } from "../../parts/format.ts";
 import { type GpuAnswer, type GpuRow, PARTS, type Roofline, type StepsAnswer } from "./types.ts";
 
 interface Loaded<T> {
@@ -22,12 +22,13 @@ export function Figures(props: {
       {gpu.data && devices.length === 0 && steps.data && <HostParts of={steps.data} />}
       {gpu.data &&
         devices.length > 0 &&
-        SHARES.map(({ field, label, note }) => (
+        SHARES.map(({ field, label, note, unknown }) => (
           <ShareFigure
             key={field}
             label={label}
             text={definition(gpu.data?.definitions, field)}
             values={devices.map((d) => d[field])}
+            atLeast={devices.some((d) => (unknown?.(d) ?? 0) > 0)}
             note={devices.length === 1 ? note?.(devices[0] as GpuRow) : `across ${devices.length} devices`}
           />
         ))}
@@ -36,6 +37,7 @@ export function Figures(props: {
           label="MFU"
           text={definition(roofline.data.definitions, "mean_mfu")}
           values={[roofline.data.mean_mfu]}
+          atLeast={roofline.data.lower_bound}
           note={peak(roofline.data)}
         />
       )}
@@ -47,6 +49,8 @@ const SHARES: {
   field: "utilization" | "sm_efficiency" | "occupancy" | "tensor_core_share";
   label: string;
   note?: (row: GpuRow) => string;
+  /** The share of time of which nobody knows. */
+  unknown?: (row: GpuRow) => number;
 }[] = [
   { field: "utilization", label: "GPU utilization", note: (row) => `over ${time(row.window_ns)}` },
   { field: "sm_efficiency", label: "Est. SM efficiency" },
@@ -54,7 +58,13 @@ const SHARES: {
   {
     field: "tensor_core_share",
     label: "Tensor cores",
-    note: (row) => (row.eligible_share === null ? "" : `${percent(row.eligible_share)} eligible`),
+    note: (row) => {
+      const unknown = row.tensor_core_unknown_share ?? 0;
+      const parts = unknown > 0 ? [`${percent(unknown)} unknown`] : [];
+      if (row.eligible_share !== null) parts.push(`${percent(row.eligible_share)} eligible`);
+      return parts.join(", ");
+    },
+    unknown: (row) => row.tensor_core_unknown_share ?? 0,
   },
 ];
 
@@ -95,6 +105,7 @@ function ShareFigure(props: {
   label: string;
   text: string | undefined;
   values: (number | null)[];
+  atLeast?: boolean;
   note: string | undefined;
 }) {
   const known = props.values.filter((v) => v !== null);
@@ -102,13 +113,17 @@ function ShareFigure(props: {
     return <Figure label={props.label} value="–" text={props.text} note={props.note || "not recorded"} />;
   const low = Math.min(...known);
   const high = Math.max(...known);
-  const value =
-    percent(low) === percent(high) ? percent(low) : `${percent(low).replace("%", "")}–${percent(high)}`;
+  const value = props.atLeast
+    ? atLeast(low)
+    : percent(low) === percent(high)
+      ? percent(low)
+      : `${percent(low).replace("%", "")}–${percent(high)}`;
   return <Figure label={props.label} value={value} text={props.text} note={props.note} share={low} />;
 }
 
 function peak(of: Roofline): string {
   const step = of.steps.find((s) => s.peak_tflops !== null);
   if (of.mean_mfu === null) return of.totals.modelled_ns === 0 ? "needs record_shapes=True" : "unknown";
+  if (of.lower_bound && of.coverage !== null) return `${percent(of.coverage)} of kernel time covered`;
   return step?.peak_tflops ? `of ${Math.round(step.peak_tflops)} TFLOP/s ${step.precision ?? ""}` : "";
 }

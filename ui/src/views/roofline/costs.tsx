@@ -88,6 +88,7 @@ function Cost({ row, definitions }: { row: CostRow; definitions: Definition[] | 
   const facts: [field: string, label: string, value: string][] = [
     ["bound", "Bound", row.bound ? `${word(row.bound)}-bound` : "unknown"],
     ["precision", "Arithmetic", row.precision ?? "unknown"],
+    ["dtype", "Dtype", row.dtype ?? "unknown"],
     ["calls", "Calls", `${count(row.calls)} with ${count(row.kernels)} kernels, copies and memsets`],
     ["flops", "FLOPs", flops(row.flops)],
     ["bytes", "Bytes", bytes(row.bytes)],

@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
 import { definition, Figure } from "../../parts/figure.tsx";
-import { digits, flops, percent, time } from "../../parts/format.ts";
+import { atLeast, digits, flops, percent, time } from "../../parts/format.ts";
 import { ROW, rowTop } from "../../parts/rows.ts";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
@@ -53,7 +53,7 @@ function NoCosts() {
 
 function Totals({ answer }: { answer: Roofline }) {
   const text = (field: string) => definition(answer.definitions, field);
-  const { totals, devices, mean_mfu } = answer;
+  const { totals, devices, mean_mfu, coverage, lower_bound } = answer;
   const hardware = [...new Set(devices.map((d) => d.hardware?.name ?? d.name ?? "unknown device"))];
   const known = devices.some((d) => d.hardware);
   return (
@@ -68,10 +68,16 @@ function Totals({ answer }: { answer: Roofline }) {
       <div class="figures">
         <Figure
           label="Mean MFU"
-          value={mean_mfu === null ? "–" : percent(mean_mfu)}
+          value={mean_mfu === null ? "–" : lower_bound ? atLeast(mean_mfu) : percent(mean_mfu)}
           share={mean_mfu ?? undefined}
-          note={mean_mfu === null ? "no known peak, or no matrix products" : undefined}
-          text={`${text("mean_mfu")} ${text("mfu")}`}
+          note={
+            mean_mfu === null
+              ? "no known peak, or no matrix products"
+              : lower_bound && coverage !== null
+                ? `${percent(coverage)} of kernel time covered`
+                : undefined
+          }
+          text={`${text("mean_mfu")} ${text("mfu")} ${text("coverage")}`}
         />
         <Figure
           label="Share of roofline"

@@ -28,6 +28,7 @@ const NEVER: &[&str] = &[
     "ffma",
     "gcnasm",
     "miopensp3",
+    "subtensorop",
     // What happens before and after a multiplication.
     "splitkreduce",
     "reducesplitk",
@@ -47,6 +48,9 @@ const NEVER: &[&str] = &[
     "dq_shuffle",
 ];
 
+/// How CUTLASS 2 says it: a word of its own (MIOpen's `SubTensorOpWithCastTensor1d` only casts).
+const CUTLASS: &str = "tensorop_";
+
 /// Marks that are enough on their own, in lower case.
 const ALWAYS: &[&str] = &[
     // cuBLAS on Hopper and later, and the instructions of that age in CUTLASS and cuDNN names
@@ -56,7 +60,7 @@ const ALWAYS: &[&str] = &[
     "tcgen05",
     "tmaumma",
     // CUTLASS 2 and the instruction shapes people put into names of their own.
-    "tensorop",
+    CUTLASS,
     "wmma",
     "m16n8k",
     // FlashAttention 2 and 3, cuDNN's and TensorRT-LLM's attention.
@@ -88,47 +92,54 @@ const ALWAYS: &[&str] = &[
 /// Whether the TensorBoard profiler plugin would call this a tensor-core kernel.
 ///
 /// It knows nothing newer than Ampere, and it takes every `xmma_gemm` for one, including those in plain
-/// `float`; use [`kernel_uses_tensor_cores`] unless the point is to agree with the plugin.
+/// `float`; use [`super::tensor_cores`] unless the point is to agree with the plugin.
 pub fn classic_tensor_core_kernel(name: &str) -> bool {
     CLASSIC_KERNELS.iter().any(|pattern| name.contains(pattern))
 }
 
-/// Whether a kernel of this name uses tensor cores (NVIDIA) or matrix cores (AMD): a heuristic.
+/// What the marks in a kernel's name say about tensor cores (NVIDIA) or matrix cores (AMD); `None` if there is none.
 ///
 /// It knows the libraries behind PyTorch, JAX and the common inference engines, from Volta to Blackwell
 /// and on CDNA. PyTorch's memory-efficient attention in `float` counts from `sm80` on: there it is built
 /// on TF32 instructions, three to a product.
-pub fn kernel_uses_tensor_cores(name: &str) -> bool {
+pub(super) fn marked(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();
     let has = |mark: &str| name.contains(mark);
     let has_any = |marks: &[&str]| marks.iter().any(|mark| name.contains(mark));
 
-    if name.starts_with("triton_") || has_any(NEVER) || (has("simt") && !has("tensorop")) {
-        return false;
+    // Inductor names its kernels after the operators it fused, so no word in them is a mark. Those for one result
+    // an element and for reductions multiply no matrices; its templates may.
+    if name.starts_with("triton_") {
+        let plain = ["triton_poi_", "triton_red_", "triton_per_", "triton_for_"];
+        return plain.iter().any(|kind| name.starts_with(kind)).then_some(false);
+    }
+    if has_any(NEVER) || (has("simt") && !has(CUTLASS)) {
+        return Some(false);
     }
     // `xmma` in `float` alone is FMA; a TF32 kernel says so, and names its instruction.
     if has("_f32f32_f32f32_") && !has("tensor") {
-        return false;
+        return Some(false);
     }
     if let Some((_, rest)) = name.split_once("fmha_cutlass") {
-        return mem_efficient_uses_tensor_cores(rest);
+        return Some(mem_efficient_uses_tensor_cores(rest));
     }
     if name.starts_with("cijk_") {
         let is_instruction = |shape: &str| shape.starts_with(|c: char| matches!(c, '1'..='9'));
-        return name.split('_').any(|field| field.strip_prefix("mi").is_some_and(is_instruction));
+        return Some(name.split('_').any(|field| field.strip_prefix("mi").is_some_and(is_instruction)));
     }
     let blackwell = has_any(&["sm100", "sm103", "sm120"])
         && has_any(&["gemm", "bmm_", "fprop", "dgrad", "wgrad", "fmha", "sdpa"]);
     let aiter = has("aiter") && has_any(&["gemm", "fmoe", "mla_a16w16", "mla_a8w8", "pa_bf16", "pa_fp16"]);
     let ck_tile = has("ck_tile") && has_any(&["gemmkernel", "flatmmkernel"]);
-    classic_tensor_core_kernel(&name)
+    let uses = classic_tensor_core_kernel(&name)
         || has_any(ALWAYS)
         || has_mma_shape(&name)
         || is_xmma_kernel(&name)
         || blackwell
         || aiter
         || ck_tile
-        || name.split('_').any(|field| matches!(field, "imma" | "dmma" | "qmma" | "umma"))
+        || name.split('_').any(|field| matches!(field, "imma" | "dmma" | "qmma" | "umma"));
+    uses.then_some(true)
 }
 
 /// `F_bf16_aligned_64x64_rf_sm80`: which multiplication is built in follows from type and architecture.

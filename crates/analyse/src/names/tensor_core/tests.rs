@@ -1,5 +1,6 @@
 use super::{
-    classic_op_is_eligible, classic_tensor_core_kernel, kernel_uses_tensor_cores, op_is_eligible, precision,
+    TensorCores, classic_op_is_eligible, classic_tensor_core_kernel, kernel_uses_tensor_cores, op_is_eligible,
+    precision, tensor_cores,
 };
 
 const H200_TENSOR: &[(&str, Option<&str>)] = &[
@@ -158,5 +159,44 @@ fn operators_that_multiply_matrices_are_eligible() {
         "",
     ] {
         assert!(!op_is_eligible(op), "{op}");
+    }
+}
+
+#[test]
+fn a_name_without_evidence_is_unknown() {
+    use TensorCores::*;
+    for (name, expected) in [
+        // Triton's and other people's products: they may.
+        ("attn_fwd", Unknown),
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4_16x256x128x1_swiglu", Unknown),
+        ("kernel_unified_attention_2d", Unknown),
+        ("triton_tem_fused_mm_0", Unknown),
+        ("fused_moe_kernel", Unknown),
+        ("my_kernel", Unknown),
+        ("", Unknown),
+        // What multiplies no matrices, or does so on the ordinary cores.
+        ("SubTensorOpWithCastTensor1d", No),
+        ("SubTensorOpWithScalar1d", No),
+        ("batched_transpose_32x16_half.kd", No),
+        ("triton_poi_fused_add_mm_0", No),
+        ("triton_red_fused_sum_1", No),
+        ("void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int)", No),
+        ("void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)", No),
+        ("void vllm::reshape_and_cache_kernel<__nv_bfloat16>(int)", No),
+        ("volta_sgemm_128x32_nt", No),
+        ("Cijk_Ailk_Bjlk_SB_MT64x64x8_SN_MIAV0_MIWT1_1_WG16_16_1", No),
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", No),
+        ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(int)", No),
+        // A word in the name of an operator's kernel proves nothing against a mark.
+        ("nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_NNT", Yes),
+        ("cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8", Yes),
+    ] {
+        assert_eq!(tensor_cores(name), expected, "{name}");
+    }
+    for (name, _) in H200_TENSOR {
+        assert_eq!(tensor_cores(name), Yes, "{name}");
+    }
+    for (name, _) in &H200_PLAIN[..H200_PLAIN.len() - 1] {
+        assert_eq!(tensor_cores(name), No, "{name}");
     }
 }

@@ -89,6 +89,8 @@ const B200: Hardware = Hardware {
 pub(super) static ROWS: &[Row] = &[
     // "NVIDIA Tesla V100 GPU Accelerator" and "NVIDIA V100S" data sheets.
     (&["v100", "sxm2"], V100),
+    // The DGX Station's has the same rates.
+    (&["v100", "dgxs"], V100),
     (
         &["v100s"],
         Hardware {

@@ -10,15 +10,20 @@ pub(super) fn all() -> impl Iterator<Item = &'static Hardware> {
     rows().map(|(_, hardware)| hardware)
 }
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
     nvidia::ROWS.iter().chain(amd::ROWS).chain(geforce::ROWS)
+}
+
+/// Whether a word in a name says that a device has other figures than its namesake.
+pub(super) fn is_less(word: &str) -> bool {
+    matches!(word, "mig" | "laptop" | "max" | "d" | "mobile")
 }
 
 pub(super) fn find(name: &str) -> Option<&'static Hardware> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
     // A part of a device, a device of a laptop or for one country has other figures than its namesake.
-    if words.iter().any(|word| matches!(*word, "mig" | "laptop" | "max" | "d" | "mobile")) {
+    if words.iter().any(|word| is_less(word)) {
         return None;
     }
     let has = |word: &&str| words.contains(word);

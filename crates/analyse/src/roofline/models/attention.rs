@@ -123,6 +123,7 @@ fn count(op: &str, call: &Call) -> Option<Cost> {
         read,
         written,
         precision: element.precision?,
+        data: element.precision,
         pipe: Pipe::Matrix,
     })
 }

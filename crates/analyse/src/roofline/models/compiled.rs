@@ -5,7 +5,6 @@
 //! counted at all: the roofline time is a lower bound. Templates for products (`triton_tem_`) have no model.
 
 use super::{Call, Cost, Counter, Family, vector};
-use crate::roofline::number::of_type;
 
 pub(super) fn model(name: &str) -> Option<Counter> {
     let kinds = ["triton_poi_", "triton_red_", "triton_per_"];
@@ -14,5 +13,8 @@ pub(super) fn model(name: &str) -> Option<Counter> {
 
 fn count(_: &str, call: &Call) -> Option<Cost> {
     let moved = call.bytes_of(0..call.inputs())?;
-    (moved > 0).then(|| of_type("float").map(|float| vector(Family::Compiled, 0, moved, 0, float)))?
+    // Its largest tensor says what it works on; of equals the first.
+    let largest = (0..call.inputs()).rev().filter_map(|i| Some((call.bytes(i)?, call.element(i)?)));
+    let (_, element) = largest.max_by_key(|(bytes, _)| *bytes)?;
+    (moved > 0).then(|| vector(Family::Compiled, 0, moved, 0, element))
 }

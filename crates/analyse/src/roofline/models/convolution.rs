@@ -115,6 +115,7 @@ fn forward(op: &str, call: &Call) -> Option<Cost> {
         read: sum(&[call.bytes(0)?, call.bytes(1)?, bias])?,
         written: out.checked_mul(element.bytes)?,
         precision: element.precision?,
+        data: element.precision,
         pipe: Pipe::Matrix,
     })
 }
@@ -144,6 +145,7 @@ fn backward(_: &str, call: &Call) -> Option<Cost> {
         read: sum(&read)?,
         written: sum(&written)?,
         precision: element.precision?,
+        data: element.precision,
         pipe: Pipe::Matrix,
     })
 }

@@ -66,6 +66,7 @@ fn count(op: &str, call: &Call) -> Option<Cost> {
         read: sum(&[call.bytes(a)?, call.bytes(b)?, bias])?,
         written: out_elements.checked_mul(out_bytes)?,
         precision: element.precision?,
+        data: element.precision,
         pipe: Pipe::Matrix,
     })
 }

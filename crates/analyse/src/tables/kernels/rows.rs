@@ -2,11 +2,14 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Kind, LaneId, SliceId, StrId, Tag, Trace};
+use stepscope_model::{Kind, LaneId, SliceId, StrId, Tag, Trace};
 
 use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
+use crate::devices::kernel_form::KernelForm;
+use crate::devices::occupancy::Occupancy;
 use crate::names::by_name::ByName;
-use crate::names::tensor_core::kernel_uses_tensor_cores;
+use crate::names::tensor_core::{TensorCores, tensor_cores};
+use crate::scope::selection::device_of;
 use crate::tables::ops::device::owner;
 use crate::tables::ops::names::Names;
 use crate::tables::ops::tree::HostTree;
@@ -58,36 +61,6 @@ struct Sums<'a> {
     lanes: Vec<LaneId>,
 }
 
-/// What a kernel's arguments say.
-#[derive(Default)]
-struct Form<'a> {
-    grid: Option<&'a str>,
-    block: Option<&'a str>,
-    registers: Option<i64>,
-    shared_memory: Option<i64>,
-    blocks: Option<f64>,
-    occupancy: Option<f64>,
-}
-
-impl<'a> Form<'a> {
-    /// One pass over the arguments: a search for each would decode them six times.
-    fn of(trace: &'a Trace, id: SliceId) -> Form<'a> {
-        let mut form = Form::default();
-        for (attr, value) in trace.args(id).attrs() {
-            match attr {
-                Attr::Grid => form.grid = value.as_text(),
-                Attr::Block => form.block = value.as_text(),
-                Attr::RegistersPerThread => form.registers = value.as_int(),
-                Attr::SharedMemory => form.shared_memory = value.as_int(),
-                Attr::BlocksPerSm => form.blocks = value.as_f64(),
-                Attr::OccupancyPercent => form.occupancy = value.as_f64(),
-                _ => {}
-            }
-        }
-        form
-    }
-}
-
 pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let slices = trace.slices();
     // Only the owner by launch needs the tree; building it is a pass over all host slices.
@@ -98,7 +71,8 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         None => trace.links().op(id),
     };
     let wanted = query.op.as_deref().map(|name| trace.strings().find(name));
-    let mut on_tensor_cores = ByName::new(trace, kernel_uses_tensor_cores);
+    let mut on_tensor_cores = ByName::new(trace, tensor_cores);
+    let occupancy = Occupancy::new(trace);
     let mut report = KernelsReport::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut rows: HashMap<Key<'_>, u32, RandomState> = HashMap::default();
@@ -116,10 +90,14 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         if op.is_none() {
             report.unlinked_ns = report.unlinked_ns.saturating_add(ns);
         }
-        if on_tensor_cores.get(slices.name(id)) {
-            report.tensor_core_ns = report.tensor_core_ns.saturating_add(ns);
+        match on_tensor_cores.get(slices.name(id)) {
+            TensorCores::Yes => report.tensor_core_ns = report.tensor_core_ns.saturating_add(ns),
+            TensorCores::Unknown => {
+                report.tensor_core_unknown_ns = report.tensor_core_unknown_ns.saturating_add(ns)
+            }
+            TensorCores::No => {}
         }
-        let form = Form::of(trace, id);
+        let form = KernelForm::of(trace, id);
         let key = key(trace, query, &form, id, op);
         let row = *rows.entry(key).or_insert_with(|| {
             sums.push(Sums {
@@ -139,8 +117,8 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         row.total = row.total.saturating_add(ns);
         row.min = row.min.min(ns);
         row.max = row.max.max(ns);
-        row.blocks.add(form.blocks, ns);
-        row.occupancy.add(form.occupancy, ns);
+        row.blocks.add(form.blocks_per_sm, ns);
+        row.occupancy.add(occupancy.percent(device_of(trace, id), &form), ns);
         // Slices come lane by lane, so a lane is new or the last one seen.
         if row.lanes.last() != Some(&slices.lane(id)) {
             row.lanes.push(slices.lane(id));
@@ -160,7 +138,13 @@ fn order(row: &KernelRow) -> impl Ord + '_ {
     (&row.name, &row.op, form, &row.devices, &row.streams)
 }
 
-fn key<'a>(trace: &Trace, query: &KernelsQuery, form: &Form<'a>, id: SliceId, op: Option<SliceId>) -> Key<'a> {
+fn key<'a>(
+    trace: &Trace,
+    query: &KernelsQuery,
+    form: &KernelForm<'a>,
+    id: SliceId,
+    op: Option<SliceId>,
+) -> Key<'a> {
     let slices = trace.slices();
     let KernelGroup { op: by_op, launch, stream } = query.by;
     Key {
@@ -174,7 +158,7 @@ fn key<'a>(trace: &Trace, query: &KernelsQuery, form: &Form<'a>, id: SliceId, op
     }
 }
 
-fn row(trace: &Trace, sums: &Sums<'_>, total: i64, tensor_core: bool) -> KernelRow {
+fn row(trace: &Trace, sums: &Sums<'_>, total: i64, tensor_core: TensorCores) -> KernelRow {
     // One way to write a list, whatever the file's: `[16, 32, 1]`.
     let list = |text: Option<&str>| text.map(|text| text.replace(' ', "").replace(',', ", "));
     let distinct = |part: fn(&stepscope_model::LaneKey) -> Tag| {

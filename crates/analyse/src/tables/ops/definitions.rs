@@ -74,12 +74,14 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "tc_self_share",
         label: "TC self",
-        text: "The share of device self spent in kernels that use tensor cores, by their names.",
+        text: "The share of device self spent in kernels whose names say that they use tensor cores; kernels \
+               whose names do not say are not counted.",
     },
     Definition {
         field: "tc_total_share",
         label: "TC total",
-        text: "The share of device total spent in kernels that use tensor cores, by their names.",
+        text: "The share of device total spent in kernels whose names say that they use tensor cores; kernels \
+               whose names do not say are not counted.",
     },
 ];
 

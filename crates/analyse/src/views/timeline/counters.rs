@@ -13,7 +13,7 @@ use super::file_counters::file_counters;
 use super::spans::drawn;
 use crate::causes::launches::queue_of;
 use crate::devices::busy::device_lanes;
-use crate::devices::kernel_estimates::{ONE, levels};
+use crate::devices::kernel_estimates::{ONE, blocks_level};
 use crate::devices::streams::streams;
 use crate::memory;
 use crate::scope::intervals::Collector;
@@ -133,7 +133,7 @@ fn utilization(trace: &Trace) -> Vec<Curve> {
         let mut busy = Collector::default();
         kernels.iter().for_each(|&id| busy.add(slices.start(id), slices.end(id)));
         let edges_of = |&id: &SliceId| {
-            let blocks = levels(trace, id).0?;
+            let blocks = blocks_level(trace, id)?;
             Some([(drawn(slices.start(id)), blocks), (drawn(slices.end(id)), -blocks)])
         };
         let mut changes: Vec<(i64, i64)> =

@@ -62,7 +62,7 @@ fn most_device_time_has_a_model() {
     }
     // Recorded without shapes: nothing is made up.
     let report = report(&fixture("infer_eager_small"), RooflineBy::Name);
-    assert_eq!((report.rows.len(), report.flops, report.mean_mfu), (0, 0, None));
+    assert_eq!((report.rows.len(), report.flops, report.mean.mfu), (0, 0, None));
     assert!(report.unmodelled.iter().all(|row| row.reason == NoCost::NotRecorded));
 }
 
@@ -80,7 +80,7 @@ fn a_transformers_flops_are_those_of_its_formula() {
         assert_eq!((step.precision, step.devices), (Some(Precision::Bf16), 1));
     }
     assert_eq!(report.steps.len(), 3);
-    let mfu = report.mean_mfu.unwrap();
+    let mfu = report.mean.mfu.unwrap();
     let wall: i64 = report.steps.iter().map(|step| step.wall_ns).sum();
     let flops: u64 = report.steps.iter().map(|step| step.model_flops).sum();
     assert!((mfu - flops as f64 / (wall as f64 * 989.4e3)).abs() < 1e-12, "{mfu}");

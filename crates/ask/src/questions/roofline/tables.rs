@@ -1,6 +1,8 @@
 //! The tables of the roofline.
 
-use stepscope_analyse::roofline::{Bound, NoCost, Roofline, RooflineRow, StepUse, UnmodelledRow};
+use stepscope_analyse::roofline::{
+    Bound, MeanUse, NoCost, PeaksBy, Roofline, RooflineRow, StepUse, UnmodelledRow,
+};
 
 use super::super::kernels::shorter;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
@@ -35,19 +37,32 @@ pub(super) fn words(report: &Roofline) -> String {
     let mut words = Vec::new();
     for device in &report.devices {
         match (&device.hardware, &device.name) {
+            (Some(hardware), _) if device.peaks_by == Some(PeaksBy::Capability) => {
+                words.push(format!("peaks of {}, by compute capability and SMs", hardware.name));
+            }
             (Some(hardware), _) => words.push(format!("peaks of {}", hardware.name)),
             (None, Some(name)) => words.push(format!("no peaks known for {name}")),
             (None, None) => words.push("the file does not name the device".to_owned()),
         }
     }
     words.dedup();
-    if let Some(mfu) = report.mean_mfu {
-        words.push(format!("mean MFU {}", units::percent(mfu)));
+    if let Some(mfu) = report.mean.mfu {
+        let covered = report.mean.coverage.filter(|_| report.mean.lower_bound);
+        let covered = covered.map(|share| format!(" ({} of kernel time covered)", units::percent(share)));
+        let shown = bounded(mfu, report.mean.lower_bound);
+        words.push(format!("mean MFU {shown}{}", covered.unwrap_or_default()));
     }
     if let Some(share) = report.modelled_share {
-        words.push(format!("{} of device time covered", units::percent(share)));
+        words.push(format!("{} of device time has a model", units::percent(share)));
+    }
+    if let Some(gbs) = report.modelled_gbs {
+        words.push(format!("modelled memory traffic {}", units::rate_bytes(gbs * 1e9)));
     }
     words.join(", ")
+}
+
+fn bounded(share: f64, lower_bound: bool) -> String {
+    if lower_bound { units::at_least(share) } else { units::percent(share) }
 }
 
 pub(super) fn rows(rows: &[RooflineRow], words: &str) -> Table {
@@ -76,7 +91,7 @@ pub(super) fn rows(rows: &[RooflineRow], words: &str) -> Table {
         }
         let number = |value: Option<f64>| Cell::maybe(value.filter(|v| *v > 0.0), |v| Cell::text(digits(v)));
         cells.extend([
-            Cell::maybe(r.precision, |p| Cell::text(p.name())),
+            Cell::maybe(r.dtype, |p| Cell::text(p.name())),
             Cell::count(r.calls),
             Cell::time(r.device_ns),
             Cell::maybe(r.share, Cell::percent),
@@ -154,7 +169,7 @@ pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
     table
 }
 
-pub(super) fn steps(steps: &[StepUse], mean_mfu: Option<f64>) -> Table {
+pub(super) fn steps(steps: &[StepUse], mean: &MeanUse) -> Table {
     let mut table = Table::new(vec![
         Column::text("Step").keep(),
         Column::number("Wall").keep(),
@@ -163,6 +178,7 @@ pub(super) fn steps(steps: &[StepUse], mean_mfu: Option<f64>) -> Table {
         Column::number("Peak").priority(80),
         Column::number("MFU").keep(),
         Column::number("HFU").priority(100),
+        Column::number("Coverage").priority(90),
     ])
     .title("Model FLOPs utilization", "of what the devices could compute in the step's wall time");
     for s in steps {
@@ -174,17 +190,26 @@ pub(super) fn steps(steps: &[StepUse], mean_mfu: Option<f64>) -> Table {
             Cell::flops(s.model_flops as f64),
             Cell::maybe(s.precision, |p| Cell::text(p.name())),
             Cell::maybe(s.peak_tflops, |peak| Cell::text(units::rate_flops(peak * 1e12))),
-            Cell::maybe(s.mfu, |share| Cell::share(share).role(Role::Device)),
-            Cell::maybe(s.hfu, Cell::percent),
+            Cell::maybe(s.mfu, |share| match s.lower_bound {
+                true => Cell::text(units::at_least(share)).role(Role::Device),
+                false => Cell::share(share).role(Role::Device),
+            }),
+            Cell::maybe(s.hfu, |share| Cell::text(bounded(share, s.lower_bound))),
+            Cell::maybe(s.coverage, Cell::percent),
         ]);
     }
     if steps.len() > 1
-        && let Some(mean) = mean_mfu
+        && let Some(mfu) = mean.mfu
     {
-        let mut cells = vec![Cell::default(); 7];
+        let mut cells = vec![Cell::default(); 8];
         cells[0] = Cell::text("mean");
-        cells[5] = Cell::percent(mean);
+        cells[5] = Cell::text(bounded(mfu, mean.lower_bound));
+        cells[6] = Cell::maybe(mean.hfu, |hfu| Cell::text(bounded(hfu, mean.lower_bound)));
+        cells[7] = Cell::maybe(mean.coverage, Cell::percent);
         table.total(cells);
+    }
+    if steps.iter().any(|s| s.mfu.is_some() && s.lower_bound) {
+        table.note("under 80% of kernel time has known FLOPs, so MFU and HFU are at least this");
     }
     table
 }

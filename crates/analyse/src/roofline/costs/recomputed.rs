@@ -1,0 +1,64 @@
+//! Which operators repeat work of the forward pass because its results were not kept: activation checkpointing.
+//!
+//! The backward pass runs a node at a time, each inside an `autograd::engine::evaluate_function`. What a node computes
+//! itself has no sequence number, because nobody differentiates it; operators of a forward pass have one. So operators
+//! with a number, inside a node whose last operator has none, are a forward pass that the node ran first to get what it
+//! needs: `torch.utils.checkpoint` without `use_reentrant`. With it, the node is a `CheckpointFunctionBackward`, and all
+//! it runs before it starts the engine again is that forward pass. In a gradient that is differentiated again
+//! (`create_graph=True`) a node's own operators have numbers to the last, so nothing of it counts.
+
+use stepscope_model::{Attr, SliceId, Trace};
+
+use super::work::{Around, host_ops};
+use crate::names::by_name::ByName;
+
+/// What an operator's name says about its place in a backward pass.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Place {
+    /// The engine, about to run a node.
+    Engine,
+    /// A node that runs a forward pass again.
+    Checkpoint,
+    /// Anything else.
+    Elsewhere,
+}
+
+fn place(name: &str) -> Place {
+    if name.starts_with("autograd::engine::evaluate_function") {
+        Place::Engine
+    } else if name.starts_with("CheckpointFunction") && name.contains("Backward") {
+        Place::Checkpoint
+    } else {
+        Place::Elsewhere
+    }
+}
+
+/// For each slice, whether it is an operator that repeats work of the forward pass.
+pub(super) fn recomputed(trace: &Trace, around: &Around) -> Vec<bool> {
+    let slices = trace.slices();
+    let mut places = ByName::new(trace, place);
+    let mut place = |id: SliceId| places.get(slices.name(id));
+    let numbered = |id: SliceId| trace.args(id).int(Attr::SequenceNumber).is_some();
+    // By node: whether its operators, the last one of which decides, may be those of a forward pass.
+    let mut is_node = vec![false; slices.len()];
+    let mut first_are_forward = vec![false; slices.len()];
+    for id in host_ops(trace) {
+        let Some(parent) = around.op(id) else { continue };
+        let at = place(id);
+        is_node[id.index()] =
+            at == Place::Checkpoint || (at == Place::Elsewhere && place(parent) == Place::Engine);
+        if is_node[parent.index()] && at != Place::Engine {
+            first_are_forward[parent.index()] = !numbered(id);
+        }
+    }
+    let mut recomputed = vec![false; slices.len()];
+    for id in host_ops(trace) {
+        let Some(parent) = around.op(id) else { continue };
+        let p = parent.index();
+        recomputed[id.index()] = place(id) != Place::Engine
+            && (recomputed[p]
+                || place(parent) == Place::Checkpoint
+                || (is_node[p] && first_are_forward[p] && numbered(id)));
+    }
+    recomputed
+}

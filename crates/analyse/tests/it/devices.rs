@@ -1,0 +1,3 @@
+//! Tests of `devices`.
+
+mod occupancy;

@@ -1,0 +1,111 @@
+//! What ranks send each other, how fast, and how much of it nothing hides.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::collectives::{self, CollectiveRow, Side, collectives};
+
+use super::TOP;
+use super::ops::ratio;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Group, Question};
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "collectives",
+    alias: None,
+    about: "Collectives: message sizes, durations, bandwidth, and how much is exposed.",
+    examples: &["collectives TRACE", "collectives TRACE --filter all_reduce --sort bus_bytes_per_second"],
+    group: Group::Device,
+    by: &[],
+    options: &["sort", "top", "filter", "step", "device"],
+    report_by: Some(&[]),
+    definitions: &[collectives::DEFINITIONS],
+    answer,
+};
+
+/// All rows together.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct CollectivesTotals {
+    calls: u64,
+    total_ns: i64,
+    exposed_ns: i64,
+    moved_bytes: i64,
+}
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let report = collectives(asked.trace(), &asked.selection);
+    let totals = CollectivesTotals {
+        calls: report.calls,
+        total_ns: report.total_ns,
+        exposed_ns: report.exposed_ns,
+        moved_bytes: report.moved_bytes,
+    };
+    let words = format!(
+        "{} calls, {} in total, {} exposed",
+        units::count(report.calls),
+        units::time(report.total_ns),
+        units::time(report.exposed_ns),
+    );
+    let words = if report.calls == 0 { String::new() } else { words };
+    let rows = arrange(report.rows, &ask.rows, Some("total_ns"), TOP, |r| r.operation.name())?;
+    let empty = rows.when_empty("no collectives in this trace; it is of one rank, or they were not recorded");
+    let left_out = rows.left_out();
+    let part = Part::new("collectives", rows.rows, move |rows| {
+        let mut table = table(rows).title("Collectives", &words).when_empty(empty);
+        table.notes(&left_out);
+        if rows.iter().any(|r| r.bytes.is_none()) {
+            table.note("a message without a size: the recording does not say what the call moved");
+        }
+        table
+    });
+    Ok(Answer::new(vec![part]).fact("totals", &totals))
+}
+
+fn table(rows: &[CollectiveRow]) -> Table {
+    let host = rows.iter().any(|r| r.side == Side::Host);
+    let mut columns = vec![Column::name("Operation")];
+    if host {
+        columns.push(Column::text("On").priority(60));
+    }
+    columns.extend([
+        Column::text("Dtype").priority(100),
+        Column::text("Group").flexible(8, end_ellipsis).priority(70),
+        Column::number("Ranks").priority(90),
+        Column::number("Message").priority(150),
+        Column::number("Calls").priority(140),
+        Column::number("Total").keep(),
+        Column::number("Mean").priority(120),
+        Column::number("Median").priority(80),
+        Column::number("Algorithm").priority(85),
+        Column::number("Bus").priority(130),
+        Column::number("Exposed").priority(135),
+    ]);
+    let mut table = Table::new(columns);
+    for r in rows {
+        let mut cells = vec![Cell::text(r.operation.name())];
+        if host {
+            cells.push(Cell::text(if r.side == Side::Host { "host" } else { "device" }));
+        }
+        cells.extend([
+            Cell::maybe(r.dtype.as_deref(), Cell::text),
+            Cell::maybe(r.group.as_deref(), Cell::text),
+            Cell::maybe(r.ranks, |n| Cell::count(n.unsigned_abs())),
+            Cell::maybe(r.bytes, Cell::bytes),
+            Cell::count(r.calls),
+            Cell::time(r.total_ns),
+            Cell::time(r.mean_ns.round() as i64),
+            Cell::time(r.p50_ns),
+            Cell::maybe(r.algorithm_bytes_per_second, Cell::rate_bytes),
+            Cell::maybe(r.bus_bytes_per_second, Cell::rate_bytes),
+            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Bad),
+        ]);
+        table.row(cells);
+    }
+    table
+}
