@@ -14,6 +14,8 @@ mod memory;
 mod modules;
 mod notes;
 mod ops;
+mod phases;
+mod regions;
 mod roofline;
 mod stacks;
 mod steps;
@@ -39,6 +41,8 @@ pub static QUESTIONS: &[&Question] = &[
     &account::QUESTION,
     &steps::QUESTION,
     &critical_path::QUESTION,
+    &regions::QUESTION,
+    &phases::QUESTION,
     &ops::QUESTION,
     &kernels::QUESTION,
     &modules::QUESTION,

@@ -3,5 +3,7 @@
 mod kernels;
 mod key_averages;
 mod modules;
+mod phases;
+mod regions;
 mod run_info;
 mod stacks;
