@@ -8,6 +8,7 @@ use serde::Serialize;
 use stepscope_model::{Kind, LaneId, Ns, Tag, Trace};
 
 use crate::devices::busy::device_lanes;
+use crate::devices::clocks::{Clock, clocks};
 use crate::devices::kernel_estimates::Estimates;
 use crate::devices::kernel_kinds::KernelKinds;
 use crate::scope::definition::Definition;
@@ -63,6 +64,17 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Occupancy known",
         text: "The part of kernel time in kernels that record their occupancy: what the achieved occupancy is \
                based on.",
+    },
+    Definition {
+        field: "sm_clock_min_mhz",
+        label: "Lowest clock",
+        text: "The lowest clock of the multiprocessors in the window, in MHz, of the samples that a monitor recorded beside \
+               the trace; none without any.",
+    },
+    Definition {
+        field: "sm_clock_mean_mhz",
+        label: "Mean clock",
+        text: "The mean of those samples, in MHz. Kernels take longer in proportion when a device lowers its clock.",
     },
     Definition {
         field: "kernel_ns",
@@ -150,6 +162,10 @@ pub struct GpuRow {
     pub tensor_core_share: Option<f64>,
     /// Eligible time / kernel time; `None` without kernels.
     pub eligible_share: Option<f64>,
+    /// The lowest clock of the multiprocessors; `None` where no monitor recorded it.
+    pub sm_clock_min_mhz: Option<f64>,
+    /// Their mean clock; `None` where no monitor recorded it.
+    pub sm_clock_mean_mhz: Option<f64>,
     /// Sum of kernel durations.
     pub kernel_ns: i64,
     /// The part of it in tensor core kernels.
@@ -189,7 +205,11 @@ pub fn gpu(trace: &Trace, steps: &Steps) -> GpuReport {
     let devices = device_lanes(trace);
     let Some(window) = steps.window() else { return GpuReport::default() };
     let mut kernels = KernelKinds::new(trace);
-    let rows = devices.into_iter().map(|(device, lanes)| row(trace, window, &mut kernels, device, &lanes));
+    let clocks = clocks(trace, window);
+    let rows = devices.into_iter().map(|(device, lanes)| {
+        let clock = device.as_int().and_then(|device| clocks.get(&device)).copied();
+        with_clock(row(trace, window, &mut kernels, device, &lanes), clock)
+    });
     GpuReport { start_ns: window.0.0, devices: rows.filter(|row| !row.streams.is_empty()).collect() }
 }
 
@@ -219,6 +239,11 @@ pub fn utilization_series(trace: &Trace, device: i64, buckets: usize) -> Utiliza
     let busy = busy.finish().lengths_in(&windows);
     let shares = windows.iter().zip(busy).map(|(w, busy)| ratio(busy, w.1 - w.0).unwrap_or(0.0));
     UtilizationSeries { device, utilization: shares.collect(), edges_ns: edges }
+}
+
+fn with_clock(row: GpuRow, clock: Option<Clock>) -> GpuRow {
+    let (sm_clock_min_mhz, sm_clock_mean_mhz) = (clock.map(|c| c.min_mhz), clock.map(|c| c.mean_mhz));
+    GpuRow { sm_clock_min_mhz, sm_clock_mean_mhz, ..row }
 }
 
 fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag, lanes: &[LaneId]) -> GpuRow {
@@ -284,6 +309,8 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         occupancy: estimates.occupancy,
         tensor_core_share: ratio(tensor_core_ns, kernel_ns),
         eligible_share: ratio(eligible_ns, kernel_ns),
+        sm_clock_min_mhz: None,
+        sm_clock_mean_mhz: None,
         kernel_ns: kernel_ns.0,
         tensor_core_ns: tensor_core_ns.0,
         eligible_ns: eligible_ns.0,

@@ -72,7 +72,8 @@ fn share(value: Option<f64>) -> Cell {
 
 pub(super) fn table(devices: &[GpuRow]) -> Table {
     let window = devices.first().map_or(0, |d| d.window_ns);
-    let mut table = Table::new(vec![
+    let clocked = devices.iter().any(|d| d.sm_clock_mean_mhz.is_some());
+    let mut columns = vec![
         Column::text("GPU").keep(),
         Column::text("Name").priority(80),
         Column::number("Utilization").keep(),
@@ -81,11 +82,16 @@ pub(super) fn table(devices: &[GpuRow]) -> Table {
         Column::number("Tensor cores").priority(110),
         Column::number("TC eligible").priority(70),
         Column::number("Busy").priority(60),
-    ])
-    .title("GPU", format!("over {} from the first step to the last", units::time(window)))
-    .when_empty("no device work in this trace");
+    ];
+    if clocked {
+        columns.extend([Column::number("Mean clock").priority(65), Column::number("Lowest").priority(55)]);
+    }
+    let mut table = Table::new(columns)
+        .title("GPU", format!("over {} from the first step to the last", units::time(window)))
+        .when_empty("no device work in this trace");
+    let clock = |mhz: Option<f64>| Cell::maybe(mhz, |mhz| Cell::text(format!("{mhz:.0} MHz")));
     for d in devices {
-        table.row(vec![
+        let mut cells = vec![
             Cell::text(d.device.map_or("?".to_owned(), |d| d.to_string())),
             Cell::text(d.name.clone().unwrap_or_default()),
             share(d.utilization),
@@ -94,7 +100,11 @@ pub(super) fn table(devices: &[GpuRow]) -> Table {
             share(d.tensor_core_share),
             share(d.eligible_share),
             Cell::time(d.busy_ns),
-        ]);
+        ];
+        if clocked {
+            cells.extend([clock(d.sm_clock_mean_mhz), clock(d.sm_clock_min_mhz)]);
+        }
+        table.row(cells);
     }
     table
 }
