@@ -1,6 +1,7 @@
 //! What ran on each device, and which call launched it.
 
 pub(crate) mod busy;
+pub(crate) mod clocks;
 pub mod copies;
 pub(crate) mod kernel_estimates;
 pub(crate) mod kernel_form;

@@ -2,6 +2,7 @@
 
 pub(crate) mod by_name;
 pub mod calls;
+pub mod category;
 pub mod collective;
 pub mod comm;
 pub mod copies;

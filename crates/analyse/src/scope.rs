@@ -5,4 +5,5 @@ pub(crate) mod extent;
 pub mod intervals;
 pub mod selection;
 pub(crate) mod slice_number;
+pub mod spread;
 pub(crate) mod windows;

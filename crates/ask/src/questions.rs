@@ -15,6 +15,8 @@ mod memory;
 mod modules;
 mod notes;
 mod ops;
+mod phases;
+mod regions;
 mod roofline;
 mod stacks;
 mod steps;
@@ -40,6 +42,8 @@ pub static QUESTIONS: &[&Question] = &[
     &account::QUESTION,
     &steps::QUESTION,
     &critical_path::QUESTION,
+    &regions::QUESTION,
+    &phases::QUESTION,
     &ops::QUESTION,
     &kernels::QUESTION,
     &modules::QUESTION,

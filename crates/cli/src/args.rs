@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use commands::{Command, EVENTS, Export, FailOn, Target, View};
+pub(crate) use commands::{Command, EVENTS, Export, FailOn, Repro, Target, View};
 pub(crate) use help::command;
 pub(crate) use questions::Asking;
 

@@ -3,6 +3,7 @@
 mod doctor;
 mod export;
 mod question;
+mod repro;
 mod view;
 
 use std::io::Write;
@@ -17,6 +18,7 @@ pub(crate) fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Fail
     match command {
         Command::View(args) => view::run(&args, out),
         Command::Export(export) => export::run(&export, out),
+        Command::Repro(args) => repro::run(&args, out),
         Command::Doctor { format } => doctor::run(format, out),
         Command::Run { .. } => Err(Failure::wrong_use(
             "`stepscope run` needs the Python package",

@@ -8,6 +8,7 @@ use serde::Serialize;
 use stepscope_model::{Kind, LaneId, Ns, Tag, Trace};
 
 use crate::devices::busy::device_lanes;
+use crate::devices::clocks::{Clock, clocks};
 use crate::devices::kernel_estimates::Estimates;
 use crate::devices::kernel_kinds::KernelKinds;
 use crate::names::tensor_core::TensorCores;
@@ -74,6 +75,17 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "Measured: the recorded counter of the device's memory bandwidth in use (NVML's GPM), averaged over the \
                window, as a fraction of the most it can be. Unknown without such a counter; what operators must have \
                moved is in `roofline`.",
+    },
+    Definition {
+        field: "sm_clock_min_mhz",
+        label: "Lowest clock",
+        text: "The lowest clock of the multiprocessors in the window, in MHz, of the samples that a monitor recorded beside \
+               the trace; none without any.",
+    },
+    Definition {
+        field: "sm_clock_mean_mhz",
+        label: "Mean clock",
+        text: "The mean of those samples, in MHz. Kernels take longer in proportion when a device lowers its clock.",
     },
     Definition {
         field: "kernel_ns",
@@ -177,6 +189,10 @@ pub struct GpuRow {
     pub eligible_share: Option<f64>,
     /// The share of its memory's bandwidth in use; `None` if no counter of it was recorded.
     pub memory_bandwidth_share: Option<f64>,
+    /// The lowest clock of the multiprocessors; `None` where no monitor recorded it.
+    pub sm_clock_min_mhz: Option<f64>,
+    /// Their mean clock; `None` where no monitor recorded it.
+    pub sm_clock_mean_mhz: Option<f64>,
     /// Sum of kernel durations.
     pub kernel_ns: i64,
     /// The part of it in tensor core kernels.
@@ -218,7 +234,11 @@ pub fn gpu(trace: &Trace, steps: &Steps) -> GpuReport {
     let devices = device_lanes(trace);
     let Some(window) = steps.window() else { return GpuReport::default() };
     let mut kernels = KernelKinds::new(trace);
-    let rows = devices.into_iter().map(|(device, lanes)| row(trace, window, &mut kernels, device, &lanes));
+    let clocks = clocks(trace, window);
+    let rows = devices.into_iter().map(|(device, lanes)| {
+        let clock = device.as_int().and_then(|device| clocks.get(&device)).copied();
+        with_clock(row(trace, window, &mut kernels, device, &lanes), clock)
+    });
     GpuReport { start_ns: window.0.0, devices: rows.filter(|row| !row.streams.is_empty()).collect() }
 }
 
@@ -248,6 +268,11 @@ pub fn utilization_series(trace: &Trace, device: i64, buckets: usize) -> Utiliza
     let busy = busy.finish().lengths_in(&windows);
     let shares = windows.iter().zip(busy).map(|(w, busy)| ratio(busy, w.1 - w.0).unwrap_or(0.0));
     UtilizationSeries { device, utilization: shares.collect(), edges_ns: edges }
+}
+
+fn with_clock(row: GpuRow, clock: Option<Clock>) -> GpuRow {
+    let (sm_clock_min_mhz, sm_clock_mean_mhz) = (clock.map(|c| c.min_mhz), clock.map(|c| c.mean_mhz));
+    GpuRow { sm_clock_min_mhz, sm_clock_mean_mhz, ..row }
 }
 
 fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag, lanes: &[LaneId]) -> GpuRow {
@@ -319,6 +344,8 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         tensor_core_unknown_share: ratio(unknown_ns, kernel_ns),
         eligible_share: ratio(eligible_ns, kernel_ns),
         memory_bandwidth_share: kinds.memory.share(device, window),
+        sm_clock_min_mhz: None,
+        sm_clock_mean_mhz: None,
         kernel_ns: kernel_ns.0,
         tensor_core_ns: tensor_core_ns.0,
         tensor_core_unknown_ns: unknown_ns.0,

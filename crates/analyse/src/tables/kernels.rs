@@ -75,6 +75,14 @@ pub struct KernelRow {
     pub min_ns: i64,
     /// Time of the longest call.
     pub max_ns: i64,
+    /// Half of the calls take no longer.
+    pub p50_ns: i64,
+    /// 95% of the calls take no longer.
+    pub p95_ns: i64,
+    /// 99% of the calls take no longer.
+    pub p99_ns: i64,
+    /// Standard deviation of the calls' times / their mean; none if that is zero.
+    pub cv: Option<f64>,
     /// The part of all selected kernels' time.
     pub share: f64,
     /// Blocks per multiprocessor, a mean weighted by duration.
@@ -107,6 +115,37 @@ pub fn kernels(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     rows::report(trace, query)
 }
 
+/// The median.
+const P50: Definition = Definition {
+    field: "p50_ns",
+    label: "p50",
+    text: "The median by nearest rank: the shortest duration of a call that at least half of the calls do not exceed.",
+};
+
+/// Almost all.
+const P95: Definition = Definition {
+    field: "p95_ns",
+    label: "p95",
+    text: "The shortest duration of a call that at least 95% of the calls do not exceed; with fewer than 20 calls, the \
+           longest.",
+};
+
+/// All but the worst.
+const P99: Definition = Definition {
+    field: "p99_ns",
+    label: "p99",
+    text: "The shortest duration of a call that at least 99% of the calls do not exceed; with fewer than 100 calls, the \
+           longest.",
+};
+
+/// How much calls differ.
+const CV: Definition = Definition {
+    field: "cv",
+    label: "Variation",
+    text: "Coefficient of variation: standard deviation of the calls' durations (over all of them, not a sample) / \
+           their mean. 0 means that all calls take the same time.",
+};
+
 /// What the numbers of a row mean.
 pub const DEFINITIONS: &[Definition] = &[
     CALLS,
@@ -114,6 +153,10 @@ pub const DEFINITIONS: &[Definition] = &[
     MEAN,
     MIN,
     MAX,
+    P50,
+    P95,
+    P99,
+    CV,
     Definition {
         field: "share",
         label: "Share",

@@ -132,6 +132,16 @@ pub struct OpRow {
     pub host_mean_ns: f64,
     /// Device total of one call, on average.
     pub device_mean_ns: f64,
+    /// Half of the calls take no longer on the host; none for rows of device work.
+    pub host_p50_ns: Option<i64>,
+    /// 95% of the calls take no longer.
+    pub host_p95_ns: Option<i64>,
+    /// 99% of the calls take no longer.
+    pub host_p99_ns: Option<i64>,
+    /// The longest call on the host.
+    pub host_max_ns: Option<i64>,
+    /// Standard deviation of the calls' host times / their mean.
+    pub host_cv: Option<f64>,
     /// Host bytes allocated less those freed while the calls ran, on any thread.
     pub host_memory_bytes: i64,
     /// The same less that of everything called directly.

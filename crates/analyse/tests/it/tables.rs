@@ -4,5 +4,7 @@ mod collectives;
 mod kernels;
 mod key_averages;
 mod modules;
+mod phases;
+mod regions;
 mod run_info;
 mod stacks;

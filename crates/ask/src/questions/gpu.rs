@@ -73,6 +73,7 @@ fn share(value: Option<f64>) -> Cell {
 pub(super) fn table(devices: &[GpuRow]) -> Table {
     let window = devices.first().map_or(0, |d| d.window_ns);
     let measured = devices.iter().any(|d| d.memory_bandwidth_share.is_some());
+    let clocked = devices.iter().any(|d| d.sm_clock_mean_mhz.is_some());
     let mut columns = vec![
         Column::text("GPU").keep(),
         Column::text("Name").priority(80),
@@ -86,9 +87,13 @@ pub(super) fn table(devices: &[GpuRow]) -> Table {
     if measured {
         columns.push(Column::number("Memory bandwidth").priority(105));
     }
+    if clocked {
+        columns.extend([Column::number("Mean clock").priority(65), Column::number("Lowest").priority(55)]);
+    }
     let mut table = Table::new(columns)
         .title("GPU", format!("over {} from the first step to the last", units::time(window)))
         .when_empty("no device work in this trace");
+    let clock = |mhz: Option<f64>| Cell::maybe(mhz, |mhz| Cell::text(format!("{mhz:.0} MHz")));
     for d in devices {
         let mut cells = vec![
             Cell::text(d.device.map_or("?".to_owned(), |d| d.to_string())),
@@ -102,6 +107,9 @@ pub(super) fn table(devices: &[GpuRow]) -> Table {
         ];
         if measured {
             cells.push(share(d.memory_bandwidth_share));
+        }
+        if clocked {
+            cells.extend([clock(d.sm_clock_mean_mhz), clock(d.sm_clock_min_mhz)]);
         }
         table.row(cells);
     }

@@ -187,6 +187,14 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
     columns.push(Column::number("Mean").priority(110));
     columns.push(Column::number("Min").priority(50));
     columns.push(Column::number("Max").priority(50));
+    // Where there is room: quantiles of calls that all take the same say nothing.
+    let varies = rows.iter().any(|r| r.cv.is_some_and(|cv| cv > 0.0));
+    if varies {
+        columns.push(Column::number("p50").priority(32));
+        columns.push(Column::number("p95").priority(34));
+        columns.push(Column::number("p99").priority(31));
+        columns.push(Column::number("Variation").priority(30));
+    }
     if occupancy {
         columns.push(Column::number("Blocks/SM").priority(45));
         columns.push(Column::number("Occupancy").priority(70));
@@ -215,6 +223,10 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
         cells.push(Cell::time(row.mean_ns.round() as i64));
         cells.push(Cell::time(row.min_ns));
         cells.push(Cell::time(row.max_ns));
+        if varies {
+            cells.extend([row.p50_ns, row.p95_ns, row.p99_ns].map(Cell::time));
+            cells.push(Cell::maybe(row.cv, Cell::percent));
+        }
         if occupancy {
             cells.push(Cell::maybe(row.blocks_per_sm, |v| Cell::text(format!("{v:.2}"))));
             cells.push(Cell::maybe(row.occupancy_percent, |v| Cell::text(units::percent(v / 100.0))));

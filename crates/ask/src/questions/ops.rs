@@ -180,6 +180,12 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
     }
     columns.push(Column::number("Host total").priority(110));
     columns.push(Column::number("Host mean").priority(50));
+    let varies = any(|r| r.host_cv.is_some_and(|cv| cv > 0.0));
+    if varies {
+        columns.push(Column::number("Host p95").priority(24));
+        columns.push(Column::number("Host p99").priority(22));
+        columns.push(Column::number("Variation").priority(20));
+    }
     if device {
         columns.push(Column::number("Device mean").priority(52));
     }
@@ -220,6 +226,11 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
         }
         cells.push(Cell::time(row.host_total_ns));
         cells.push(Cell::time(row.host_mean_ns.round() as i64));
+        if varies {
+            cells.push(Cell::maybe(row.host_p95_ns, Cell::time));
+            cells.push(Cell::maybe(row.host_p99_ns, Cell::time));
+            cells.push(Cell::maybe(row.host_cv, Cell::percent));
+        }
         if device {
             cells.push(Cell::time(row.device_mean_ns.round() as i64));
         }

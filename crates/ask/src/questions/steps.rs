@@ -7,6 +7,7 @@ use serde::Serialize;
 use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::spread::Spread;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
 
@@ -32,6 +33,30 @@ pub(super) const QUESTION: Question = Question {
 /// What is said once.
 const OWN: &[Definition] = &[
     breakdown::AVERAGE,
+    Definition { field: "spread", label: "Spread", text: "How the wall times of the averaged steps vary." },
+    Definition {
+        field: "p50_ns",
+        label: "p50",
+        text: "The median step by nearest rank: the shortest wall time that at least half of the steps do not exceed.",
+    },
+    Definition {
+        field: "p95_ns",
+        label: "p95",
+        text: "The shortest wall time that at least 95% of the steps do not exceed; with fewer than 20 steps, the longest.",
+    },
+    Definition {
+        field: "p99_ns",
+        label: "p99",
+        text: "The shortest wall time that at least 99% of the steps do not exceed; with fewer than 100 steps, the \
+               longest.",
+    },
+    Definition { field: "max_ns", label: "Max", text: "The wall time of the longest step." },
+    Definition {
+        field: "cv",
+        label: "Variation",
+        text: "Coefficient of variation: standard deviation of the steps' wall times (over all of them, not a sample) / \
+               their mean.",
+    },
     Definition {
         field: "device_slices_outside",
         label: "Outside",
@@ -78,14 +103,22 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     };
     Ok(Answer::new(vec![part])
         .fact("average", &asked.run.breakdown().average)
+        .fact("spread", &spread(&asked))
         .fact("synthetic", &asked.steps().synthetic)
         .fact("device_slices_outside", &asked.steps().device_slices_outside))
+}
+
+/// How the steps that are averaged vary.
+fn spread(asked: &Asked) -> Option<Spread> {
+    let mut walls: Vec<i64> = asked.steps().counted().map(|s| s.end_ns.saturating_sub(s.start_ns)).collect();
+    Spread::of(&mut walls)
 }
 
 fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
     let report = asked.run.breakdown();
     let (average, words, synthetic) = (report.average, words(report), report.synthetic);
     let outside = asked.steps().device_slices_outside;
+    let varies = spread(asked).filter(|_| report.averaged_steps > 2).map(variation);
     let rows = arrange(report.rows.clone(), &ask.rows, None, 0, |r| &r.name)?;
     let left_out = rows.left_out();
     Ok(Part::new("steps", rows.rows, move |rows| {
@@ -96,11 +129,27 @@ fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
             );
         }
         table.notes(&left_out);
+        table.notes(&varies);
         if outside > 0 {
             table.note(format!("{} device slices are outside every step", units::count(outside)));
         }
         table
     }))
+}
+
+fn variation(spread: Spread) -> String {
+    let time = units::time;
+    let mut words = format!(
+        "p50 {}, p95 {}, p99 {}, max {}",
+        time(spread.p50_ns),
+        time(spread.p95_ns),
+        time(spread.p99_ns),
+        time(spread.max_ns)
+    );
+    if let Some(cv) = spread.cv {
+        words.push_str(&format!("; the steps vary by {} of their mean", units::percent(cv)));
+    }
+    words
 }
 
 pub(super) fn words(report: &Breakdown) -> String {

@@ -22,6 +22,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  stepscope export --to speedscope -o cpu.speedscope.json trace.json.gz\n  stepscope export --to chrome -o repaired.json.gz broken.json\n  stepscope export --to csv --table kernels -o kernels.csv trace.json.gz\n  stepscope export --to html -o report.html trace.json.gz\n  stepscope export --to parquet -o events.parquet trace.json.gz"
     )]
     Export(Export),
+    /// Write a Python script that times one operator alone, with the inputs it had in the trace.
+    #[command(
+        after_help = "Examples:\n  stepscope repro trace.json.gz --op aten::addmm -o addmm.py && python addmm.py\n  stepscope repro trace.json.gz --op aten::convolution --top 3"
+    )]
+    Repro(Repro),
     /// Profile a Python script: operators, regions, samples and system counters (needs the Python package).
     #[command(
         disable_help_flag = true,
@@ -164,6 +169,38 @@ pub(crate) struct Export {
     pub(crate) rank: Option<i64>,
 
     /// Stop reading after this much text; what came before is written.
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    pub(crate) max_text_bytes: Option<u64>,
+}
+
+/// Which operator to time, and where its script goes.
+#[derive(Debug, Args)]
+pub(crate) struct Repro {
+    /// The operator, as the trace calls it: `aten::addmm`.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: String,
+
+    /// How many of its inputs to time, the most expensive first; 0 means all.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 5)]
+    pub(crate) top: usize,
+
+    /// Only calls in these steps: `7`, `3,5` or `2-4`.
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) step: Option<String>,
+
+    /// Output file (default: standard output).
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// A trace file, a folder of them, or `-` for standard input.
+    #[arg(required = true)]
+    pub(crate) path: Option<PathBuf>,
+
+    /// Only this rank, in a folder with several.
+    #[arg(long, value_name = "N")]
+    pub(crate) rank: Option<i64>,
+
+    /// Stop reading after this much text and use what came before.
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_text_bytes: Option<u64>,
 }

@@ -27,7 +27,7 @@ const GROUPS: &[(Group, &[&str])] = &[
     (Group::Change, &["view"]),
     (Group::Time, &[]),
     (Group::Waiting, &[]),
-    (Group::Device, &[]),
+    (Group::Device, &["repro"]),
     (Group::Trace, &["export"]),
 ];
 

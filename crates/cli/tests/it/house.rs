@@ -99,7 +99,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("memory", &["scope"]),
     ("threads", &["names"]),
     ("devices", &["scope", "names", "steps"]),
-    ("tables", &["scope", "names", "steps", "memory", "devices"]),
+    ("tables", &["scope", "names", "steps", "memory", "threads", "devices"]),
     ("causes", &["scope", "names", "steps", "threads", "devices"]),
     ("peers", &["scope", "names", "steps", "devices"]),
     ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),

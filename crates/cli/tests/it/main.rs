@@ -16,6 +16,7 @@ mod growth;
 mod house;
 mod narrowed;
 mod readme;
+mod repro;
 mod view;
 mod what_if;
 mod words;

@@ -10,6 +10,7 @@ use crate::devices::occupancy::Occupancy;
 use crate::names::by_name::ByName;
 use crate::names::tensor_core::{TensorCores, tensor_cores};
 use crate::scope::selection::device_of;
+use crate::scope::spread::{Durations, Spread};
 use crate::tables::ops::device::owner;
 use crate::tables::ops::names::Names;
 use crate::tables::ops::tree::HostTree;
@@ -76,6 +77,7 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let mut report = KernelsReport::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut rows: HashMap<Key<'_>, u32, RandomState> = HashMap::default();
+    let mut durations = Durations::default();
     for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Kernel) {
         if !query.selection.contains(trace, id) {
             continue;
@@ -112,6 +114,7 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
             });
             sums.len() as u32 - 1
         });
+        durations.add(row, ns);
         let row = &mut sums[row as usize];
         row.calls += 1;
         row.total = row.total.saturating_add(ns);
@@ -125,7 +128,10 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
         }
     }
     let total = report.total_ns;
-    report.rows = sums.iter().map(|s| row(trace, s, total, on_tensor_cores.get(s.key.name))).collect();
+    let spreads = durations.spreads(sums.len());
+    let with_spread = sums.iter().zip(spreads);
+    report.rows =
+        with_spread.map(|(s, spread)| row(trace, s, spread, total, on_tensor_cores.get(s.key.name))).collect();
     report.rows.sort_by(|a, b| {
         (b.total_ns, b.calls).cmp(&(a.total_ns, a.calls)).then_with(|| order(a).cmp(&order(b)))
     });
@@ -158,7 +164,7 @@ fn key<'a>(
     }
 }
 
-fn row(trace: &Trace, sums: &Sums<'_>, total: i64, tensor_core: TensorCores) -> KernelRow {
+fn row(trace: &Trace, sums: &Sums<'_>, spread: Option<Spread>, total: i64, tensor_core: TensorCores) -> KernelRow {
     // One way to write a list, whatever the file's: `[16, 32, 1]`.
     let list = |text: Option<&str>| text.map(|text| text.replace(' ', "").replace(',', ", "));
     let distinct = |part: fn(&stepscope_model::LaneKey) -> Tag| {
@@ -182,6 +188,10 @@ fn row(trace: &Trace, sums: &Sums<'_>, total: i64, tensor_core: TensorCores) -> 
         mean_ns: sums.total as f64 / sums.calls.max(1) as f64,
         min_ns: sums.min.min(sums.max),
         max_ns: sums.max,
+        p50_ns: spread.map_or(0, |s| s.p50_ns),
+        p95_ns: spread.map_or(0, |s| s.p95_ns),
+        p99_ns: spread.map_or(0, |s| s.p99_ns),
+        cv: spread.and_then(|s| s.cv),
         share: if total > 0 { sums.total as f64 / total as f64 } else { 0.0 },
         blocks_per_sm: sums.blocks.mean(),
         occupancy_percent: sums.occupancy.mean(),

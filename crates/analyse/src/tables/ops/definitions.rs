@@ -45,6 +45,31 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "Device total divided by the calls: PyTorch's \"CUDA time avg\".",
     },
     Definition {
+        field: "host_p50_ns",
+        label: "Host p50",
+        text: "The median host time of a call from start to end, by nearest rank: the shortest that at least half of \
+               the calls do not exceed.",
+    },
+    Definition {
+        field: "host_p95_ns",
+        label: "Host p95",
+        text: "The shortest host time of a call that at least 95% of the calls do not exceed; with fewer than 20 calls, \
+               the longest.",
+    },
+    Definition {
+        field: "host_p99_ns",
+        label: "Host p99",
+        text: "The shortest host time of a call that at least 99% of the calls do not exceed; with fewer than 100 \
+               calls, the longest.",
+    },
+    Definition { field: "host_max_ns", label: "Host max", text: "Host time of the longest call." },
+    Definition {
+        field: "host_cv",
+        label: "Host variation",
+        text: "Coefficient of variation of the calls' host times: standard deviation (over all of them, not a sample) \
+               / mean.",
+    },
+    Definition {
         field: "host_memory_bytes",
         label: "Host memory",
         text: "Host bytes allocated less those freed between the calls' starts and ends, by any thread.",

@@ -12,6 +12,7 @@ use super::{OpKind, OpRow, OpsQuery, OpsReport};
 use crate::memory::by_operator::{Bytes, MemoryRecords, add, subtract};
 use crate::names::by_name::ByName;
 use crate::names::tensor_core::kernel_uses_tensor_cores;
+use crate::scope::spread::{Durations, Spread};
 use crate::tables::flops::Flops;
 
 const NONE: u32 = u32::MAX;
@@ -79,6 +80,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
     // All steps share the row of the first.
     let mut step_name = None;
     let mut folded_calls = 0;
+    let mut durations = Durations::default();
     for &id in &tree.order {
         let bytes = memory.of(trace, id);
         if tree.shown(id) != Some(id) {
@@ -111,6 +113,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
         let number = if matches!(kind, OpKind::Op | OpKind::Annotation) { extra.number(id) } else { 0 };
         let row = rows.find(kind, name, number);
         row_of[id.index()] = row;
+        durations.add(row, ns);
         let sums = &mut rows.sums[row as usize];
         sums.calls += 1;
         sums.host[0] = sums.host[0].saturating_add(ns);
@@ -140,8 +143,8 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
         folded_calls,
         ..OpsReport::default()
     };
-    for sums in &rows.sums {
-        place(trace, &mut names, &extra, sums, &mut report);
+    for (sums, spread) in rows.sums.iter().zip(durations.spreads(rows.sums.len())) {
+        place(trace, &mut names, &extra, sums, spread, &mut report);
     }
     report.device_time_elsewhere_ns = report
         .total_device_self_ns
@@ -186,7 +189,14 @@ fn add_device_rows(trace: &Trace, query: &OpsQuery, rows: &mut Rows) {
     }
 }
 
-fn place(trace: &Trace, names: &mut Names<'_>, extra: &Extra<'_>, sums: &Sums, report: &mut OpsReport) {
+fn place(
+    trace: &Trace,
+    names: &mut Names<'_>,
+    extra: &Extra<'_>,
+    sums: &Sums,
+    spread: Option<Spread>,
+    report: &mut OpsReport,
+) {
     let mut row = OpRow {
         name: trace.text(sums.name).to_owned(),
         kind: sums.kind,
@@ -197,6 +207,11 @@ fn place(trace: &Trace, names: &mut Names<'_>, extra: &Extra<'_>, sums: &Sums, r
         device_self_ns: sums.device[1][0],
         host_mean_ns: mean(sums.host[0], sums.calls),
         device_mean_ns: mean(sums.device[0][0], sums.calls),
+        host_p50_ns: spread.map(|s| s.p50_ns),
+        host_p95_ns: spread.map(|s| s.p95_ns),
+        host_p99_ns: spread.map(|s| s.p99_ns),
+        host_max_ns: spread.map(|s| s.max_ns),
+        host_cv: spread.and_then(|s| s.cv),
         host_memory_bytes: sums.memory[0],
         host_self_memory_bytes: sums.memory_self[0],
         device_memory_bytes: sums.memory[1],
@@ -253,6 +268,11 @@ fn memory_row(calls: u64, bytes: Bytes) -> OpRow {
         device_self_ns: 0,
         host_mean_ns: 0.0,
         device_mean_ns: 0.0,
+        host_p50_ns: None,
+        host_p95_ns: None,
+        host_p99_ns: None,
+        host_max_ns: None,
+        host_cv: None,
         host_memory_bytes: bytes[0],
         host_self_memory_bytes: bytes[0],
         device_memory_bytes: bytes[1],

@@ -1,0 +1,107 @@
+//! Named ranges with all the device time that they caused.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::ops::{self, OpsQuery};
+use stepscope_analyse::tables::regions::{self, Ledger, Query, RegionRow};
+
+use super::TOP;
+use super::ops::ratio;
+use crate::answer::Answer;
+use crate::ask::{Ask, Group, Question};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "regions",
+    alias: None,
+    about: "Ranges named by record_function, with the device time the backward pass launched for them.",
+    examples: &["regions TRACE", "regions TRACE --sort backward_device", "regions TRACE --filter '^layer'"],
+    group: Group::Time,
+    by: &[],
+    options: &["sort", "top", "filter", "step", "device"],
+    report_by: Some(&[]),
+    definitions: &[regions::DEFINITIONS],
+    answer,
+};
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let run = &asked.run;
+    let narrower;
+    let pytorch = match asked.selection == run.narrowed() {
+        true => run.ops(),
+        false => {
+            let query = OpsQuery { selection: asked.selection.clone(), ..OpsQuery::default() };
+            narrower = ops::ops(asked.trace(), &query);
+            &narrower
+        }
+    };
+    let query = Query { selection: &asked.selection, steps: asked.steps(), pytorch };
+    let report = regions::regions(asked.trace(), run.host(), run.tree(), &query);
+    let (words, ledger) = (words(&report.ledger), report.ledger.clone());
+    let has_device = ledger.total_device_ns > 0;
+    let rows = arrange(report.regions, &ask.rows, None, TOP, |r| &r.name)?;
+    let empty =
+        "no named ranges in this trace; put torch.profiler.record_function(\"name\") around parts of a step";
+    let part = rows.into_part("regions", empty, move |rows| {
+        let mut table = table(rows, has_device).title("Regions", &words);
+        if rows.iter().any(|r| r.backward_device_ns > 0) {
+            table.note(
+                "Backward: device time of the backward pass of a region's own operators, wherever it ran",
+            );
+        }
+        table
+    });
+    Ok(Answer::new(vec![part]).fact("ledger", &ledger))
+}
+
+fn words(ledger: &Ledger) -> String {
+    if ledger.total_device_ns == 0 {
+        return "host time per step".to_owned();
+    }
+    let mut words = format!(
+        "per step; device {} in total, {} of it in regions",
+        units::time(ledger.total_device_ns),
+        units::percent(ratio(ledger.in_regions_ns, ledger.total_device_ns)),
+    );
+    if ledger.handed_over_ns > 0 {
+        words.push_str(&format!(", {} from backward threads", units::time(ledger.handed_over_ns)));
+    }
+    words
+}
+
+fn table(rows: &[RegionRow], has_device: bool) -> Table {
+    let mut columns =
+        vec![Column::name("Region"), Column::number("Calls").priority(110), Column::number("Host").keep()];
+    if has_device {
+        columns.extend([
+            Column::number("Device").keep(),
+            Column::number("% device").priority(150),
+            Column::number("Device, all steps").priority(70),
+            Column::number("Self").priority(100),
+            Column::number("Backward").priority(130),
+            Column::number("PyTorch's").priority(120),
+        ]);
+    }
+    let mut table = Table::new(columns);
+    let largest = rows.iter().filter_map(|r| r.share).fold(0.0, f64::max);
+    for row in rows {
+        let mut cells = vec![Cell::text(&row.name), Cell::count(row.calls), Cell::time(row.host_step_ns)];
+        if has_device {
+            let bar = |share: f64| if largest > 0.0 { share / largest } else { 0.0 };
+            cells.extend([
+                Cell::time(row.device_step_ns),
+                Cell::maybe(row.share, |share| Cell::percent(share).bar(bar(share)).role(Role::Device)),
+                Cell::time(row.device_ns),
+                Cell::time(row.device_self_ns),
+                Cell::time(row.backward_device_ns),
+                Cell::time(row.pytorch_device_ns),
+            ]);
+        }
+        table.row(cells);
+    }
+    table
+}
