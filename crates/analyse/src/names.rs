@@ -8,5 +8,6 @@ pub(crate) mod kernel_family;
 pub mod kernel_name;
 pub mod nearest;
 pub mod ranges;
+pub mod serving;
 pub mod shapes;
 pub mod tensor_core;

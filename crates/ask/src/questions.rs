@@ -15,6 +15,7 @@ mod modules;
 mod notes;
 mod ops;
 mod roofline;
+mod serving;
 mod stacks;
 mod steps;
 mod summary;
@@ -43,6 +44,7 @@ pub static QUESTIONS: &[&Question] = &[
     &kernels::QUESTION,
     &modules::QUESTION,
     &stacks::QUESTION,
+    &serving::QUESTION,
     &gaps::QUESTION,
     &launches::QUESTION,
     &waits::QUESTION,

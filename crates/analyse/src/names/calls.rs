@@ -35,6 +35,11 @@ pub fn is_launch(call: &str) -> bool {
     call.contains("Launch") || (call.contains("Mem") && call.contains("Async") && !is_allocation(call))
 }
 
+/// Whether a call of this name replays a captured graph.
+pub fn is_graph_launch(call: &str) -> bool {
+    bare(call).contains("GraphLaunch")
+}
+
 /// The name without the `::` that some producers put before it.
 fn bare(call: &str) -> &str {
     call.strip_prefix("::").unwrap_or(call)
