@@ -2,6 +2,7 @@
 
 pub(crate) mod busy;
 pub mod copies;
+pub mod graphs;
 pub(crate) mod kernel_estimates;
 pub(crate) mod kernel_kinds;
 pub(crate) mod streams;

@@ -5,6 +5,7 @@ mod critical_path;
 mod findings;
 mod gaps;
 mod gpu;
+mod graphs;
 mod hta;
 mod info;
 mod kernels;
@@ -51,6 +52,7 @@ pub static QUESTIONS: &[&Question] = &[
     &loading::QUESTION,
     &transfers::QUESTION,
     &gpu::QUESTION,
+    &graphs::QUESTION,
     &roofline::QUESTION,
     &memory::QUESTION,
     &hta::QUESTION,

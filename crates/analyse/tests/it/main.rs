@@ -7,6 +7,7 @@ mod any_trace;
 mod causes;
 mod csv;
 mod data;
+mod devices;
 mod findings;
 mod growth;
 mod hostile_sizes;

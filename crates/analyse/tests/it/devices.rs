@@ -1,0 +1,3 @@
+//! What ran on each device.
+
+mod graphs;
