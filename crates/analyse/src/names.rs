@@ -3,6 +3,7 @@
 pub(crate) mod by_name;
 pub mod calls;
 pub mod comm;
+pub mod compiling;
 pub mod copies;
 pub(crate) mod kernel_family;
 pub mod kernel_name;

@@ -1,5 +1,6 @@
 //! How much of what: a row per operator, kernel, module or stack.
 
+pub mod compiled;
 pub mod flops;
 pub mod kernels;
 pub mod modules;

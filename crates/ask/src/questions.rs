@@ -1,6 +1,7 @@
 //! Every question there is: one file each, one entry here.
 
 mod account;
+mod compile;
 mod critical_path;
 mod findings;
 mod gaps;
@@ -46,6 +47,7 @@ pub static QUESTIONS: &[&Question] = &[
     &modules::QUESTION,
     &stacks::QUESTION,
     &serving::QUESTION,
+    &compile::QUESTION,
     &gaps::QUESTION,
     &launches::QUESTION,
     &waits::QUESTION,

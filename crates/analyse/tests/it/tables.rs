@@ -1,5 +1,6 @@
 //! Tests of `tables`.
 
+mod compiled;
 mod kernels;
 mod key_averages;
 mod modules;
