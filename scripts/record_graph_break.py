@@ -35,11 +35,13 @@ def main():
     def step():
         net(torch.randn(8, 64)).sum().backward()
 
+    def save(prof):
+        prof.export_chrome_trace(sys.argv[1])
+
     step()
     step()
     plan = schedule(wait=0, warmup=1, active=3, repeat=1)
-    ready = lambda prof: prof.export_chrome_trace(sys.argv[1])  # noqa: E731
-    with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=ready, record_shapes=True) as prof:
+    with profile(activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=save, record_shapes=True) as prof:
         for _ in range(4):
             step()
             prof.step()
