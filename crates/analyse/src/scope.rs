@@ -3,6 +3,7 @@
 pub mod definition;
 pub(crate) mod extent;
 pub mod intervals;
+pub(crate) mod quantile;
 pub mod selection;
 pub(crate) mod slice_number;
 pub mod spread;

@@ -6,6 +6,7 @@
 
 pub mod breakdown;
 mod ranges;
+pub mod serving;
 mod step;
 
 use foldhash::fast::RandomState;

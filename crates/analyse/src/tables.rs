@@ -1,6 +1,7 @@
 //! How much of what: a row per operator, kernel, module, region or stack.
 
 pub mod collectives;
+pub mod compiled;
 pub mod flops;
 pub mod inputs;
 pub mod kernels;

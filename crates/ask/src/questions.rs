@@ -2,10 +2,12 @@
 
 mod account;
 mod collectives;
+mod compile;
 mod critical_path;
 mod findings;
 mod gaps;
 mod gpu;
+mod graphs;
 mod hta;
 mod info;
 mod kernels;
@@ -18,6 +20,7 @@ mod ops;
 mod phases;
 mod regions;
 mod roofline;
+mod serving;
 mod stacks;
 mod steps;
 mod summary;
@@ -48,6 +51,8 @@ pub static QUESTIONS: &[&Question] = &[
     &kernels::QUESTION,
     &modules::QUESTION,
     &stacks::QUESTION,
+    &serving::QUESTION,
+    &compile::QUESTION,
     &gaps::QUESTION,
     &launches::QUESTION,
     &waits::QUESTION,
@@ -55,6 +60,7 @@ pub static QUESTIONS: &[&Question] = &[
     &transfers::QUESTION,
     &gpu::QUESTION,
     &collectives::QUESTION,
+    &graphs::QUESTION,
     &roofline::QUESTION,
     &memory::QUESTION,
     &hta::QUESTION,

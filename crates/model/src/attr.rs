@@ -81,4 +81,14 @@ pub enum Attr {
     GroupName,
     /// The ranks of a collective's group.
     GroupRanks,
+    /// The captured graph that device work is part of; 0 for none.
+    GraphId,
+    /// Which node of its graph device work is; 0 for none.
+    GraphNode,
+    /// The file of generated code that an operator runs.
+    KernelFile,
+    /// What generated that code.
+    KernelBackend,
+    /// Sizes that the generator chose for it: `XBLOCK=512`.
+    KernelConfig,
 }

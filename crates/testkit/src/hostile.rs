@@ -56,6 +56,9 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "calls with the same id", fill: same_id },
     Shape { name: "threads of the backward pass", fill: backward_threads },
     Shape { name: "Python frames", fill: frames },
+    Shape { name: "a graph for each replay", fill: graphs },
+    Shape { name: "compiled regions in each other", fill: regions },
+    Shape { name: "iterations of an engine", fill: iterations },
 ];
 
 fn step(sink: &mut dyn Sink, number: i64, at: (i64, i64)) {
@@ -237,5 +240,34 @@ fn frames(n: i64, sink: &mut dyn Sink) {
             &name,
             (i * 20 + (i % 64), (i + 64 - i % 64) * 20 - (i % 64)),
         ));
+    }
+}
+
+fn graphs(n: i64, sink: &mut dyn Sink) {
+    for i in 0..n / 3 {
+        let (at, id) = (i * 20, i + 1);
+        sink.slice(Slice::new(Kind::Runtime, "cudaGraphLaunch", (at, at + 3)).correlation(id));
+        for (name, start) in [(format!("kernel_{i}"), at + 5), ("mul".to_owned(), at + 12)] {
+            sink.slice(Slice::new(Kind::Kernel, &name, (start, start + 6)).correlation(id));
+        }
+    }
+}
+
+fn regions(n: i64, sink: &mut dyn Sink) {
+    let depth = n / 2;
+    for i in 0..depth {
+        sink.slice(Slice::new(Kind::HostOp, &format!("Torch-Compiled Region: {i}/1"), (i, n * 8 - i)));
+    }
+    sink.slice(Slice::new(Kind::HostAnnotation, "## Call CompiledFxGraph f ##", (depth, depth + 1)));
+    for i in 0..depth / 3 {
+        launch(sink, i + 1, n + i * 20, 1, kernel((n + i * 20 + 8, n + i * 20 + 15)));
+    }
+}
+
+fn iterations(n: i64, sink: &mut dyn Sink) {
+    for i in 0..n / 4 {
+        let name = format!("execute_context_{i}({i})_generation_1(1)");
+        sink.slice(Slice::new(Kind::HostAnnotation, &name, (i * 20, i * 20 + 18)));
+        launch(sink, i + 1, i * 20 + 2, 1, kernel((i * 20 + 8, i * 20 + n)));
     }
 }

@@ -56,6 +56,11 @@ pub fn is_first_use(call: &str) -> bool {
     CALLS.iter().any(|first| call.starts_with(first))
 }
 
+/// Whether a call of this name replays a captured graph.
+pub fn is_graph_launch(call: &str) -> bool {
+    bare(call).contains("GraphLaunch")
+}
+
 /// The name without the `::` that some producers put before it.
 fn bare(call: &str) -> &str {
     call.strip_prefix("::").unwrap_or(call)

@@ -1,13 +1,17 @@
 //! Whatever a file holds, the figures of steps and devices close and nothing panics.
 
 use proptest::prelude::*;
+use stepscope_analyse::devices::graphs::graphs;
 use stepscope_analyse::devices::utilization::{gpu, utilization_series};
 use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::peers::tracelens::{
     TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
 };
+use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::breakdown::breakdown;
+use stepscope_analyse::steps::serving::serving;
 use stepscope_analyse::steps::{StepRule, Steps};
+use stepscope_analyse::tables::compiled::compiled;
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
 use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace};
 
@@ -28,7 +32,7 @@ const KINDS: [Kind; 14] = [
     Kind::Other,
 ];
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 14] = [
     "ProfilerStep#1",
     "ProfilerStep#2",
     "ProfilerStep#",
@@ -36,6 +40,12 @@ const NAMES: [&str; 8] = [
     "ncclDevKernel",
     "aten::mm",
     "enumerate(DataPipe)#x",
+    "cudaGraphLaunch",
+    "Torch-Compiled Region: 0/1",
+    "## Call CompiledFxGraph f ##",
+    "CompiledFunctionBackward",
+    "compile_inner (dynamo_timed)",
+    "execute_context_1(5)_generation_2(2)",
     "",
 ];
 
@@ -70,6 +80,17 @@ fn ask_all(trace: &Trace, closes: bool) {
         if closes {
             assert_eq!(found.self_ns.iter().sum::<i64>(), found.total_ns, "{found:?}");
         }
+    }
+    let (steps, all) = (Steps::find(trace), Selection::all());
+    let replayed = graphs(trace, &steps, &all);
+    let served = serving(trace, &all);
+    let run = compiled(trace, &steps, &all);
+    assert!(run.regions.iter().all(|r| r.host_ns >= 0 && r.breaks <= r.calls), "{run:?}");
+    assert!(replayed.graphs.iter().all(|g| g.gap_ns >= 0 && g.busy_ns >= 0), "{replayed:?}");
+    if closes {
+        let walls: i64 = served.iterations.iter().map(|i| i.wall_ns).sum();
+        assert_eq!(walls + served.between_ns, served.span_ns, "{served:?}");
+        assert!(served.iterations.iter().all(|i| i.busy_ns <= i.wall_ns), "{served:?}");
     }
     for rule in [StepRule::All, StepRule::TensorBoard] {
         let steps = Steps::find_by(trace, rule);

@@ -1,3 +1,4 @@
 //! Tests of `devices`.
 
+mod graphs;
 mod occupancy;

@@ -1,3 +1,4 @@
 //! Tests of `steps`.
 
 mod found;
+mod serving;

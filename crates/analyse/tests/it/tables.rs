@@ -1,6 +1,7 @@
 //! Tests of `tables`.
 
 mod collectives;
+mod compiled;
 mod kernels;
 mod key_averages;
 mod modules;

@@ -53,6 +53,11 @@ const ATTRIBUTES: &[(&str, Attr)] = &[
     ("Group size", Attr::GroupSize),
     ("Process Group Name", Attr::GroupName),
     ("Process Group Ranks", Attr::GroupRanks),
+    ("graph id", Attr::GraphId),
+    ("graph node id", Attr::GraphNode),
+    ("kernel_file", Attr::KernelFile),
+    ("kernel_backend", Attr::KernelBackend),
+    ("kernel_kwargs", Attr::KernelConfig),
 ];
 
 /// Tells a builder what the keys of PyTorch's traces mean; for whoever makes such events without a file.

@@ -1,0 +1,273 @@
+//! How torch.compile does.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::compiled::{self, EagerRow, GeneratedRow, Health, PhaseRow, RegionRow};
+
+use super::TOP;
+use super::ops::{ratio, unless_empty};
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Group, Question};
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, middle_ellipsis, units};
+use crate::refusal::Refusal;
+use crate::rows::{Arranged, arrange};
+
+pub(super) const QUESTION: Question = Question {
+    name: "compile",
+    alias: None,
+    about: "torch.compile: compiled regions, graph breaks, guards, recompiles, compile time, and generated kernels with their \
+            source.",
+    examples: &[
+        "compile TRACE",
+        "compile TRACE --by kernel",
+        "compile TRACE --by eager",
+        "compile TRACE --by phase",
+    ],
+    group: Group::Time,
+    by: &["region", "kernel", "eager", "phase"],
+    options: &["sort", "top", "filter", "step", "full"],
+    report_by: Some(&["kernel", "eager", "phase"]),
+    definitions: &[compiled::DEFINITIONS],
+    answer,
+};
+
+const NONE: &str = "nothing in this trace was compiled by torch.compile";
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let report = compiled::compiled(asked.trace(), asked.steps(), &asked.selection);
+    let (by, full) = (ask.grouped(), ask.full);
+    let found = report.health.is_some();
+    let health =
+        Part::new("health", report.health.into_iter().collect(), |rows: &[Health]| match rows.first() {
+            Some(health) => health_table(health),
+            None => Table::new(vec![Column::text("")]).title("torch.compile", "").when_empty(NONE),
+        });
+    let part = match by {
+        "kernel" => {
+            let none = if found { "no generated kernels ran on a device" } else { NONE };
+            let rows = arrange(report.generated, &ask.rows, None, TOP, |r| &r.kernel)?;
+            part("kernels", rows, none, move |rows| generated_table(rows, full))
+        }
+        "eager" => {
+            let none = if found { "no operators ran between compiled parts" } else { NONE };
+            let rows = arrange(report.eager, &ask.rows, None, TOP, |r| &r.name)?;
+            part("eager", rows, none, eager_table)
+        }
+        "phase" => {
+            let none = if found { "nothing was compiled while this trace was recorded" } else { NONE };
+            let rows = arrange(report.phases, &ask.rows, None, TOP, |r| &r.phase)?;
+            part("phases", rows, none, phases_table)
+        }
+        _ => {
+            let rows =
+                arrange(report.regions, &ask.rows, None, TOP, |r| r.function.as_deref().unwrap_or(&r.region))?;
+            let none = if found { "no compiled region was entered" } else { NONE };
+            let regions = part("regions", rows, none, move |rows| regions_table(rows, full));
+            let regions = if found { regions } else { unless_empty(regions) };
+            return Ok(Answer::new(vec![health, regions]).main("regions"));
+        }
+    };
+    Ok(Answer::new(vec![part]))
+}
+
+fn part<R: serde::Serialize + schemars::JsonSchema + Send + Sync + 'static>(
+    key: &'static str,
+    rows: Arranged<R>,
+    none: &'static str,
+    table: impl Fn(&[R]) -> Table + Send + Sync + 'static,
+) -> Part {
+    rows.into_part(key, none, table)
+}
+
+/// A line per metric with what it means.
+fn health_table(h: &Health) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("").keep(),
+        Column::number("").keep(),
+        Column::text("").flexible(24, end_ellipsis).priority(60),
+    ]);
+    let bad = |is: bool, cell: Cell| if is { cell.role(Role::Bad) } else { cell };
+    let mut line = |name: &str, cell: Cell, words: String| {
+        table.row(vec![Cell::text(name), cell, Cell::text(words).role(Role::Dim)]);
+    };
+    let calls = if h.calls_per_step == 1.0 { "call" } else { "calls" };
+    line("Regions", Cell::count(h.regions), format!("{} {calls} per step", number(h.calls_per_step)));
+    let breaks = bad(h.breaks_per_step > 0.0, Cell::text(number(h.breaks_per_step)));
+    line("Graph breaks per step", breaks, "regions entered inside another".to_owned());
+    let eager = Cell::text(number(h.eager_per_step));
+    line("Eager operators per step", eager, "at breaks and between regions; --by eager".to_owned());
+    let again = bad(h.recompiles > 0, Cell::count(h.recompiles));
+    line("Recompiles", again, format!("of {} within the trace", plural(h.compiles, "compile")));
+    let compile = bad(h.compile_ns > 0, Cell::time(h.compile_ns));
+    line("Compiling", compile, "on the host; --by phase".to_owned());
+    let each = h.lookup_ns.checked_div(h.lookups as i64).unwrap_or(0);
+    let words = format!("{} of guards, {} each", plural(h.lookups, "check"), units::time(each));
+    line("Cache lookups", Cell::time(h.lookup_ns), words);
+    line("Host time", Cell::time(h.host_ns), "in regions and their backward passes".to_owned());
+    let device = match h.device_share {
+        Some(share) => format!("{} of all device time", units::percent(share)),
+        None => "no device work in this trace".to_owned(),
+    };
+    line("Device time", Cell::time(h.device_ns), device);
+    let steps = plural(h.steps, "step");
+    table.title("torch.compile", steps)
+}
+
+fn plural(n: u64, one: &str) -> String {
+    format!("{} {one}{}", units::count(n), if n == 1 { "" } else { "s" })
+}
+
+/// A mean count: whole if it is.
+fn number(mean: f64) -> String {
+    if mean.fract() == 0.0 { units::count(mean as u64) } else { format!("{mean:.1}") }
+}
+
+fn regions_table(rows: &[RegionRow], full: bool) -> Table {
+    let any = |has: fn(&RegionRow) -> bool| rows.iter().any(has);
+    let functions = any(|r| r.function.is_some());
+    let device = any(|r| r.device_ns > 0);
+    let backward = any(|r| r.backward_host_ns > 0);
+    let compile = any(|r| r.compile_ns.is_some());
+    let mut columns = vec![Column::text("Region").keep()];
+    if functions {
+        let function = Column::text("Function");
+        columns.push(if full { function.keep() } else { function.flexible(20, middle_ellipsis).priority(100) });
+    }
+    columns.push(Column::number("Calls").keep());
+    columns.push(Column::number("Breaks").priority(130));
+    columns.push(Column::number("Host").keep());
+    if device {
+        columns.push(Column::number("Device").keep());
+    }
+    if backward {
+        columns.push(Column::number("Backward").priority(110));
+        if device {
+            columns.push(Column::number("Backward device").priority(115));
+        }
+    }
+    if device {
+        columns.push(Column::number("Launches").priority(90));
+    }
+    if compile {
+        columns.push(Column::number("Compile").priority(140));
+    }
+    let mut table = Table::new(columns)
+        .title("Regions", "frame/version; a version above 0 was compiled because no earlier one fit");
+    for r in rows {
+        let again = r.region.split_once('/').is_some_and(|(_, version)| version != "0");
+        let region = Cell::text(&r.region);
+        let mut cells = vec![if again { region.role(Role::Warn) } else { region }];
+        if functions {
+            cells.push(Cell::maybe(r.function.as_deref(), Cell::text));
+        }
+        cells.push(Cell::count(r.calls));
+        cells.push(if r.breaks > 0 { Cell::count(r.breaks).role(Role::Bad) } else { Cell::nothing() });
+        cells.push(Cell::time(r.host_ns));
+        if device {
+            cells.push(Cell::time(r.device_ns));
+        }
+        if backward {
+            cells.push(Cell::time(r.backward_host_ns));
+            if device {
+                cells.push(Cell::time(r.backward_device_ns));
+            }
+        }
+        if device {
+            cells.push(Cell::count(r.device_slices));
+        }
+        if compile {
+            cells.push(Cell::maybe(r.compile_ns, Cell::time));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn generated_table(rows: &[GeneratedRow], full: bool) -> Table {
+    let source = Column::text("Source");
+    let mut table = Table::new(vec![
+        Column::name("Kernel").flexible(30, middle_ellipsis),
+        Column::text("Region").priority(130),
+        Column::text("Config").flexible(10, end_ellipsis).priority(90),
+        Column::number("Calls").priority(140),
+        Column::number("Total").keep(),
+        Column::number("% device").priority(120),
+        Column::number("Mean").priority(80),
+        if full { source.keep() } else { source.flexible(24, middle_ellipsis).priority(135) },
+    ])
+    .title("Generated kernels", "kernels the compiler wrote, and the file with their source");
+    for r in rows {
+        table.row(vec![
+            Cell::text(&r.kernel),
+            Cell::maybe(r.region.as_deref(), Cell::text),
+            Cell::maybe(r.config.as_deref(), Cell::text),
+            Cell::count(r.calls),
+            Cell::time(r.total_ns),
+            Cell::percent(r.share),
+            Cell::time(r.mean_ns.round() as i64),
+            Cell::maybe(r.file.as_deref(), Cell::text),
+        ]);
+    }
+    if !rows.is_empty() && rows.iter().all(|r| r.file.is_none()) {
+        table.note("the trace names no source files; record with record_shapes=True");
+    }
+    table
+}
+
+fn eager_table(rows: &[EagerRow]) -> Table {
+    let device = rows.iter().any(|r| r.device_ns > 0);
+    let mut columns = vec![
+        Column::name("Operator"),
+        Column::number("Calls").keep(),
+        Column::number("Per step").priority(130),
+        Column::number("In regions").priority(120),
+        Column::number("Host").keep(),
+    ];
+    if device {
+        columns.push(Column::number("Device").keep());
+    }
+    let mut table = Table::new(columns).title(
+        "Eager operators",
+        "operators between compiled parts: at graph breaks (in regions) and between regions",
+    );
+    for r in rows {
+        let mut cells = vec![
+            Cell::text(&r.name),
+            Cell::count(r.calls),
+            Cell::text(number(r.calls_per_step)),
+            if r.in_regions > 0 { Cell::count(r.in_regions) } else { Cell::nothing() },
+            Cell::time(r.host_ns),
+        ];
+        if device {
+            cells.push(Cell::time(r.device_ns));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn phases_table(rows: &[PhaseRow]) -> Table {
+    let all: i64 = rows.iter().fold(0, |sum: i64, r| sum.saturating_add(r.self_ns));
+    let largest = rows.iter().map(|r| r.self_ns).max().unwrap_or(0);
+    let mut table = Table::new(vec![
+        Column::name("Phase"),
+        Column::number("Calls").priority(120),
+        Column::number("Self").keep(),
+        Column::number("% shown").priority(110),
+        Column::number("Total").priority(130),
+    ])
+    .title("Compiling", "phases of the compiler on the host; self is without phases inside");
+    for r in rows {
+        let bar = ratio(r.self_ns, largest);
+        table.row(vec![
+            Cell::text(&r.phase),
+            Cell::count(r.calls),
+            Cell::time(r.self_ns),
+            Cell::percent(ratio(r.self_ns, all)).bar(bar).role(Role::Host),
+            Cell::time(r.total_ns),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,173 @@
+//! Iterations of a serving engine.
+
+use std::sync::Arc;
+
+use stepscope_analyse::names::serving::IterationKind;
+use stepscope_analyse::run::Run;
+use stepscope_analyse::steps::serving::{self, FoundBy, Iteration, KindRow, Serving};
+
+use super::TOP;
+use super::ops::{ratio, unless_empty};
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Group, Question};
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "serving",
+    alias: None,
+    about: "Iterations of a serving engine (vLLM, SGLang): prefill and decode, latencies, gaps, tokens per second.",
+    examples: &[
+        "serving TRACE",
+        "serving TRACE --sort wall --top 10",
+        "serving TRACE --filter DECODE --format csv",
+    ],
+    group: Group::Time,
+    by: &[],
+    options: &["sort", "top", "filter", "step", "full"],
+    report_by: Some(&[]),
+    definitions: &[serving::DEFINITIONS],
+    answer,
+};
+
+const NONE: &str = "no serving engine in this trace: it has none of the ranges, Python calls and kernels by which vLLM and \
+                    SGLang are known";
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let report = serving::serving(asked.trace(), &asked.selection);
+    let Serving { found_by, iterations, kinds, span_ns, between_ns, on_other_threads } = report;
+    let words = format!(
+        "{} in {}; {} between them",
+        plural(iterations.len(), "iteration"),
+        units::time(span_ns),
+        units::percent(ratio(between_ns, span_ns))
+    );
+    let kinds = Part::new("kinds", kinds, move |rows| {
+        let mut table =
+            kinds_table(rows).title("Serving", if rows.is_empty() { "" } else { &words }).when_empty(NONE);
+        if let Some(how) = how(found_by) {
+            table.note(how);
+        }
+        if on_other_threads > 0 {
+            table.note(format!(
+                "{} on other threads are left out",
+                plural(on_other_threads as usize, "iteration")
+            ));
+        }
+        table
+    });
+    let full = ask.full;
+    let rows = arrange(iterations, &ask.rows, None, TOP, |i| &i.name)?;
+    let (empty, left_out) = (rows.when_empty(NONE), rows.left_out());
+    let iterations = Part::new("iterations", rows.rows, move |rows| {
+        let mut table =
+            table(rows, full).title("Iterations", "wall time ends with the device's work").when_empty(empty);
+        table.notes(&left_out);
+        table
+    });
+    let iterations = if ask.rows.filter.is_some() { iterations } else { unless_empty(iterations) };
+    Ok(Answer::new(vec![kinds, iterations])
+        .main("iterations")
+        .fact("found_by", &found_by)
+        .fact("span_ns", &span_ns)
+        .fact("between_ns", &between_ns)
+        .fact("on_other_threads", &on_other_threads))
+}
+
+/// What to know about where iterations were found.
+fn how(found_by: FoundBy) -> Option<&'static str> {
+    match found_by {
+        FoundBy::Range | FoundBy::Nothing => None,
+        FoundBy::PythonCall => Some("found by the engine's Python calls, which say neither batch nor tokens"),
+        FoundBy::DeviceRange => Some("found by ranges on the device; the host was not recorded"),
+        FoundBy::ForwardPass => {
+            Some("found by the ranges around forward passes; sampling counts as time between them")
+        }
+        FoundBy::CopiesToHost => Some(
+            "a heuristic: the engine's ranges are not in the trace, so each small copy to the host (sampled tokens) ends an \
+             iteration",
+        ),
+        FoundBy::GraphLaunch => Some(
+            "a heuristic: the engine's ranges are not in the trace, so each replay of a graph is an iteration",
+        ),
+    }
+}
+
+fn plural(n: usize, one: &str) -> String {
+    format!("{} {one}{}", units::count(n as u64), if n == 1 { "" } else { "s" })
+}
+
+fn role(kind: IterationKind) -> Role {
+    match kind {
+        IterationKind::Prefill => Role::Copy,
+        IterationKind::Decode => Role::Device,
+        IterationKind::Mixed => Role::Comm,
+        IterationKind::Unknown => Role::Dim,
+    }
+}
+
+fn kind_cell(kind: IterationKind) -> Cell {
+    Cell::text(kind.label()).role(role(kind))
+}
+
+fn kinds_table(rows: &[KindRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Kind").keep(),
+        Column::number("Iterations").keep(),
+        Column::number("p50").keep(),
+        Column::number("p95").priority(150),
+        Column::number("p99").priority(140),
+        Column::number("Total").priority(120),
+        Column::number("% time").priority(145),
+        Column::number("GPU busy").priority(130),
+        Column::number("Tokens").priority(110),
+        Column::number("Tokens/s").priority(135),
+    ]);
+    for r in rows {
+        table.row(vec![
+            kind_cell(r.kind),
+            Cell::count(r.iterations),
+            Cell::time(r.wall_p50_ns),
+            Cell::time(r.wall_p95_ns),
+            Cell::time(r.wall_p99_ns),
+            Cell::time(r.total_ns),
+            Cell::share(r.share).role(role(r.kind)),
+            Cell::percent(r.busy_share),
+            Cell::maybe(r.tokens, Cell::count),
+            Cell::maybe(r.tokens_per_second, |rate| Cell::count(rate.round() as u64)),
+        ]);
+    }
+    table
+}
+
+fn table(rows: &[Iteration], full: bool) -> Table {
+    let mut columns = vec![
+        Column::number("Start").priority(150),
+        Column::text("Kind").keep(),
+        Column::number("Batch").priority(140),
+        Column::number("Tokens").priority(145),
+        Column::number("Wall").keep(),
+        Column::number("GPU busy").priority(135),
+        Column::number("Host").priority(120),
+        Column::number("Gap").priority(130),
+    ];
+    let name = Column::text("Name");
+    columns.push(if full { name.keep() } else { name.flexible(20, end_ellipsis).priority(60) });
+    let mut table = Table::new(columns);
+    for i in rows {
+        table.row(vec![
+            Cell::text(units::time(i.start_ns)),
+            kind_cell(i.kind),
+            Cell::maybe(i.requests, Cell::count),
+            Cell::maybe(i.tokens, Cell::count),
+            Cell::time(i.wall_ns),
+            Cell::share(ratio(i.busy_ns, i.wall_ns)).role(Role::Device),
+            Cell::maybe(i.host_ns, Cell::time),
+            Cell::maybe(i.gap_ns, Cell::time),
+            Cell::text(&i.name),
+        ]);
+    }
+    table
+}
