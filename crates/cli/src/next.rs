@@ -57,9 +57,11 @@ pub(crate) fn next(
         let gap = " ".repeat(widest.saturating_sub(print::width(&line)) + 3);
         let about = screen.paint(Role::Dim, &screen.text(about));
         let line = screen.paint(Role::Accent, &line);
-        // What does not fit beside the commands stands below them.
         match beside {
             true => lines.push(format!("{line}{gap}{about}")),
+            // Beside a label there is a line for each command and no more.
+            false if label.is_some() => lines.push(line),
+            // What does not fit beside the commands stands below them.
             false => lines.extend([line, format!("    {about}")]),
         }
     }

@@ -78,7 +78,7 @@ impl NoteKind {
         "misnested",
         Severity::Info,
         24,
-        "host slices overlap their neighbour without nesting; all kept",
+        "host slices overlap their neighbor without nesting; all kept",
     );
 
     /// Device work without the host call that launched it.

@@ -1079,7 +1079,7 @@ export interface ModulesLedger {
   outside_device_ns: number;
   /** Without a known launch. */
   unlinked_device_ns: number;
-  /** Host calls and operators that overlap their neighbour without nesting: their module may be wrong. */
+  /** Host calls and operators that overlap their neighbor without nesting: their module may be wrong. */
   misnested: number;
 }
 

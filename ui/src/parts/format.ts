@@ -26,21 +26,28 @@ function timeOf(ns: number): string {
   return clock(ns);
 }
 
-/** A duration that is only an estimate, in two digits: `25 ms`, `1.3 s`, `810 ns`. */
+/** A duration that is only an estimate, in two digits, or three that begin with a 1: `25 ms`, `1.34 s`, `810 ns`. */
 export function about(ns: number): string {
   const size = Math.abs(Math.round(ns));
-  const step = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, size))) - 1);
+  const digits = String(size).length - 1;
+  const step = 10 ** Math.max(0, digits - (String(size).startsWith("1") ? 2 : 1));
   const rounded = Math.floor((size + Math.floor(step / 2)) / step) * step;
   if (rounded > MINUTES_ABOVE) return time(ns);
-  const [unit, name] = (
-    [
-      [1e9, "s"],
-      [1e6, "ms"],
-      [1e3, "µs"],
-    ] as const
-  ).find(([unit]) => rounded >= unit) ?? [1, "ns"];
-  const decimals = unit > 1 && rounded < unit * 10 ? 1 : 0;
+  const units = [
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "µs"],
+  ] as const;
+  const [unit, name] = units.find(([unit]) => rounded >= unit) ?? [1, "ns"];
+  const decimals = [0, 1, 2].find((places) => step * 10 ** places >= unit) ?? 3;
   return `${ns < 0 ? "-" : ""}${(rounded / unit).toFixed(decimals)} ${name}`;
+}
+
+/** Two such durations as a range, with the unit once if it is the same: `147 to 158 ms`. */
+export function aboutRange(low: number, high: number): string {
+  const [from, to] = [about(low), about(high)];
+  const [number, unit] = from.split(" ");
+  return unit === to.split(" ")[1] ? `${number} to ${to}` : `${from} to ${to}`;
 }
 
 function clock(ns: number): string {

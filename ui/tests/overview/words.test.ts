@@ -17,11 +17,11 @@ describe("words of the overview", () => {
       "0 ns",
       "7 ns",
       "810 ns",
-      "1.2 µs",
-      "10 ms",
+      "1.23 µs",
+      "10.0 ms",
       "25 ms",
-      "120 ms",
-      "1.3 s",
+      "123 ms",
+      "1.34 s",
       "-25 ms",
       "10 m 00 s",
     ]);
@@ -29,7 +29,7 @@ describe("words of the overview", () => {
 
   it("say how long a step takes here and without the profiler", () => {
     expect(stepWords(times(39.14e6, 25.1e6, 23.2e6, 28.4e6), false)).toBe(
-      "39.14 ms per step here, about 25 ms (23 ms to 28 ms) without the profiler",
+      "39.14 ms per step here, about 25 ms (23 to 28 ms) without the profiler",
     );
     expect(stepWords(times(39.14e6, 39e6, 38.9e6, 39.1e6), true)).toBe(
       "39.14 ms in total; the profiler adds little to it",

@@ -82,7 +82,7 @@ pub struct Ledger {
     pub outside_device_ns: i64,
     /// Without a known launch.
     pub unlinked_device_ns: i64,
-    /// Host calls and operators that overlap their neighbour without nesting: their module may be wrong.
+    /// Host calls and operators that overlap their neighbor without nesting: their module may be wrong.
     pub misnested: u64,
 }
 

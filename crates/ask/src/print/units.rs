@@ -32,19 +32,30 @@ fn time_of(ns: u64) -> String {
     clock(ns)
 }
 
-/// A duration that is only an estimate, in two digits: `25 ms`, `1.3 s`, `810 ns`.
+/// A duration that is only an estimate, in two digits, or three that begin with a 1: `25 ms`, `1.34 s`, `810 ns`.
 pub fn about(ns: i64) -> String {
-    let digits = ns.unsigned_abs().max(1).ilog10();
-    let step = 10_u64.pow(digits.saturating_sub(1));
-    let rounded = (ns.unsigned_abs().saturating_add(step / 2)) / step * step;
+    let size = ns.unsigned_abs();
+    let digits = size.max(1).ilog10();
+    let leads_with_one = size / 10_u64.pow(digits) == 1;
+    let step = 10_u64.pow(digits.saturating_sub(if leads_with_one { 2 } else { 1 }));
+    let rounded = size.saturating_add(step / 2) / step * step;
     if rounded > MINUTES_ABOVE {
         return time(ns);
     }
     let sign = if ns < 0 { "-" } else { "" };
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     let (unit, name) = units.into_iter().find(|unit| rounded >= unit.0).unwrap_or((1, "ns"));
-    let decimals = usize::from(unit > 1 && rounded < unit * 10);
-    format!("{sign}{:.decimals$} {name}", rounded as f64 / unit as f64)
+    let decimals = (0..3).find(|&decimals| step.saturating_mul(10_u64.pow(decimals)) >= unit).unwrap_or(3);
+    format!("{sign}{:.*} {name}", decimals as usize, rounded as f64 / unit as f64)
+}
+
+/// Two such durations as a range, with the unit once if it is the same: `147 to 158 ms`, `950 µs to 1.10 ms`.
+pub fn about_range(low: i64, high: i64) -> String {
+    let (low, high) = (about(low), about(high));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
 }
 
 fn clock(ns: u64) -> String {
@@ -198,16 +209,20 @@ mod tests {
             (0, "0 ns"),
             (7, "7 ns"),
             (814, "810 ns"),
-            (1_234, "1.2 µs"),
-            (9_960_000, "10 ms"),
+            (1_234, "1.23 µs"),
+            (2_345, "2.3 µs"),
+            (9_960_000, "10.0 ms"),
             (24_600_000, "25 ms"),
-            (123_400_000, "120 ms"),
-            (1_340_000_000, "1.3 s"),
+            (123_400_000, "123 ms"),
+            (243_700_000, "240 ms"),
+            (1_340_000_000, "1.34 s"),
             (-24_600_000, "-25 ms"),
             (600_000_000_000, "10 m 00 s"),
         ] {
             assert_eq!(about(ns), text);
         }
+        assert_eq!(about_range(147_100_000, 157_900_000), "147 to 158 ms");
+        assert_eq!(about_range(950_000, 1_100_000), "950 µs to 1.10 ms");
     }
 
     #[test]

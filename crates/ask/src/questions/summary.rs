@@ -167,8 +167,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
                 .to_owned(),
         );
     }
-    let fix = findings.map(|findings| Fix { findings });
-    answer.next = fix.as_ref().map_or_else(Vec::new, |fix| fix.next(!devices.is_empty()));
+    // Where nothing was recorded there is nothing to change.
+    let fix = findings.filter(|_| verdict.is_some()).map(|findings| Fix { findings });
+    answer.next = match &fix {
+        Some(fix) => fix.next(!devices.is_empty()),
+        None => vec![Next { question: "info", about: "what the file contains" }],
+    };
     answer.next.retain(|next| !(all_tables(ask) && next.question == Next::ALL_TABLES));
     answer.next_label = Some("MORE");
     let first = Arc::new(First {

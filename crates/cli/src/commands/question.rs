@@ -70,7 +70,7 @@ fn load(ask: &Ask, common: &Common) -> Result<(Arc<Run>, Option<stepscope_ask::P
     }
     let mut rows = Vec::new();
     let run = choose(&common.place(), Some(&mut |run| rows.push(run_row(ask, run))))?;
-    let part = (rows.len() > 1).then(|| runs_part(rows));
+    let part = (rows.len() > 1).then(|| runs_part(ask, rows));
     Ok((run, part))
 }
 

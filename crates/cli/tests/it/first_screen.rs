@@ -138,5 +138,5 @@ fn all_tables_are_one_option_away() {
 #[test]
 fn without_findings_there_is_still_a_screen() {
     let shown = stdout(&[&gpt(), "--no-findings"]);
-    assert_eq!(labels(&shown), ["TIME", "TOP"], "{shown}");
+    assert_eq!(labels(&shown), ["TIME", "TOP", "NOTE", "MORE"], "{shown}");
 }

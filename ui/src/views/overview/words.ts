@@ -1,6 +1,6 @@
 // How long a step takes and what a fix saves, in the words of the terminal.
 
-import { about, percent, time } from "../../parts/format.ts";
+import { about, aboutRange, percent, time } from "../../parts/format.ts";
 import type { Finding, FindingsAnswer } from "./types.ts";
 
 type StepTimes = Pick<
@@ -8,12 +8,12 @@ type StepTimes = Pick<
   "step_ns" | "unprofiled_step_ns" | "unprofiled_step_low_ns" | "unprofiled_step_high_ns"
 >;
 
-/** `39.14 ms per step here, about 25 ms (23 ms to 28 ms) without the profiler`. */
+/** `39.14 ms per step here, about 25 ms (23 to 28 ms) without the profiler`. */
 export function stepWords(of: StepTimes, synthetic: boolean): string {
   const here = `${time(of.step_ns)} ${synthetic ? "in total" : "per step"}`;
   if (of.unprofiled_step_ns > 0.95 * of.step_ns) return `${here}; the profiler adds little to it`;
-  const [low, high] = [about(of.unprofiled_step_low_ns), about(of.unprofiled_step_high_ns)];
-  const range = low === high ? "" : ` (${low} to ${high})`;
+  const { unprofiled_step_low_ns: low, unprofiled_step_high_ns: high } = of;
+  const range = about(low) === about(high) ? "" : ` (${aboutRange(low, high)})`;
   return `${here} here, about ${about(of.unprofiled_step_ns)}${range} without the profiler`;
 }
 

@@ -71,8 +71,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              cheaper: decode once and store the result, augment on the GPU, avoid Python per sample."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, ..., num_workers=16, prefetch_factor=4,  # up to one per core\n\
-                 \x20                   persistent_workers=True, pin_memory=True)"
+                "loader = DataLoader(dataset, ..., num_workers=16, prefetch_factor=4,\n\
+                 \x20                   persistent_workers=True, pin_memory=True)  # workers: up to one per core"
                     .to_owned(),
             ),
         ),
@@ -83,8 +83,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              can overlap too."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, ..., num_workers=8, pin_memory=True,  # up to one per core\n\
-                 \x20                   persistent_workers=True)\n\
+                "loader = DataLoader(dataset, ..., num_workers=8, pin_memory=True,\n\
+                 \x20                   persistent_workers=True)  # workers: up to one per core\n\
                  for x, y in loader:\n\
                  \x20   x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)"
                     .to_owned(),

@@ -55,7 +55,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let rate = moved as f64 / (copy_ns.max(1) as f64 / 1e9);
     finding.confidence = Confidence::High;
     finding.title =
-        "Pageable copies: inputs are copied from ordinary memory, and the host waits for each copy".to_owned();
+        "Pageable copies: inputs come from ordinary memory, and the host waits for each copy".to_owned();
     finding.evidence = vec![
         Evidence::new(
             "bytes per step",

@@ -35,15 +35,13 @@ impl Fix {
         next
     }
 
-    /// As many of the findings as fit into so many lines.
+    /// As many of the findings as fit into so many lines. Those that name no change repeat the verdict: they are only
+    /// counted.
     pub(super) fn lines(&self, screen: &Screen, room: usize) -> Vec<String> {
-        if self.findings.is_empty() {
-            let text = "no rule found a change that would make this noticeably faster";
-            return vec![screen.paint(Role::Dim, &screen.text(text))];
-        }
         let mut lines = Vec::new();
         let mut shown = 0;
-        for finding in self.findings.iter().take(SHOWN) {
+        let changes = self.findings.iter().filter(|f| f.saves_ns.is_some() || f.code.is_some());
+        for finding in changes.take(SHOWN) {
             let next = entry(screen, finding);
             // What does not fit is counted on a line of its own.
             let more = usize::from(shown + 1 < self.findings.len());
@@ -52,6 +50,10 @@ impl Fix {
             }
             lines.extend(next);
             shown += 1;
+        }
+        if shown == 0 {
+            let text = "no rule found a change that would make this noticeably faster";
+            lines.push(screen.paint(Role::Dim, &screen.text(text)));
         }
         let left = self.findings.len() - shown;
         if left > 0 {
@@ -78,7 +80,9 @@ fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
         lines.push(format!("{head}{line}"));
     }
     let mut facts: Vec<String> = words::saves_short(finding).into_iter().collect();
-    facts.extend(finding.source.as_ref().map(|source| middle_ellipsis(&screen.text(source), room / 2)));
+    facts.extend(
+        finding.source.as_ref().map(|source| format!("at {}", middle_ellipsis(&screen.text(source), room / 2))),
+    );
     if !facts.is_empty() {
         let role = if finding.severity > Severity::Info { Role::Good } else { Role::Dim };
         let text = end_ellipsis(&screen.text(&facts.join("; ")), room);

@@ -38,9 +38,14 @@ pub fn run_row(ask: &Ask, run: &Run) -> RunRow {
     }
 }
 
-/// The lines as a part of an answer.
-pub fn runs_part(rows: Vec<RunRow>) -> Part {
-    Part::new("runs", rows, table)
+/// The lines as a part of an answer, below its first screen.
+pub fn runs_part(ask: &Ask, rows: Vec<RunRow>) -> Part {
+    let mut part = Part::new("runs", rows, table);
+    if !super::all_tables(ask) {
+        // Where all tables follow, the first screen leaves a line free itself.
+        part.picture = Some(Box::new(|out, _| writeln!(out)));
+    }
+    part
 }
 
 fn table(runs: &[RunRow]) -> Table {

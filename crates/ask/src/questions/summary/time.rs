@@ -57,7 +57,7 @@ impl Time {
             pieces: pieces(row, DRAWN, VISIBLE),
             whose: match (row.device, account.devices.len()) {
                 (Some(device), 2..) => Some(format!("GPU {device}, the busiest of {}", account.devices.len())),
-                (None, _) => Some("the main thread".to_owned()),
+                (None, _) => Some("the main thread's time".to_owned()),
                 _ => None,
             },
             slowest: walls.iter().max().map_or(-1, |slowest| slowest.1),

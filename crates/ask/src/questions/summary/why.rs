@@ -51,8 +51,10 @@ impl Why {
         if step_ns as f64 > 0.95 * self.step_ns as f64 {
             return format!("{here} {what}; the profiler adds little to it");
         }
-        let (about, low, high) = (units::about(step_ns), units::about(low_ns), units::about(high_ns));
-        let range = if low == high { String::new() } else { format!(" ({low} to {high})") };
-        format!("{here} {what} here, about {about}{range} without the profiler")
+        let range = match units::about(low_ns) == units::about(high_ns) {
+            true => String::new(),
+            false => format!(" ({})", units::about_range(low_ns, high_ns)),
+        };
+        format!("{here} {what} here, about {}{range} without the profiler", units::about(step_ns))
     }
 }
