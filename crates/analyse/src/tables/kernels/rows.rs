@@ -164,7 +164,13 @@ fn key<'a>(
     }
 }
 
-fn row(trace: &Trace, sums: &Sums<'_>, spread: Option<Spread>, total: i64, tensor_core: TensorCores) -> KernelRow {
+fn row(
+    trace: &Trace,
+    sums: &Sums<'_>,
+    spread: Option<Spread>,
+    total: i64,
+    tensor_core: TensorCores,
+) -> KernelRow {
     // One way to write a list, whatever the file's: `[16, 32, 1]`.
     let list = |text: Option<&str>| text.map(|text| text.replace(' ', "").replace(',', ", "));
     let distinct = |part: fn(&stepscope_model::LaneKey) -> Tag| {
