@@ -46,6 +46,14 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Memsets",
         text: "Time in the step during which only a memset ran on the device.",
     },
+    Definition {
+        field: "device_unrecorded_ns",
+        label: "Unknown",
+        text: "Nothing recorded ran on the device, yet for at least 0.2 ms the host stood in a call that waits \
+               for it, or its next work had been launched and did not start. The device was probably busy with \
+               work that the trace does not show, such as work launched before recording began. Counted neither \
+               as busy nor as idle.",
+    },
 ];
 
 /// What the causes of idle time mean.
@@ -77,14 +85,6 @@ pub const IDLE_DEFINITIONS: &[Definition] = &[
         label: "Idle: waiting for another stream",
         text: "The device was idle and its next work had been launched long before, but its stream was \
                blocked: it waited for work of another stream or for an event.",
-    },
-    Definition {
-        field: "device_unrecorded_ns",
-        label: "Unknown",
-        text: "Nothing recorded ran on the device, yet for at least 0.2 ms the host stood in a call that waits \
-               for it, or its next work had been launched and did not start. The device was probably busy with \
-               work that the trace does not show, such as work launched before recording began. Counted neither \
-               as busy nor as idle.",
     },
     Definition {
         field: "unlinked_ns",

@@ -46,6 +46,7 @@ mod tests {
     #[test]
     fn samples_in_the_window_count() {
         let mut b = TraceBuilder::new();
+        b.lane(Default::default());
         // The trace's first event is time zero.
         for (name, at, mhz) in [
             ("GPU 0 SM clock", 0, 345),
@@ -60,7 +61,6 @@ mod tests {
             let (name, args) = (b.intern(name), b.commit_args());
             b.point(NewPoint { at: Ns(at), name, args, kind: PointKind::Counter, ..NewPoint::default() });
         }
-        b.lane(Default::default());
         let found = clocks(&b.finish(), (Ns(50), Ns(250)));
         assert_eq!(found.get(&0), Some(&Clock { min_mhz: 1500.0, mean_mhz: 1740.0 }));
         assert_eq!(found.get(&1), Some(&Clock { min_mhz: 900.0, mean_mhz: 900.0 }));

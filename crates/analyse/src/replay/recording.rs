@@ -15,11 +15,11 @@ use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 /// Nanoseconds per event, on a host whose view operators take [`USUAL_VIEW_NS`].
-const PER_OPERATOR: f64 = 2_200.0;
-const PER_SHAPE: f64 = 450.0;
-const PER_CALL: f64 = 1_500.0;
-const PER_PYTHON_CALL: f64 = 1_000.0;
-const PER_ALLOCATION: f64 = 300.0;
+pub(crate) const PER_OPERATOR: f64 = 2_200.0;
+pub(crate) const PER_SHAPE: f64 = 450.0;
+pub(crate) const PER_CALL: f64 = 1_500.0;
+pub(crate) const PER_PYTHON_CALL: f64 = 1_000.0;
+pub(crate) const PER_ALLOCATION: f64 = 300.0;
 const USUAL_VIEW_NS: f64 = 1_000.0 / 1.64;
 
 /// Operators that only describe a tensor anew.

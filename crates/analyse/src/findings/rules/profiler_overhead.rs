@@ -4,6 +4,7 @@ use stepscope_model::{Kind, Ns};
 
 use super::words::time;
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::replay::recording::{PER_ALLOCATION, PER_CALL, PER_OPERATOR, PER_PYTHON_CALL, PER_SHAPE};
 use crate::scope::intervals::Collector;
 
 pub(super) const RULE: Rule = Rule {
@@ -12,11 +13,23 @@ pub(super) const RULE: Rule = Rule {
             recorded event.",
     thresholds: &[Threshold {
         name: "profiler_overhead.min_share",
-        default: 0.2,
-        text: "share of the step that recording is estimated to take",
+        default: 0.1,
+        text: "share of the step that recording stacks, shapes and memory is estimated to take",
     }],
     check,
 };
+
+impl Events {
+    /// The share of the cost of recording that stacks, shapes and memory have.
+    fn optional_share(&self, shapes: bool) -> f64 {
+        let with_shapes = if shapes { self.operators } else { 0 };
+        let optional = self.python as f64 * PER_PYTHON_CALL
+            + self.memory as f64 * PER_ALLOCATION
+            + with_shapes as f64 * PER_SHAPE;
+        let basic = self.operators as f64 * PER_OPERATOR + self.calls as f64 * PER_CALL;
+        optional / (optional + basic).max(1.0)
+    }
+}
 
 /// Host events of the steps.
 #[derive(Default)]
@@ -34,7 +47,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let pauses = context.per_step(pauses(context));
     let visible = (context.step_ns() - context.unprofiled().step_ns).max(0).saturating_add(pauses);
     let share = visible as f64 / context.step_ns().max(1) as f64;
-    if share < context.limit("profiler_overhead.min_share") {
+    // What every recording pays is said beside the step's time; a finding is about what can be switched off.
+    if share * events.optional_share(shapes) < context.limit("profiler_overhead.min_share") {
         return Vec::new();
     }
     let mut finding = context.remark(RULE.name);

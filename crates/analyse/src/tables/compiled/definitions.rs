@@ -111,7 +111,7 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Total",
         text: "Of a kernel: summed duration on the device. Of a phase of the compiler: summed duration on the host.",
     },
-    Definition { field: "mean_ns", label: "Mean", text: "Total / calls." },
+    Definition { field: "mean_ns", label: "Mean", text: "The total divided by the calls." },
     Definition {
         field: "share",
         label: "Share",

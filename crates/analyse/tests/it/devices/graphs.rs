@@ -119,7 +119,7 @@ fn a_recorded_replay_takes_what_its_events_say() {
     // The file's cudaGraphLaunch calls: 43.377, 13.675, 15.719 and 10.118 µs.
     assert_eq!(graph.call_ns, 43_377 + 13_675 + 15_719 + 10_118);
     // Its range `replay` on the device: 8.61, 7.97, 7.97 and 7.971 µs.
-    assert!((graph.device_p50_ns - 7_970).abs() <= 1 && (graph.device_p95_ns - 8_610).abs() <= 1, "{graph:?}");
+    assert!((graph.device_p50_ns - 7_970).abs() <= 2 && (graph.device_p95_ns - 8_610).abs() <= 2, "{graph:?}");
     let sum: i64 = found.nodes.iter().map(|n| n.total_ns).sum();
     // Nothing overlaps, so busy is the sum of the nodes.
     assert_eq!(sum, graph.busy_ns);
