@@ -133,7 +133,11 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "The part of the calls' time during which no kernel that computes ran on the device (for host ranges: \
                on any device).",
     },
-    Definition { field: "moved_bytes", label: "Message bytes", text: "Message bytes of all calls that record them." },
+    Definition {
+        field: "moved_bytes",
+        label: "Message bytes",
+        text: "Message bytes of all calls that record them.",
+    },
 ];
 
 /// What makes a row.
