@@ -138,6 +138,13 @@ const PLAIN: &[&str] = &[
     "bounds_check",
 ];
 
+/// What a kernel is called, without its template arguments: there are the functions applied and the types. `fbgemm` is a
+/// library of embeddings and quantization.
+fn head(name: &str) -> &str {
+    let head = name.split('<').next().unwrap_or(name);
+    head.strip_prefix("void fbgemm_gpu::").unwrap_or(head)
+}
+
 /// Whether the name is that of a kernel that multiplies no matrices anywhere: elementwise work, reductions, copies,
 /// communication.
 pub fn multiplies_nothing(name: &str) -> bool {
@@ -148,7 +155,7 @@ pub fn multiplies_nothing(name: &str) -> bool {
     if is_comm_kernel(&name) || name.starts_with("triton_") {
         return true;
     }
-    let head = name.split('<').next().unwrap_or(&name);
+    let head = head(&name);
     let says = |words: &[&str]| words.iter().any(|word| head.contains(word));
     (says(PLAIN) || says(LIBRARIES)) && !says(PRODUCTS) && !says(ORDINARY_PRODUCTS) && !says(UNDER_ANOTHER_NAME)
 }
@@ -156,11 +163,10 @@ pub fn multiplies_nothing(name: &str) -> bool {
 /// Products that only their template arguments, or a namespace, give away.
 const UNDER_ANOTHER_NAME: &[&str] = &["cutlass", "xmma", "cijk", "cudnn::cnn"];
 
-/// Whether the name is that of a kernel that uses no tensor cores. What stands in template arguments does not count:
-/// there are the functions applied and the types.
+/// Whether the name is that of a kernel that uses no tensor cores.
 fn is_plain(name: &str) -> bool {
     let name = demangled(name).to_ascii_lowercase();
-    let head = name.split('<').next().unwrap_or(&name);
+    let head = head(&name);
     let says = |words: &[&str]| words.iter().any(|word| head.contains(word));
     if says(ORDINARY_PRODUCTS) || says(LIBRARIES) {
         return true;

@@ -183,6 +183,7 @@ fn a_name_without_evidence_is_unknown() {
         ("void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int)", No),
         ("void vllm::rms_norm_kernel<c10::BFloat16>(c10::BFloat16*)", No),
         ("void vllm::reshape_and_cache_kernel<__nv_bfloat16>(int)", No),
+        ("void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int, int)", No),
         ("volta_sgemm_128x32_nt", No),
         ("Cijk_Ailk_Bjlk_SB_MT64x64x8_SN_MIAV0_MIWT1_1_WG16_16_1", No),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", No),

@@ -76,6 +76,7 @@ mod tests {
         // Descriptions as profilers wrote them.
         for (device, expected) in [
             (device("NVIDIA A100-PG509-200", 32, (8, 0), 108, 42_297_524_224), "A100 SXM 40 GB"),
+            // Of an MI250; the MI210 has the same die and rates.
             (device("AMD Radeon Graphics", 64, (9, 0), 104, 68_702_699_520), "MI210"),
             (device("", 64, (9, 4), 304, 206_141_652_992), "MI300X"),
             (device("", 32, (9, 0), 132, 85_018_279_936), "H100 SXM"),
