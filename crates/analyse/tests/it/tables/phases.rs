@@ -174,8 +174,9 @@ fn categories_agree_with_tracelens() {
         near(ours(Category::Gemm), category("GEMM"), "GEMM");
         near(ours(Category::Normalization), category("NORM_fwd"), "normalization");
         near(ours(Category::Reduction), category("reduce"), "reduction");
-        // Copies between dtypes are elementwise there, attention and embeddings are "other".
-        near(ours(Category::Pointwise), category("elementwise") - op("aten::copy_"), "pointwise");
+        // Copies between dtypes are elementwise there; attention, embeddings and arange are "other".
+        let pointwise = category("elementwise") - op("aten::copy_") + op("aten::arange");
+        near(ours(Category::Pointwise), pointwise, "pointwise");
         near(ours(Category::Attention), op("aten::_flash_attention_forward"), "attention");
         near(ours(Category::Indexing), op("aten::index_select"), "indexing");
     }

@@ -172,7 +172,9 @@ fn regions_never_add_up_to_more_than_there_is() {
         let of_all: i64 = report.regions.iter().map(|r| r.device_self_ns).sum();
         assert_eq!(of_all, ledger.in_regions_ns, "{}", path.display());
         for r in &report.regions {
-            assert!(r.device_ns >= r.device_self_ns.max(r.pytorch_device_ns.min(r.device_ns)), "{r:?}");
+            assert!(r.device_ns >= r.device_self_ns, "{r:?}");
+            // Only more than PyTorch's: what it gives a range was launched inside of it.
+            assert!(r.device_ns >= r.pytorch_device_ns, "{}: {r:?}", path.display());
             assert!(r.device_ns <= all, "{}: {r:?}", path.display());
             assert!(r.calls > 0, "{r:?}");
         }
