@@ -144,6 +144,15 @@ export interface CategoryInfo {
 
 export type Cause = "kernel" | "communication" | "copy" | "fill" | "host_data_loading" | "host_operator" | "host_python" | "host_launch" | "host_synchronization" | "host_allocation" | "host_runtime" | "host_communication" | "host_compilation" | "host_garbage_collection" | "host_profiler" | "host_unrecorded" | "launch_latency" | "queued_gap" | "dependency" | "unlinked";
 
+/** A cause of the account as programs get it. */
+export interface CauseOfStep {
+  device: number | null;
+  cause: Cause;
+  label: string;
+  per_step_ns: number;
+  of_step: number;
+}
+
 /** One cause on one device, summed over the steps. */
 export interface CauseRow {
   device: number | null;
@@ -1652,6 +1661,15 @@ export interface TemporalRow {
   kernel_time_ns: number;
 }
 
+/** One row. */
+export interface TopRow {
+  name: string;
+  per_step_ns: number;
+  of_step: number;
+  kernels_per_step: number | null;
+  of_roofline: number | null;
+}
+
 /** What a counter counts. */
 export type Unit = "bytes" | "count" | "other" | "share";
 
@@ -1714,24 +1732,6 @@ export interface WaitsTotals {
 
 /** Which time a stack is worth. */
 export type Weight = "device-self" | "host-self";
-
-/** A cause of the account as programs get it. */
-export interface CauseOfStep {
-  device: number | null;
-  cause: Cause;
-  label: string;
-  per_step_ns: number;
-  of_step: number;
-}
-
-/** One row. */
-export interface TopRow {
-  name: string;
-  per_step_ns: number;
-  of_step: number;
-  kernels_per_step: number | null;
-  of_roofline: number | null;
-}
 
 /** The answer to `account`. */
 export interface AccountAnswer {

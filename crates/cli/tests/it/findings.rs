@@ -68,7 +68,7 @@ fn a_finding_can_be_read() {
     assert_eq!(json(&["findings", &slow_loader(), "--top", "1"])["findings"].as_array().unwrap().len(), 1);
     assert!(stdout(&["findings", &slow_loader(), "--filter", "no such"]).contains("none matches --filter"));
     // With definitions the evidence is explained beside its figures.
-    assert!(stdout(&["findings", &slow_loader(), "--explain"]).contains("while no device did any work"));
+    assert!(stdout(&["findings", &slow_loader(), "--explain"]).contains("fetching the next batch"));
 }
 
 #[test]
