@@ -18,7 +18,7 @@ pub use definitions::DEFINITIONS;
 
 /// A compiled frame in one version.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct RegionRow {
+pub struct CompiledRegion {
     /// Frame and version, `3/1`; `?` if the producer does not say.
     pub region: String,
     /// The function, where Python calls were recorded.
@@ -83,7 +83,7 @@ pub struct GeneratedRow {
 
 /// A phase of the compiler.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct PhaseRow {
+pub struct CompilePhase {
     /// Its name.
     pub phase: String,
     /// How often.
@@ -131,13 +131,13 @@ pub struct Compiled {
     /// As a whole; none without any sign of torch.compile.
     pub health: Option<Health>,
     /// The regions, those with most time first.
-    pub regions: Vec<RegionRow>,
+    pub regions: Vec<CompiledRegion>,
     /// Operators between compiled parts, those with most time first.
     pub eager: Vec<EagerRow>,
     /// Generated kernels, those with most time first.
     pub generated: Vec<GeneratedRow>,
     /// Phases of the compiler, those with most time of their own first.
-    pub phases: Vec<PhaseRow>,
+    pub phases: Vec<CompilePhase>,
 }
 
 /// Looks for torch.compile in a part of a trace.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::compiled::{self, EagerRow, GeneratedRow, Health, PhaseRow, RegionRow};
+use stepscope_analyse::tables::compiled::{self, CompilePhase, CompiledRegion, EagerRow, GeneratedRow, Health};
 
 use super::TOP;
 use super::ops::{ratio, unless_empty};
@@ -124,8 +124,8 @@ fn number(mean: f64) -> String {
     if mean.fract() == 0.0 { units::count(mean as u64) } else { format!("{mean:.1}") }
 }
 
-fn regions_table(rows: &[RegionRow], full: bool) -> Table {
-    let any = |has: fn(&RegionRow) -> bool| rows.iter().any(has);
+fn regions_table(rows: &[CompiledRegion], full: bool) -> Table {
+    let any = |has: fn(&CompiledRegion) -> bool| rows.iter().any(has);
     let functions = any(|r| r.function.is_some());
     let device = any(|r| r.device_ns > 0);
     let backward = any(|r| r.backward_host_ns > 0);
@@ -248,7 +248,7 @@ fn eager_table(rows: &[EagerRow]) -> Table {
     table
 }
 
-fn phases_table(rows: &[PhaseRow]) -> Table {
+fn phases_table(rows: &[CompilePhase]) -> Table {
     let all: i64 = rows.iter().fold(0, |sum: i64, r| sum.saturating_add(r.self_ns));
     let largest = rows.iter().map(|r| r.self_ns).max().unwrap_or(0);
     let mut table = Table::new(vec![

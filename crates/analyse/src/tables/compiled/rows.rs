@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Domain, Kind, Ns, SliceId, StrId, Trace};
 
 use super::walk::Walk;
-use super::{Compiled, EagerRow, GeneratedRow, Health, PhaseRow, RegionRow};
+use super::{CompilePhase, Compiled, CompiledRegion, EagerRow, GeneratedRow, Health};
 use crate::names::by_name::ByName;
 use crate::names::compiling::{CompileId, phase};
 use crate::scope::selection::Selection;
@@ -190,7 +190,7 @@ impl Sums<'_> {
         }
     }
 
-    fn finish(self, steps: &Steps, phases: Vec<PhaseRow>) -> Compiled {
+    fn finish(self, steps: &Steps, phases: Vec<CompilePhase>) -> Compiled {
         let (trace, walk, slices) = (self.trace, self.walk, self.trace.slices());
         let count = (steps.steps.len() as f64).max(1.0);
         let in_steps = |id: SliceId| step_of(steps, slices.start(id)).is_some();
@@ -217,11 +217,11 @@ impl Sums<'_> {
             compile_ns: compilations().map(|c| slices.dur(c.slice)).sum::<Ns>().0,
         };
         let text = |id: StrId| trace.text(id).to_owned();
-        let mut regions: Vec<(Option<CompileId>, RegionRow)> = self
+        let mut regions: Vec<(Option<CompileId>, CompiledRegion)> = self
             .regions
             .into_iter()
             .map(|(id, r)| {
-                let row = RegionRow {
+                let row = CompiledRegion {
                     region: label(id),
                     function: r.function.map(text),
                     calls: r.calls,
@@ -236,7 +236,8 @@ impl Sums<'_> {
                 (id, row)
             })
             .collect();
-        let weight = |r: &RegionRow| (Ns(r.device_ns) + Ns(r.backward_device_ns), Ns(r.host_ns), r.compile_ns);
+        let weight =
+            |r: &CompiledRegion| (Ns(r.device_ns) + Ns(r.backward_device_ns), Ns(r.host_ns), r.compile_ns);
         regions.sort_by(|(a, x), (b, y)| weight(y).cmp(&weight(x)).then(a.cmp(b)));
         let mut eager: Vec<EagerRow> = self
             .eager
@@ -283,7 +284,7 @@ impl Sums<'_> {
 }
 
 /// Phases by name; what a phase holds of others is no time of its own.
-fn phases(trace: &Trace, selection: &Selection) -> Vec<PhaseRow> {
+fn phases(trace: &Trace, selection: &Selection) -> Vec<CompilePhase> {
     let slices = trace.slices();
     let mut is_phase = ByName::new(trace, |name| phase(name).is_some());
     let mut sums: Map<StrId, (u64, Ns, Ns)> = Map::default();
@@ -309,9 +310,9 @@ fn phases(trace: &Trace, selection: &Selection) -> Vec<PhaseRow> {
             open.push((slices.end(id), name));
         }
     }
-    let mut rows: Vec<PhaseRow> = sums
+    let mut rows: Vec<CompilePhase> = sums
         .into_iter()
-        .map(|(name, (calls, total, own))| PhaseRow {
+        .map(|(name, (calls, total, own))| CompilePhase {
             phase: phase(trace.text(name)).unwrap_or_default().to_owned(),
             calls,
             total_ns: total.0,
