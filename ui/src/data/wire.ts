@@ -24,8 +24,10 @@ export interface AccountRow {
   host_runtime_ns: number;
   host_communication_ns: number;
   host_compilation_ns: number;
+  host_first_use_ns: number;
   host_garbage_collection_ns: number;
   host_profiler_ns: number;
+  device_unrecorded_ns: number;
   host_unrecorded_ns: number;
   launch_latency_ns: number;
   queued_gap_ns: number;
@@ -132,6 +134,9 @@ export interface BusRow {
   of_bus: number | null;
 }
 
+/** What kind of work it is. */
+export type Category = "attention" | "communication" | "convolution" | "copy" | "gemm" | "indexing" | "memset" | "normalization" | "optimizer" | "other" | "pointwise" | "reduction";
+
 /** How many events of one category there are. */
 export interface CategoryInfo {
   /** As the file spells it. */
@@ -142,7 +147,7 @@ export interface CategoryInfo {
   count: number;
 }
 
-export type Cause = "kernel" | "communication" | "copy" | "fill" | "host_data_loading" | "host_operator" | "host_python" | "host_launch" | "host_synchronization" | "host_allocation" | "host_runtime" | "host_communication" | "host_compilation" | "host_garbage_collection" | "host_profiler" | "host_unrecorded" | "launch_latency" | "queued_gap" | "dependency" | "unlinked";
+export type Cause = "kernel" | "communication" | "copy" | "fill" | "host_data_loading" | "host_operator" | "host_python" | "host_launch" | "host_synchronization" | "host_allocation" | "host_runtime" | "host_communication" | "host_compilation" | "host_first_use" | "host_garbage_collection" | "host_profiler" | "device_unrecorded" | "host_unrecorded" | "launch_latency" | "queued_gap" | "dependency" | "unlinked";
 
 /** A cause of the account as programs get it. */
 export interface CauseOfStep {
@@ -177,6 +182,82 @@ export interface Child {
 /** Whose time is shown. */
 export type Clock = "device" | "host";
 
+/** Calls of one operation with one message size in one group. */
+export interface CollectiveRow {
+  /** What the ranks do. */
+  operation: Operation;
+  /** Where it runs. */
+  side: Side;
+  /** The type of the elements, as recorded. */
+  dtype: string | null;
+  /** The group's name, as recorded. */
+  group: string | null;
+  /** How many ranks take part. */
+  ranks: number | null;
+  /** Bytes of one call's message. */
+  bytes: number | null;
+  /** How often. */
+  calls: number;
+  /** Time of all calls. */
+  total_ns: number;
+  /** Time of a call on average. */
+  mean_ns: number;
+  /** Time of the call in the middle. */
+  p50_ns: number;
+  /** Message bytes / mean time. */
+  algorithm_bytes_per_second: number | null;
+  /** What nccl-tests multiplies that with. */
+  bus_factor: number | null;
+  /** The product: what each link carried. */
+  bus_bytes_per_second: number | null;
+  /** The part of the time during which nothing else ran on the device. */
+  exposed_ns: number;
+}
+
+/** All rows together. */
+export interface CollectivesTotals {
+  calls: number;
+  total_ns: number;
+  exposed_ns: number;
+  moved_bytes: number;
+}
+
+/** A phase of the compiler. */
+export interface CompilePhase {
+  /** Its name. */
+  phase: string;
+  /** How often. */
+  calls: number;
+  /** Its time. */
+  total_ns: number;
+  /** Its time without phases inside of it. */
+  self_ns: number;
+}
+
+/** A compiled frame in one version. */
+export interface CompiledRegion {
+  /** Frame and version, `3/1`; `?` if the producer does not say. */
+  region: string;
+  /** The function, where Python calls were recorded. */
+  function: string | null;
+  /** How often it was entered. */
+  calls: number;
+  /** Of those, inside of another region. */
+  breaks: number;
+  /** Its time on the host. */
+  host_ns: number;
+  /** Device time of what it launched. */
+  device_ns: number;
+  /** Time of its compiled backward pass on the host. */
+  backward_host_ns: number;
+  /** Device time of what that launched. */
+  backward_device_ns: number;
+  /** Kernels, copies and memsets, of both passes. */
+  device_slices: number;
+  /** How long compiling it took; none if that is not in the trace. */
+  compile_ns: number | null;
+}
+
 /** How sure a rule is. */
 export type Confidence = "high" | "low" | "medium";
 
@@ -205,6 +286,16 @@ export interface CopyRow {
   max_ns: number;
   /** Bytes moved for each second spent moving them. */
   bytes_per_second: number | null;
+}
+
+/** Rules that could not look, and what to record for them. */
+export interface CouldNotLook {
+  /** What to record. */
+  needs: string;
+  /** The rules. */
+  rules: string[];
+  /** Whether the rules see something without it, though less. */
+  partly: boolean;
 }
 
 /** One counter in a stretch of time. */
@@ -463,6 +554,22 @@ export interface DrawnLedger {
   events_in_file: number;
 }
 
+/** An operator that ran without being compiled between compiled parts. */
+export interface EagerRow {
+  /** The operator. */
+  name: string;
+  /** How often. */
+  calls: number;
+  /** How often in a step. */
+  calls_per_step: number;
+  /** Of the calls, inside of a region: where its graph breaks. */
+  in_regions: number;
+  /** Its time on the host. */
+  host_ns: number;
+  /** Device time of what it launched. */
+  device_ns: number;
+}
+
 /** Where the saving comes from. */
 export type Estimate = "model" | "none" | "replay" | "upper_bound";
 
@@ -612,8 +719,11 @@ export interface Flame {
 /** What the flame graph is about. */
 export type FlameWeight = "device" | "host" | "module";
 
+/** How the iterations were found. */
+export type FoundBy = "copies_to_host" | "device_range" | "forward_pass" | "graph_launch" | "nothing" | "python_call" | "range";
+
 /** The class of a gap as a whole. */
-export type GapKind = "dependency" | "end_of_step" | "host_late" | "launch_latency" | "queued_gap" | "unlinked";
+export type GapKind = "dependency" | "end_of_step" | "host_late" | "launch_latency" | "queued_gap" | "unknown" | "unlinked";
 
 /** Idle time of one kind on one device. */
 export interface GapKindRow {
@@ -660,6 +770,28 @@ export interface GapsTotals {
   wall_ns: number;
 }
 
+/** A kernel that the compiler generated. */
+export interface GeneratedRow {
+  /** The kernel. */
+  kernel: string;
+  /** The region that runs it, where known; with `backward` behind it in the backward pass. */
+  region: string | null;
+  /** What generated it. */
+  backend: string | null;
+  /** Sizes chosen for it. */
+  config: string | null;
+  /** The file with its source. */
+  file: string | null;
+  /** How often it ran. */
+  calls: number;
+  /** Its device time. */
+  total_ns: number;
+  /** That of a call on average. */
+  mean_ns: number;
+  /** Its share of all device time. */
+  share: number;
+}
+
 /** One device's use. */
 export interface GpuRow {
   /** Its number. */
@@ -678,14 +810,24 @@ export interface GpuRow {
   sm_efficiency: number | null;
   /** Estimated achieved occupancy; `None` if kernels do not say. */
   occupancy: number | null;
-  /** Tensor core time / kernel time; `None` without kernels. */
+  /** Tensor core time / kernel time, at the least; `None` without kernels. */
   tensor_core_share: number | null;
+  /** The share of kernel time in kernels that may use tensor cores or not. */
+  tensor_core_unknown_share: number | null;
   /** Eligible time / kernel time; `None` without kernels. */
   eligible_share: number | null;
+  /** The share of its memory's bandwidth in use; `None` if no counter of it was recorded. */
+  memory_bandwidth_share: number | null;
+  /** The lowest clock of the multiprocessors; `None` where no monitor recorded it. */
+  sm_clock_min_mhz: number | null;
+  /** Their mean clock; `None` where no monitor recorded it. */
+  sm_clock_mean_mhz: number | null;
   /** Sum of kernel durations. */
   kernel_ns: number;
   /** The part of it in tensor core kernels. */
   tensor_core_ns: number;
+  /** The part of it in kernels whose names do not say. */
+  tensor_core_unknown_ns: number;
   /** The part of it launched by operators that could use tensor cores. */
   eligible_ns: number;
   /** The part of it in kernels that say their blocks per SM: what the SM efficiency rests on. */
@@ -698,6 +840,36 @@ export interface GpuRow {
 
 /** How well a device is used. */
 export type Grade = "fair" | "good" | "poor";
+
+/** A graph. */
+export interface GraphRow {
+  /** Its id, or a letter if the trace has none. */
+  graph: string;
+  /** Whether that is the producer's id. */
+  recorded: boolean;
+  /** How often it was replayed. */
+  replays: number;
+  /** Kernels, copies and memsets of a replay, on average. */
+  nodes: number;
+  /** From the first node's start to the last one's end: the median. */
+  device_p50_ns: number;
+  /** The 95th percentile. */
+  device_p95_ns: number;
+  /** Time of all replays in which a node ran. */
+  busy_ns: number;
+  /** Its share of the steps. */
+  share: number;
+  /** Time of all replays in which no node ran. */
+  gap_ns: number;
+  /** Its share of all replays' time. */
+  gap_share: number;
+  /** The launching call on the host: the median. */
+  call_p50_ns: number;
+  /** All launching calls. */
+  call_ns: number;
+  /** The kernel that takes most of its time. */
+  longest: string;
+}
 
 /** A thread, a stream, or something derived from them. */
 export interface GroupInfo {
@@ -754,6 +926,36 @@ export interface Hardware {
   host_bus_gbs: number;
   /** All links to other devices together, one direction. */
   link_gbs: number | null;
+}
+
+/** How torch.compile does as a whole. */
+export interface Health {
+  /** Steps that were looked at. */
+  steps: number;
+  /** Different regions that were entered. */
+  regions: number;
+  /** How often one was entered in a step. */
+  calls_per_step: number;
+  /** How often inside of another in a step. */
+  breaks_per_step: number;
+  /** Operators between compiled parts in a step. */
+  eager_per_step: number;
+  /** Host time in regions and compiled backward passes. */
+  host_ns: number;
+  /** Device time of what they launched. */
+  device_ns: number;
+  /** Its share of all device time; none without any. */
+  device_share: number | null;
+  /** How often compiled code was looked for. */
+  lookups: number;
+  /** How long that took. */
+  lookup_ns: number;
+  /** Frames compiled within the trace. */
+  compiles: number;
+  /** Of those, frames that had been compiled before. */
+  recompiles: number;
+  /** How long compiling took. */
+  compile_ns: number;
 }
 
 /** All hits of one name. */
@@ -832,6 +1034,35 @@ export interface HtaQueueRow {
   full_share: number | null;
 }
 
+/** One iteration. */
+export interface Iteration {
+  /** What stands for it in the trace. */
+  name: string;
+  /** What it works on. */
+  kind: IterationKind;
+  /** Where it begins. */
+  start_ns: number;
+  /** How long it takes, its device work included. */
+  wall_ns: number;
+  /** How long it takes on the host; none without a range there. */
+  host_ns: number | null;
+  /** How long a device is busy meanwhile. */
+  busy_ns: number;
+  /** Until the next begins; none for the last. */
+  gap_ns: number | null;
+  /** Requests in the batch. */
+  requests: number | null;
+  /** Tokens worked on. */
+  tokens: number | null;
+  /** Of those, tokens of prompts. */
+  context_tokens: number | null;
+  /** Of those, tokens of requests past their prompt. */
+  generation_tokens: number | null;
+}
+
+/** What an iteration works on. */
+export type IterationKind = "decode" | "mixed" | "prefill" | "unknown";
+
 /** One row. */
 export interface KernelRow {
   /** The name as the file has it; [`crate::names::kernel_name::short`] makes it readable. */
@@ -860,6 +1091,14 @@ export interface KernelRow {
   min_ns: number;
   /** Time of the longest call. */
   max_ns: number;
+  /** Half of the calls take no longer. */
+  p50_ns: number;
+  /** 95% of the calls take no longer. */
+  p95_ns: number;
+  /** 99% of the calls take no longer. */
+  p99_ns: number;
+  /** Standard deviation of the calls' times / their mean; none if that is zero. */
+  cv: number | null;
   /** The part of all selected kernels' time. */
   share: number;
   /** Blocks per multiprocessor, a mean weighted by duration. */
@@ -867,7 +1106,7 @@ export interface KernelRow {
   /** Estimated achieved occupancy in percent, a mean weighted by duration. */
   occupancy_percent: number | null;
   /** Whether it uses tensor cores, told by its name. */
-  tensor_core: boolean;
+  tensor_core: TensorCores;
 }
 
 /** The time of all rows together. */
@@ -877,6 +1116,32 @@ export interface KernelsTotals {
   unlinked_ns: number;
   memcpy_ns: number;
   memset_ns: number;
+  tensor_core_ns: number;
+  tensor_core_unknown_ns: number;
+}
+
+/** All iterations of a kind. */
+export interface KindRow {
+  /** The kind. */
+  kind: IterationKind;
+  /** How many. */
+  iterations: number;
+  /** Their time. */
+  total_ns: number;
+  /** Its share of the time from the first iteration to the last. */
+  share: number;
+  /** The median. */
+  wall_p50_ns: number;
+  /** The 95th percentile. */
+  wall_p95_ns: number;
+  /** The 99th percentile. */
+  wall_p99_ns: number;
+  /** The share of their time in which a device is busy. */
+  busy_share: number;
+  /** Tokens of those whose name says so. */
+  tokens: number | null;
+  /** These tokens by the time of their iterations. */
+  tokens_per_second: number | null;
 }
 
 /** A thread or a stream. */
@@ -1095,6 +1360,32 @@ export interface ModulesLedger {
 /** Why device work has no cost. */
 export type NoCost = "communication" | "no_model" | "no_operator" | "not_recorded";
 
+/** A node of a graph, over all replays. */
+export interface NodeRow {
+  /** Its graph. */
+  graph: string;
+  /** Its place in the order of the first replay, from 1. */
+  node: number;
+  /** What runs. */
+  name: string;
+  /** In how many replays. */
+  replays: number;
+  /** All of them. */
+  total_ns: number;
+  /** Its share of all nodes' time in its graph. */
+  share: number;
+  /** The mean. */
+  mean_ns: number;
+  /** The median. */
+  p50_ns: number;
+  /** The 95th percentile. */
+  p95_ns: number;
+  /** The longest. */
+  max_ns: number;
+  /** How long nothing of the replay ran before it, on average. */
+  before_ns: number;
+}
+
 /** A note. */
 export interface NoteInfo {
   /** A stable name. */
@@ -1140,6 +1431,16 @@ export interface OpRow {
   host_mean_ns: number;
   /** Device total of one call, on average. */
   device_mean_ns: number;
+  /** Half of the calls take no longer on the host; none for rows of device work. */
+  host_p50_ns: number | null;
+  /** 95% of the calls take no longer. */
+  host_p95_ns: number | null;
+  /** 99% of the calls take no longer. */
+  host_p99_ns: number | null;
+  /** The longest call on the host. */
+  host_max_ns: number | null;
+  /** Standard deviation of the calls' host times / their mean. */
+  host_cv: number | null;
   /** Host bytes allocated less those freed while the calls ran, on any thread. */
   host_memory_bytes: number;
   /** The same less that of everything called directly. */
@@ -1157,6 +1458,9 @@ export interface OpRow {
   /** The part of `device_total_ns` on tensor cores; none without device time. */
   tc_total_share: number | null;
 }
+
+/** What ranks do together. */
+export type Operation = "all_gather" | "all_reduce" | "all_to_all" | "barrier" | "broadcast" | "gather" | "other" | "reduce" | "reduce_scatter" | "scatter" | "send_receive";
 
 /** One kind of operator on one device. */
 export interface OperatorMemory {
@@ -1203,7 +1507,7 @@ export type Origin = "hierarchy-text" | "none" | "python-calls";
 export type OverPeak = "arithmetic" | "cache" | "host_bus";
 
 /** Why a step is flagged as partial. */
-export type Partial = "little_device_work" | "no_device_work";
+export type Partial = "cut" | "little_device_work" | "no_device_work";
 
 /** The parts of some time. All but `wall_ns` and `gpu_busy_ns` exclude each other and add up to `wall_ns`. */
 export interface Parts {
@@ -1274,6 +1578,43 @@ export interface PeakStackRow {
   count: number | null;
 }
 
+/** How a device's peaks were found. */
+export type PeaksBy = "capability" | "name";
+
+/** One kind of work in every phase. */
+export interface PhaseRow {
+  /** The kind. */
+  category: Category;
+  /** Kernels, copies and memsets. */
+  calls: number;
+  /** Device time in the forward pass. */
+  forward_ns: number;
+  /** In the backward pass. */
+  backward_ns: number;
+  /** In forward operators that the backward pass runs again. */
+  recompute_ns: number;
+  /** In the optimizer's update. */
+  update_ns: number;
+  /** In none of these. */
+  other_ns: number;
+  /** All of it: the five phases add up to it. */
+  total_ns: number;
+  /** The same per step. */
+  step_ns: number;
+  /** `total_ns` of all device time; none without any. */
+  share: number | null;
+}
+
+/** All device time of the selection, and the steps it is divided by. */
+export interface PhaseTotals {
+  /** Summed over the rows. */
+  total_device_ns: number;
+  /** Launched outside of the steps; in no row. */
+  outside_steps_ns: number;
+  /** How many steps `step_ns` is per. */
+  steps: number;
+}
+
 /** One piece of the path. */
 export interface PieceRow {
   /** A kernel, operator, range or call; what kind of gap, where there is no slice. */
@@ -1339,6 +1680,44 @@ export interface Ref {
   start_ns: number;
   /** How long it takes. */
   dur_ns: number;
+}
+
+/** All ranges of one name. */
+export interface RegionRow {
+  /** The name. */
+  name: string;
+  /** Calls that began in the selection. */
+  calls: number;
+  /** Host time from start to end; a range inside one of its own name counts once. */
+  host_ns: number;
+  /** Of that, what began in the steps, per step. */
+  host_step_ns: number;
+  /** Device work that it owns, with that of the ranges inside. */
+  device_ns: number;
+  /** The same without the ranges inside. */
+  device_self_ns: number;
+  /** Of `device_ns`, what the steps launched, per step. */
+  device_step_ns: number;
+  /** Device time by PyTorch's rule. */
+  pytorch_device_ns: number;
+  /** Device time of the backward operators of its forward operators. */
+  backward_device_ns: number;
+  /** `device_ns` of all device time; none without any. */
+  share: number | null;
+}
+
+/** Where all device time went; the three parts add up to it. */
+export interface RegionsLedger {
+  /** All of it. */
+  total_device_ns: number;
+  /** Owned by a range. */
+  in_regions_ns: number;
+  /** Of that, launched by threads of the backward pass while the main thread waited in the range. */
+  handed_over_ns: number;
+  /** Launched outside of every range. */
+  outside_ns: number;
+  /** Without a known launch. */
+  unlinked_ns: number;
 }
 
 /** How a slice belongs to another. */
@@ -1434,8 +1813,10 @@ export interface RooflineDevice {
   device: number | null;
   /** Its product name, if the file says. */
   name: string | null;
-  /** Its peaks, if the table has it. */
+  /** Its peaks, if the table has it or one like it. */
   hardware: Hardware | null;
+  /** How its peaks were found. */
+  peaks_by: PeaksBy | null;
 }
 
 /** One operator, or one operator with one set of shapes. */
@@ -1450,6 +1831,8 @@ export interface RooflineRow {
   input_types: string | null;
   /** What products run in; `None` if its calls differ. */
   precision: Precision | null;
+  /** What products run in; for other work, the type of its tensors. `None` if its calls differ. */
+  dtype: Precision | null;
   /** Calls. */
   calls: number;
   /** Kernels, copies and fills. */
@@ -1490,6 +1873,7 @@ export interface RooflineTotals {
   flops: number;
   bytes: number;
   ideal_ns: number | null;
+  modelled_gbs: number | null;
 }
 
 /** One stack. */
@@ -1543,6 +1927,23 @@ export interface Shown {
   slice: number;
 }
 
+/** Where a collective runs. */
+export type Side = "device" | "host";
+
+/** How the durations of a row are spread. */
+export interface Spread {
+  /** Half of them take no longer. */
+  p50_ns: number;
+  /** 95% of them take no longer. */
+  p95_ns: number;
+  /** 99% of them take no longer. */
+  p99_ns: number;
+  /** The longest. */
+  max_ns: number;
+  /** Standard deviation / mean; none if the mean is zero. */
+  cv: number | null;
+}
+
 /** A step. */
 export interface StepInfo {
   /** Its number; -1 for a whole trace. */
@@ -1565,7 +1966,7 @@ export interface StepUse {
   partial: boolean;
   /** FLOPs of products, convolutions and attention, less what is recomputed. */
   model_flops: number;
-  /** What fused attention recomputes. */
+  /** What fused attention and activation checkpointing compute again. */
   recomputed_flops: number;
   /** The arithmetic that has most of them. */
   precision: Precision | null;
@@ -1577,6 +1978,10 @@ export interface StepUse {
   mfu: number | null;
   /** The same with the recomputed ones. */
   hfu: number | null;
+  /** The share of kernel time whose FLOPs are known; `None` without kernels. */
+  coverage: number | null;
+  /** Whether so little is covered that both utilizations are lower bounds. */
+  lower_bound: boolean;
 }
 
 /** One stream's gaps by HTA's classes. */
@@ -1661,6 +2066,9 @@ export interface TemporalRow {
   kernel_time_ns: number;
 }
 
+/** Whether a kernel uses tensor cores (AMD: matrix cores), told by its name. */
+export type TensorCores = "no" | "unknown" | "yes";
+
 /** One row. */
 export interface TopRow {
   name: string;
@@ -1693,10 +2101,12 @@ export interface Verdict {
   text: string;
   /** How bad it is. */
   grade: Grade;
+  /** What the run is bound by: `gpu`, `host`, `data_loading`, `communication`, and so on. */
+  bound_by: string;
 }
 
 /** What a call waits for. */
-export type WaitKind = "blocking_copy" | "device" | "event" | "free" | "stream";
+export type WaitKind = "blocking_copy" | "device" | "event" | "free" | "full_queue" | "stream";
 
 /** Waits that come from the same place. */
 export interface WaitRow {
@@ -1748,6 +2158,33 @@ export interface AccountAnswer {
   remarks: string[];
 }
 
+/** The answer to `collectives`. */
+export interface CollectivesAnswer {
+  collectives: CollectiveRow[];
+  totals: CollectivesTotals;
+  collectives_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `compile`. */
+export interface CompileAnswer {
+  eager?: EagerRow[];
+  health?: Health[];
+  kernels?: GeneratedRow[];
+  phases?: CompilePhase[];
+  regions?: CompiledRegion[];
+  eager_total?: number;
+  health_total?: number;
+  kernels_total?: number;
+  phases_total?: number;
+  regions_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
 /** The answer to `critical-path`. */
 export interface CriticalPathAnswer {
   classes: PathClassRow[];
@@ -1764,6 +2201,7 @@ export interface CriticalPathAnswer {
 
 /** The answer to `findings`. */
 export interface FindingsAnswer {
+  could_not_look: CouldNotLook[];
   findings: Finding[];
   step_ns: number;
   steps: number;
@@ -1799,6 +2237,18 @@ export interface GpuAnswer {
   streams: StreamRow[];
   gpu_total?: number;
   streams_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `graphs`. */
+export interface GraphsAnswer {
+  calls_without_work: number;
+  graphs?: GraphRow[];
+  nodes?: NodeRow[];
+  graphs_total?: number;
+  nodes_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
@@ -1908,9 +2358,32 @@ export interface OpsAnswer {
   remarks: string[];
 }
 
+/** The answer to `phases`. */
+export interface PhasesAnswer {
+  phases: PhaseRow[];
+  totals: PhaseTotals;
+  phases_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `regions`. */
+export interface RegionsAnswer {
+  ledger: RegionsLedger;
+  regions: RegionRow[];
+  regions_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
 /** The answer to `roofline`. */
 export interface RooflineAnswer {
+  coverage: number | null;
   devices: RooflineDevice[];
+  lower_bound: boolean;
+  mean_hfu: number | null;
   mean_mfu: number | null;
   roofline: RooflineRow[];
   steps: StepUse[];
@@ -1919,6 +2392,21 @@ export interface RooflineAnswer {
   roofline_total?: number;
   steps_total?: number;
   unmodelled_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `serving`. */
+export interface ServingAnswer {
+  between_ns: number;
+  found_by: FoundBy;
+  iterations: Iteration[];
+  kinds: KindRow[];
+  on_other_threads: number;
+  span_ns: number;
+  iterations_total?: number;
+  kinds_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
@@ -1939,6 +2427,7 @@ export interface StacksAnswer {
 export interface StepsAnswer {
   average: Parts | null;
   device_slices_outside: number;
+  spread: Spread | null;
   steps: BreakdownRow[] | DeviceStep[];
   synthetic: boolean;
   steps_total?: number;
@@ -1951,6 +2440,7 @@ export interface StepsAnswer {
 export interface SummaryAnswer {
   causes: CauseOfStep[];
   copies: CopyRow[];
+  could_not_look: CouldNotLook[];
   findings: Finding[];
   gpu: GpuRow[];
   info: Report;
@@ -1962,6 +2452,7 @@ export interface SummaryAnswer {
   step_ns: number;
   steps: BreakdownRow[];
   top: TopRow[];
+  uncovered: string | null;
   unprofiled_step_high_ns: number | null;
   unprofiled_step_low_ns: number | null;
   unprofiled_step_ns: number | null;

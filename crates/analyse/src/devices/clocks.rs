@@ -39,7 +39,7 @@ pub(crate) fn clocks(trace: &Trace, window: (Ns, Ns)) -> HashMap<i64, Clock, Ran
 
 #[cfg(test)]
 mod tests {
-    use stepscope_model::{ArgValue, NewPoint, PointKind, TraceBuilder};
+    use stepscope_model::{ArgValue, Series, TraceBuilder};
 
     use super::*;
 
@@ -58,8 +58,11 @@ mod tests {
         ] {
             let key = b.intern("MHz");
             b.push_arg(key, ArgValue::Int(mhz));
-            let (name, args) = (b.intern(name), b.commit_args());
-            b.point(NewPoint { at: Ns(at), name, args, kind: PointKind::Counter, ..NewPoint::default() });
+            let values = b.pushed_numbers().unwrap();
+            b.commit_args();
+            let series = Series { name: b.intern(name), part: key, ..Series::default() };
+            let series = b.series(series).unwrap();
+            b.count(Ns(at), &[(series, values[0].1)]);
         }
         let found = clocks(&b.finish(), (Ns(50), Ns(250)));
         assert_eq!(found.get(&0), Some(&Clock { min_mhz: 1500.0, mean_mhz: 1740.0 }));

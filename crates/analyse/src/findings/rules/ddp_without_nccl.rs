@@ -26,11 +26,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let mut is_staged =
         ByName::new(trace, |name| ["gloo:", "mpi:", "ucc:"].iter().any(|b| name.starts_with(b)));
-    let mut is_nccl = ByName::new(trace, |name| name.starts_with("nccl:") || is_comm_kernel(name));
+    let mut is_nccl_range = ByName::new(trace, |name| name.starts_with("nccl:"));
+    let mut is_nccl_kernel = ByName::new(trace, is_comm_kernel);
     let (mut ranges, mut on_device): (Vec<SliceId>, bool) = (Vec::new(), false);
     for id in slices.ids() {
         let name = slices.name(id);
-        if is_nccl.get(name) {
+        if is_nccl_range.get(name) || (slices.kind(id) == Kind::Kernel && is_nccl_kernel.get(name)) {
             return Vec::new();
         }
         if is_staged.get(name) {

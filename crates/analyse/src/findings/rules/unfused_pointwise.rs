@@ -54,6 +54,8 @@ enum Link {
 /// Elementwise kernels in a row, with the operators that asked for them.
 struct Chain<'a> {
     kernels: Vec<(SliceId, SliceId)>,
+    /// All operators in it, also those whose kernels are too short to matter.
+    ops: Vec<SliceId>,
     context: &'a Context<'a>,
 }
 
@@ -75,8 +77,8 @@ impl Chain<'_> {
 
     /// Its operators, without the library's name before them.
     fn names(&self) -> Vec<&str> {
-        let name = |op: SliceId| self.context.trace().name(op);
-        self.kernels.iter().map(|k| name(k.1).trim_start_matches("aten::")).collect()
+        let name = |&op: &SliceId| self.context.trace().name(op).trim_start_matches("aten::");
+        self.ops.iter().map(name).collect()
     }
 }
 
@@ -233,13 +235,14 @@ fn chains<'a>(context: &'a Context<'a>) -> Vec<Chain<'a>> {
     let mut links = ByName::new(trace, link);
     let mut found: Vec<Chain<'a>> = Vec::new();
     let mut current: Vec<(SliceId, SliceId)> = Vec::new();
-    let mut arithmetic = 0;
+    let (mut ops, mut arithmetic): (Vec<SliceId>, usize) = (Vec::new(), 0);
     let mut lane = None;
-    let mut close = |current: &mut Vec<(SliceId, SliceId)>, arithmetic: &mut usize| {
+    let mut close = |current: &mut Vec<(SliceId, SliceId)>, ops: &mut Vec<SliceId>, arithmetic: &mut usize| {
         if *arithmetic >= least.max(1) {
-            found.push(Chain { kernels: std::mem::take(current), context });
+            found.push(Chain { kernels: std::mem::take(current), ops: std::mem::take(ops), context });
         }
         current.clear();
+        ops.clear();
         *arithmetic = 0;
     };
     for id in context.device_work() {
@@ -253,15 +256,18 @@ fn chains<'a>(context: &'a Context<'a>) -> Vec<Chain<'a>> {
             },
         };
         if lane != Some(slices.lane(id)) || link == Link::End {
-            close(&mut current, &mut arithmetic);
+            close(&mut current, &mut ops, &mut arithmetic);
         }
         lane = Some(slices.lane(id));
+        if link != Link::End && slices.kind(id) != Kind::Memset {
+            ops.extend(op);
+        }
         if let (Link::Arithmetic | Link::Move, Some(op)) = (link, op) {
             current.push((id, op));
             arithmetic += usize::from(link == Link::Arithmetic);
         }
     }
-    close(&mut current, &mut arithmetic);
+    close(&mut current, &mut ops, &mut arithmetic);
     found
 }
 

@@ -44,8 +44,8 @@ pub(super) fn find(device: &Device) -> Option<&'static Hardware> {
     let off = |hardware: &Hardware| {
         let bytes = device.total_memory_bytes.unwrap_or(0) as f64;
         let gb = f64::from(hardware.memory_gb);
-        // What a driver reports is up to a tenth off what is sold.
-        if bytes > 0.0 { ((bytes / 1e9 - gb).abs() / gb * 10.0).floor() as i64 } else { 0 }
+        // Sold by the gigabyte, built by the gibibyte; the driver keeps a little for itself.
+        if bytes > 0.0 { ((bytes / 1_073_741_824.0 - gb).abs() / gb * 100.0) as i64 } else { 0 }
     };
     let order = |hardware: &Hardware| {
         let rates = [hardware.bf16.or(hardware.fp16).unwrap_or(hardware.fp32), hardware.memory_gbs];

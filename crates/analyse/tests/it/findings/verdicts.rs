@@ -181,7 +181,7 @@ fn product(us: i64, shapes: bool) -> Trace {
     let mut run = Made::new();
     let device = Device { index: 0, name: "NVIDIA H200".to_owned(), ..Device::default() };
     run.builder().meta().devices.push(device);
-    step(&mut run, 1, (0, 20 * us + 100));
+    step(&mut run, 1, (0, 500));
     for i in 0..20 {
         let mut op = Slice::new(Kind::HostOp, "aten::mm", (10 + 20 * i, 25 + 20 * i)).thread(1);
         if shapes {
@@ -209,7 +209,7 @@ fn product(us: i64, shapes: bool) -> Trace {
 fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
     // 2 * 4096^3 operations at 989 TFLOP/s take 139 µs; at 65% of that, 214 µs.
     let look = Look::at(product(600, true));
-    let slow = look.finding("slow_kernels").unwrap();
+    let slow = look.finding("slow_kernels").unwrap_or_else(|| panic!("{:?}", look.run.costs()));
     let saved = slow.saves_unprofiled_share.unwrap();
     assert!((0.60..0.68).contains(&saved), "{saved}");
     assert_eq!(slow.estimate, Estimate::UpperBound);
