@@ -31,9 +31,10 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
         "GPU utilization": share(device?.utilization),
         "Est. SM efficiency": share(device?.sm_efficiency),
         "Est. occupancy": share(device?.occupancy),
-        "Tensor cores": (device?.tensor_core_unknown_share ?? 0) > 0
-          ? atLeast(device?.tensor_core_share ?? 0)
-          : share(device?.tensor_core_share),
+        "Tensor cores":
+          (device?.tensor_core_unknown_share ?? 0) > 0
+            ? atLeast(device?.tensor_core_share ?? 0)
+            : share(device?.tensor_core_share),
         MFU: lower_bound ? atLeast(mean_mfu ?? 0) : share(mean_mfu),
       });
     });

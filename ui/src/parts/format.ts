@@ -130,7 +130,8 @@ export function byField(field: string, value: unknown): string {
   if (field.endsWith("bytes_per_second")) return bytesPerSecond(value);
   if (field.endsWith("bytes")) return bytes(value);
   if (field.endsWith("_percent")) return percent(value / 100);
-  if (/share$|utilization$|efficiency$|^of_|occupancy$|_share_|^mfu|^hfu|^coverage$/.test(field)) return percent(value);
+  if (/share$|utilization$|efficiency$|^of_|occupancy$|_share_|^mfu|^hfu|^coverage$/.test(field))
+    return percent(value);
   if (field === "flops") return flops(value);
   return Number.isInteger(value) ? count(value) : digits(value);
 }

@@ -187,8 +187,8 @@ pub fn collectives(trace: &Trace, selection: &Selection) -> CollectivesReport {
             row.exposed = row.exposed.saturating_add(ns.saturating_sub(hidden.0).max(0));
         }
     }
-    let mut report = CollectivesReport::default();
-    report.rows = sums.into_iter().map(|(key, sums)| row(&key, sums)).collect();
+    let rows = sums.into_iter().map(|(key, sums)| row(&key, sums)).collect();
+    let mut report = CollectivesReport { rows, ..CollectivesReport::default() };
     report.rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| order(a).cmp(&order(b))));
     for row in &report.rows {
         report.calls += row.calls;

@@ -133,8 +133,9 @@ fn rows(
     let slices = trace.slices();
     let mut total = own.clone();
     ranges.sum_up(|child, parent| {
-        for sum in 0..3 {
-            total[parent][sum] = total[parent][sum].saturating_add(total[child][sum]);
+        let of_child = total[child];
+        for (sum, more) in total[parent].iter_mut().zip(of_child) {
+            *sum = sum.saturating_add(more);
         }
     });
     let outermost = ranges.outermost_of_name(trace);

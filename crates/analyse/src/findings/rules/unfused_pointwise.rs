@@ -271,17 +271,15 @@ fn chains<'a>(context: &'a Context<'a>) -> Vec<Chain<'a>> {
     found
 }
 
+/// Kernels and copies that only move data.
+const MOVES: [&str; 4] = ["CatArrayBatchedCopy", "Memcpy DtoD", "_copy_kernel", "FillFunctor"];
+
 /// What a kernel of this name is to a chain.
 fn link(name: &str) -> Link {
     // What a compiler made is fused as far as it goes; lists of tensors are optimizers'.
     if name.starts_with("triton_") || name.contains("multi_tensor_apply") {
         Link::End
-    } else if name.contains("CatArrayBatchedCopy") || name.starts_with("Memcpy DtoD") {
-        Link::Move
-    } else if name.contains("direct_copy_kernel")
-        || name.contains("_copy_kernel")
-        || name.contains("FillFunctor")
-    {
+    } else if MOVES.iter().any(|word| name.contains(word)) {
         Link::Move
     } else if kernel_family(name) == KernelFamily::Elementwise || name.contains("reduce_kernel<") {
         Link::Arithmetic
