@@ -3,4 +3,5 @@
 pub mod activity;
 pub(crate) mod callers;
 pub mod host_time;
+mod segment;
 pub(crate) mod told_by_device;

@@ -31,7 +31,7 @@ pub enum Grade {
 }
 
 /// A sentence on what a run is bound by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence.
     pub text: String,
@@ -39,6 +39,8 @@ pub struct Verdict {
     pub grade: Grade,
     /// What the run is bound by: `gpu`, `host`, `data_loading`, `communication`, and so on.
     pub bound_by: &'static str,
+    /// The share of the time for which nobody can say what the device did.
+    pub unknown_share: f64,
 }
 
 /// What holds a device up, as people call it.
@@ -208,27 +210,40 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
     let mut verdict = of_known(&run, &recorded);
     let unknown = row.causes.unknown() as f64 / row.wall_ns as f64;
     if unknown >= UNKNOWN {
-        verdict.text = format!(
-            "{}. That is for {} of the time: for the rest the host waits for device work that was not recorded",
-            verdict.text,
-            percent(1.0 - unknown)
-        );
+        let known = verdict.text;
+        verdict.text = match unknown >= 0.5 {
+            true => format!(
+                "The trace does not show what the GPU did for {} of the time, while the host waited for it. The rest: {known}",
+                percent(unknown)
+            ),
+            false => format!(
+                "{known}. For another {} the host waits for device work that was not recorded",
+                percent(unknown)
+            ),
+        };
         if verdict.grade == Grade::Good {
             verdict.grade = Grade::Fair;
         }
     }
+    verdict.unknown_share = unknown;
     Some(verdict)
 }
 
 /// The verdict on the time that is known.
 fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
-    let (idle, busy) = (run.part(run.causes.idle()), run.part(run.causes.busy()));
     let idle_here = recorded.part(recorded.causes.idle());
-    // Said only where it makes a difference that somebody would notice.
-    let differs = (idle_here - idle).abs() >= 0.05;
+    // Said only where it makes a difference that somebody would notice; otherwise the numbers are those of the account.
+    let differs = (idle_here - run.part(run.causes.idle())).abs() >= 0.05;
+    let run = if differs { run } else { recorded };
+    let (idle, busy) = (run.part(run.causes.idle()), run.part(run.causes.busy()));
     let most = Holder::ALL.into_iter().max_by_key(|h| run.held(*h)).unwrap_or(Holder::Unknown);
     let most_share = run.part(run.held(most));
-    let verdict = |bound_by: &'static str, text: String, grade: Grade| Verdict { text, grade, bound_by };
+    let verdict = |bound_by: &'static str, text: String, grade: Grade| Verdict {
+        text,
+        grade,
+        bound_by,
+        unknown_share: 0.0,
+    };
     let copies = run.causes.get(Cause::Copy).saturating_add(run.causes.get(Cause::Fill));
     let moving = [
         (run.part(run.causes.get(Cause::Communication)), "communication", "communicating"),
@@ -307,7 +322,7 @@ fn host_only(row: &AccountRow, circumstances: &Circumstances) -> Verdict {
             other => other.label(),
         }
     );
-    Verdict { text, grade: Grade::Fair, bound_by: "host_only" }
+    Verdict { text, grade: Grade::Fair, bound_by: "host_only", unknown_share: 0.0 }
 }
 
 #[cfg(test)]
@@ -348,8 +363,8 @@ mod tests {
             says(Some(0), &[(Cause::Kernel, 19), (Cause::DEVICE_UNRECORDED, 180), (Cause::LaunchLatency, 1)]);
         assert_eq!(
             text,
-            "Bound by the GPU: it is busy 95% of the time, so faster or fewer kernels help most. That is for \
-             10% of the time: for the rest the host waits for device work that was not recorded"
+            "The trace does not show what the GPU did for 90% of the time, while the host waited for it. The rest: \
+             Bound by the GPU: it is busy 95% of the time, so faster or fewer kernels help most"
         );
     }
 

@@ -95,6 +95,10 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
     if findings.iter().any(|finding| finding.saves_ns.is_some() && rules.contains(&finding.rule)) {
         return None;
     }
+    if verdict.unknown_share >= 0.5 {
+        let text = "Record again and start before the work is launched: most of what the device did is not in this trace.";
+        return Some(text.to_owned());
+    }
     let shapes = could_not_look(run).iter().any(|blind| blind.needs == "record_shapes=True");
     let text = match verdict.bound_by {
         "gpu" if shapes => {

@@ -9,7 +9,8 @@ use serde::Serialize;
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use crate::names::copies::{Direction, copy_name};
-use crate::replay::{HostPiece, Replay, Replayed, Scenario};
+use crate::replay::recording::Unprofiled;
+use crate::replay::{HostPiece, Replay, Replayed, Scenario, Unchanged};
 use crate::scope::definition::Definition;
 use crate::threads::activity::Activity;
 use crate::threads::callers::at_or_under;
@@ -25,8 +26,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "predicted_ns",
         label: "Predicted",
-        text: "The mean wall time of the same steps when the dependency graph of the run is replayed with the \
-               change. The host makes the same calls in the same order; nothing slows down because of what it \
+        text: "The measured time less what the change saves: the difference between two replays of the run's \
+               dependency graph, without the change and with it. The host makes the same calls in the same order; nothing slows down because of what it \
                newly overlaps.",
     },
     Definition {
@@ -107,6 +108,10 @@ pub struct WhatIf {
     pub speedup: f64,
     /// Relative error of the replay without change.
     pub replay_error: f64,
+    /// What the change saves of a mean step without the profiler.
+    pub saves_unprofiled_ns: i64,
+    /// The same as a share of that step.
+    pub saves_unprofiled_share: f64,
     /// Device work that the changes touch.
     pub device_slices_changed: u64,
     /// Step by step.
@@ -119,13 +124,22 @@ pub fn what_if(trace: &Trace, replay: &Replay, changes: &[Change]) -> Result<Wha
     let run = replay.run(&plan);
     let unchanged = replay.unchanged();
     let error = (unchanged.replayed_ns - unchanged.measured_ns).abs() as f64;
-    let predicted_ns = run.replayed_ns.max(plan.floor_ns(&run));
+    // What the replay itself is off by is in neither of the two that a saving is the difference of.
+    let saved = unchanged.replayed_ns.saturating_sub(run.replayed_ns);
+    let predicted_ns = run.measured_ns.saturating_sub(saved).max(plan.floor_ns(&run)).max(0);
+    let without = |changed: bool| match changed {
+        true => replay.run(&Unprofiled { change: &plan, share: 1.0 }).replayed_ns,
+        false => replay.run(&Unprofiled { change: &Unchanged, share: 1.0 }).replayed_ns,
+    };
+    let (before, after) = (without(false), without(true).max(plan.floor_ns(&run)));
     Ok(WhatIf {
         changes: changes.iter().map(Change::words).collect(),
         measured_ns: run.measured_ns,
         predicted_ns,
         speedup: run.measured_ns as f64 / predicted_ns.max(1) as f64,
         replay_error: error / unchanged.measured_ns.max(1) as f64,
+        saves_unprofiled_ns: before.saturating_sub(after),
+        saves_unprofiled_share: before.saturating_sub(after) as f64 / before.max(1) as f64,
         device_slices_changed: plan.lengths.len() as u64,
         steps: run.steps,
     })

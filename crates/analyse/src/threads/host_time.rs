@@ -20,18 +20,7 @@ use crate::names::ranges::{is_backward_node, step_number};
 use crate::threads::activity::{Activities, Activity};
 use crate::threads::told_by_device;
 
-/// A piece of a thread's time.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Where it begins.
-    pub start: Ns,
-    /// Where it ends.
-    pub end: Ns,
-    /// The innermost slice, if any was open.
-    pub slice: Option<SliceId>,
-    /// What the thread was doing.
-    pub activity: Activity,
-}
+pub use crate::threads::segment::Segment;
 
 /// Every host thread's time. A copy shares all of it.
 #[derive(Clone, Debug, Default)]

@@ -16,7 +16,7 @@ use crate::names::comm::is_comm_range;
 use crate::names::copies::{Direction, copy_name};
 use crate::scope::intervals::{Collector, Intervals, Measured};
 use crate::threads::activity::Activity;
-use crate::threads::host_time::Segment;
+use crate::threads::segment::Segment;
 
 /// A call returns within this time after the work that it waited for.
 const MAX_RETURN: Ns = Ns(200_000);

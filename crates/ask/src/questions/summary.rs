@@ -69,6 +69,12 @@ pub(super) const QUESTION: Question = Question {
 /// Where tables of the summary use one name for different numbers, this says which is which.
 const OWN: &[Definition] = &[
     Definition {
+        field: "unknown_share",
+        label: "Unknown",
+        text: "The share of the time for which nobody can say what the device did: nothing recorded ran there, and the host \
+               waited for it.",
+    },
+    Definition {
         field: "calls",
         label: "Calls",
         text: "Operators and regions: how often it ran, on any thread; a call that is its caller's only one \

@@ -19,11 +19,17 @@ fn every_command_speaks_every_format() {
     let stack = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
     for command in questions() {
         let command = command.as_str();
-        assert!(json(&[command, &stack]).is_object(), "{command}");
+        let answer = json(&[command, &stack]);
+        assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
+        // Not every trace has graphs, collectives, compiled code or a serving engine: then there are no rows.
+        let tables: Vec<_> = answer.as_object().unwrap().values().filter_map(|part| part.as_array()).collect();
+        if !tables.is_empty() && tables.iter().all(|rows| rows.is_empty()) {
+            assert!(["serving", "graphs", "collectives", "compile"].contains(&command), "{command}");
+            continue;
+        }
         let csv = stdout(&[command, &stack, "--format", "csv"]);
         assert!(csv.lines().count() > 1 && csv.lines().next().unwrap().contains(','), "{command}: {csv}");
         assert!(stdout(&[command, &stack, "--format", "md"]).contains("| --- |"), "{command}");
-        assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
     }
 }
 

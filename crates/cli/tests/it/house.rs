@@ -97,7 +97,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("names", &[]),
     ("steps", &["scope", "names"]),
     ("memory", &["scope"]),
-    ("threads", &["names"]),
+    ("threads", &["scope", "names"]),
     ("devices", &["scope", "names", "steps"]),
     ("tables", &["scope", "names", "steps", "memory", "threads", "devices"]),
     ("causes", &["scope", "names", "steps", "threads", "devices"]),

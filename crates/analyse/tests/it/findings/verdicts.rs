@@ -62,7 +62,7 @@ fn a_wait_for_work_that_was_not_recorded_is_unknown_and_not_idle() {
     let look = Look::at(run.finish());
     assert_eq!(look.cause_ns(Cause::DEVICE_UNRECORDED), 10_000_000);
     assert_eq!(look.verdict.bound_by, "gpu", "{}", look.verdict.text);
-    assert!(look.verdict.text.contains("device work that was not recorded"), "{}", look.verdict.text);
+    assert!(look.verdict.text.contains("does not show what the GPU did"), "{}", look.verdict.text);
     // Nothing promises time that nobody knows anything about.
     assert!(look.findings.iter().all(|f| f.saves_ns.unwrap_or(0) < 2_000_000), "{:?}", look.findings);
 }
@@ -250,7 +250,7 @@ fn what_an_expert_says_about_other_tools_traces() {
 
     let serving = at("tracelens/inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz");
     assert_eq!(serving.verdict.bound_by, "gpu");
-    says(&serving, "not recorded");
+    says(&serving, "does not show what the GPU did for 98% of the time");
     assert!(serving.finding("launch_bound").is_none());
     // One graph launch of 1.6 ms, not once for each of its 500 kernels; one copy of 463 ms; and a few calls more.
     assert!(serving.run.launches()[0].calls_ns < 466_000_000);
