@@ -1730,6 +1730,8 @@ export interface ReplayRow {
   predicted_ns: number;
   saves_ns: number;
   saves_share: number;
+  saves_unprofiled_ns: number;
+  saves_unprofiled_share: number;
   speedup: number;
   replay_error: number;
   device_slices_changed: number;
@@ -2103,6 +2105,8 @@ export interface Verdict {
   grade: Grade;
   /** What the run is bound by: `gpu`, `host`, `data_loading`, `communication`, and so on. */
   bound_by: string;
+  /** The share of the time for which nobody can say what the device did. */
+  unknown_share: number;
 }
 
 /** What a call waits for. */
