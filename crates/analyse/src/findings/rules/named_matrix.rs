@@ -49,7 +49,7 @@ pub(super) fn named(context: &Context<'_>) -> Vec<Named> {
         let name: StrId = slices.name(kernel);
         let Some((precision, attention, misaligned)) = words.get(name) else { continue };
         let device = trace.lanes().get(slices.lane(kernel)).key.process.as_int();
-        if let Some(hardware) = trace.meta().device_name(device).and_then(Hardware::find) {
+        if let Some((hardware, _)) = trace.meta().described(device).and_then(Hardware::of) {
             found.push(Named { kernel, precision, attention, misaligned, hardware });
         }
     }
