@@ -2,6 +2,7 @@
 
 use crate::causes::account::{Account, AccountRow};
 use crate::causes::cause::{ByCause, Cause};
+use crate::scope::definition::Definition;
 use crate::threads::activity::Activity;
 
 use schemars::JsonSchema;
@@ -17,6 +18,14 @@ const MOVING: f64 = 0.20;
 
 /// Unknown time below this is not worth a sentence.
 const UNKNOWN: f64 = 0.05;
+
+/// What the number in a verdict means.
+pub const DEFINITIONS: &[Definition] = &[Definition {
+    field: "unknown_share",
+    label: "Unknown",
+    text: "The share of the time for which nobody can say what the device did: nothing recorded ran there, and the host \
+               waited for it.",
+}];
 
 /// How well a device is used.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::account::{self, Account, AccountRow};
 use stepscope_analyse::causes::cause::Cause;
+use stepscope_analyse::causes::verdict;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps::{PARTIAL, STEP, WALL};
@@ -33,7 +34,13 @@ pub(super) const QUESTION: Question = Question {
     by: &["cause", "step"],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["step"]),
-    definitions: &[account::DEFINITIONS, account::IDLE_DEFINITIONS, OWN, &[STEP, WALL, PARTIAL]],
+    definitions: &[
+        verdict::DEFINITIONS,
+        account::DEFINITIONS,
+        account::IDLE_DEFINITIONS,
+        OWN,
+        &[STEP, WALL, PARTIAL],
+    ],
     answer,
 };
 

@@ -11,6 +11,7 @@ mod why;
 
 use std::sync::Arc;
 
+use stepscope_analyse::causes::verdict;
 use stepscope_analyse::devices::copies::{self, copies};
 use stepscope_analyse::devices::utilization::{self, GpuRow};
 use stepscope_analyse::findings::{self, Finding};
@@ -51,6 +52,7 @@ pub(super) const QUESTION: Question = Question {
     report_by: Some(&[]),
     definitions: &[
         OWN,
+        verdict::DEFINITIONS,
         steps::DEFINITIONS,
         breakdown::DEFINITIONS,
         utilization::DEFINITIONS,
@@ -68,12 +70,6 @@ pub(super) const QUESTION: Question = Question {
 
 /// Where tables of the summary use one name for different numbers, this says which is which.
 const OWN: &[Definition] = &[
-    Definition {
-        field: "unknown_share",
-        label: "Unknown",
-        text: "The share of the time for which nobody can say what the device did: nothing recorded ran there, and the host \
-               waited for it.",
-    },
     Definition {
         field: "calls",
         label: "Calls",
