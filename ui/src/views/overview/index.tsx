@@ -48,7 +48,13 @@ export function Overview() {
   const synthetic = all.data?.synthetic ?? false;
   return (
     <>
-      <Verdict account={account.data} findings={findings.data} info={info.data?.info} steps={all.data} />
+      <Verdict
+        account={account.data}
+        findings={findings.data}
+        info={info.data?.info}
+        steps={all.data}
+        uncovered={summary.data?.uncovered}
+      />
       <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
       <div class="two-columns time">
         <Await of={account}>{(data) => <TimeAccount of={data} definitions={data.definitions} />}</Await>

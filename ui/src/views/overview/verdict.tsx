@@ -20,8 +20,10 @@ export function Verdict(props: {
   findings: FindingsAnswer | undefined;
   info: Info | undefined;
   steps: StepsAnswer | undefined;
+  /** Why no finding answers the verdict. */
+  uncovered?: string | null | undefined;
 }) {
-  const { account, findings, info, steps } = props;
+  const { account, findings, info, steps, uncovered } = props;
   const grade = account ? gradeOf(account) : "awaited";
   const words = GRADES[grade];
   return (
@@ -35,6 +37,7 @@ export function Verdict(props: {
       </p>
       <p class="verdict-text">{account ? sentence(account) : "Analyzing the trace…"}</p>
       {findings && steps?.average && <p class="verdict-step">{`${stepWords(findings, steps.synthetic)}.`}</p>}
+      {uncovered && <p>{uncovered.replaceAll("`", "")}</p>}
       <p class="quiet">{[about(info), stepsText(steps)].filter(Boolean).join(" · ")}</p>
       {info && <Damage notes={info.notes} />}
     </section>
