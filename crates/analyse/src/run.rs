@@ -31,10 +31,13 @@ use crate::scope::selection::Selection;
 use crate::steps::Steps;
 use crate::steps::breakdown::{Breakdown, breakdown};
 use crate::tables::ops::{OpsQuery, OpsReport, ops};
+use crate::tables::phases::phase::Phases;
 use crate::tables::run_info;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
 use crate::views::timeline::Timeline;
+
+pub(crate) use crate::tables::phases::Phase;
 
 /// A trace and everything known about it.
 pub struct Run {
@@ -317,6 +320,11 @@ impl Run {
     pub fn ops(&self) -> &OpsReport {
         self.ops
             .get_or_init(|| ops(self.trace(), &OpsQuery { selection: self.narrowed(), ..OpsQuery::default() }))
+    }
+
+    /// Which phase of a step the host was in.
+    pub(crate) fn phases(&self) -> Phases {
+        Phases::new(self.trace(), self.host(), self.tree())
     }
 
     /// Memory of the steps, with curves as a screen draws them.

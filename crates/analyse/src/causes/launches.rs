@@ -10,6 +10,7 @@ use crate::causes::cause::Cause;
 use crate::causes::idle::Idle;
 use crate::devices::streams::{Stream, launch_latency, streams};
 use crate::scope::definition::Definition;
+use crate::scope::quantile::quantile;
 use crate::steps::Steps;
 
 /// What the numbers of a device's launches mean.
@@ -233,14 +234,6 @@ fn row(trace: &Trace, streams: &[Stream], gaps: &Idle, wall: i64) -> LaunchRow {
 pub(crate) fn is_launching(cause: Cause) -> bool {
     use crate::threads::activity::Activity::{Launch, Operator, Python, Runtime};
     matches!(cause, Cause::Host(Operator | Python | Launch | Runtime) | Cause::LaunchLatency)
-}
-
-pub(crate) fn quantile(values: &mut [i64], q: f64) -> i64 {
-    if values.is_empty() {
-        return 0;
-    }
-    let at = ((values.len() - 1) as f64 * q).round() as usize;
-    *values.select_nth_unstable(at).1
 }
 
 /// How much was launched but not started on a device, over time; on all devices, if none is given.

@@ -5,7 +5,7 @@
 //! the table adds up to all device time.
 
 mod definitions;
-mod phase;
+pub(crate) mod phase;
 
 use schemars::JsonSchema;
 use serde::Serialize;

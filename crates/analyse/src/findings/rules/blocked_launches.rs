@@ -2,11 +2,11 @@
 
 use stepscope_model::{LaneId, Ns, SliceId};
 
-use crate::causes::launches::quantile;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::calls::is_allocation;
 use crate::scope::intervals::Collector;
+use crate::scope::quantile::quantile;
 use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {

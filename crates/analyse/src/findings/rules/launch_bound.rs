@@ -5,6 +5,7 @@ use stepscope_model::{Kind, SliceId};
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
+use crate::names::calls::is_graph_launch;
 use crate::names::ranges::is_backward_node;
 use crate::replay::{HostPiece, Scenario};
 
@@ -147,7 +148,7 @@ impl Program {
                 |kind| matches!(kind, Kind::HostOp | Kind::HostAnnotation),
                 |name| name.starts_with("Torch-Compiled Region") || name.contains("CompiledFxGraph"),
             ),
-            graphed: any(Kind::is_runtime, |name| name.contains("GraphLaunch")),
+            graphed: any(Kind::is_runtime, is_graph_launch),
             trains: !context.host().backward().is_empty() || any(|kind| kind == Kind::HostOp, is_backward_node),
             waits: waits > context.steps().steps.len(),
         }

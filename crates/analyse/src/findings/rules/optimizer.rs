@@ -5,9 +5,9 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
-use crate::causes::launches::quantile;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost};
+use crate::scope::quantile::quantile;
 
 pub(super) const RULE: Rule = Rule {
     name: "optimizer",

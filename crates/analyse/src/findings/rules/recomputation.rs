@@ -1,15 +1,10 @@
 //! Activation checkpointing: the backward pass runs parts of the forward pass again.
-//!
-//! An operator of the forward pass leaves a sequence number and no forward thread. One that stands under a node of the
-//! backward pass was run again for it.
 
-use stepscope_model::{Attr, Kind, Ns, SliceId};
+use stepscope_model::Ns;
 
 use super::words::percent;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::names::by_name::ByName;
-use crate::names::ranges::is_backward_node;
-use crate::threads::callers::at_or_under;
+use crate::run::Phase;
 
 pub(super) const RULE: Rule = Rule {
     name: "recomputation",
@@ -31,24 +26,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace(), context.trace().slices());
-    let mut backward = ByName::new(trace, is_backward_node);
-    let in_backward = at_or_under(trace, context.tree(), |id| {
-        slices.kind(id) == Kind::HostOp && backward.get(slices.name(id))
-    });
-    let again = |id: SliceId| {
-        let args = trace.args(id);
-        slices.kind(id) == Kind::HostOp
-            && in_backward[id.index()]
-            && args.int(Attr::SequenceNumber).is_some_and(|number| number >= 0)
-            && args.int(Attr::ForwardThread).unwrap_or(0) == 0
-            && !backward_name(trace.name(id))
-    };
-    let recomputed = at_or_under(trace, context.tree(), again);
+    let phases = context.phases();
     let mut edit = Edit::new(trace);
     let (mut work, mut all) = (Vec::new(), Ns::ZERO);
     for id in context.device_work() {
         all += slices.dur(id);
-        if trace.links().launch(id).or(trace.links().op(id)).is_some_and(|call| recomputed[call.index()]) {
+        if phases.of(trace, context.host(), id) == Phase::Recompute {
             work.push(id);
             edit.device_length(id, 0);
         }
@@ -61,9 +44,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     {
         return Vec::new();
     }
-    let tops = slices.ids().filter(|&id| recomputed[id.index()]);
-    let tops = tops.filter(|&id| !context.tree().parent(id).is_some_and(|p| recomputed[p.index()]));
-    tops.for_each(|id| edit.remove_host(id));
+    slices.ids().filter(|&id| phases.is_recompute(id)).for_each(|id| edit.remove_host(id));
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
@@ -108,11 +89,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify = "Record again: `stepscope phases` should show less time in recompute.".to_owned();
     finding.slices = context.shown(work);
     vec![finding]
-}
-
-/// Whether an operator's own name says that it belongs to the backward pass.
-fn backward_name(name: &str) -> bool {
-    is_backward_node(name) || name.ends_with("_backward")
 }
 
 /// The largest share of a device's memory that was allocated at a time, if both are known.

@@ -80,12 +80,12 @@ fn says(name: &str) -> Says {
 }
 
 /// The phase of every host slice.
-pub(super) struct Phases {
+pub(crate) struct Phases {
     of: Vec<Option<Phase>>,
 }
 
 impl Phases {
-    pub(super) fn new(trace: &Trace, host: &HostTime, tree: &CallTree) -> Phases {
+    pub(crate) fn new(trace: &Trace, host: &HostTime, tree: &CallTree) -> Phases {
         let slices = trace.slices();
         let mut names = ByName::new(trace, says);
         let grows = growing_nodes(trace, tree, &mut |id| names.get(slices.name(id)) == Says::Engine);
@@ -123,8 +123,13 @@ impl Phases {
         Phases { of }
     }
 
+    /// Whether the backward pass runs this host slice again.
+    pub(crate) fn is_recompute(&self, id: SliceId) -> bool {
+        self.of[id.index()] == Some(Phase::Recompute)
+    }
+
     /// The phase in which device work was launched.
-    pub(super) fn of(&self, trace: &Trace, host: &HostTime, work: SliceId) -> Phase {
+    pub(crate) fn of(&self, trace: &Trace, host: &HostTime, work: SliceId) -> Phase {
         let links = trace.links();
         // A call that a file gives another thread than its operator says less than the operator.
         let launch = links.launch(work).filter(|&call| host.home(trace, call) == trace.slices().lane(call));
