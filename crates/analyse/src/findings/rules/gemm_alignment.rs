@@ -76,7 +76,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     sizes.sort_unstable();
     sizes.dedup();
     let listed: Vec<String> = sizes.iter().take(4).map(i64::to_string).collect();
-    let slow_ns = total(ops.iter().copied()) + time(context, &by_name);
+    let slow_ns = (total(ops.iter().copied()) + time(context, &by_name)).0;
     let share = slow_ns as f64 / context.attributed_ns().max(1) as f64;
     finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title = match ops.is_empty() {

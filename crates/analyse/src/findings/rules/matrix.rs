@@ -26,8 +26,8 @@ pub(super) fn scale(context: &Context<'_>, edit: &mut Edit<'_>, op: &OpCost, ns:
 }
 
 /// Device time of calls, and all their kernels.
-pub(super) fn total<'a>(ops: impl IntoIterator<Item = &'a OpCost>) -> i64 {
-    ops.into_iter().map(|op| Ns(op.device_ns)).sum::<Ns>().0
+pub(super) fn total<'a>(ops: impl IntoIterator<Item = &'a OpCost>) -> Ns {
+    ops.into_iter().map(|op| Ns(op.device_ns)).sum()
 }
 
 /// The kernels of calls, longest calls first.

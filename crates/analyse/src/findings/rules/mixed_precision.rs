@@ -41,7 +41,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         matches!(kernel.precision, Precision::Fp32 | Precision::Tf32)
             && kernel.ns(context, Precision::Bf16).is_some_and(|ns| (ns as f64) < old * worth)
     });
-    let wide_ns = total(wide.iter().copied()) + time(context, &by_name);
+    let wide_ns = (total(wide.iter().copied()) + time(context, &by_name)).0;
     let share = wide_ns as f64 / context.attributed_ns().max(1) as f64;
     if share < context.limit("mixed_precision.min_share") {
         return Vec::new();

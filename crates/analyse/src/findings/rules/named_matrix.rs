@@ -81,8 +81,8 @@ impl Named {
 }
 
 /// Device time of kernels.
-pub(super) fn time(context: &Context<'_>, kernels: &[Named]) -> i64 {
-    kernels.iter().map(|named| context.trace().slices().dur(named.kernel)).sum::<Ns>().0
+pub(super) fn time(context: &Context<'_>, kernels: &[Named]) -> Ns {
+    kernels.iter().map(|named| context.trace().slices().dur(named.kernel)).sum()
 }
 
 /// What findings say that rest on names alone.

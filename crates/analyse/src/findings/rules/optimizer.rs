@@ -70,7 +70,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut written: Vec<i64> = by_name.into_values().collect();
     let parameter_bytes = quantile(&mut written, 0.5) as f64 / rounds as f64;
     let hardware = ops.iter().find_map(|op| op.hardware);
-    let now = total(ops.iter().copied());
+    let now = total(ops.iter().copied()).0;
     let fused =
         hardware.map(|h| parameter_bytes * moved / h.memory_gbs / context.limit("assume.memory_efficiency"));
     let fused = fused.unwrap_or(now as f64 / rounds as f64).min(now as f64 / rounds as f64);

@@ -34,7 +34,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 .ns(context, Precision::Tf32)
                 .is_some_and(|ns| ns < context.trace().slices().dur(kernel.kernel).0)
     });
-    let exact_ns = total(ops.iter().copied()) + time(context, &by_name);
+    let exact_ns = (total(ops.iter().copied()) + time(context, &by_name)).0;
     let share = exact_ns as f64 / context.attributed_ns().max(1) as f64;
     if share < context.limit("tf32_off.min_share") {
         return Vec::new();

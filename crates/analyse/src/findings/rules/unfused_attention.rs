@@ -67,7 +67,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             _ => {}
         }
     }
-    let share = total(around.iter().copied()) as f64 / context.attributed_ns().max(1) as f64;
+    let share = total(around.iter().copied()).0 as f64 / context.attributed_ns().max(1) as f64;
     if products.is_empty() || share < context.limit("unfused_attention.min_share") {
         return Vec::new();
     }
