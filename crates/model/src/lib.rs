@@ -58,7 +58,7 @@ pub use links::Links;
 pub use meta::{Device, Distributed, Meta, ProfilerOptions, Source};
 pub use notes::{Note, NoteKind, Notes, Severity};
 pub use points::{FlowEnd, FlowKind, FlowSide, Flows, PointId, PointKind, Points};
-pub use profile::{CallRow, Caller, Profile, ValueKind, ValueUnit};
+pub use profile::{CallRow, Caller, LineRow, Profile, ValueKind, ValueUnit};
 pub use samples::{Sample, Samples};
 pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};

@@ -1,7 +1,7 @@
 //! A profile: how much each stack or each function took, without saying when.
 //!
 //! Samplers write weighted stacks, counting profilers (such as Python's `cProfile`) a row per function with its callers.
-//! A profile holds either, or both.
+//! Line profilers write a row per line. A profile holds any of these.
 
 use crate::meta::Source;
 use crate::notes::Notes;
@@ -61,7 +61,20 @@ pub struct Caller {
     pub total_ns: Ns,
 }
 
-/// Weighted stacks, or calls.
+/// What the profile says about one line of a function.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LineRow {
+    /// The function; its line is where it starts.
+    pub function: FrameId,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// How often it ran.
+    pub hits: u64,
+    /// Time in it and in all that it called.
+    pub ns: Ns,
+}
+
+/// Weighted stacks, calls or lines.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// Where it came from.
@@ -74,6 +87,8 @@ pub struct Profile {
     pub parts: Vec<String>,
     /// A row per function, where the profiler counted calls.
     pub calls: Vec<CallRow>,
+    /// A row per line that ran, where the profiler timed lines; those of a function stand together.
+    pub lines: Vec<LineRow>,
     /// What was kept, repaired and set aside.
     pub notes: Notes,
     values: Vec<ValueKind>,
@@ -101,9 +116,9 @@ impl Profile {
         &self.samples
     }
 
-    /// Whether there is neither a sample nor a call.
+    /// Whether there is no sample, no call and no line.
     pub fn is_empty(&self) -> bool {
-        self.samples.is_empty() && self.calls.is_empty()
+        self.samples.is_empty() && self.calls.is_empty() && self.lines.is_empty()
     }
 
     /// The sum of one value over all samples. It stops at the largest number there is.
@@ -114,13 +129,14 @@ impl Profile {
             .fold(0, |sum, v| i64::saturating_add(sum, *v))
     }
 
-    /// Bytes the samples, stacks and calls hold.
+    /// Bytes the samples, stacks, calls and lines hold.
     pub fn heap_bytes(&self) -> usize {
         let callers: usize = self.calls.iter().map(|row| row.callers.len()).sum();
         self.stacks.heap_bytes()
             + self.samples.heap_bytes()
             + self.calls.len() * size_of::<CallRow>()
             + callers * size_of::<Caller>()
+            + self.lines.len() * size_of::<LineRow>()
     }
 }
 
