@@ -25,11 +25,13 @@ use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
 use crate::replay::critical_path::{CriticalPath, critical_path};
 use crate::replay::recording::{Recording, Unprofiled as WithoutRecording};
-use crate::replay::{self, Replay, Scenario, Unchanged};
+use crate::replay::{self, Replay, Replayed, Scenario, Unchanged};
 use crate::roofline::{NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
 use crate::scope::selection::Selection;
 use crate::steps::Steps;
 use crate::steps::breakdown::{Breakdown, breakdown};
+use crate::tables::collectives::{CollectivesReport, collectives};
+use crate::tables::compiled::{Compiled, compiled};
 use crate::tables::ops::{OpsQuery, OpsReport, ops};
 use crate::tables::phases::phase::Phases;
 use crate::tables::run_info;
@@ -37,6 +39,7 @@ use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
 use crate::views::timeline::Timeline;
 
+pub(crate) use crate::tables::collectives::CollectiveRow;
 pub(crate) use crate::tables::phases::Phase;
 
 /// A trace and everything known about it.
@@ -393,6 +396,11 @@ impl Run {
         (unchanged.replayed_ns - unchanged.measured_ns).abs() as f64 / unchanged.measured_ns.max(1) as f64
     }
 
+    /// The steps without the profiler, by replay.
+    pub fn without_recording(&self) -> Replayed {
+        self.replay().run(&WithoutRecording { change: &Unchanged, share: 1.0 })
+    }
+
     /// What a change would save of a mean step, by replay; never below zero. What the replay itself is off by is in
     /// neither: the run is replayed with the change and without.
     pub fn saves(&self, scenario: &impl Scenario) -> Saving {
@@ -407,6 +415,16 @@ impl Run {
     pub fn device_work(&self) -> impl Iterator<Item = SliceId> + '_ {
         let work = self.streams().iter().flat_map(|s| s.work.iter().map(|w| w.slice));
         work.filter(|&work| self.selection.contains(self.trace(), work))
+    }
+
+    /// What ranks send each other.
+    pub fn collectives(&self) -> CollectivesReport {
+        collectives(self.trace(), &self.selection)
+    }
+
+    /// What torch.compile left.
+    pub fn compiled(&self) -> Compiled {
+        compiled(self.trace(), &self.steps, &self.selection)
     }
 
     /// The operator that device work belongs to: by its id, else the innermost around the launching call.

@@ -75,6 +75,11 @@ impl<'a> Context<'a> {
             }
             estimate => estimate,
         };
+        // Nothing saves more than there is.
+        let saving = Saving {
+            recorded_ns: saving.recorded_ns.min(self.step_ns()),
+            unprofiled_ns: saving.unprofiled_ns.min(self.unprofiled().step_ns),
+        };
         let share = |ns: i64, of: i64| ns as f64 / of.max(1) as f64;
         let unprofiled_share = share(saving.unprofiled_ns, self.unprofiled().step_ns);
         let severity = self.severity(unprofiled_share)?;
@@ -90,7 +95,7 @@ impl<'a> Context<'a> {
 
     /// Time that recording does not lengthen, saved.
     pub fn measured(&self, ns: i64) -> Saving {
-        Saving { recorded_ns: ns, unprofiled_ns: ns.min(self.unprofiled().step_ns) }
+        Saving { recorded_ns: ns, unprofiled_ns: ns }
     }
 
     /// A finding without a known cost.

@@ -41,7 +41,7 @@ pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
     let mut found = Vec::new();
     if on_device && !has_shapes() {
         let needs = "record_shapes=True";
-        found.push(CouldNotLook { needs, rules: &["slow_kernels"], partly: false });
+        found.push(CouldNotLook { needs, rules: &["double_precision", "slow_kernels"], partly: false });
         let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"]
             as &'static [_];
         found.push(CouldNotLook { needs, rules, partly: true });

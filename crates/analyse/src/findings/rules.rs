@@ -9,8 +9,10 @@ mod compilation;
 mod data_loading;
 mod data_parallel;
 mod ddp_without_nccl;
+mod double_precision;
 mod exposed_copies;
 mod gemm_alignment;
+mod graph_breaks;
 mod host_stalls;
 mod launch_bound;
 mod low_utilization;
@@ -48,8 +50,10 @@ pub const RULES: &[Rule] = &[
     data_loading::RULE,
     data_parallel::RULE,
     ddp_without_nccl::RULE,
+    double_precision::RULE,
     exposed_copies::RULE,
     gemm_alignment::RULE,
+    graph_breaks::RULE,
     host_stalls::RULE,
     launch_bound::RULE,
     low_utilization::RULE,

@@ -2,22 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{Kind, SliceId};
+use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::names::by_name::ByName;
+use crate::names::collective::Operation;
 use crate::names::comm::{is_comm_kernel, is_comm_range};
+use crate::run::CollectiveRow;
 use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
     name: "communication_exposed",
     about: "The device communicates with other ranks while it computes nothing.",
-    thresholds: &[Threshold {
-        name: "communication_exposed.min_share",
-        default: 0.1,
-        text: "share of the steps in communication that no computation hides",
-    }],
+    thresholds: &[
+        Threshold {
+            name: "communication_exposed.min_share",
+            default: 0.1,
+            text: "share of the steps in communication that no computation hides",
+        },
+        Threshold {
+            name: "communication_exposed.small_kib",
+            default: 1024.0,
+            text: "KiB of a message below which the time to start it decides, not the bandwidth",
+        },
+    ],
     check,
 };
 
@@ -41,11 +50,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let names = collectives(context);
+    let sent = Sent::look(context);
     // Part of this time is waiting for slower ranks, which one rank's trace cannot tell.
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Communication: for {:.0}% of the time the device communicates and computes nothing",
-        share * 100.0
+        "Communication: for {:.0}% of the time the device communicates and computes nothing{}",
+        share * 100.0,
+        if sent.small { ", mostly in small messages" } else { "" }
     );
     finding.evidence = vec![
         Evidence::new(
@@ -76,34 +87,20 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Summed time of these ranges or kernels in the whole recording, hidden or not.",
         ));
     }
-    let has = |word: &str| context.trace().strings().iter().any(|(_, text)| text.contains(word));
-    let sharded = has("FullyShardedDataParallel") || has("FSDP");
+    if let Some(row) = &sent.leading {
+        let rate =
+            row.bus_bytes_per_second.map_or("unknown".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9));
+        finding.evidence.push(Evidence::new(
+            format!("{} of {} KiB, bus bandwidth", row.operation.name(), row.bytes.unwrap_or(0) / 1024),
+            Figure::Text(rate),
+            "The collective with most exposed time: the size of its message, and how fast each link carried it.",
+        ));
+    }
     finding.why = "Tensors travel between ranks, and the device has nothing to compute until they arrive. Some of this time may be \
                    waiting for a late rank: a collective ends only after the last rank has joined."
         .to_owned();
-    let (fix, code) = if sharded {
-        (
-            "Prefetch the next layer's parameters while this one computes (forward and backward prefetch), wrap larger units so \
-             that there are fewer and larger collectives, and shard only within a node (hybrid sharding) if the network is \
-             slow.",
-            "model = FSDP(model, forward_prefetch=True, auto_wrap_policy=policy,\n\
-             \x20            backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n\
-             \x20            sharding_strategy=ShardingStrategy.HYBRID_SHARD)",
-        )
-    } else {
-        (
-            "Compare the ranks first: if one is always last, its delay is the cause. Otherwise overlap communication with \
-             computation (start collectives early, wait for them late), send fewer bytes, and use fewer, larger messages. \
-             With DistributedDataParallel, that means larger batches per rank, buckets that fit, and no reduction in steps \
-             that only accumulate gradients.",
-            "work = torch.distributed.all_reduce(tensor, async_op=True)  # start it early\n\
-             ...                                                         # compute something else\n\
-             work.wait()                                                 # just before the result is used\n\
-             # DistributedDataParallel overlaps by itself: bucket_cap_mb=100, gradient_as_bucket_view=True,\n\
-             # and model.no_sync() around backward() in steps that only accumulate",
-        )
-    };
-    (finding.fix, finding.code) = (fix.to_owned(), Some(code.to_owned()));
+    let (fix, code) = sent.advice(context);
+    (finding.fix, finding.code) = (fix.to_owned(), code.map(str::to_owned));
     finding.verify =
         "Record all ranks again: exposed communication in `stepscope account` should shrink. If one rank has far less of \
                       it than the others, they are waiting for that rank."
@@ -111,6 +108,86 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.slices = context.shown(names.iter().map(|n| n.1.2));
     finding.range_ns = finding.slices.first().map(Shown::range_ns);
     vec![finding]
+}
+
+/// What is sent, which decides what helps.
+struct Sent {
+    /// The row with most exposed time that says how large its messages are.
+    leading: Option<CollectiveRow>,
+    /// Most of the exposed time goes to messages that are small.
+    small: bool,
+}
+
+impl Sent {
+    fn look(context: &Context<'_>) -> Sent {
+        let limit = (context.limit("communication_exposed.small_kib") * 1024.0) as i64;
+        let mut rows = context.collectives().rows;
+        rows.retain(|row| row.bytes.is_some_and(|bytes| bytes > 0));
+        let exposed = |small: bool| -> Ns {
+            let of = rows.iter().filter(|row| !small || row.bytes.is_some_and(|bytes| bytes < limit));
+            of.map(|row| Ns(row.exposed_ns)).sum()
+        };
+        let small = exposed(false) > Ns::ZERO && exposed(true).0 >= exposed(false).0 / 2;
+        let leading = rows.into_iter().max_by_key(|row| row.exposed_ns).filter(|row| row.exposed_ns > 0);
+        Sent { leading, small }
+    }
+
+    fn advice(&self, context: &Context<'_>) -> (&'static str, Option<&'static str>) {
+        let has = |word: &str| context.trace().strings().iter().any(|(_, text)| text.contains(word));
+        let sharded = has("FullyShardedDataParallel") || has("FSDP");
+        let replicated = has("DistributedDataParallel");
+        match self.leading.as_ref().map(|row| row.operation) {
+            Some(Operation::AllToAll) => (
+                "Tokens travel to their experts and back. Overlap the exchange with work that needs no exchange (a shared \
+                 expert, the other half of the batch), keep experts that talk to each other inside a node, and balance the \
+                 load: the fullest expert decides how long everybody waits.",
+                None,
+            ),
+            Some(Operation::SendReceive) => (
+                "Stages of a pipeline wait for each other. Use more and smaller micro-batches, a schedule that interleaves \
+                 forward and backward (1F1B), and stages of equal length.",
+                None,
+            ),
+            _ if self.small && !sharded => (
+                "Send fewer and larger messages: each costs the time to start it, however few bytes it has. Put small tensors \
+                 into one buffer before they are sent, and reduce metrics once every few steps.",
+                Some(if replicated {
+                    "model = DistributedDataParallel(model, bucket_cap_mb=100)"
+                } else {
+                    "flat = torch.cat([t.flatten() for t in tensors])\n\
+                     torch.distributed.all_reduce(flat)   # one message instead of many"
+                }),
+            ),
+            _ if sharded => (
+                "Prefetch the next layer's parameters while this one computes (forward and backward prefetch), wrap larger \
+                 units so that there are fewer and larger collectives, and shard only within a node (hybrid sharding) if the \
+                 network is slow.",
+                Some(
+                    "model = FSDP(model, forward_prefetch=True, auto_wrap_policy=policy,\n\
+                     \x20            backward_prefetch=BackwardPrefetch.BACKWARD_PRE,\n\
+                     \x20            sharding_strategy=ShardingStrategy.HYBRID_SHARD)",
+                ),
+            ),
+            _ if replicated => (
+                "Compare the ranks first: if one is always last, its delay is the cause. Otherwise give each rank larger \
+                 batches, let buckets fit, and skip the reduction in steps that only accumulate gradients.",
+                Some(
+                    "model = DistributedDataParallel(model, bucket_cap_mb=100)\n\
+                     with model.no_sync():            # around backward() in steps that only accumulate\n\
+                     \x20   loss.backward()",
+                ),
+            ),
+            _ => (
+                "Compare the ranks first: if one is always last, its delay is the cause. Otherwise overlap communication with \
+                 computation (start collectives early, wait for them late), and send fewer bytes.",
+                Some(
+                    "work = torch.distributed.all_reduce(tensor, async_op=True)  # start it early\n\
+                     ...                                                         # compute something else\n\
+                     work.wait()                                                 # just before the result is used",
+                ),
+            ),
+        }
+    }
 }
 
 /// Collectives by name, most time first: how often, how long, and the longest.

@@ -4,11 +4,11 @@ use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Precision};
-use stepscope_model::Input;
+use stepscope_model::{Attr, Input, parse_shapes};
 
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",
-    about: "Matrix products have sizes that are not multiples of 8 (16-bit) or 4 (TF32), so slow kernels run.",
+    about: "Matrix products have rows whose length is not a multiple of 8 (16-bit) or 4 (TF32), so slow kernels run.",
     thresholds: &[
         Threshold {
             name: "gemm_alignment.max_efficiency",
@@ -24,17 +24,38 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// The sizes of a product's operands that are no multiple of what tensor cores load at once.
-fn odd_sizes(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
-    let inputs = context.trace().args(op.slice).input_shapes();
+/// The lengths of rows in memory, of a product's operands and its result, that are no multiple of what tensor cores load
+/// at once.
+fn odd_rows(context: &Context<'_>, op: &OpCost, multiple: i64) -> Vec<i64> {
+    let args = context.trace().args(op.slice);
+    let shapes = args.input_shapes().unwrap_or_default();
+    let strides = args.text(Attr::InputStrides).and_then(parse_shapes).unwrap_or_default();
+    let matrices = shapes.iter().enumerate().filter_map(|(at, input)| {
+        let sizes = input.tensor().filter(|sizes| sizes.len() >= 2)?;
+        Some((sizes, strides.get(at).and_then(Input::tensor)))
+    });
     let mut odd = Vec::new();
-    for sizes in inputs.iter().flatten().filter_map(Input::tensor).filter(|s| s.len() >= 2) {
-        // The batch is not part of the product.
-        odd.extend(sizes[sizes.len() - 2..].iter().copied().filter(|n| n % multiple != 0));
+    let mut columns = None;
+    for (sizes, strides) in matrices {
+        odd.push(row_length(sizes, strides));
+        columns = sizes.last().copied();
     }
+    // The result has as many columns as the last operand.
+    odd.extend(columns);
+    odd.retain(|n| n % multiple != 0);
     odd.sort_unstable();
     odd.dedup();
     odd
+}
+
+/// How far apart rows lie in memory, which is a matrix's columns unless it is transposed.
+fn row_length(sizes: &[i64], strides: Option<&[i64]>) -> i64 {
+    let last = sizes[sizes.len() - 1];
+    match strides {
+        Some([.., 1, apart]) => *apart,
+        Some([.., apart, 1]) => *apart,
+        _ => last,
+    }
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -55,7 +76,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         if reached > context.limit("gemm_alignment.max_efficiency") || good >= op.device_ns as f64 {
             continue;
         }
-        let odd = odd_sizes(context, op, multiple);
+        let odd = odd_rows(context, op, multiple);
         if !odd.is_empty() {
             scale(context, &mut edit, op, good);
             slow.push((op, odd));
@@ -81,7 +102,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title = match ops.is_empty() {
         true => "Odd sizes: matrix products run on slow kernels for unaligned rows".to_owned(),
-        false => format!("Odd sizes: matrix products with a size of {} run on slow kernels", listed.join(", ")),
+        false => format!(
+            "Odd sizes: matrix products with rows of {} elements run on slow kernels",
+            listed.join(", ")
+        ),
     };
     finding.evidence = vec![Evidence::new(
         "such products",
@@ -94,7 +118,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.evidence.push(Evidence::new(
             "sizes",
             Figure::Text(listed.join(", ")),
-            "Sizes of their operands that are not multiples of 8 elements (TF32: 4).",
+            "Elements per row in memory, of their operands or results, that are not multiples of 8 (TF32: 4). A transposed \
+             operand's rows in memory are its columns.",
         ));
     }
     if let Some(&kernel) = kernels(context, &ops).first() {

@@ -144,6 +144,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The host's own time in the longest of them.",
         ),
     ];
+    finding.source = slice.and_then(|id| context.source(id));
     (finding.why, finding.fix, finding.code) = if prepares {
         (
             "The main thread prepares data with operators on the CPU, and the device waits until it is done.".to_owned(),
@@ -158,6 +159,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                     .to_owned(),
             ),
         )
+    } else if let Some(line) = &finding.source {
+        (
+            "The program does something of its own on the CPU for long, without giving the device work."
+                .to_owned(),
+            format!(
+                "Look at {line}. Do it less often, on the device, or in a worker: a data loader's for what the next step \
+                 needs, a thread for what nobody waits for."
+            ),
+            None,
+        )
     } else {
         (
             "The program does something of its own on the CPU for long, without giving the device work: NumPy, logging, \
@@ -171,7 +182,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             ),
         )
     };
-    finding.source = slice.and_then(|id| context.source(id));
     finding.verify = "Record again: `stepscope gaps` should no longer list these gaps.".to_owned();
     let pieces = stalls.iter().flat_map(|stall| &stall.pieces);
     let ranges: HashSet<SliceId, RandomState> = pieces.filter_map(|piece| piece.slice).collect();

@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
-use crate::roofline::{OpCost, Pipe, Precision};
+use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 
 pub(super) const RULE: Rule = Rule {
     name: "mixed_precision",
@@ -23,23 +23,30 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// The 16-bit format a device multiplies fastest: bfloat16 where it has that.
+fn half_of(hardware: &Hardware) -> Option<Precision> {
+    let has = |precision: &Precision| hardware.peak_tflops(*precision, Pipe::Matrix).is_some();
+    [Precision::Bf16, Precision::Fp16].into_iter().find(has)
+}
+
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let costs = context.costs();
     let worth = context.limit("mixed_precision.max_new_share");
-    let has_16_bits =
-        |op: &OpCost| op.hardware.is_some_and(|h| h.peak_tflops(Precision::Bf16, Pipe::Matrix).is_some());
+    let half = |op: &OpCost| op.hardware.and_then(half_of);
     let wide: Vec<&OpCost> = costs
         .ops
         .iter()
         .filter(|op| {
-            is_matrix(op) && matches!(op.precision, Precision::Fp32 | Precision::Tf32) && has_16_bits(op)
+            is_matrix(op) && matches!(op.precision, Precision::Fp32 | Precision::Tf32) && half(op).is_some()
         })
         .collect();
     let mut by_name = named(context);
     by_name.retain(|kernel| {
         let old = context.trace().slices().dur(kernel.kernel).0 as f64;
         matches!(kernel.precision, Precision::Fp32 | Precision::Tf32)
-            && kernel.ns(context, Precision::Bf16).is_some_and(|ns| (ns as f64) < old * worth)
+            && half_of(kernel.hardware)
+                .and_then(|half| kernel.ns(context, half))
+                .is_some_and(|ns| (ns as f64) < old * worth)
     });
     let wide_ns = (total(wide.iter().copied()) + time(context, &by_name)).0;
     let share = wide_ns as f64 / context.attributed_ns().max(1) as f64;
@@ -49,22 +56,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut edit = Edit::new(context.trace());
     let mut changed: Vec<&OpCost> = Vec::new();
     for &op in &wide {
-        if let Some(ns) = good_ns(context, op, Precision::Bf16, 2.0)
+        if let Some(half) = half(op)
+            && let Some(ns) = good_ns(context, op, half, 2.0)
             && ns < op.device_ns as f64 * worth
         {
             scale(context, &mut edit, op, ns);
             changed.push(op);
         }
     }
-    by_name.iter().for_each(|kernel| kernel.change(context, &mut edit, Precision::Bf16));
+    for kernel in &by_name {
+        half_of(kernel.hardware).into_iter().for_each(|half| kernel.change(context, &mut edit, half));
+    }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
     changed.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
-    let peak = |precision| {
-        let hardware = changed.first().and_then(|op| op.hardware);
-        hardware.and_then(|h| h.peak_tflops(precision, Pipe::Matrix)).unwrap_or(0.0)
-    };
+    let hardware =
+        changed.first().and_then(|op| op.hardware).or_else(|| by_name.first().map(|kernel| kernel.hardware));
+    let peak = |precision| hardware.and_then(|h| h.peak_tflops(precision, Pipe::Matrix)).unwrap_or(0.0);
+    let half = hardware.and_then(half_of).unwrap_or(Precision::Bf16);
     let now = changed.first().map_or(Precision::Fp32, |op| op.precision);
     finding.confidence = if changed.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title =
@@ -84,8 +94,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 "The device's dense peak by its data sheet.",
             ),
             Evidence::new(
-                "peak in bf16, TFLOP/s",
-                Figure::Number(peak(Precision::Bf16)),
+                format!("peak in {}, TFLOP/s", half.name()),
+                Figure::Number(peak(half)),
                 "The device's dense peak by its data sheet.",
             ),
             Evidence::new(
@@ -99,18 +109,29 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Tensor cores multiply 16-bit numbers many times faster than 32-bit ones, and half as many bytes move. Sums \
                    stay in 32 bits."
             .to_owned();
-    finding.fix = "Run the forward pass under autocast with bfloat16; parameters stay in 32 bits and no gradient scaling is \
-                   needed. Check the loss or the outputs. If another finding promises the same time, the host is the \
-                   bottleneck after either change."
-        .to_owned();
-    finding.code = Some(
-        "with torch.autocast(\"cuda\", dtype=torch.bfloat16):  # around forward and loss\n\
-         \x20   output = model(x)"
-            .to_owned(),
+    let (fix, code) = match half {
+        Precision::Bf16 => (
+            "Run the forward pass under autocast with bfloat16; parameters stay in 32 bits and no gradient scaling is needed. \
+             Check the loss or the outputs.",
+            "with torch.autocast(\"cuda\", dtype=torch.bfloat16):  # around forward and loss\n\
+             \x20   output = model(x)",
+        ),
+        _ => (
+            "Run the forward pass under autocast with float16, and scale the loss so that small gradients survive: this device \
+             has no tensor cores for bfloat16. Check the loss or the outputs.",
+            "scaler = torch.amp.GradScaler(\"cuda\")\n\
+             with torch.autocast(\"cuda\", dtype=torch.float16):   # around forward and loss\n\
+             \x20   loss = loss_function(model(x), y)\n\
+             scaler.scale(loss).backward()\n\
+             scaler.step(optimizer); scaler.update()",
+        ),
+    };
+    (finding.fix, finding.code) = (fix.to_owned(), Some(code.to_owned()));
+    finding.verify = format!(
+        "Record again: `stepscope roofline` should show {} for these operators, and `stepscope gpu` a higher tensor-core share. \
+         The estimate assumes that they reach the share of the peak in assume.matrix_efficiency.",
+        half.name()
     );
-    finding.verify = "Record again: `stepscope roofline` should show bf16 for these operators, and `stepscope gpu` a higher tensor-core \
-                      share. The estimate assumes that they reach the share of the peak in assume.matrix_efficiency."
-        .to_owned();
     if changed.is_empty() {
         finding.why.push(' ');
         finding.why.push_str(BY_NAME);

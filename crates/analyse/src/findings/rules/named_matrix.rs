@@ -25,7 +25,7 @@ pub(super) struct Named {
     pub(super) attention: bool,
     /// Made for rows that do not start where tensor cores load.
     pub(super) misaligned: bool,
-    hardware: &'static Hardware,
+    pub(super) hardware: &'static Hardware,
 }
 
 /// The matrix kernels of the steps whose operators' sizes are not recorded.

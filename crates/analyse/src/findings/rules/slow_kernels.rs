@@ -84,7 +84,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         (rows.iter().map(|r| Ns(r.device_ns)).sum::<Ns>().0, rows.iter().map(|r| r.ideal_ns).sum::<f64>());
     finding.confidence = Confidence::Low;
     finding.title = format!(
-        "Slow kernels: {} of the device time goes to products that reach {} of what the device can do, led by {}",
+        "Slow kernels: {} of the device time goes to products that reach {} of what the device can do; most to gain in {}",
         percent(sum as f64 / context.costs().device_ns.max(1) as f64),
         percent(ideal / sum.max(1) as f64),
         trace.name(rows[0].first.slice)

@@ -76,8 +76,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.why = "By default PyTorch multiplies fp32 matrices in full precision, on the ordinary cores. TF32 rounds the inputs of a \
                    product to 10 bits of mantissa, keeps range and sums in fp32, and runs on tensor cores."
         .to_owned();
-    finding.fix = "Allow TF32 once at the start. bfloat16 autocast computes faster still; if both findings promise the same time, the \
-                   host is the bottleneck after either change.".to_owned();
+    finding.fix =
+        "Allow TF32 once at the start. bfloat16 autocast computes faster still, but changes more numbers."
+            .to_owned();
     finding.code = Some(
         "torch.set_float32_matmul_precision(\"high\")  # matrix products\n\
          torch.backends.cudnn.allow_tf32 = True      # convolutions (the default)"

@@ -8,6 +8,7 @@ use super::autotune;
 use super::words::time;
 use crate::causes::cause::{ByCause, Cause};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::run::Saving;
 use crate::steps::Step;
 use crate::threads::activity::Activity;
 
@@ -69,8 +70,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return varied(context, &rest).into_iter().collect();
     }
     let excess = slow.iter().map(|&i| Ns(lengths[i] - usual)).sum::<Ns>().0;
-    let saves = excess / lengths.len() as i64;
-    let Some(mut finding) = context.costing(RULE.name, context.measured(saves), Estimate::UpperBound) else {
+    let saves = Saving {
+        recorded_ns: excess / lengths.len() as i64,
+        unprofiled_ns: {
+            let steps = context.without_recording().steps;
+            let length = |i: usize| steps.get(whole[i].0).map_or(Ns(lengths[i]), |step| Ns(step.replayed_ns));
+            let excess: Ns = slow.iter().map(|&i| (length(i) - length(usual_at)).max(Ns::ZERO)).sum();
+            excess.0 / lengths.len() as i64
+        },
+    };
+    let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else {
         return Vec::new();
     };
     let pattern = pattern(&slow, lengths.len());

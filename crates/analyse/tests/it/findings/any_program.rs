@@ -17,14 +17,14 @@ use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
 use stepscope_analyse::replay::critical_path::critical_path;
 use stepscope_analyse::replay::what_if::{Change, what_if};
-use stepscope_analyse::replay::{Replay, Unchanged};
+use stepscope_analyse::replay::{Replay, Replayed, Unchanged};
 use stepscope_analyse::roofline::efficiency::{self, Efficiency};
 use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, roofline};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_model::{
-    ArgValue, Device, Domain, Kind, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
+    ArgValue, Device, Domain, Kind, LaneKey, NewAllocation, NewSlice, Ns, SliceId, Tag, Trace, TraceBuilder,
 };
 
 /// What the analyses look for by name, with the kind it usually has.
@@ -238,6 +238,17 @@ fn ask_all(trace: &Trace, sane: bool) -> String {
     for limits in [Thresholds::default(), eager()] {
         let found = findings(&Run::new(trace.clone()), &limits);
         assert!(found.iter().all(|f| f.saves_ns.is_none_or(|ns| ns >= 0)));
+        if sane {
+            let whole = |share: Option<f64>| share.is_none_or(|share| (0.0..=1.0).contains(&share));
+            for f in &found {
+                assert!(
+                    whole(f.saves_share) && whole(f.saves_unprofiled_share),
+                    "{}: {:?}",
+                    f.rule,
+                    f.saves_ns
+                );
+            }
+        }
         say(format!("{found:?}"));
     }
     said.join("\n")
@@ -277,6 +288,9 @@ fn ask_replay(trace: &Trace, steps: &Steps, sane: bool, say: &mut impl FnMut(Str
             say(format!("{:?} {:?} {}", answer.steps, answer.predicted_ns, answer.device_slices_changed));
         }
     }
+    if sane {
+        no_more_than_is_touched(trace, &replay, &unchanged);
+    }
     let path = critical_path(trace, steps, &replay);
     assert!(path.pieces.windows(2).all(|w| w[0].end == w[1].start), "{path:?}");
     if let (true, Some((from, to))) = (sane, steps.window()) {
@@ -284,6 +298,24 @@ fn ask_replay(trace: &Trace, steps: &Steps, sane: bool, say: &mut impl FnMut(Str
         assert_eq!(sum, to - from, "{path:?}");
     }
     say(format!("{path:?} {:?}", path.report(trace)));
+}
+
+/// No path through the graph loses more than what was taken from the work on it.
+fn no_more_than_is_touched(trace: &Trace, replay: &Replay, unchanged: &Replayed) {
+    let slices = trace.slices();
+    let is_gemm = |&id: &SliceId| slices.kind(id).is_device() && trace.name(id).contains("gemm");
+    let lengths: Vec<i64> = slices.ids().filter(is_gemm).map(|id| slices.dur(id).0).collect();
+    // Work of no length is not launched at all, which saves the launch too.
+    if lengths.iter().any(|&ns| ns < 2) {
+        return;
+    }
+    let taken: i64 = lengths.iter().map(|ns| ns - ns / 2 + 1).sum();
+    let change = Change::Kernel { name: "gemm".into(), speedup: 2.0 };
+    let Ok(faster) = what_if(trace, replay, &[change]) else { return };
+    for (before, after) in unchanged.steps.iter().zip(&faster.steps) {
+        let saved = before.replayed_ns - after.replayed_ns;
+        assert!(saved <= taken, "{saved} saved of {taken}");
+    }
 }
 
 proptest! {

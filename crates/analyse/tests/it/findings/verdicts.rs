@@ -14,7 +14,8 @@ use stepscope_testkit::{Run as Made, Slice};
 use crate::data::{peer, read};
 
 /// Rules that are tested here.
-pub(crate) const RULES: [&str; 3] = ["parameter_loop", "recomputation", "slow_kernels"];
+pub(crate) const RULES: [&str; 5] =
+    ["double_precision", "graph_breaks", "parameter_loop", "recomputation", "slow_kernels"];
 
 struct Look {
     run: Run,
@@ -221,7 +222,77 @@ fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
     let blind = Look::at(product(600, false));
     assert!(blind.finding("slow_kernels").is_none());
     let words: Vec<String> = could_not_look(&blind.run).iter().map(|blind| blind.sentence()).collect();
-    assert!(words.iter().any(|text| text == "1 rule needs record_shapes=True: slow_kernels"), "{words:?}");
+    assert!(
+        words.iter().any(|text| text == "2 rules need record_shapes=True: double_precision, slow_kernels"),
+        "{words:?}"
+    );
+}
+
+/// An operator on tensors of one type in a step of 1 ms: 400 µs of its own on the host, or a kernel of 850 µs that the
+/// host waits for from 510 µs on.
+fn typed(dtype: &str, device: Option<&str>) -> Look {
+    let mut run = Made::new();
+    step(&mut run, 1, (0, 1_000));
+    let json = |text: &str| stepscope_testkit::Value::Json(text.to_owned());
+    let types = format!("[\"{dtype}\", \"{dtype}\"]");
+    run.add(
+        Slice::new(Kind::HostOp, "aten::mm", (100, 500))
+            .thread(1)
+            .arg("Input Dims", json("[[2048, 2048], [2048, 2048]]"))
+            .arg("Input type", json(&types)),
+    );
+    if let Some(name) = device {
+        run.builder().meta().devices.push(Device { index: 0, name: name.to_owned(), ..Device::default() });
+        run.launch(1, (110, 120), Kind::Kernel, "volta_sgemm_128x64_nn", 7, (130, 980));
+        run.host(Kind::Runtime, "cudaDeviceSynchronize", 1, (510, 980));
+    }
+    Look::at(run.finish())
+}
+
+#[test]
+fn sixty_four_bits_are_named_on_the_host_and_on_the_device() {
+    // Half of 400 of 1,000 µs.
+    let host = typed("double", None);
+    assert_eq!(host.finding("double_precision").unwrap().saves_ns, Some(200_000));
+    assert!(typed("float", None).finding("double_precision").is_none());
+    // Half of 850 of 1,000 µs: the kernel ends 425 µs earlier, and so does the wait for it.
+    let device = typed("double", Some("NVIDIA H200"));
+    assert_eq!(device.finding("double_precision").unwrap().saves_ns, Some(425_000));
+    assert!(typed("float", Some("NVIDIA H200")).finding("double_precision").is_none());
+}
+
+#[test]
+fn a_device_without_bfloat16_is_told_to_use_float16() {
+    let volta = typed("float", Some("Tesla V100-SXM2-16GB"));
+    let finding = volta.finding("mixed_precision");
+    assert!(finding.is_none_or(|f| f.code.as_deref().unwrap_or("").contains("float16)")), "{finding:?}");
+    let hopper = typed("float", Some("NVIDIA H200"));
+    assert!(
+        hopper.finding("mixed_precision").is_none_or(|f| f.code.as_deref().unwrap_or("").contains("bfloat16"))
+    );
+}
+
+#[test]
+fn breaks_of_a_compiled_graph_are_named() {
+    let with = |inner: bool| {
+        let mut run = Made::new();
+        for number in 1..4 {
+            let at = 1_000 * number;
+            step(&mut run, number, (at, at + 1_000));
+            run.host(Kind::HostOp, "Torch-Compiled Region: 0/0", 1, (at + 10, at + 900));
+            run.launch(1, (at + 20, at + 30), Kind::Kernel, "triton_poi_fused", 7, (at + 40, at + 400));
+            if inner {
+                run.host(Kind::HostOp, "Torch-Compiled Region: 1/0", 1, (at + 500, at + 890));
+            }
+            run.launch(1, (at + 510, at + 520), Kind::Kernel, "triton_poi_fused_1", 7, (at + 530, at + 880));
+        }
+        Look::at(run.finish())
+    };
+    let finding = with(true);
+    let finding = finding.finding("graph_breaks").unwrap();
+    assert_eq!(finding.title, "Graph breaks: compiled code is left and entered again 1 times per step");
+    assert_eq!(finding.saves_ns, None);
+    assert!(with(false).finding("graph_breaks").is_none());
 }
 
 fn twin(case: &str, trace: &str) -> Look {

@@ -1,0 +1,95 @@
+//! Arithmetic in 64 bits, which is rarely meant: NumPy's default type went into a tensor.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Attr, Kind, Ns, SliceId, StrId};
+
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::names::by_name::ByName;
+use crate::names::shapes::texts;
+
+pub(super) const RULE: Rule = Rule {
+    name: "double_precision",
+    about: "Operators compute in 64 bits, which takes twice as long as 32 bits on a CPU and up to 64 times on a GPU. Needs \
+            record_shapes=True.",
+    thresholds: &[Threshold {
+        name: "double_precision.min_share",
+        default: 0.1,
+        text: "share of the step in operators on tensors of 64-bit numbers",
+    }],
+    check,
+};
+
+/// What 32 bits take of the time: half as many bytes, and twice as many numbers per instruction.
+const SHARE_AT_32_BITS: f64 = 0.5;
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let mut is_double: HashMap<StrId, bool, RandomState> = HashMap::default();
+    let mut moves = ByName::new(trace, |name| ["aten::to", "aten::_to_copy", "aten::copy_"].contains(&name));
+    let mut doubles = |id: SliceId| {
+        let types = trace.args(id).text_id(Attr::InputTypes);
+        let double = types.is_some_and(|types| {
+            *is_double.entry(types).or_insert_with(|| texts(trace.text(types)).iter().any(|t| t == "double"))
+        });
+        slices.kind(id) == Kind::HostOp && double && !moves.get(slices.name(id))
+    };
+    let mut edit = Edit::new(trace);
+    let mut by_op: HashMap<StrId, Ns, RandomState> = HashMap::default();
+    for work in context.device_work() {
+        if let Some(op) = context.op_of(work).filter(|&op| doubles(op)) {
+            let ns = slices.dur(work);
+            edit.device_length(work, (ns.0 as f64 * SHARE_AT_32_BITS) as i64);
+            *by_op.entry(slices.name(op)).or_default() += ns;
+        }
+    }
+    let on_device = !by_op.is_empty();
+    if !on_device && let Some(main) = context.host().main() {
+        // The host computes itself: what no operator inside of it does.
+        for segment in context.host().of_lane(main) {
+            let Some(op) = segment.slice.filter(|&op| doubles(op)) else { continue };
+            if context.steps().at(segment.start).is_some() {
+                *by_op.entry(slices.name(op)).or_default() += segment.end - segment.start;
+            }
+        }
+    }
+    let total: Ns = by_op.values().copied().sum();
+    let per_step = context.per_step(total.0);
+    let share = per_step as f64 / context.step_ns().max(1) as f64;
+    if share < context.limit("double_precision.min_share") || total == Ns::ZERO {
+        return Vec::new();
+    }
+    let saves = match on_device {
+        true => context.saves(&edit),
+        false => context.measured((per_step as f64 * (1.0 - SHARE_AT_32_BITS)) as i64),
+    };
+    let Some(mut finding) = context.costing(RULE.name, saves, Estimate::Model) else { return Vec::new() };
+    let mut ops: Vec<(StrId, Ns)> = by_op.into_iter().collect();
+    ops.sort_by_key(|(op, ns)| (std::cmp::Reverse(*ns), *op));
+    let names: Vec<&str> = ops.iter().take(3).map(|(op, _)| trace.text(*op)).collect();
+    finding.confidence = Confidence::Medium;
+    finding.title = format!("Double precision: {:.0}% of the step computes in 64 bits", share * 100.0);
+    finding.evidence = vec![
+        Evidence::new(
+            "in 64 bits",
+            Figure::Share(share),
+            "Time of operators with a 64-bit floating-point input divided by the steps' time: their kernels' on the device, or \
+             their own on the main thread where no device works for them.",
+        ),
+        Evidence::new("mostly", Figure::Text(names.join(", ")), "The operators with most of that time."),
+    ];
+    finding.why = "NumPy's default is 64 bits, and a tensor made from such an array keeps it. Twice as many bytes move, and \
+                   processors compute half as many such numbers at once, GPUs made for graphics far fewer."
+        .to_owned();
+    finding.fix =
+        "Convert data once where it enters the program. Keep 64 bits only where the last digits matter."
+            .to_owned();
+    finding.code = Some(
+        "x = torch.from_numpy(array).float()      # or array.astype(np.float32) when it is loaded\n\
+         model = model.float()"
+            .to_owned(),
+    );
+    finding.verify =
+        "Record again with record_shapes=True: `stepscope ops --by shape` should show float inputs.".to_owned();
+    vec![finding]
+}
