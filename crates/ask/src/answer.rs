@@ -34,6 +34,8 @@ pub struct Answer {
     pub above_explained: Option<Draw>,
     /// On a screen, below the tables.
     pub below: Option<Draw>,
+    /// In Markdown, above the tables.
+    pub headline: Option<String>,
     /// The whole answer as a Markdown document, where that is more than its tables.
     pub document: Option<Box<dyn Fn() -> String + Send + Sync>>,
     /// The answer as SARIF, which code scanning reads; only findings have it.
@@ -83,6 +85,7 @@ impl Answer {
             above: None,
             above_explained: None,
             below: None,
+            headline: None,
             document: None,
             sarif: None,
             whole_names: false,

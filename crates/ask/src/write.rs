@@ -66,7 +66,9 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
         Some(document) => document(),
         None => {
             let shown: Vec<&Part> = answer.parts.iter().filter(|part| part.in_document).collect();
-            shown.iter().map(|part| print::markdown(&part.table())).collect::<Vec<_>>().join("\n")
+            let headline = answer.headline.iter().map(|words| format!("{}\n", print::markdown_text(words)));
+            let tables = shown.iter().map(|part| print::markdown(&part.table()));
+            headline.chain(tables).collect::<Vec<_>>().join("\n")
         }
     };
     if explain {

@@ -149,8 +149,8 @@ impl Holder {
 /// The account of the busiest device, as it would be without the profiler.
 struct Unprofiled {
     causes: ByCause,
-    /// All of the time but that for which nobody knows what the device did.
-    known_ns: i64,
+    /// What shares are of: all of the time, or all that is known where most is not.
+    of_ns: i64,
 }
 
 impl Unprofiled {
@@ -170,12 +170,13 @@ impl Unprofiled {
             }
             cut -= shorter;
         }
-        let known_ns = causes.total().saturating_sub(causes.unknown()).max(1);
-        Unprofiled { causes, known_ns }
+        let (all, unknown) = (causes.total(), causes.unknown());
+        let of_ns = if unknown >= all / 2 { all.saturating_sub(unknown) } else { all };
+        Unprofiled { causes, of_ns: of_ns.max(1) }
     }
 
     fn part(&self, ns: i64) -> f64 {
-        ns as f64 / self.known_ns as f64
+        ns as f64 / self.of_ns as f64
     }
 
     fn held(&self, holder: Holder) -> i64 {
@@ -226,7 +227,7 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
                 percent(unknown)
             ),
             false => format!(
-                "{known}. For another {} the host waits for device work that was not recorded",
+                "{known}. For the other {} of the time the trace does not show what it did",
                 percent(unknown)
             ),
         };
@@ -289,7 +290,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
     let here = match differs {
         true => format!(
             " without the profiler ({} here, because recording slows the host)",
-            percent(1.0 - idle_here)
+            percent(recorded.part(recorded.causes.busy()))
         ),
         false => String::new(),
     };
@@ -374,6 +375,17 @@ mod tests {
             text,
             "The trace does not show what the GPU did for 90% of the time, while the host waited for it. The rest: \
              Bound by the GPU: it is busy 95% of the time, so faster or fewer kernels help most"
+        );
+    }
+
+    #[test]
+    fn shares_are_of_all_the_time_where_most_of_it_is_known() {
+        let python = Cause::Host(Activity::Python);
+        let text = says(Some(0), &[(python, 84), (Cause::DEVICE_UNRECORDED, 16)]);
+        assert_eq!(
+            text,
+            "Bound by the host: the GPU is idle 84% of the time, 84% because Python, operators and launches cannot keep it \
+             busy. For the other 16% of the time the trace does not show what it did"
         );
     }
 

@@ -17,19 +17,21 @@ pub struct CouldNotLook {
     pub rules: &'static [&'static str],
     /// Whether the rules see something without it, though less.
     pub partly: bool,
+    /// All of it: `2 rules need record_shapes=True: …`.
+    pub sentence: String,
 }
 
 impl CouldNotLook {
-    /// In a sentence: `2 rules need record_shapes=True: …`.
-    pub fn sentence(&self) -> String {
-        let (count, names) = (self.rules.len(), self.rules.join(", "));
-        let rules = if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
-        match (self.partly, count) {
-            (true, 1) => format!("{rules} sees more with {}: {names}", self.needs),
-            (true, _) => format!("{rules} see more with {}: {names}", self.needs),
-            (false, 1) => format!("{rules} needs {}: {names}", self.needs),
-            (false, _) => format!("{rules} need {}: {names}", self.needs),
-        }
+    fn new(needs: &'static str, rules: &'static [&'static str], partly: bool) -> CouldNotLook {
+        let (count, names) = (rules.len(), rules.join(", "));
+        let who = if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
+        let verb = match (partly, count) {
+            (true, 1) => "sees more with",
+            (true, _) => "see more with",
+            (false, 1) => "needs",
+            (false, _) => "need",
+        };
+        CouldNotLook { needs, rules, partly, sentence: format!("{who} {verb} {needs}: {names}") }
     }
 }
 
@@ -41,18 +43,17 @@ pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
     let mut found = Vec::new();
     if on_device && !has_shapes() {
         let needs = "record_shapes=True";
-        found.push(CouldNotLook { needs, rules: &["double_precision", "slow_kernels"], partly: false });
-        let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"]
-            as &'static [_];
-        found.push(CouldNotLook { needs, rules, partly: true });
+        found.push(CouldNotLook::new(needs, &["double_precision", "slow_kernels"], false));
+        let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"];
+        found.push(CouldNotLook::new(needs, rules, true));
     }
     if on_device && trace.allocations().is_empty() {
-        let rules = &["memory_leak", "memory_near_limit", "memory_fragmentation"] as &'static [_];
-        found.push(CouldNotLook { needs: "profile_memory=True", rules, partly: false });
+        let rules = &["memory_leak", "memory_near_limit", "memory_fragmentation"];
+        found.push(CouldNotLook::new("profile_memory=True", rules, false));
     }
     if on_device && run.steps().synthetic {
-        let rules = &["uneven_steps", "memory_leak", "allocator_churn"] as &'static [_];
-        found.push(CouldNotLook { needs: "prof.step() after each iteration", rules, partly: false });
+        let rules = &["uneven_steps", "memory_leak", "allocator_churn"];
+        found.push(CouldNotLook::new("prof.step() after each iteration", rules, false));
     }
     found
 }

@@ -177,9 +177,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     };
     answer.next.retain(|next| !(all_tables(ask) && next.question == Next::ALL_TABLES));
     answer.next_label = Some("MORE");
+    let why = verdict.map(|_| Why::new(run, uncovered));
+    answer.headline = why.as_ref().and_then(Why::words);
     let first = Arc::new(First {
         head: Head::new(run, &devices, asked.is_whole()),
-        why: verdict.map(|_| Why::new(run, uncovered)),
+        why,
         fix,
         time: Time::new(run, ask.device),
         top,

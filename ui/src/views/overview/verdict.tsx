@@ -24,6 +24,7 @@ export function Verdict(props: {
   uncovered?: string | null | undefined;
 }) {
   const { account, findings, info, steps, uncovered } = props;
+  const blind = findings?.could_not_look ?? [];
   const grade = account ? gradeOf(account) : "awaited";
   const words = GRADES[grade];
   return (
@@ -38,6 +39,7 @@ export function Verdict(props: {
       <p class="verdict-text">{account ? sentence(account) : "Analyzing the trace…"}</p>
       {findings && steps?.average && <p class="verdict-step">{`${stepWords(findings, steps.synthetic)}.`}</p>}
       {uncovered && <p>{uncovered.replaceAll("`", "")}</p>}
+      {blind.length > 0 && <p class="quiet">{`${blind.map((b) => b.sentence).join(". ")}.`}</p>}
       <p class="quiet">{[about(info), stepsText(steps)].filter(Boolean).join(" · ")}</p>
       {info && <Damage notes={info.notes} />}
     </section>

@@ -37,7 +37,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let partial = all.iter().filter(|s| s.partial).count();
         let whole = all.len() - partial;
         if (whole as f64) < context.limit("unrepresentative.min_steps") {
-            reasons.push(format!("only {} recorded whole", steps(whole)));
+            reasons.push(match whole {
+                0 => "no step recorded whole".to_owned(),
+                whole => format!("only {} recorded whole", steps(whole)),
+            });
         }
         if partial > 0 {
             reasons.push(format!("{} cut at the end of the recording", steps(partial)));

@@ -8,13 +8,20 @@ use crate::names::kernel_name::demangled;
 ///
 /// Only multiplications, convolutions and attention are answered; elsewhere a type in the name may belong
 /// to anything. `None` also where the name is known to mislead: cuDNN's attention kernels say `f16` for
-/// every 16-bit type, its old convolutions are called `sgemm` in `half` too, and mixed formats have no one
-/// answer.
+/// every 16-bit type, and mixed formats have no one answer.
 pub fn precision(name: &str) -> Option<&'static str> {
     if let Some(rest) = name.strip_prefix("Cijk_") {
         return tensile_precision(rest.split('_').nth(2)?);
     }
     let name = demangled(name).to_ascii_lowercase();
+    if let Some(engine) = OLD_CONVOLUTIONS.iter().find_map(|mark| name.split_once(mark)) {
+        let first = engine.1.split([',', '>']).next().unwrap_or("").trim();
+        return match first {
+            "float" => Some("fp32"),
+            "__half" | "half" => Some("fp16"),
+            _ => None,
+        };
+    }
     let on_cuda_cores = ["simt", "ffma", "sgemm", "dgemm", "hgemm", "scudnn"];
     let matrix = kernel_uses_tensor_cores(&name) || on_cuda_cores.iter().any(|mark| name.contains(mark));
     let misleading = ["native_sdpa", "convolve_sgemm", "marlin", "e2m1"];
@@ -36,6 +43,10 @@ pub fn precision(name: &str) -> Option<&'static str> {
         name.contains("cutlass_80_tensorop_s1688gemm").then_some("tf32")
     })
 }
+
+/// cuDNN's convolutions of before tensor cores, whose first template argument is the type.
+const OLD_CONVOLUTIONS: [&str; 4] =
+    ["convolve_sgemm<", "dgrad_engine<", "wgrad_alg0_engine<", "wgrad_alg1_engine<"];
 
 /// How a word that names a type begins, and the type.
 const STARTS: &[(&str, &str)] = &[

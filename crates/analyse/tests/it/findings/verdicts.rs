@@ -221,7 +221,7 @@ fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
     assert!(uncovered(&fine.run, &fine.verdict, &fine.findings).unwrap().contains("stepscope roofline"));
     let blind = Look::at(product(600, false));
     assert!(blind.finding("slow_kernels").is_none());
-    let words: Vec<String> = could_not_look(&blind.run).iter().map(|blind| blind.sentence()).collect();
+    let words: Vec<String> = could_not_look(&blind.run).into_iter().map(|blind| blind.sentence).collect();
     assert!(
         words.iter().any(|text| text == "2 rules need record_shapes=True: double_precision, slow_kernels"),
         "{words:?}"

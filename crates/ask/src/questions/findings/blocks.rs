@@ -48,7 +48,7 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
 
 /// Rules that could not look.
 fn blind(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
-    found.blind.iter().try_for_each(|blind| print::note(out, screen, &blind.sentence()))
+    found.blind.iter().try_for_each(|blind| print::note(out, screen, &blind.sentence))
 }
 
 /// No finding is an answer too; it must not be a dead end: what to ask next follows.

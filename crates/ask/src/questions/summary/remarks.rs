@@ -26,7 +26,7 @@ impl Remarks {
             lines.extend(wrap(&screen.text(text), screen.width));
         }
         for blind in &self.blind {
-            lines.push(end_ellipsis(&screen.text(&blind.sentence()), screen.width));
+            lines.push(end_ellipsis(&screen.text(&blind.sentence), screen.width));
         }
         let notes = self.trace.notes();
         for note in notes.iter().take(SHOWN) {

@@ -43,6 +43,17 @@ impl Why {
         lines
     }
 
+    /// All of it, as sentences.
+    pub(super) fn words(&self) -> Option<String> {
+        let verdict = self.verdict.as_ref()?;
+        let mut words = format!("{}. {}.", verdict.text, self.step());
+        if let Some(text) = &self.uncovered {
+            words.push(' ');
+            words.push_str(text);
+        }
+        Some(words)
+    }
+
     /// How long a step takes.
     fn step(&self) -> String {
         let here = units::time(self.step_ns);
