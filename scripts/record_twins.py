@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch._inductor.config  # noqa: E402, F401
 
 import twins.faults  # noqa: E402
+import twins.fresh  # noqa: E402, F401
 import twins.healthy  # noqa: E402
 import twins.more_faults  # noqa: E402, F401
 from twins import harness  # noqa: E402

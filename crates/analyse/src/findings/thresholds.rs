@@ -49,6 +49,11 @@ pub const ASSUMPTIONS: &[Threshold] = &[
         text: "share of the peak rate that fused attention reaches",
     },
     Threshold {
+        name: "assume.masked_attention_efficiency",
+        default: 0.1,
+        text: "share of the peak rate that fused attention reaches with a bias of its own for each head",
+    },
+    Threshold {
         name: "assume.memory_efficiency",
         default: Efficiency::ASSUMED.memory,
         text: "share of the peak memory bandwidth that memory-bound kernels reach",

@@ -5,6 +5,8 @@
 
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
+use crate::names::ranges::step_number;
+
 const NONE: u32 = u32::MAX;
 
 /// Answers about the callers of host slices.
@@ -67,9 +69,10 @@ impl Callers {
     }
 
     /// What the program asked for when it made a call: the outermost operator around it below the nearest range, or
-    /// that range.
+    /// that range. A step is no answer: everything is in one.
     pub(crate) fn asked_for(&self, trace: &Trace, call: SliceId) -> Option<SliceId> {
-        self.around(trace, call).and_then(|around| self.asked.get(around))
+        let asked = self.around(trace, call).and_then(|around| self.asked.get(around));
+        asked.filter(|&id| step_number(trace.name(id)).is_none())
     }
 
     /// Whom a moment of the host is blamed on, by its innermost slice: the outermost operator below the nearest range

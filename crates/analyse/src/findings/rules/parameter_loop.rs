@@ -1,4 +1,6 @@
 //! A loop in Python that changes tensors one by one: weights' running means, decay, clipping.
+//!
+//! Each turn has the same few elementwise operators, and at least one of them changes a tensor in place.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -99,17 +101,14 @@ fn loops(context: &Context<'_>) -> Vec<Loop> {
     let Some(main) = context.host().main() else { return Vec::new() };
     let mut is_optimizer = ByName::new(trace, |name| name.starts_with("Optimizer."));
     let in_optimizer = at_or_under(trace, context.tree(), |id| is_optimizer.get(slices.name(id)));
-    let mut in_place = ByName::new(trace, |name| {
-        // Filling with zeros is what zero_grad does, which frameworks offer no better way for.
-        name.starts_with("aten::") && name.ends_with('_') && !name.ends_with("__") && name != "aten::zero_"
-    });
+    let mut counted = ByName::new(trace, |name| is_in_place(name) || ELEMENTWISE.contains(&name));
     let is_op = |id: SliceId| slices.kind(id) == Kind::HostOp;
     let outermost = slices.of_lane(main).filter(|&id| is_op(id) && context.callers().op(id).is_none());
     let least = (context.limit("parameter_loop.min_turns") as usize).max(2);
     let mut found = Vec::new();
     let mut run: Vec<SliceId> = Vec::new();
     for id in outermost {
-        let counts = in_place.get(slices.name(id))
+        let counts = counted.get(slices.name(id))
             && !in_optimizer[id.index()]
             && context.steps().at(slices.start(id)).is_some();
         if counts {
@@ -120,6 +119,27 @@ fn loops(context: &Context<'_>) -> Vec<Loop> {
     }
     split(context, run, least, &mut found);
     found
+}
+
+/// Operators that compute what such a loop then stores.
+const ELEMENTWISE: [&str; 12] = [
+    "aten::mul",
+    "aten::add",
+    "aten::sub",
+    "aten::div",
+    "aten::lerp",
+    "aten::addcmul",
+    "aten::addcdiv",
+    "aten::sqrt",
+    "aten::pow",
+    "aten::neg",
+    "aten::clamp",
+    "aten::sign",
+];
+
+/// Filling with zeros is what zero_grad does, which frameworks offer no better way for.
+fn is_in_place(name: &str) -> bool {
+    name.starts_with("aten::") && name.ends_with('_') && !name.ends_with("__") && name != "aten::zero_"
 }
 
 /// The loops in a row of operators.
@@ -136,7 +156,9 @@ fn split(context: &Context<'_>, run: Vec<SliceId>, least: usize, found: &mut Vec
             from += 1;
             continue;
         };
-        found.push(Loop { ops: run[from..from + length].to_vec(), period });
+        if (from..from + period).any(|at| is_in_place(context.trace().text(name(at)))) {
+            found.push(Loop { ops: run[from..from + length].to_vec(), period });
+        }
         from += length;
     }
 }

@@ -75,11 +75,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         costs.kernels_of(op).iter().for_each(|&kernel| edit.device_length(kernel, 0));
         edit.remove_host(op.slice);
     }
+    let biased = around.iter().any(|op| adds_to_each_head(context, op));
+    let reaches = if biased { "assume.masked_attention_efficiency" } else { "assume.attention_efficiency" };
     for op in &products {
         let peak = op.hardware.and_then(|h| h.peak_tflops(op.precision, Pipe::Matrix));
         if let Some(peak) = peak {
             // Fused kernels do the scores again on the way back: five products instead of four.
-            let ns = op.cost.flops as f64 * 1.2 / (peak * 1e3) / context.limit("assume.attention_efficiency");
+            let ns = op.cost.flops as f64 * 1.2 / (peak * 1e3) / context.limit(reaches);
             super::matrix::scale(context, &mut edit, op, ns);
         }
     }
@@ -102,8 +104,30 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
     ];
     explain(&mut finding);
+    if biased {
+        finding.fix = "Use scaled_dot_product_attention with the bias as its mask. Its fastest kernels take no mask, so try \
+                       flex_attention too, which compiles the bias into the kernel."
+            .to_owned();
+        finding.code = Some(
+            "out = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)\n\
+             # or: flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score + bias[h, i, j])"
+                .to_owned(),
+        );
+    }
     finding.slices = context.shown(kernels(context, &around));
     vec![finding]
+}
+
+/// Whether something is added to the scores that differs from head to head: no causal mask, and no kernel without masks
+/// can do it.
+fn adds_to_each_head(context: &Context<'_>, op: &OpCost) -> bool {
+    if !matches!(context.trace().name(op.slice), "aten::add" | "aten::add_") {
+        return false;
+    }
+    let Some(inputs) = context.trace().args(op.slice).input_shapes() else { return false };
+    let tensors: Vec<&[i64]> = inputs.iter().filter_map(Input::tensor).collect();
+    let sizes = |s: &[i64]| s.iter().filter(|&&n| n > 1).count();
+    matches!(tensors[..], [a, b, ..] if sizes(a).max(sizes(b)) == 4 && sizes(a).min(sizes(b)) >= 3)
 }
 
 /// Whether a product reads the scores, or makes them: both operands are then as large as what comes out.

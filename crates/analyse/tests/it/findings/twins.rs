@@ -137,16 +137,25 @@ fn table(pairs: &[Pair]) -> (String, [usize; 5]) {
     (table, counts)
 }
 
-#[test]
-fn promises_hold_without_the_profiler() {
-    let pairs: Vec<Pair> = set("seen").iter().map(|case| Pair::read(case)).collect();
+/// What holds today; the page says it, and it must not get worse.
+fn promises(kind: &str, part: &'static str, least: [usize; 3]) {
+    let pairs: Vec<Pair> = set(kind).iter().map(|case| Pair::read(case)).collect();
     let (table, [faults, named, plain, promised, near]) = table(&pairs);
     println!("{table}");
-    // What holds today; the page says it, and it must not get worse.
-    assert!(named * 100 >= faults * 82, "only {named} of {faults} named");
-    assert!(plain * 100 >= faults * 75, "only {plain} of {faults} named without shapes");
-    assert!(near * 100 >= promised * 75, "only {near} of {promised} near");
-    crate::findings::docs::hold("planted-faults.md", &[("in turns", table)]);
+    assert!(named * 100 >= faults * least[0], "only {named} of {faults} named");
+    assert!(plain * 100 >= faults * least[1], "only {plain} of {faults} named without shapes");
+    assert!(near * 100 >= promised * least[2], "only {near} of {promised} near");
+    crate::findings::docs::hold("planted-faults.md", &[(part, table)]);
+}
+
+#[test]
+fn promises_hold_without_the_profiler() {
+    promises("seen", "in turns", [90, 90, 80]);
+}
+
+#[test]
+fn promises_hold_for_programs_that_no_rule_was_written_for() {
+    promises("unseen", "unseen", [0, 0, 0]);
 }
 
 #[test]
