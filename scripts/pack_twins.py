@@ -16,19 +16,22 @@ import sys
 import zstandard
 
 STEPS = 2
+# Programs of many events, in the set `unseen`.
+ONE_STEP = {"loop_over_samples", "main_thread_preprocessing", "math_attention", "norm_by_hand", "parameter_loop",
+            "recurrent_by_hand", "slow_loader"}
 WHOLE = {"first_step_compile", "recompile", "gc_pause"}
 DEVICE = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync"}
 
 
-def trimmed(text):
+def trimmed(text, steps):
     """The trace without what belongs to later steps: neither their events nor what they launched."""
     trace = json.loads(text)
     events = trace["traceEvents"]
     ranges = [e for e in events if e.get("cat") == "user_annotation"]
     starts = sorted(e["ts"] for e in ranges if e["name"].startswith("ProfilerStep#"))
-    if len(starts) <= STEPS:
+    if len(starts) <= steps:
         return text
-    end = starts[STEPS]
+    end = starts[steps]
     # What steps before the recording launched stays too: the device is busy with it.
     later = {e["args"]["correlation"] for e in events
              if e.get("cat", "").startswith("cuda_") and e["ts"] >= end and "correlation" in e.get("args", {})}
@@ -61,7 +64,8 @@ def main():
                 continue
             text = lzma.open(trace).read()
             if folder.name not in WHOLE:
-                text = trimmed(text)
+                large = folder.parent.name == "unseen" and folder.name in ONE_STEP
+                text = trimmed(text, 1 if large else STEPS)
             packed = zstandard.ZstdCompressor(level=19).compress(text)
             (folder / trace.name.replace(".json.xz", ".json.zst")).write_bytes(packed)
 

@@ -9,7 +9,7 @@ import { copyTrace, withoutDevice, writeTrace } from "./support/small.ts";
 
 test("a folder with two runs: one is chosen at the top", async ({ page, start, folder }) => {
   copyTrace(folder, TRACES.ddp, "before.pt.trace.json.gz");
-  copyTrace(folder, TRACES.fault, "after.pt.trace.json.gz");
+  copyTrace(folder, TRACES.fault, "after.pt.trace.json.zst");
   const server = await start([folder]);
   await visit(page, `${server.url}#/overview?step=4`);
   const button = page.locator(".run-button");

@@ -28,7 +28,7 @@ export const TRACES = {
   /** Several streams, no steps. */
   streams: pytorch("2.11-h200/multi_stream/multi_stream.pt.trace.json.gz"),
   /** A program that waits for the device after each batch. */
-  fault: pytorch("2.11-h200-faults/item_sync/fault.pt.trace.json.gz"),
+  fault: pytorch("2.11-h200-twins/seen/item_sync/fault.shapes.json.zst"),
   /** Twenty steps. */
   manySteps: pytorch("2.11-h200/infer_eager_small/infer_eager_small.pt.trace.json.gz"),
   mini: pytorch("mini/mini.pt.trace.json"),

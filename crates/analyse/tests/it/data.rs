@@ -26,8 +26,18 @@ pub fn fixtures() -> Vec<PathBuf> {
 
 /// Every recorded trace of the repository, by path.
 pub fn all_fixtures() -> Vec<PathBuf> {
-    let sets = ["2.11-h200", "2.11-h200-features", "2.11-h200-faults"];
+    let sets = ["2.11-h200", "2.11-h200-features"];
     sets.into_iter().flat_map(traces_in).collect()
+}
+
+/// Recorded programs with planted faults and without, with shapes, by path.
+pub fn twins() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch/2.11-h200-twins/seen");
+    let cases = std::fs::read_dir(root).unwrap().map(|case| case.unwrap().path());
+    let sides = |case: PathBuf| ["fault", "fixed"].map(|side| case.join(format!("{side}.shapes.json.zst")));
+    let mut found: Vec<PathBuf> = cases.flat_map(sides).collect();
+    found.sort();
+    found
 }
 
 /// The traces of one set, by path.

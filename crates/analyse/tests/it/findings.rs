@@ -2,7 +2,7 @@
 
 mod any_program;
 pub(crate) mod docs;
-mod pairs;
+mod every_rule;
 pub(crate) mod profile;
 mod twins;
 pub(crate) mod verdicts;

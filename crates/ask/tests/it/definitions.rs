@@ -15,7 +15,7 @@ use crate::fields::Fields;
 const TRACES: &[&str] = &[
     "2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz",
     "mini/mini.pt.trace.json",
-    "2.11-h200-faults/slow_loader/fault.pt.trace.json.gz",
+    "2.11-h200-twins/seen/slow_loader/fault.shapes.json.zst",
 ];
 
 /// Numbers that name something and measure nothing.

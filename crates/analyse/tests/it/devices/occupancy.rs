@@ -45,7 +45,7 @@ fn compare(trace: &Trace) -> (u64, u64) {
 #[test]
 fn every_recorded_value_is_reproduced() {
     let mut sum = (0, 0);
-    for path in data::all_fixtures() {
+    for path in data::all_fixtures().into_iter().chain(data::twins()) {
         let (compared, beyond) = compare(&data::read(&path));
         sum = (sum.0 + compared, sum.1 + beyond);
     }

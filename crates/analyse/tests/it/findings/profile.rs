@@ -40,15 +40,15 @@ fn one(trace: &Trace, rule: &str) -> Option<Finding> {
 
 fn recorded(path: &str) -> Trace {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch");
-    read(&root.join(format!("{path}.pt.trace.json.gz")))
+    read(&root.join(path))
 }
 
 fn fault(case: &str) -> Trace {
-    recorded(&format!("2.11-h200-faults/{case}/fault"))
+    recorded(&format!("2.11-h200-twins/seen/{case}/fault.shapes.json.zst"))
 }
 
 fn fixed(case: &str) -> Trace {
-    recorded(&format!("2.11-h200-faults/{case}/fixed"))
+    recorded(&format!("2.11-h200-twins/seen/{case}/fixed.shapes.json.zst"))
 }
 
 const MIB: i64 = 1 << 20;
@@ -161,7 +161,7 @@ fn memory_near_limit() {
     assert!(full.title.contains("75.0 GiB of 80.0 GiB"), "{}", full.title);
     assert_eq!(with(40 * GIB, 76 * GIB).unwrap().severity, Severity::Info);
     assert_eq!(with(40 * GIB, 50 * GIB), None);
-    assert_eq!(one(&recorded("2.11-h200/gpt_bf16/gpt_bf16"), "memory_near_limit"), None);
+    assert_eq!(one(&recorded("2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz"), "memory_near_limit"), None);
 }
 
 #[test]
@@ -211,9 +211,9 @@ fn uneven_steps() {
         "{}",
         pause.title
     );
-    // Without the pauses the program really took 43 % less.
-    let share = pause.saves_share.unwrap();
-    assert!((0.35..0.55).contains(&share), "{share}");
+    // Without the pauses the program really took 51% less, and 45.5% to 60.4% from round to round.
+    let share = pause.saves_unprofiled_share.unwrap();
+    assert!((0.455..0.604).contains(&share), "{share}");
     assert_eq!(one(&fixed("gc_pause"), "uneven_steps"), None);
     // Compilation explains the slow step.
     assert_eq!(one(&fault("first_step_compile"), "uneven_steps"), None);
@@ -239,16 +239,14 @@ fn uneven_steps() {
 fn compilation() {
     let first = one(&fault("first_step_compile"), "compilation").unwrap();
     assert!(first.title.starts_with("Warm-up inside the profile: step 1"), "{}", first.title);
-    // Warmed up, the same five steps really took 94 % less.
+    // Warmed up, the same five steps really took 97% less.
     let share = first.saves_share.unwrap();
     assert!((0.85..1.0).contains(&share), "{share}");
     let again = one(&fault("recompile"), "compilation").unwrap();
-    assert!(again.title.starts_with("Recompilation: code is compiled in 4 of 4 steps"), "{}", again.title);
+    assert!(again.title.starts_with("Recompilation: code is compiled in 3 of 3 steps"), "{}", again.title);
     assert!(again.saves_share.unwrap() > 0.9);
-    for case in ["first_step_compile", "recompile", "gc_pause"] {
-        assert_eq!(one(&fixed(case), "compilation"), None, "{case}");
-    }
-    assert_eq!(one(&recorded("2.11-h200-features/compiled/compiled"), "compilation"), None);
+    assert_eq!(one(&fixed("gc_pause"), "compilation"), None);
+    assert_eq!(one(&recorded("2.11-h200-features/compiled/compiled.pt.trace.json.gz"), "compilation"), None);
 }
 
 #[test]
@@ -286,25 +284,31 @@ fn profiler_overhead() {
 #[test]
 fn unrepresentative() {
     let title = |trace: Trace| one(&trace, "unrepresentative").map(|f| f.title).unwrap_or_default();
-    assert!(title(recorded("2.11-h200/gpt_stack/gpt_stack")).contains("only 2 steps recorded whole"));
-    assert!(title(recorded("2.11-h200-features/overloads/overloads")).contains("no steps are marked"));
+    assert!(
+        title(recorded("2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz"))
+            .contains("only 2 steps recorded whole")
+    );
+    assert!(
+        title(recorded("2.11-h200-features/overloads/overloads.pt.trace.json.gz"))
+            .contains("no steps are marked")
+    );
     assert!(title(fault("first_step_compile")).contains("the first step compiles"));
     assert!(title(Script::steps(0, &[1000; 4]).finish()).contains("very first step"));
     assert_eq!(title(Script::steps(1, &[1000; 4]).finish()), "");
     // What is compiled in every step is no lack of warm-up; inference without steps is no training.
     assert_eq!(title(fault("recompile")), "");
-    assert_eq!(title(recorded("2.11-h200/multi_stream/multi_stream")), "");
+    assert_eq!(title(recorded("2.11-h200/multi_stream/multi_stream.pt.trace.json.gz")), "");
 }
 
 #[test]
 fn communication() {
-    let gloo = recorded("2.11-h200/gloo_ddp/rank0");
+    let gloo = recorded("2.11-h200/gloo_ddp/rank0.pt.trace.json.gz");
     let exposed = one(&gloo, "communication_exposed").unwrap();
     assert_eq!((exposed.severity, exposed.estimate), (Severity::High, Estimate::UpperBound));
     let backend = one(&gloo, "ddp_without_nccl").unwrap();
     // Its cost is told once, above.
     assert_eq!((backend.severity, backend.saves_ns), (Severity::High, None));
-    let nccl = recorded("2.11-h200-features/nccl/nccl");
+    let nccl = recorded("2.11-h200-features/nccl/nccl.pt.trace.json.gz");
     assert_eq!(one(&nccl, "communication_exposed"), None);
     assert_eq!(one(&nccl, "ddp_without_nccl"), None);
 
@@ -369,13 +373,6 @@ fn recorded_traces_give_these_findings_and_no_others() {
         "cuda_graph/cuda_graph: uneven_steps",
         "overloads/overloads: compilation unrepresentative",
         "threads/threads: compilation",
-        "alloc_churn/fault: allocator_churn",
-        "first_step_compile/fault: compilation unrepresentative",
-        "gc_pause/fault: uneven_steps",
-        "ping_pong/fault: uneven_steps",
-        "recompile/fault: compilation",
-        "recompile/fixed: uneven_steps",
-        "with_stack_overhead/fault: profiler_overhead",
     ];
     assert_eq!(lines, expected, "\n{}", lines.join("\n"));
 }

@@ -59,9 +59,11 @@ impl Pair {
             let left = |rule: &str| fixed.iter().find(|f| f.rule == rule).and_then(|f| f.saves_unprofiled_ns);
             let is_about_it = |f: &&Finding| {
                 let promised = f.saves_unprofiled_ns.unwrap_or(0);
-                rules.contains(&f.rule) && left(f.rule).is_none_or(|left| left <= promised / 2)
+                left(f.rule).is_none_or(|left| left <= promised / 2)
             };
-            let named = found.iter().find(is_about_it)?;
+            // The first rule is the one whose advice the fix follows; the others name the same fault.
+            let of_rule = |rule: &&str| found.iter().find(|f| f.rule == *rule && is_about_it(f));
+            let named = rules.iter().find_map(of_rule)?;
             rule = named.rule;
             Some(named.saves_unprofiled_share)
         });
@@ -155,7 +157,7 @@ fn promises_hold_without_the_profiler() {
 
 #[test]
 fn promises_hold_for_programs_that_no_rule_was_written_for() {
-    promises("unseen", "unseen", [0, 0, 0]);
+    promises("unseen", "unseen", [90, 90, 75]);
 }
 
 #[test]

@@ -166,12 +166,12 @@ fn a_recorded_model_breaks_twice_per_step() {
 
 #[test]
 fn a_program_that_compiles_in_every_step() {
-    let fault = fixture("2.11-h200-faults/recompile/fault.pt.trace.json.gz").health.unwrap();
-    assert_eq!((fault.compiles, fault.recompiles), (4, 4));
-    let fixed = fixture("2.11-h200-faults/recompile/fixed.pt.trace.json.gz").health.unwrap();
+    let fault = fixture("2.11-h200-twins/seen/recompile/fault.shapes.json.zst").health.unwrap();
+    assert_eq!((fault.compiles, fault.recompiles), (3, 3));
+    let fixed = fixture("2.11-h200-twins/seen/recompile/fixed.shapes.json.zst").health.unwrap();
     assert_eq!((fixed.compiles, fixed.recompiles, fixed.compile_ns), (0, 0, 0));
     assert!(fault.compile_ns > 500_000_000, "{fault:?}");
-    let first = fixture("2.11-h200-faults/first_step_compile/fault.pt.trace.json.gz").health.unwrap();
+    let first = fixture("2.11-h200-twins/seen/first_step_compile/fault.shapes.json.zst").health.unwrap();
     assert_eq!((first.compiles, first.recompiles), (1, 0));
 }
 
