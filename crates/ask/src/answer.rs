@@ -34,7 +34,7 @@ pub struct Answer {
     pub above_explained: Option<Draw>,
     /// On a screen, below the tables.
     pub below: Option<Draw>,
-    /// In Markdown, above the tables.
+    /// In Markdown, above the tables and under the heading "Verdict".
     pub headline: Option<String>,
     /// The whole answer as a Markdown document, where that is more than its tables.
     pub document: Option<Box<dyn Fn() -> String + Send + Sync>>,

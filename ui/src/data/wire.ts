@@ -296,6 +296,8 @@ export interface CouldNotLook {
   rules: string[];
   /** Whether the rules see something without it, though less. */
   partly: boolean;
+  /** All of it: `2 rules need record_shapes=True: …`. */
+  sentence: string;
 }
 
 /** One counter in a stretch of time. */
