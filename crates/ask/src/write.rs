@@ -66,7 +66,8 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
         Some(document) => document(),
         None => {
             let shown: Vec<&Part> = answer.parts.iter().filter(|part| part.in_document).collect();
-            let headline = answer.headline.iter().map(|words| format!("### Verdict\n\n{}\n", print::markdown_text(words)));
+            let headline =
+                answer.headline.iter().map(|words| format!("### Verdict\n\n{}\n", print::markdown_text(words)));
             let tables = shown.iter().map(|part| print::markdown(&part.table()));
             headline.chain(tables).collect::<Vec<_>>().join("\n")
         }

@@ -43,11 +43,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let report = regions::regions(asked.trace(), run.host(), run.tree(), &query);
     let (words, ledger) = (words(&report.ledger), report.ledger.clone());
     let has_device = ledger.total_device_ns > 0;
+    let steps = (asked.steps().steps.len() as i64).max(1);
     let rows = arrange(report.regions, &ask.rows, None, TOP, |r| &r.name)?;
     let empty =
         "no named ranges in this trace; put torch.profiler.record_function(\"name\") around parts of a step";
     let part = rows.into_part("regions", empty, move |rows| {
-        let mut table = table(rows, has_device).title("Regions", &words);
+        let mut table = table(rows, has_device, steps).title("Regions", &words);
         if rows.iter().any(|r| r.backward_device_ns > 0) {
             table.note(
                 "Backward: device time of the backward pass of a region's own operators, wherever it ran",
@@ -63,17 +64,18 @@ fn words(ledger: &Ledger) -> String {
         return "host time per step".to_owned();
     }
     let mut words = format!(
-        "per step; device {} in total, {} of it in regions",
-        units::time(ledger.total_device_ns),
+        "per step; {} of all device time is in regions",
         units::percent(ratio(ledger.in_regions_ns, ledger.total_device_ns)),
     );
     if ledger.handed_over_ns > 0 {
-        words.push_str(&format!(", {} from backward threads", units::time(ledger.handed_over_ns)));
+        let share = units::percent(ratio(ledger.handed_over_ns, ledger.total_device_ns));
+        words.push_str(&format!(", {share} was launched by backward threads"));
     }
     words
 }
 
-fn table(rows: &[RegionRow], has_device: bool) -> Table {
+/// Times are per step, except those of a column that says otherwise.
+fn table(rows: &[RegionRow], has_device: bool, steps: i64) -> Table {
     let mut columns =
         vec![Column::name("Region"), Column::number("Calls").priority(110), Column::number("Host").keep()];
     if has_device {
@@ -96,9 +98,9 @@ fn table(rows: &[RegionRow], has_device: bool) -> Table {
                 Cell::time(row.device_step_ns),
                 Cell::maybe(row.share, |share| Cell::percent(share).bar(bar(share)).role(Role::Device)),
                 Cell::time(row.device_ns),
-                Cell::time(row.device_self_ns),
-                Cell::time(row.backward_device_ns),
-                Cell::time(row.pytorch_device_ns),
+                Cell::time(row.device_self_ns / steps),
+                Cell::time(row.backward_device_ns / steps),
+                Cell::time(row.pytorch_device_ns / steps),
             ]);
         }
         table.row(cells);
