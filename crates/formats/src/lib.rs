@@ -20,8 +20,14 @@ mod collapsed;
 mod decimal;
 mod discover;
 mod error;
+mod frame_text;
 mod kineto;
+mod lprof;
+mod marshal;
 mod notes;
+mod pickle;
+mod pprof;
+mod pstats;
 mod reader;
 mod readers;
 mod sniff;
@@ -40,7 +46,9 @@ pub use choose::{Chosen, Look, choose, rank_of};
 pub use discover::{TraceFile, discover};
 pub use error::{Limit, ReadError};
 pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
-pub use reader::{Reader, Yields};
+pub use pprof::write_pprof;
+pub use pstats::write_pstats;
+pub use reader::Reader;
 pub use readers::READERS;
 pub use speedscope::write_speedscope;
 pub use splice::splice;
@@ -138,7 +146,7 @@ pub fn read_trace(input: impl Read + Send, name: &str, options: &OpenOptions) ->
 }
 
 fn only_trace(document: Document) -> Result<Trace, ReadError> {
-    let (what, source) = (document.what(), document.source().clone());
+    let (what, source) = (document.kind().what(), document.source().clone());
     match document {
         Document::Trace(trace) => Ok(trace),
         _ => Err(ReadError::NotATrace { what: format!("{what} ({})", source.format), path: source.path }),
