@@ -48,8 +48,8 @@ def codes_of_stack(innermost: FrameType | None) -> list[CodeType]:
 def thread_cpu_ns(thread: int) -> int | None:
     """The processor time a thread has used, by the system's number of it; None where the system does not say.
 
-    Linux has a clock for every thread whose number is made of the thread's. ``time.pthread_getcpuclockid`` takes Python's
-    identity of a thread instead, and reads freed memory if the thread has just ended.
+    Linux has a clock for every thread, whose number is made of the thread's. ``time.pthread_getcpuclockid`` takes
+    Python's identity of a thread instead, and reads freed memory if the thread has just ended.
     """
     if not sys.platform.startswith("linux"):
         return None

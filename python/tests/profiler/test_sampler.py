@@ -66,9 +66,7 @@ def test_code_that_holds_the_interpreter_has_its_time(tmp_path, slices):
             took_s["hold_the_lock"] = took_s.get("hold_the_lock", 0) + time.perf_counter() - middle
     prof.export_chrome_trace(tmp_path / "t.json")
     found = slices(tmp_path / "t.json", "python_function")
-    seen_s = {
-        name: sum(float(s["dur"]) for s in found if s["name"].endswith(f": {name}")) / 1e6 for name in took_s
-    }
+    seen_s = {name: sum(float(s["dur"]) for s in found if s["name"].endswith(f": {name}")) / 1e6 for name in took_s}
     for name, took in took_s.items():
         share = seen_s[name] / sum(seen_s.values())
         assert abs(share - took / sum(took_s.values())) < 0.08, (name, seen_s, took_s)
