@@ -40,7 +40,7 @@ use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
 use crate::views::timeline::Timeline;
 
-pub use hot::{Hot, hot};
+pub use hot::{Hot, Waits, hot};
 
 pub(crate) use crate::tables::phases::Phase;
 

@@ -20,6 +20,7 @@ mod collapsed;
 mod decimal;
 mod discover;
 mod error;
+mod firefox;
 mod frame_text;
 mod kineto;
 mod lprof;
@@ -33,6 +34,7 @@ mod readers;
 mod sniff;
 mod speedscope;
 mod splice;
+mod svg;
 
 use std::fs::File;
 use std::io::Read;
@@ -45,6 +47,7 @@ use stepscope_model::{Document, Trace};
 pub use choose::{Chosen, Look, choose, rank_of};
 pub use discover::{TraceFile, discover};
 pub use error::{Limit, ReadError};
+pub use firefox::write_firefox;
 pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
 pub use pprof::write_pprof;
 pub use pstats::write_pstats;
@@ -52,6 +55,7 @@ pub use reader::Reader;
 pub use readers::READERS;
 pub use speedscope::write_speedscope;
 pub use splice::splice;
+pub use svg::{SvgOptions, write_svg};
 
 /// How far a reader got; shared with whoever draws the progress bar.
 #[derive(Debug, Default)]

@@ -1,10 +1,13 @@
 //! What a program without device work spends its time on, by its functions.
 
-use stepscope_model::Profile;
+use std::collections::BTreeMap;
+
+use stepscope_model::{FrameId, Profile, Sample};
 
 use crate::causes::verdict::{Grade, Verdict};
 use crate::names::python_frame::WAITING;
 use crate::tables::functions::{AmountUnit, FunctionRow, Functions, functions, value_of};
+use crate::tables::stacks::frame_text;
 
 /// A thread that waits for less than this is not said to wait.
 const LITTLE: f64 = 0.02;
@@ -18,10 +21,19 @@ const MAIN: &str = "MainThread";
 pub struct Hot {
     /// Its functions, the largest own amount first.
     pub functions: Functions,
-    /// The share of the main thread's time in which it waited, where the profile says.
-    pub main_waits: Option<f64>,
+    /// How the main thread waits, where the profile says.
+    pub main_waits: Option<Waits>,
     /// Threads and other parts.
     pub parts: usize,
+}
+
+/// How a thread waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waits {
+    /// The share of its time.
+    pub share: f64,
+    /// The function in which it waits most, with its place.
+    pub most_in: Option<String>,
 }
 
 /// Looks for it; none in a profile without functions.
@@ -35,39 +47,44 @@ pub fn hot(profile: &Profile) -> Option<Hot> {
     Some(Hot { functions, main_waits, parts: profile.parts.len() })
 }
 
-/// The share of waiting of the main thread: the one that is called so, else the one with the most time.
-fn main_waits(profile: &Profile, value: usize) -> Option<f64> {
-    let mut sums = vec![(0i64, 0i64); profile.parts.len().max(1)];
+/// Of the thread that is called the main one, else of the one with the most time.
+fn main_waits(profile: &Profile, value: usize) -> Option<Waits> {
+    let amount = |sample: &Sample<'_>| sample.amounts.get(value).copied().unwrap_or(0);
+    let mut sums = vec![0i64; profile.parts.len().max(1)];
     for sample in profile.samples().iter() {
-        let waits =
-            profile.stacks.pop(sample.stack).is_some_and(|(_, frame)| profile.stacks.name(frame) == WAITING);
-        let amount = sample.amounts.get(value).copied().unwrap_or(0);
-        if let Some((all, waiting)) = sums.get_mut(sample.part) {
-            *all = all.saturating_add(amount);
-            *waiting = waiting.saturating_add(if waits { amount } else { 0 });
+        if let Some(sum) = sums.get_mut(sample.part) {
+            *sum = sum.saturating_add(amount(&sample));
         }
     }
     let named = profile.parts.iter().position(|part| part.contains(MAIN));
-    let most = || (0..sums.len()).max_by_key(|&at| (sums[at].0, std::cmp::Reverse(at)));
-    let (all, waiting) = sums[named.or_else(most)?];
-    (all > 0).then(|| waiting as f64 / all as f64)
+    let most = || (0..sums.len()).max_by_key(|&at| (sums[at], std::cmp::Reverse(at)));
+    let main = named.or_else(most)?;
+    // By the frame that waits.
+    let mut waiting: BTreeMap<FrameId, i64> = BTreeMap::new();
+    for sample in profile.samples().iter().filter(|sample| sample.part == main) {
+        if let Some((below, frame)) = profile.stacks.pop(sample.stack)
+            && profile.stacks.name(frame) == WAITING
+        {
+            let around = profile.stacks.pop(below).map_or(frame, |(_, around)| around);
+            let sum = waiting.entry(around).or_default();
+            *sum = sum.saturating_add(amount(&sample));
+        }
+    }
+    let all = waiting.values().copied().fold(0, i64::saturating_add);
+    let most = waiting.into_iter().max_by_key(|(frame, sum)| (*sum, std::cmp::Reverse(*frame)));
+    let most_in = most.map(|(frame, _)| frame_text(profile, frame));
+    (sums[main] > 0).then(|| Waits { share: all as f64 / sums[main] as f64, most_in })
 }
 
 impl Hot {
-    /// The function with the most waiting of its own.
-    pub fn waits_most(&self) -> Option<&FunctionRow> {
-        let rows = self.functions.rows.iter().filter(|row| row.waiting_ns.is_some_and(|ns| ns > 0));
-        rows.max_by_key(|row| (row.waiting_ns, std::cmp::Reverse(&row.name)))
-    }
-
     /// What the program is bound by, in a sentence or two.
     pub fn verdict(&self) -> Verdict {
         let mut text = String::new();
-        let waits = self.main_waits.filter(|&share| share >= LITTLE);
-        if let Some(share) = waits {
-            let place =
-                self.waits_most().map(|row| format!(", most of it in {}", named(row))).unwrap_or_default();
-            text = format!("The main thread waits for {} of its time{place}", percent(share));
+        let waits = self.main_waits.as_ref().filter(|waits| waits.share >= LITTLE);
+        if let Some(waits) = waits {
+            let place = waits.most_in.as_ref().map(|place| format!(", most of it in {place}"));
+            let share = percent(waits.share);
+            text = format!("The main thread waits for {share} of its time{}", place.unwrap_or_default());
         }
         let busy = self.busy();
         if !busy.is_empty() {
@@ -76,7 +93,7 @@ impl Hot {
                 false => format!("{text}. While it works, {busy}"),
             };
         }
-        let waiting = waits.is_some_and(|share| share > 0.5);
+        let waiting = waits.is_some_and(|waits| waits.share > 0.5);
         Verdict {
             text,
             grade: Grade::Fair,

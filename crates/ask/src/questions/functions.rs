@@ -142,6 +142,7 @@ pub(super) fn words(report: &Functions) -> String {
 pub(super) fn amount_text(amount: i64, unit: AmountUnit) -> String {
     match unit {
         AmountUnit::Nanoseconds => units::time(amount),
+        AmountUnit::Samples if amount == 1 => "1 sample".to_owned(),
         AmountUnit::Samples => format!("{} samples", units::count(amount.unsigned_abs())),
         AmountUnit::Bytes => units::bytes(amount),
     }

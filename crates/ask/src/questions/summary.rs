@@ -165,14 +165,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let devices: Vec<i64> = gpus.iter().filter_map(|gpu| gpu.device).collect();
     let top = Top::new(run, ask.device, gpus.len());
     let (mut parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default(), &top)?;
-    if let Some(spots) = &spots {
-        let unit = spots.unit();
-        let table = move |rows: &[hot::HotFunction]| {
-            hot::functions_table(rows, unit).title("Functions", "`stepscope functions` shows all")
-        };
-        let part = Part::new("hot_functions", spots.functions.clone(), table);
-        parts.push(Part { on_screen: false, ..part });
-    }
+    let unit = spots.as_ref().map(HotSpots::unit).unwrap_or_default();
+    let hot_functions = spots.as_ref().map_or_else(Vec::new, |spots| spots.functions.clone());
+    let part = Part::new("hot_functions", hot_functions, move |rows| {
+        hot::functions_table(rows, unit).title("Functions", "`stepscope functions` shows all")
+    });
+    parts.push(Part { on_screen: false, in_document: spots.is_some(), ..part });
     let verdict = findings.as_ref().and_then(|_| run.verdict());
     let unprofiled = findings.as_ref().map(|_| *run.unprofiled());
     let uncovered = findings.as_deref().zip(verdict.as_ref());
@@ -188,7 +186,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("unprofiled_step_ns", &unprofiled.map(|u| u.step_ns))
         .fact("unprofiled_step_low_ns", &unprofiled.map(|u| u.low_ns))
         .fact("unprofiled_step_high_ns", &unprofiled.map(|u| u.high_ns))
-        .fact("notes", &run.info().notes);
+        .fact("notes", &run.info().notes)
+        .fact("unit", &unit);
     if ask.device.is_some() {
         answer.remarks.push(
             "step parts and findings cover all devices; `stepscope steps --by device` shows each one"

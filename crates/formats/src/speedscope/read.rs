@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Number;
 use serde_json::value::RawValue;
-use stepscope_model::{Frame, FrameId, Ns, Profile, Sample, StackId, ValueKind, ValueUnit};
+use stepscope_model::{Frame, FrameId, LineIs, Ns, Profile, Sample, StackId, ValueKind, ValueUnit};
 
 use super::{UNITS, notes};
 use crate::OpenOptions;
@@ -22,6 +22,7 @@ use crate::reader::whole;
 #[derive(Deserialize)]
 struct File<'a> {
     name: Option<String>,
+    exporter: Option<String>,
     #[serde(borrow)]
     shared: Shared<'a>,
     #[serde(borrow)]
@@ -91,6 +92,10 @@ fn document(text: &[u8]) -> Result<Profile, serde_json::Error> {
     })?;
     let mut reading = Reading { profile: Profile::new(values), frames: Vec::new() };
     reading.profile.name = file.name.unwrap_or_default();
+    // Lines are where functions were, except in the files of this tool.
+    if file.exporter.is_some_and(|exporter| exporter.starts_with("pyinstrument")) {
+        reading.profile.line_is = LineIs::Start;
+    }
     elements(file.shared.frames, |frame: FileFrame<'_>| reading.frame(&frame))?;
     let mut result = Ok(());
     elements(file.profiles, |profile: FileProfile<'_>| {

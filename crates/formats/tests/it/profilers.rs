@@ -224,6 +224,23 @@ fn pprof_says_the_same_as_what_it_was_made_of() {
 }
 
 #[test]
+fn lines_in_speedscope_are_what_their_writer_means() {
+    let (py_spy, pyinstrument) = (profile("pyspy.speedscope.json"), profile("pyinstrument.speedscope.json"));
+    assert_eq!((py_spy.line_is, pyinstrument.line_is), (LineIs::Current, LineIs::Start));
+    let line = |profile: &Profile, name: &str| {
+        let frames = profile.stacks.frames().filter(|(id, _)| profile.stacks.name(*id) == name);
+        frames.map(|(_, frame)| frame.line).collect::<Vec<_>>()
+    };
+    // `main` starts at line 25 of busy.py and calls what takes time at lines 30 and 31.
+    assert_eq!(line(&pyinstrument, "main"), [25]);
+    assert!(
+        line(&py_spy, "main").iter().all(|line| [28, 30, 31].contains(line)),
+        "{:?}",
+        line(&py_spy, "main")
+    );
+}
+
+#[test]
 fn traces_of_python_tools_have_functions() {
     for (name, function) in [("viztracer.json.gz", "fib (demo.py:13)"), ("pyspy.chrometrace.json.gz", "loop")] {
         let trace = trace(name);

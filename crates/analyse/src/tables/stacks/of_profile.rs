@@ -60,9 +60,16 @@ pub fn frame_text(profile: &Profile, id: FrameId) -> String {
 }
 
 /// The number of a profile's stack.
-pub const FOLDED_DEFINITIONS: &[Definition] = &[Definition {
-    field: "amount",
-    label: "Amount",
-    text: "The weight of the samples with this stack: nanoseconds, bytes or whatever the profile counts, as the answer's \
-           `unit` says.",
-}];
+pub const FOLDED_DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "amount",
+        label: "Amount",
+        text: "The weight of the samples with this stack: nanoseconds, bytes or whatever the profile counts, as the answer's \
+               `unit` says.",
+    },
+    Definition {
+        field: "total",
+        label: "Sum",
+        text: "Of a profile: the sum over all stacks, in the same unit.",
+    },
+];
