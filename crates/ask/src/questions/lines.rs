@@ -14,7 +14,7 @@ use stepscope_model::Profile;
 use super::functions::{amount_text, chosen_value};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
-use crate::print::{self, Table};
+use crate::print::{self, Column, Table};
 use crate::refusal::Refusal;
 use crate::rows::regex_of;
 use blocks::Block;
@@ -75,7 +75,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("total", &total);
     answer.above = Some(Box::new(move |out, screen| {
         if drawn.is_empty() {
-            return writeln!(out, "{}", screen.text(empty));
+            return nothing(empty).write(out, screen);
         }
         let words = format!("{} in total", amount_text(total, unit));
         print::heading(out, screen, "Lines", &words)?;
@@ -91,9 +91,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     }));
     answer.document = Some(Box::new(move || {
         let tables: Vec<String> = blocks.iter().map(|block| print::markdown(&block.table(unit))).collect();
-        if tables.is_empty() { format!("{empty}\n") } else { tables.join("\n") }
+        if tables.is_empty() { print::markdown(&nothing(empty)) } else { tables.join("\n") }
     }));
     Ok(answer)
+}
+
+/// A table that says why it has no rows.
+fn nothing(why: &str) -> Table {
+    Table::new(vec![Column::number("Line"), Column::number("Time")]).title("Lines", "").when_empty(why)
 }
 
 fn left_out_text(left_out: usize) -> String {

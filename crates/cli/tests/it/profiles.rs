@@ -92,6 +92,7 @@ fn lines_are_shown_with_their_source_as_line_profiler_does() {
     let output = stepscope(&["lines", &fixture("hot-5.1.lprof")]).current_dir(folder).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     let text = std::fs::read_to_string(fixture("hot-5.1.lprof.txt")).unwrap();
+    let contents = text.lines().find_map(|line| line.find("Line Contents")).unwrap();
     let mut compared = 0;
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -105,7 +106,7 @@ fn lines_are_shown_with_their_source_as_line_profiler_does() {
             assert!(ours.contains(&format!("{share:.1}%").as_str()), "line {number}: {share} in {ours:?}");
         }
         // The text of the line is the rest: both keep its indent.
-        let source = line.get(46..).unwrap_or_default().trim();
+        let source = line.get(contents..).unwrap_or_default().trim();
         assert!(ours.ends_with(source), "line {number}: {ours}");
         compared += 1;
     }
@@ -159,6 +160,12 @@ fn stacks_are_the_same_in_every_format() {
         };
         assert_eq!(functions(&again), functions(&first), "{format}");
     }
+    let firefox: serde_json::Value =
+        serde_json::from_slice(&written(&["--to", "firefox", &path], "firefox.json")).unwrap();
+    let threads = firefox["threads"].as_array().unwrap();
+    let weights = threads.iter().flat_map(|thread| thread["samples"]["weight"].as_array().unwrap());
+    let ms: f64 = weights.map(|weight| weight.as_f64().unwrap()).sum();
+    assert!((ms * 1e6 - first.total(0) as f64).abs() < 10.0, "{ms}");
     let compressed = written(&["--to", "pprof", &path], "cpu.pb.gz");
     assert!(compressed.starts_with(b"\x1f\x8b"));
     assert_eq!(read(&compressed).total(0), first.total(0));

@@ -24,7 +24,7 @@ pub(super) struct First {
     pub(super) fix: Option<Fix>,
     pub(super) time: Option<Time>,
     pub(super) top: Top,
-    /// The functions of a program without operators, in place of the top.
+    /// The functions of a program without operators, above its regions.
     pub(super) spots: Option<HotSpots>,
     pub(super) remarks: Remarks,
     /// How many commands to type next follow.
@@ -39,7 +39,16 @@ impl First {
         let why = self.why.as_ref().map(|why| why.lines(&inner)).unwrap_or_default();
         let time = self.time.as_ref().map_or_else(|| Ok(Vec::new()), |time| time.lines(&inner))?;
         let top = match &self.spots {
-            Some(spots) => spots.function_lines(&inner)?,
+            Some(spots) => {
+                let mut lines = spots.function_lines(&inner)?;
+                // The regions that the program names.
+                let regions = self.top.lines(&inner)?;
+                if !regions.is_empty() {
+                    lines.push(String::new());
+                    lines.extend(regions);
+                }
+                lines
+            }
             None => self.top.lines(&inner)?,
         };
         let tall = |lines: usize| if lines == 0 { 0 } else { lines + 1 };
