@@ -19,6 +19,7 @@ import os
 from typing import TYPE_CHECKING, Any, Union
 
 from ._native import NativeTrace
+from .errors import StepscopeError
 from .table import Table
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Option = Union[str, int, float, bool, None]
 
 
 def open(path: Path, rank: int | None = None) -> Trace:
-    """Reads a trace: a file, or the one of ``rank`` in a folder (else the first)."""
+    """Reads a trace or a profile: a file, or the trace of ``rank`` in a folder (else the first)."""
     return Trace(NativeTrace.open(os.fspath(path), rank))
 
 
@@ -68,6 +69,15 @@ class Trace:
         """Kernels on the devices."""
         return self._table("kernels", {"top": 0, **options})
 
+    def functions(self, **options: Option) -> Table:
+        """Functions of a profile, or of the Python calls and samples in a trace."""
+        key = next((key for key in ("callers", "callees") if options.get(key) is not None), "functions")
+        return self._table("functions", {"top": 0, **options}, key)
+
+    def lines(self, **options: Option) -> Table:
+        """Lines of a profile that knows them, such as line_profiler's."""
+        return self._table("lines", {"top": 0, **options})
+
     def steps(self, **options: Option) -> Table:
         """Steps with the parts of their time."""
         return self._table("steps", {"top": 0, **options})
@@ -95,7 +105,10 @@ class Trace:
 
     def verdict(self) -> str:
         """What bounds the run, in a sentence; empty where nothing can be said."""
-        verdict = self.ask("account").get("verdict")
+        try:
+            verdict = self.ask("account").get("verdict")
+        except StepscopeError:  # A profile has no account of its time.
+            verdict = self.ask("summary").get("verdict")
         return str(verdict["text"]) if verdict else ""
 
     def summary(self, width: int = 120) -> str:

@@ -10,6 +10,7 @@ pub mod copies;
 pub(crate) mod kernel_family;
 pub mod kernel_name;
 pub mod nearest;
+pub mod python_frame;
 pub mod ranges;
 pub mod serving;
 pub mod shapes;

@@ -5,9 +5,11 @@
 //!
 //! Do not ask a run from inside a rayon task: a worker that waits for an analysis could be the one that must finish it.
 
+mod hot;
+
 use std::sync::{Arc, OnceLock};
 
-use stepscope_model::{CallTree, Kind, Ns, SliceId, Trace};
+use stepscope_model::{CallTree, Document, DocumentKind, Kind, Ns, Profile, SliceId, Trace, TraceBuilder};
 
 use crate::causes::account::{self, Account};
 use crate::causes::data_loading::{self, DataLoading};
@@ -34,10 +36,13 @@ use crate::tables::collectives::{CollectivesReport, collectives};
 use crate::tables::compiled::{Compiled, compiled};
 use crate::tables::ops::{OpsQuery, OpsReport, ops};
 use crate::tables::phases::phase::Phases;
+use crate::tables::python_calls::python_calls;
 use crate::tables::run_info;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
 use crate::views::timeline::Timeline;
+
+pub use hot::{Hot, Waits, hot};
 
 pub(crate) use crate::tables::collectives::CollectiveRow;
 pub(crate) use crate::tables::phases::Phase;
@@ -89,7 +94,11 @@ pub struct Saving {
 
 /// What does not depend on the steps asked about.
 struct Whole {
+    kind: DocumentKind,
     trace: Arc<Trace>,
+    /// That of the file, or the Python functions of its trace.
+    profile: OnceLock<Option<Arc<Profile>>>,
+    hot: OnceLock<Option<Hot>>,
     steps: OnceLock<Steps>,
     host: OnceLock<HostTime>,
     streams: OnceLock<Vec<Stream>>,
@@ -104,8 +113,32 @@ struct Whole {
 impl Run {
     /// All of a trace.
     pub fn new(trace: impl Into<Arc<Trace>>) -> Run {
+        Run::of(DocumentKind::Trace, trace.into(), OnceLock::new())
+    }
+
+    /// Whatever a file holds. Of a file without a timeline the trace is empty but for where it came from and what was
+    /// noted about it.
+    pub fn of_document(document: Document) -> Run {
+        let kind = document.kind();
+        let (source, notes, profile) = match document {
+            Document::Trace(trace) => return Run::new(trace),
+            Document::Profile(profile) => {
+                (profile.source.clone(), profile.notes.clone(), Some(Arc::new(profile)))
+            }
+            Document::Snapshot(snapshot) => (snapshot.source, snapshot.notes, None),
+        };
+        let mut empty = TraceBuilder::new();
+        empty.meta().source = source;
+        *empty.notes() = notes;
+        Run::of(kind, Arc::new(empty.finish()), OnceLock::from(profile))
+    }
+
+    fn of(kind: DocumentKind, trace: Arc<Trace>, profile: OnceLock<Option<Arc<Profile>>>) -> Run {
         let whole = Arc::new(Whole {
-            trace: trace.into(),
+            kind,
+            trace,
+            profile,
+            hot: OnceLock::new(),
             steps: OnceLock::new(),
             host: OnceLock::new(),
             streams: OnceLock::new(),
@@ -145,6 +178,17 @@ impl Run {
             ops: OnceLock::new(),
             memory: OnceLock::new(),
         }
+    }
+
+    /// What its file holds.
+    pub fn kind(&self) -> DocumentKind {
+        self.whole.kind
+    }
+
+    /// The file's profile, or the Python functions of its trace as one; none where there are none.
+    pub fn profile(&self) -> Option<&Profile> {
+        let make = || python_calls(self.trace()).map(Arc::new);
+        self.whole.profile.get_or_init(make).as_deref()
     }
 
     /// The trace.
@@ -231,8 +275,11 @@ impl Run {
         self.account.get_or_init(make)
     }
 
-    /// What the account says in one sentence.
+    /// What the account says in one sentence; of a program without operators, what its functions say.
     pub fn verdict(&self) -> Option<Verdict> {
+        if let Some(hot) = self.hot() {
+            return Some(hot.verdict());
+        }
         let circumstances = Circumstances {
             unprofiled_share: self.unprofiled().step_ns as f64 / self.step_ns().max(1) as f64,
             launches_without_work: match self.streams().is_empty() {
@@ -241,6 +288,18 @@ impl Run {
             },
         };
         verdict(self.account(), &circumstances)
+    }
+
+    /// What a program that used neither devices nor operators spends its time on, where its functions are known.
+    pub fn hot(&self) -> Option<&Hot> {
+        let make = || {
+            let slices = self.trace().slices();
+            let is_plain = self.streams().is_empty()
+                && slices.kinds().iter().all(|kind| *kind != Kind::HostOp)
+                && self.launching_calls() == 0;
+            if is_plain { self.profile().and_then(hot) } else { None }
+        };
+        self.whole.hot.get_or_init(make).as_ref()
     }
 
     /// Calls that hand work to a device.

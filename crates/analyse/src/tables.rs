@@ -1,13 +1,17 @@
-//! How much of what: a row per operator, kernel, module, region or stack.
+//! How much of what: a row per operator, kernel, module, region, function, line or stack.
 
 pub mod collectives;
 pub mod compiled;
 pub mod flops;
+pub mod functions;
 pub mod inputs;
 pub mod kernels;
+pub mod lines;
 pub mod modules;
 pub mod ops;
 pub mod phases;
+pub mod profile_info;
+pub mod python_calls;
 pub mod regions;
 pub mod run_info;
 pub mod stacks;

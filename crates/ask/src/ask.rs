@@ -9,7 +9,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
-use stepscope_model::{Domain, Trace};
+use stepscope_model::{DocumentKind, Domain, Trace};
 
 use crate::answer::Answer;
 use crate::options::{Given, OPTIONS, OptionSpec, RowsAsked};
@@ -36,9 +36,16 @@ pub struct Question {
     pub report_by: Option<&'static [&'static str]>,
     /// What its numbers mean.
     pub definitions: &'static [&'static [Definition]],
+    /// Which kinds of files it can be asked about.
+    pub answers_for: &'static [DocumentKind],
     /// Works it out. There is at least one run.
     pub answer: fn(&Ask, &[Arc<Run>]) -> Result<Answer, Refusal>,
 }
+
+/// Questions about a timeline.
+pub(crate) const TRACES: &[DocumentKind] = &[DocumentKind::Trace];
+/// Questions about functions, lines and stacks, which a trace may hold too.
+pub(crate) const TRACES_AND_PROFILES: &[DocumentKind] = &[DocumentKind::Trace, DocumentKind::Profile];
 
 /// Groups of questions, in the order of the help.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -111,6 +118,32 @@ pub struct Ask {
     options: Given,
     /// What findings are held against.
     pub thresholds: Arc<Thresholds>,
+    /// Where source code can be read.
+    pub sources: Sources,
+}
+
+/// Reads the text of a source file; given the path of the profile that names it and its name there.
+type ReadSource = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
+
+/// Reads source code for whoever asks. By default there is none: nothing here opens a file.
+#[derive(Clone, Default)]
+pub struct Sources(Option<Arc<ReadSource>>);
+
+impl Sources {
+    /// Source code that this finds, given the path of a profile and the name of a file in it.
+    pub fn new(read: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) -> Sources {
+        Sources(Some(Arc::new(read)))
+    }
+
+    pub(crate) fn text(&self, profile: &str, file: &str) -> Option<String> {
+        self.0.as_ref().and_then(|read| read(profile, file))
+    }
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Sources" } else { "no sources" })
+    }
 }
 
 impl Deref for Ask {
@@ -124,7 +157,14 @@ impl Deref for Ask {
 impl Ask {
     /// A question of the registry, without options.
     pub fn about_all(question: &'static Question) -> Ask {
-        Ask { question, given: Vec::new(), by: None, options: Given::default(), thresholds: Arc::default() }
+        Ask {
+            question,
+            given: Vec::new(),
+            by: None,
+            options: Given::default(),
+            thresholds: Arc::default(),
+            sources: Sources::default(),
+        }
     }
 
     /// Sets an option. The value of a flag is not looked at, except that `0` and `false` leave it off.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 
 pub use answer::{Answer, Fact, Next, Part};
-pub use ask::{Ask, Group, Question};
+pub use ask::{Ask, Group, Question, Sources};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};
 pub use questions::{QUESTIONS, RunRow, find, rules, run_row, runs_part};
 pub use refusal::Refusal;
@@ -32,10 +32,26 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let Some(first) = runs.first() else {
         return Err(Refusal::new("no trace given", "give a trace file or a folder"));
     };
+    if let Some(other) = runs.iter().find(|run| !ask.question().answers_for.contains(&run.kind())) {
+        return Err(not_about(ask.question(), other));
+    }
     let mut answer = (ask.question().answer)(ask, runs)?;
     answer.question = ask.question().name;
     answer.definitions = ask.question().all_definitions();
     answer.origin_ns = first.trace().origin().0;
     answer.whole_names = ask.full;
     Ok(answer)
+}
+
+/// Why a question has no answer about this kind of file, and which have one.
+fn not_about(question: &Question, run: &Run) -> Refusal {
+    let kind = run.kind();
+    let fitting = QUESTIONS.iter().filter(|other| other.answers_for.contains(&kind)).map(|other| other.name);
+    let fitting: Vec<&str> = fitting.collect();
+    let source = &run.trace().meta().source;
+    let what = format!("`{}` needs a timeline, and this is {} ({})", question.name, kind.what(), source.format);
+    match fitting.is_empty() {
+        true => Refusal::new(what, "no question is about such files yet; give a trace of the same run"),
+        false => Refusal::new(what, format!("about this file, ask {}", fitting.join(", "))),
+    }
 }

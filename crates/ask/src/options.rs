@@ -23,6 +23,10 @@ pub struct Given {
     pub(crate) to: Option<i64>,
     pub(crate) no_findings: bool,
     pub(crate) all: bool,
+    pub(crate) callers: Option<String>,
+    pub(crate) callees: Option<String>,
+    pub(crate) function: Option<String>,
+    pub(crate) value: Option<String>,
 }
 
 impl Default for Given {
@@ -45,6 +49,10 @@ impl Default for Given {
             to: None,
             no_findings: false,
             all: false,
+            callers: None,
+            callees: None,
+            function: None,
+            value: None,
         }
     }
 }
@@ -274,6 +282,42 @@ pub const OPTIONS: &[OptionSpec] = &[
         help: "All tables below the first screen: GPUs, operators, kernels, copies and memory",
         set: |ask, _| {
             ask.all = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "callers",
+        value: Some("REGEX"),
+        help: "Who called the functions whose `file:line(name)` matches, and what that took",
+        set: |ask, value| {
+            ask.callers = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "callees",
+        value: Some("REGEX"),
+        help: "What the functions whose `file:line(name)` matches called, and what that took",
+        set: |ask, value| {
+            ask.callees = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "function",
+        value: Some("REGEX"),
+        help: "Only lines of functions whose name matches this regular expression",
+        set: |ask, value| {
+            ask.function = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "value",
+        value: Some("NAME"),
+        help: "Which of the profile's values to show, where it has several (as pprof files do)",
+        set: |ask, value| {
+            ask.value = Some(value.to_owned());
             Ok(())
         },
     },

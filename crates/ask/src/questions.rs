@@ -5,6 +5,7 @@ mod collectives;
 mod compile;
 mod critical_path;
 mod findings;
+mod functions;
 mod gaps;
 mod gpu;
 mod graphs;
@@ -12,6 +13,7 @@ mod hta;
 mod info;
 mod kernels;
 mod launches;
+mod lines;
 mod loading;
 mod memory;
 mod modules;
@@ -50,6 +52,8 @@ pub static QUESTIONS: &[&Question] = &[
     &ops::QUESTION,
     &kernels::QUESTION,
     &modules::QUESTION,
+    &functions::QUESTION,
+    &lines::QUESTION,
     &stacks::QUESTION,
     &serving::QUESTION,
     &compile::QUESTION,

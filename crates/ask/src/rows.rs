@@ -96,7 +96,7 @@ pub(crate) fn arrange<R: Serialize>(
     let all = rows.len();
     let mut rows = match &asked.filter {
         Some(pattern) => {
-            let regex = filter_regex(pattern)?;
+            let regex = regex_of("filter", pattern)?;
             rows.into_iter().filter(|row| regex.is_match(name(row))).collect()
         }
         None => rows,
@@ -112,12 +112,13 @@ pub(crate) fn arrange<R: Serialize>(
     Ok(Arranged { rows, matched, all })
 }
 
-fn filter_regex(pattern: &str) -> Result<Regex, Refusal> {
+/// The regular expression that an option gives.
+pub(crate) fn regex_of(option: &str, pattern: &str) -> Result<Regex, Refusal> {
     Regex::new(pattern).map_err(|error| {
         let why = error.to_string();
         let last = why.lines().last().unwrap_or_default().trim().to_owned();
         Refusal::new(
-            format!("--filter is not a regular expression: {last}"),
+            format!("--{option} is not a regular expression: {last}"),
             "quote special characters with a backslash, as in 'at::native::.*\\(anonymous'",
         )
     })

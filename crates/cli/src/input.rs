@@ -10,8 +10,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Role;
-use stepscope_formats::{Look, OpenOptions, Progress, ReadError, TraceFile, open_trace};
-use stepscope_model::{Severity, Trace};
+use stepscope_formats::{Look, OpenOptions, Progress, ReadError, TraceFile, open};
+use stepscope_model::{Document, Severity, Trace};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -67,12 +67,16 @@ pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Ar
     let look = if each.is_some() { Look::AtAll } else { Look::UntilClear };
     let mut unreadable = Vec::new();
     let chosen = stepscope_formats::choose(path_of(place)?, place.rank, look, &mut |file| {
-        let trace =
+        let document =
             load_file(file, place.max_text_bytes).inspect_err(|error| unreadable.push(error.to_string()))?;
-        let Some(each) = &mut each else { return Ok(trace) };
-        let run = Run::new(trace);
-        each(&run);
-        Ok(run.into_trace())
+        match (document, &mut each) {
+            (Document::Trace(trace), Some(each)) => {
+                let run = Run::new(trace);
+                each(&run);
+                Ok(Document::Trace(run.into_trace()))
+            }
+            (document, _) => Ok(document),
+        }
     });
     // Where nothing could be read the first failure is the answer, not a remark.
     let is_answer = chosen.as_ref().is_err_and(|error| !matches!(error, ReadError::NoSuchRank { .. }));
@@ -83,27 +87,27 @@ pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Ar
     if chosen.found > 1 && place.rank.is_none() {
         remark(&format!(
             "showing {} (1 of {} traces here; pick another with --rank N or its path)",
-            chosen.trace.meta().source.path,
+            chosen.document.source().path,
             chosen.found
         ));
     }
-    Ok(Arc::new(Run::new(chosen.trace)))
+    Ok(Arc::new(Run::of_document(chosen.document)))
 }
 
 /// Loads one file, with a bar if that takes a while and somebody watches.
-fn load_file(file: &TraceFile, max_text_bytes: Option<u64>) -> Result<Trace, ReadError> {
+fn load_file(file: &TraceFile, max_text_bytes: Option<u64>) -> Result<Document, ReadError> {
     let progress = Arc::new(Progress::default());
     let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
     if let Some(limit) = max_text_bytes {
         options.max_text_bytes = limit;
     }
     if !std::io::stderr().is_terminal() {
-        return open_trace(&file.path, &options);
+        return open(&file.path, &options);
     }
     std::thread::scope(|scope| {
         let (done, wait) = channel::<()>();
         scope.spawn(move || draw_progress(&progress, &wait));
-        let result = open_trace(&file.path, &options);
+        let result = open(&file.path, &options);
         drop(done);
         result
     })

@@ -10,6 +10,7 @@ mod failure;
 mod format;
 mod input;
 mod next;
+mod sources;
 mod terminal;
 
 use std::ffi::OsString;

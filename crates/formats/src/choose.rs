@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stepscope_model::Trace;
+use stepscope_model::Document;
 
 use crate::discover::{TraceFile, discover};
 use crate::error::ReadError;
@@ -10,8 +10,8 @@ use crate::error::ReadError;
 /// The trace that was chosen, and what was seen on the way.
 #[derive(Debug)]
 pub struct Chosen {
-    /// The trace.
-    pub trace: Trace,
+    /// What its file holds: a trace, or what else can be read.
+    pub document: Document,
     /// Its file.
     pub file: TraceFile,
     /// How many files were found.
@@ -41,29 +41,29 @@ pub fn choose(
     path: &Path,
     rank: Option<i64>,
     look: Look,
-    open: &mut dyn FnMut(&TraceFile) -> Result<Trace, ReadError>,
+    open: &mut dyn FnMut(&TraceFile) -> Result<Document, ReadError>,
 ) -> Result<Chosen, ReadError> {
     let files = discover(path)?;
     let found = files.len();
-    let mut best: Option<(Trace, TraceFile)> = None;
+    let mut best: Option<(Document, TraceFile)> = None;
     let mut ranks = Vec::new();
     let mut skipped = Vec::new();
     for file in files {
-        let trace = match open(&file) {
-            Ok(trace) => trace,
+        let document = match open(&file) {
+            Ok(document) => document,
             Err(error) => {
                 skipped.push(error);
                 continue;
             }
         };
-        let own = rank_of(&trace);
+        let own = rank_of(&document);
         ranks.extend(own);
         let better = match rank {
             Some(_) => own == rank && best.is_none(),
             None => best.as_ref().is_none_or(|(best, _)| order(own) < order(rank_of(best))),
         };
         if better {
-            best = Some((trace, file));
+            best = Some((document, file));
             if look == Look::UntilClear && (rank.is_some() || own == Some(0)) {
                 break;
             }
@@ -72,10 +72,10 @@ pub fn choose(
     ranks.sort_unstable();
     ranks.dedup();
     match best {
-        Some((trace, file)) => {
-            let own = rank_of(&trace);
+        Some((document, file)) => {
+            let own = rank_of(&document);
             ranks.retain(|&rank| Some(rank) != own);
-            Ok(Chosen { trace, file, found, skipped, other_ranks: ranks })
+            Ok(Chosen { document, file, found, skipped, other_ranks: ranks })
         }
         None if skipped.len() == found => Err(skipped.swap_remove(0)),
         None => Err(ReadError::NoSuchRank {
@@ -87,8 +87,11 @@ pub fn choose(
 }
 
 /// The rank that a trace says it is.
-pub fn rank_of(trace: &Trace) -> Option<i64> {
-    trace.meta().distributed.as_ref().and_then(|known| known.rank)
+pub fn rank_of(document: &Document) -> Option<i64> {
+    match document {
+        Document::Trace(trace) => trace.meta().distributed.as_ref().and_then(|known| known.rank),
+        _ => None,
+    }
 }
 
 /// No real rank is below 0, so that the search may end at 0.

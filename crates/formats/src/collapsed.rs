@@ -1,20 +1,26 @@
 //! Folded ("collapsed") stacks as flame graph tools exchange them: a line per stack, `outer;inner 12`.
 
-use stepscope_model::{Document, Frame, NoteKind, Profile, Sample, Severity, StackId, ValueKind, ValueUnit};
+use std::collections::HashMap;
+
+use stepscope_model::{
+    Document, DocumentKind, Frame, FrameId, LineIs, NoteKind, Profile, Sample, Severity, StackId, ValueKind,
+    ValueUnit,
+};
 
 use crate::OpenOptions;
 use crate::chunks::{End, Text};
 use crate::decimal::{self, Whole};
 use crate::error::ReadError;
+use crate::frame_text;
 use crate::notes::{DAMAGED_COMPRESSION, INVALID_UTF8};
-use crate::reader::{Reader, Yields, trimmed};
+use crate::reader::{Reader, trimmed};
 use crate::sniff::SNIFF_BYTES;
 
 pub(crate) const READER: Reader = Reader {
     name: "folded stacks",
     about: "text, a stack and its weight per line: a;b;c 12",
-    yields: Yields::Profile,
-    example: "main;load;read 12\nmain;load 3\nmain;step 7\n",
+    yields: DocumentKind::Profile,
+    example: b"main;load;read 12\nmain;load (a.py:3) 3\nmain;step 7\n",
     begins,
     read: |text, name, options| read(text, name, options).map(Document::Profile),
 };
@@ -40,8 +46,8 @@ fn begins(head: &[u8]) -> bool {
     }
     // The last line may be cut off; it counts only where there is no other.
     let whole = end.map_or(text, |end| &text[..end]);
-    let mut lines =
-        whole.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()).peekable();
+    let said = |line: &&[u8]| !line.is_empty() && !is_remark(line);
+    let mut lines = whole.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(said).peekable();
     let looks_like_json = matches!(text.first(), Some(b'{' | b'['));
     let first_fits = |line: &&[u8]| {
         !looks_like_json || (line.contains(&b';') && !line.contains(&b'"') && !line.contains(&b','))
@@ -61,31 +67,64 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!stack.is_empty() && fits).then_some((stack, weight))
 }
 
+/// Whether a line says something about the file, as Austin's first lines do: `# mode: wall`.
+fn is_remark(line: &[u8]) -> bool {
+    line.starts_with(b"# ")
+}
+
+/// What the weights are, and the power of ten that leads to our unit. Only Austin says: microseconds, or bytes.
+fn weights(head: &[u8]) -> (ValueKind, i32) {
+    let kind = |name: &str, unit| ValueKind { name: name.to_owned(), unit };
+    let head = trimmed(head);
+    let remarks = head.split(|&b| b == b'\n').take_while(|line| is_remark(line));
+    match head.starts_with(b"# austin:") {
+        false => (kind("weight", ValueUnit::Plain), 0),
+        true if remarks.into_iter().any(|line| line.trim_ascii() == b"# mode: memory") => {
+            (kind("size", ValueUnit::Bytes), 0)
+        }
+        true => (kind("time", ValueUnit::Nanoseconds), 3),
+    }
+}
+
+/// A profile on its way.
+struct Reading {
+    profile: Profile,
+    parts: HashMap<String, usize>,
+    power: i32,
+}
+
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    let mut profile = Profile::new(vec![ValueKind { name: "weight".to_owned(), unit: ValueUnit::Plain }]);
-    profile.parts.push(String::new());
+    while text.window().len() < SNIFF_BYTES && !text.is_last() {
+        text.more();
+    }
+    let (kind, power) = weights(&text.window()[..text.window().len().min(SNIFF_BYTES)]);
+    let mut reading = Reading { profile: Profile::new(vec![kind]), parts: HashMap::new(), power };
     let mut full = false;
     while !full {
         let (window, last) = (text.window(), text.is_last());
         let mut done = 0;
         while let Some(length) = memchr::memchr(b'\n', &window[done..]) {
-            full = profile.samples().len() as u64 >= options.max_events;
+            full = reading.profile.samples().len() as u64 >= options.max_events;
             if full {
-                profile.notes.add_with(
+                reading.profile.notes.add_with(
                     NoteKind::LIMIT_REACHED,
                     text.offset() + done as u64,
                     format!("more than {} stacks", options.max_events),
                 );
                 break;
             }
-            add(&mut profile, &window[done..done + length], text.offset() + done as u64);
+            reading.add(&window[done..done + length], text.offset() + done as u64);
             done += length + 1;
         }
         if last && !full {
-            add(&mut profile, &window[done..], text.offset() + done as u64);
+            reading.add(&window[done..], text.offset() + done as u64);
             done = window.len();
         } else if done == 0 && window.len() > options.max_event_bytes {
-            profile.notes.add_with(NoteKind::LIMIT_REACHED, text.offset(), "a line longer than is read");
+            reading.profile.notes.add_with(
+                NoteKind::LIMIT_REACHED,
+                text.offset(),
+                "a line longer than is read",
+            );
             done = window.len();
         }
         text.consume(done);
@@ -99,44 +138,74 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
         }
     }
     match text.end() {
-        Some(End::Damaged(why)) => profile.notes.add_with(DAMAGED_COMPRESSION, text.offset(), why.clone()),
-        Some(End::Limit(limit)) if profile.is_empty() => {
+        Some(End::Damaged(why)) => {
+            reading.profile.notes.add_with(DAMAGED_COMPRESSION, text.offset(), why.clone())
+        }
+        Some(End::Limit(limit)) if reading.profile.is_empty() => {
             return Err(ReadError::Limit { limit: *limit, path: name.to_owned() });
         }
         Some(End::Limit(limit)) => {
-            profile.notes.add_with(NoteKind::LIMIT_REACHED, text.offset(), limit.to_string())
+            reading.profile.notes.add_with(NoteKind::LIMIT_REACHED, text.offset(), limit.to_string())
         }
         _ => {}
     }
+    let mut profile = reading.profile;
     profile.source = text.source(name, "folded stacks");
+    if profile.parts.is_empty() {
+        profile.parts.push(String::new());
+    }
     Ok(profile)
 }
 
-fn add(profile: &mut Profile, line: &[u8], at: u64) {
-    let line = if at == 0 { trimmed(line).trim_ascii() } else { line.trim_ascii() };
-    if line.is_empty() {
-        return;
-    }
-    let Some((stack, weight)) = split(line) else {
-        return profile.notes.add(BAD_LINE, at);
-    };
-    let amount = match decimal::parse(weight, 0) {
-        Whole::Exact(amount) => amount,
-        Whole::Rounded(amount) => {
-            profile.notes.add(ROUNDED_WEIGHT, at);
-            amount
+impl Reading {
+    fn add(&mut self, line: &[u8], at: u64) {
+        let line = if at == 0 { trimmed(line).trim_ascii() } else { line.trim_ascii() };
+        if line.is_empty() || is_remark(line) {
+            return;
         }
-        Whole::OutOfRange | Whole::Nothing => return profile.notes.add(LARGE_WEIGHT, at),
-    };
-    let text = String::from_utf8_lossy(stack);
-    if matches!(text, std::borrow::Cow::Owned(_)) {
-        profile.notes.add(INVALID_UTF8, at);
+        let notes = &mut self.profile.notes;
+        let Some((stack, weight)) = split(line) else {
+            return notes.add(BAD_LINE, at);
+        };
+        let amount = match decimal::parse(weight, self.power) {
+            Whole::Exact(amount) => amount,
+            Whole::Rounded(amount) => {
+                notes.add(ROUNDED_WEIGHT, at);
+                amount
+            }
+            Whole::OutOfRange | Whole::Nothing => return notes.add(LARGE_WEIGHT, at),
+        };
+        let text = String::from_utf8_lossy(stack);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            notes.add(INVALID_UTF8, at);
+        }
+        let (owner, frames) = frame_text::owner(&text);
+        let mut id = StackId::EMPTY;
+        if !frames.is_empty() {
+            for frame in frames.split(';') {
+                let frame = self.frame(frame, owner.file_first);
+                id = self.profile.stacks.push(id, frame);
+            }
+        }
+        let part = self.part(owner.part);
+        self.profile.add(Sample::new(part, id, &[amount]));
     }
-    let mut id = StackId::EMPTY;
-    for frame in text.split(';') {
-        let name = profile.stacks.intern(frame);
-        let frame = profile.stacks.frame(Frame { name, ..Frame::default() });
-        id = profile.stacks.push(id, frame);
+
+    fn part(&mut self, part: String) -> usize {
+        let parts = &mut self.profile.parts;
+        *self.parts.entry(part).or_insert_with_key(|part| {
+            parts.push(part.clone());
+            parts.len() - 1
+        })
     }
-    profile.add(Sample::new(0, id, &[amount]));
+
+    fn frame(&mut self, text: &str, file_first: bool) -> FrameId {
+        let place = frame_text::place(text, file_first);
+        if place.starts {
+            self.profile.line_is = LineIs::Start;
+        }
+        let stacks = &mut self.profile.stacks;
+        let (name, file) = (stacks.intern(place.name), stacks.intern(place.file));
+        stacks.frame(Frame { name, file, line: place.line })
+    }
 }

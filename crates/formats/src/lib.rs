@@ -20,13 +20,21 @@ mod collapsed;
 mod decimal;
 mod discover;
 mod error;
+mod firefox;
+mod frame_text;
 mod kineto;
+mod lprof;
+mod marshal;
 mod notes;
+mod pickle;
+mod pprof;
+mod pstats;
 mod reader;
 mod readers;
 mod sniff;
 mod speedscope;
 mod splice;
+mod svg;
 
 use std::fs::File;
 use std::io::Read;
@@ -39,11 +47,15 @@ use stepscope_model::{Document, Trace};
 pub use choose::{Chosen, Look, choose, rank_of};
 pub use discover::{TraceFile, discover};
 pub use error::{Limit, ReadError};
+pub use firefox::write_firefox;
 pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
-pub use reader::{Reader, Yields};
+pub use pprof::write_pprof;
+pub use pstats::write_pstats;
+pub use reader::Reader;
 pub use readers::READERS;
 pub use speedscope::write_speedscope;
 pub use splice::splice;
+pub use svg::{SvgOptions, write_svg};
 
 /// How far a reader got; shared with whoever draws the progress bar.
 #[derive(Debug, Default)]
@@ -138,7 +150,7 @@ pub fn read_trace(input: impl Read + Send, name: &str, options: &OpenOptions) ->
 }
 
 fn only_trace(document: Document) -> Result<Trace, ReadError> {
-    let (what, source) = (document.what(), document.source().clone());
+    let (what, source) = (document.kind().what(), document.source().clone());
     match document {
         Document::Trace(trace) => Ok(trace),
         _ => Err(ReadError::NotATrace { what: format!("{what} ({})", source.format), path: source.path }),

@@ -1,21 +1,10 @@
 //! What a reader of a format is. The table of all of them is in `readers`.
 
-use stepscope_model::Document;
+use stepscope_model::{Document, DocumentKind};
 
 use crate::OpenOptions;
-use crate::chunks::Text;
-use crate::error::ReadError;
-
-/// Which kind of document a format holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Yields {
-    /// What happened when.
-    Trace,
-    /// How much each stack or function took.
-    Profile,
-    /// What a device's memory holds.
-    Snapshot,
-}
+use crate::chunks::{End, Text};
+use crate::error::{Limit, ReadError};
 
 /// A format that can be read.
 #[derive(Debug)]
@@ -25,9 +14,9 @@ pub struct Reader {
     /// Who writes such files, or how they look.
     pub about: &'static str,
     /// What it holds.
-    pub yields: Yields,
+    pub yields: DocumentKind,
     /// A small whole file of it. Tests read it, cut it at every byte and flip its bits.
-    pub example: &'static str,
+    pub example: &'static [u8],
     /// Whether a text that begins like this is in it.
     pub(crate) begins: fn(&[u8]) -> bool,
     /// Reads a text; the name is used in messages.
@@ -37,4 +26,20 @@ pub struct Reader {
 /// The text without a byte order mark and blanks before it.
 pub(crate) fn trimmed(head: &[u8]) -> &[u8] {
     head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
+}
+
+/// Makes all of a text the window, for formats that cannot be read piece by piece.
+pub(crate) fn whole(text: &mut Text, what: &str, name: &str, options: &OpenOptions) -> Result<(), ReadError> {
+    let path = || name.to_owned();
+    if !text.take_whole(options.max_whole_bytes) {
+        let limit = Limit::WholeBytes(options.max_whole_bytes as u64);
+        return Err(ReadError::Limit { limit, path: path() });
+    }
+    match text.end() {
+        Some(End::Limit(limit)) => Err(ReadError::Limit { limit: *limit, path: path() }),
+        Some(End::Damaged(why)) => {
+            Err(ReadError::Damaged { what: what.to_owned(), why: why.clone(), path: path() })
+        }
+        _ => Ok(()),
+    }
 }

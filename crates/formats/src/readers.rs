@@ -1,10 +1,11 @@
 //! The formats that can be read: one entry each, chosen by how a text begins, never by a file's name.
 
 use crate::reader::Reader;
-use crate::{collapsed, kineto, speedscope};
+use crate::{collapsed, kineto, lprof, pprof, pstats, speedscope};
 
 /// Every reader. The first whose format a text begins like reads it, so those that look closest come first.
-pub const READERS: &[Reader] = &[speedscope::READER, collapsed::READER, kineto::READER];
+pub const READERS: &[Reader] =
+    &[pstats::READER, lprof::READER, pprof::READER, speedscope::READER, collapsed::READER, kineto::READER];
 
 /// The reader of a text that begins like this.
 pub(crate) fn find(head: &[u8]) -> Option<&'static Reader> {
@@ -21,9 +22,9 @@ pub(crate) fn readable() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Yields;
+    use stepscope_model::DocumentKind;
 
-    fn found(head: &str) -> Option<Yields> {
+    fn found(head: &str) -> Option<DocumentKind> {
         find(head.as_bytes()).map(|reader| reader.yields)
     }
 
@@ -32,7 +33,7 @@ mod tests {
         for trace in
             ["", " \n", "{", "[", "\u{feff}[{\"ph\":", "{\"schemaVersion\": 1, \"traceEvents\": [", "[\n1 2"]
         {
-            assert_eq!(found(trace), Some(Yields::Trace), "{trace}");
+            assert_eq!(found(trace), Some(DocumentKind::Trace), "{trace}");
         }
         for profile in [
             r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"#,
@@ -44,7 +45,7 @@ mod tests {
             "[unknown];[libc];read 7\n",
             "a b;c (d.py:3) 1.5\r\n\r\n",
         ] {
-            assert_eq!(found(profile), Some(Yields::Profile), "{profile}");
+            assert_eq!(found(profile), Some(DocumentKind::Profile), "{profile}");
         }
         for other in ["hello", "hello world\n", "name,count 5\nx\n", "12\n", "a;b 5x\n"] {
             assert_eq!(found(other), None, "{other}");
@@ -54,10 +55,10 @@ mod tests {
     #[test]
     fn a_trace_that_mentions_speedscope_is_a_trace() {
         let text = r#"{"$schema": "https://www.speedscope.app/file-format-schema.json", "traceEvents": ["#;
-        assert_eq!(found(text), Some(Yields::Trace));
+        assert_eq!(found(text), Some(DocumentKind::Trace));
         assert_eq!(
             found(r#"{"args": {"$schema": "speedscope.app/file-format-schema"}, "#),
-            Some(Yields::Trace)
+            Some(DocumentKind::Trace)
         );
     }
 

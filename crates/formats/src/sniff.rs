@@ -20,10 +20,6 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "an SQLite database (Nsight Systems exports are)"),
     (b"BZh", "bzip2-compressed data"),
     (b"\xfd7zXZ", "xz-compressed data"),
-    (b"\x80\x02", "a Python pickle"),
-    (b"\x80\x03", "a Python pickle"),
-    (b"\x80\x04", "a Python pickle"),
-    (b"\x80\x05", "a Python pickle"),
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
     (b"<!DOCTYPE", "an HTML page"),
@@ -51,6 +47,10 @@ pub(crate) fn foreign(head: &[u8]) -> Option<&'static str> {
 
 /// What begins like this, where nothing knows it.
 pub(crate) fn unknown(head: &[u8]) -> &'static str {
+    // Only some pickles are read, so that readers look first.
+    if matches!(head, [0x80, 2..=5, ..]) {
+        return "a Python pickle";
+    }
     if head.iter().any(|&b| b == 0 || b >= 0x80) { "binary data" } else { "text in an unknown format" }
 }
 

@@ -4,17 +4,17 @@ mod notes;
 mod read;
 mod write;
 
-use stepscope_model::{Document, ValueUnit};
+use stepscope_model::{Document, DocumentKind, ValueUnit};
 
-use crate::reader::{Reader, Yields, trimmed};
+use crate::reader::{Reader, trimmed};
 
 pub use write::write_speedscope;
 
 pub(crate) const READER: Reader = Reader {
     name: "a speedscope profile",
     about: "written by speedscope, py-spy and others",
-    yields: Yields::Profile,
-    example: r#"{"$schema": "https://www.speedscope.app/file-format-schema.json",
+    yields: DocumentKind::Profile,
+    example: br#"{"$schema": "https://www.speedscope.app/file-format-schema.json",
 "shared": {"frames": [{"name": "main", "file": "a.py", "line": 3}, {"name": "load"}]}, "profiles": [
 {"type": "sampled", "name": "thread", "unit": "seconds", "startValue": 0, "endValue": 2, "samples": [[0], [0, 1]],
 "weights": [1, 0.5]}]}"#,

@@ -6,6 +6,28 @@ use crate::profile::Profile;
 use crate::snapshot::Snapshot;
 use crate::trace::Trace;
 
+/// What a file holds, by what can be asked of it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// What happened when.
+    Trace,
+    /// How much each stack, function or line took.
+    Profile,
+    /// What a device's memory holds.
+    Snapshot,
+}
+
+impl DocumentKind {
+    /// What it is, with its article.
+    pub fn what(self) -> &'static str {
+        match self {
+            DocumentKind::Trace => "a trace",
+            DocumentKind::Profile => "a profile",
+            DocumentKind::Snapshot => "a memory snapshot",
+        }
+    }
+}
+
 /// A file's content, by what can be asked of it.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one per file, and most are traces")]
@@ -19,12 +41,12 @@ pub enum Document {
 }
 
 impl Document {
-    /// What it is, with its article.
-    pub fn what(&self) -> &'static str {
+    /// Which kind of document it is.
+    pub fn kind(&self) -> DocumentKind {
         match self {
-            Document::Trace(_) => "a trace",
-            Document::Profile(_) => "a profile",
-            Document::Snapshot(_) => "a memory snapshot",
+            Document::Trace(_) => DocumentKind::Trace,
+            Document::Profile(_) => DocumentKind::Profile,
+            Document::Snapshot(_) => DocumentKind::Snapshot,
         }
     }
 

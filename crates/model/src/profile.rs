@@ -74,6 +74,16 @@ pub struct LineRow {
     pub ns: Ns,
 }
 
+/// What the line of a frame is.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum LineIs {
+    /// Where the function was when it was seen, so that one function has many frames; or the format does not say.
+    #[default]
+    Current,
+    /// Where the function starts.
+    Start,
+}
+
 /// Weighted stacks, calls or lines.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
@@ -83,6 +93,8 @@ pub struct Profile {
     pub name: String,
     /// Frames and stacks.
     pub stacks: StackTable,
+    /// What the lines of its frames are.
+    pub line_is: LineIs,
     /// What the file keeps apart: threads, processes or recordings, by name.
     pub parts: Vec<String>,
     /// A row per function, where the profiler counted calls.

@@ -75,6 +75,12 @@ impl StackTable {
         self.tree.pop(stack)
     }
 
+    /// Every stack but the empty one: its id, the stack below its innermost frame, and that frame. A stack comes after
+    /// those it begins with.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (StackId, StackId, FrameId)> {
+        self.tree.nodes()
+    }
+
     /// A stack's frames, outermost first.
     pub fn unwind(&self, stack: StackId) -> Vec<FrameId> {
         let mut frames: Vec<FrameId> = self.tree.frames(stack).collect();

@@ -42,6 +42,12 @@ impl<F: Copy + Eq + Hash> StackTree<F> {
         self.nodes.values().get(stack.index().checked_sub(1)?).copied()
     }
 
+    /// Every stack but the one without frames: itself, the one it was called from, and its innermost frame.
+    pub(crate) fn nodes(&self) -> impl ExactSizeIterator<Item = (StackId, StackId, F)> {
+        let nodes = self.nodes.values().iter().enumerate();
+        nodes.map(|(at, &(caller, frame))| (StackId(at as u32 + 1), caller, frame))
+    }
+
     /// A stack's frames, the innermost first.
     pub(crate) fn frames(&self, stack: StackId) -> impl Iterator<Item = F> {
         std::iter::successors(self.pop(stack), |&(caller, _)| self.pop(caller)).map(|(_, frame)| frame)

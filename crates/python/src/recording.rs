@@ -129,9 +129,10 @@ impl Recording {
         Ok(())
     }
 
-    fn sample(&self, thread_id: u32, thread_name: &str, at_ns: i64, stack: Vec<String>) {
+    #[pyo3(signature = (thread_id, thread_name, at_ns, stack, cpu_ns = None))]
+    fn sample(&self, thread_id: u32, thread_name: &str, at_ns: i64, stack: Vec<String>, cpu_ns: Option<i64>) {
         let stack: Vec<&str> = stack.iter().map(String::as_str).collect();
-        self.lock().sample(thread_id, thread_name, at_ns, &stack);
+        self.lock().sample(thread_id, thread_name, at_ns, cpu_ns, &stack);
     }
 
     fn counter(&self, name: String, at_ns: i64, value: f64) {

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Screen;
 use stepscope_ask::{Answer, Ask, QUESTIONS, answer, write};
-use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open_trace};
+use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open};
 
 use crate::table::{self, NativeTable};
 use crate::{errors, pool};
@@ -29,10 +29,10 @@ impl NativeTrace {
     fn read(py: Python<'_>, path: PathBuf, rank: Option<i64>) -> PyResult<NativeTrace> {
         pool::detached(py, || {
             let options = OpenOptions::default();
-            let mut open = |file: &TraceFile| open_trace(&file.path, &options);
-            let chosen = choose(&path, rank, Look::UntilClear, &mut open);
+            let mut read = |file: &TraceFile| open(&file.path, &options);
+            let chosen = choose(&path, rank, Look::UntilClear, &mut read);
             let chosen = chosen.map_err(|error| errors::reading(&error))?;
-            Ok(NativeTrace { run: Arc::new(Run::new(chosen.trace)), path: chosen.file.path })
+            Ok(NativeTrace { run: Arc::new(Run::of_document(chosen.document)), path: chosen.file.path })
         })
     }
 

@@ -19,6 +19,8 @@ const PYTHON: &str = "python_function";
 /// Regions of tasks that take turns on one thread would cut each other: those that do stand on a lane of their own.
 const TASKS: &str = "tasks";
 const SAMPLES: &str = "samples";
+/// The innermost frame of a thread that waits.
+const WAITING: &str = "(waiting)";
 /// What PyTorch calls the argument: frames joined by `;`, the innermost first.
 const CALL_STACK: &str = "Call stack";
 
@@ -154,12 +156,13 @@ impl Recording {
         self.told.push(Told { name, category, start_ns, end_ns, thread: thread_number(), args });
     }
 
-    /// A look at a thread's stack, outermost frame first.
-    pub fn sample(&mut self, thread: u32, thread_name: &str, at_ns: i64, stack: &[&str]) {
+    /// A look at a thread's stack, outermost frame first, and the processor time the thread has used where that is known.
+    pub fn sample(&mut self, thread: u32, thread_name: &str, at_ns: i64, cpu_ns: Option<i64>, stack: &[&str]) {
         self.thread_names.entry(thread).or_insert_with(|| thread_name.to_owned());
         self.samples.push(Sample {
             thread,
             at_ns,
+            cpu_ns,
             stack: stack.iter().map(|frame| regions::intern(frame)).collect(),
         });
     }
@@ -177,7 +180,7 @@ impl Recording {
         for told in &self.told {
             writer.told(told);
         }
-        writer.samples(&self.samples);
+        writer.samples(&self.samples, self.start.map(|(start_ns, _)| start_ns));
         if let Some(((start, _), stop)) = self.start.zip(self.stop_ns) {
             writer.monitor(self.monitor.as_deref(), start, stop);
         }
@@ -197,7 +200,9 @@ impl Recording {
             for told in &self.told[done.told..] {
                 writer.told(told);
             }
-            writer.samples(&self.samples[done.samples..]);
+            let start = self.start.map(|(start_ns, _)| start_ns);
+            let before = done.samples.checked_sub(1).map(|last| self.samples[last].at_ns).or(start);
+            writer.samples(&self.samples[done.samples..], before);
             for counter in &self.counters[done.counters..] {
                 writer.counter(&counter.name, "value", counter.at_ns, counter.value);
             }
@@ -302,9 +307,9 @@ impl Writer {
         self.slice(name, &told.category, kind, lane, told.start_ns, told.end_ns);
     }
 
-    fn samples(&mut self, samples: &[Sample]) {
+    fn samples(&mut self, samples: &[Sample], before_ns: Option<i64>) {
         let mut texts: HashMap<u32, StrId, RandomState> = HashMap::default();
-        for stretch in merge(samples) {
+        for stretch in merge(samples, before_ns, regions::intern(WAITING)) {
             let builder = &mut self.builder;
             let name = *texts.entry(stretch.frame).or_insert_with(|| builder.intern(&name_of(stretch.frame)));
             let lane = self.lane(stretch.thread, SAMPLES);

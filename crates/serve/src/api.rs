@@ -3,10 +3,12 @@
 use serde::Serialize;
 use serde_json::json;
 use stepscope_analyse::scope::selection::Selection;
-use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
+use stepscope_analyse::tables::functions::value_of;
+use stepscope_analyse::views::flame::{FlameQuery, Weight, flame, profile_flame};
 use stepscope_analyse::views::timeline::{self, Order, SearchQuery, TileKey};
 
 use stepscope_ask::write;
+use stepscope_model::DocumentKind;
 
 use crate::backend::Problem;
 use crate::path;
@@ -210,6 +212,10 @@ fn flames(run: &Run, query: &str) -> Result<Reply, Problem> {
             ("step", step) => selection = run.run.all_steps().selection(&[number(&key, step)?]),
             _ => {}
         }
+    }
+    if let Some(profile) = run.run.profile().filter(|_| run.run.kind() == DocumentKind::Profile) {
+        let value = value_of(profile, None).unwrap_or(0);
+        return Reply::json(&profile_flame(profile, value, &FlameQuery { weight, ..FlameQuery::default() }));
     }
     Reply::json(&flame(run.run.trace(), &FlameQuery { weight, selection, ..FlameQuery::default() }))
 }

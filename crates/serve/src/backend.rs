@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_ask::Refusal;
-use stepscope_model::Trace;
+use stepscope_model::Document;
 
 /// A sentence on what went wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -47,7 +47,7 @@ pub struct Loading {
     /// Stored bytes read and in all (0 if unknown), while [`Loading::read`] runs.
     pub progress: Box<dyn Fn() -> (u64, u64) + Send + Sync>,
     /// Reads it.
-    pub read: Box<dyn FnOnce() -> Result<Trace, Problem> + Send>,
+    pub read: Box<dyn FnOnce() -> Result<Document, Problem> + Send>,
 }
 
 /// Files and traces.

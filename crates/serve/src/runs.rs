@@ -150,7 +150,8 @@ impl Runs {
         let (runs, id) = (self.clone(), entry.id);
         std::thread::spawn(move || {
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                (loading.read)().map(|trace| Run::new(Arc::new(stepscope_analyse::run::Run::new(trace))))
+                let run = stepscope_analyse::run::Run::of_document;
+                (loading.read)().map(|document| Run::new(Arc::new(run(document))))
             }));
             let state = match read {
                 Ok(Ok(run)) => State::Ready(Arc::new(run)),

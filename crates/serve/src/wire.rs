@@ -12,8 +12,8 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
-use stepscope_ask::{Ask, QUESTIONS, answer};
-use stepscope_formats::{OpenOptions, open_trace};
+use stepscope_ask::{Ask, QUESTIONS, Question, answer};
+use stepscope_formats::{OpenOptions, open, open_trace};
 
 use crate::backend::Problem;
 use crate::path::Stretch;
@@ -50,10 +50,19 @@ fn runs() -> Vec<Arc<Run>> {
     paths.iter().map(read).map(|trace| Arc::new(Run::new(trace))).collect()
 }
 
-fn answers(generator: &mut SchemaGenerator) -> BTreeMap<&'static str, AnswerType> {
+/// Profiles that together have everything: calls, lines and stacks.
+fn profiles() -> Vec<Arc<Run>> {
+    let fixtures = root().join("fixtures/profiles");
+    let paths = ["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw"];
+    let read = |path: &&str| open(&fixtures.join(path), &OpenOptions::default()).unwrap();
+    paths.iter().map(read).map(|document| Arc::new(Run::of_document(document))).collect()
+}
+
+/// The types of the answers about some runs.
+fn answers(generator: &mut SchemaGenerator, runs: &[Arc<Run>]) -> BTreeMap<&'static str, AnswerType> {
     let mut all: BTreeMap<&'static str, AnswerType> = BTreeMap::new();
-    let runs = runs();
-    for question in QUESTIONS {
+    let fits = |question: &&&Question| runs.iter().all(|run| question.answers_for.contains(&run.kind()));
+    for question in QUESTIONS.iter().filter(fits) {
         let of_question = all.entry(question.name).or_default();
         for (by, run) in question.variants().flat_map(|by| runs.iter().map(move |run| (by, run))) {
             let ask = Ask::with(question.name, by.map(|by| ("by", by))).unwrap();
@@ -163,7 +172,8 @@ fn declare<T: JsonSchema>(generator: &mut SchemaGenerator) {
 
 fn generated() -> String {
     let mut generator = SchemaGenerator::default();
-    let answers = answers(&mut generator);
+    let of_traces = answers(&mut generator, &runs());
+    let of_profiles = answers(&mut generator, &profiles());
     declare::<Definition>(&mut generator);
     declare::<Problem>(&mut generator);
     declare::<Listed>(&mut generator);
@@ -199,9 +209,13 @@ fn generated() -> String {
             None => writeln!(text, "export type {name} = {};", typescript(schema)),
         };
     }
-    for (question, answer) in answers {
+    let of_traces = of_traces.into_iter().map(|(question, answer)| (question, answer, "Answer", ""));
+    let of_profiles =
+        of_profiles.into_iter().map(|(question, answer)| (question, answer, "OfProfile", " about a profile"));
+    for (question, answer, ending, about) in of_traces.chain(of_profiles) {
         let name: String = question.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
-        let _ = writeln!(text, "\n/** The answer to `{question}`. */\nexport interface {name}Answer {{");
+        let _ =
+            writeln!(text, "\n/** The answer to `{question}`{about}. */\nexport interface {name}{ending} {{");
         for (key, member) in &answer.members {
             let optional = if member.seen < answer.answers { "?" } else { "" };
             let types = member.types.iter().cloned().collect::<Vec<_>>().join(" | ");

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
 import pytest
 
 from stepscope.profiler import profile
-from stepscope.profiler.sampler import FrameNames
+from stepscope.profiler.sampler import FrameNames, thread_cpu_ns
 
 pytestmark = pytest.mark.usefixtures("without_torch")
 
@@ -45,6 +46,44 @@ def test_other_threads_are_seen_and_the_sampler_is_not(tmp_path, read_trace):
     frames = [e for e in events if e.get("cat") == "python_function"]
     assert any(str(worker.native_id) in str(e["tid"]) for e in frames)
     assert not any("sampler.py" in e["name"] and "_run" in e["name"] for e in frames)
+
+
+def hold_the_lock():
+    """One call of C code that lets no other thread run until it ends."""
+    return sum(range(12_000_000))
+
+
+@pytest.mark.clock
+def test_code_that_holds_the_interpreter_has_its_time(tmp_path, slices):
+    took_s = {}
+    with profile(monitor=False, samples=100) as prof:
+        for _ in range(2):
+            began = time.perf_counter()
+            spin_until(began + 0.25)
+            middle = time.perf_counter()
+            hold_the_lock()
+            took_s["spin_until"] = took_s.get("spin_until", 0) + middle - began
+            took_s["hold_the_lock"] = took_s.get("hold_the_lock", 0) + time.perf_counter() - middle
+    prof.export_chrome_trace(tmp_path / "t.json")
+    found = slices(tmp_path / "t.json", "python_function")
+    seen_s = {name: sum(float(s["dur"]) for s in found if s["name"].endswith(f": {name}")) / 1e6 for name in took_s}
+    for name, took in took_s.items():
+        share = seen_s[name] / sum(seen_s.values())
+        assert abs(share - took / sum(took_s.values())) < 0.08, (name, seen_s, took_s)
+
+
+@pytest.mark.clock
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the processor time of other threads")
+def test_a_thread_that_waits_is_told_from_one_that_works(tmp_path, slices):
+    with profile(monitor=False, samples=100) as prof:
+        spin_until(time.perf_counter() + 0.3)
+        time.sleep(0.3)
+    prof.export_chrome_trace(tmp_path / "t.json")
+    found = slices(tmp_path / "t.json", "python_function")
+    waits_s = sum(float(s["dur"]) for s in found if s["name"] == "(waiting)") / 1e6
+    assert 0.2 < waits_s < 0.45
+    assert thread_cpu_ns(threading.get_native_id()) > 0
+    assert thread_cpu_ns(2**22 + 5) is None
 
 
 def test_no_samples_without_being_asked(tmp_path, slices):

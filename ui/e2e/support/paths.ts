@@ -34,6 +34,18 @@ export const TRACES = {
   mini: pytorch("mini/mini.pt.trace.json"),
 } as const;
 
+const profiles = (name: string) => join(REPO, "fixtures/profiles", name);
+
+/** What other profilers wrote. */
+export const PROFILES = {
+  /** Calls counted by cProfile. */
+  calls: profiles("demo-3.11.pstats"),
+  /** Stacks sampled by py-spy, in samples. */
+  samples: profiles("pyspy.raw"),
+  /** Lines timed by line_profiler. */
+  lines: profiles("hot-5.1.lprof"),
+} as const;
+
 /** The views, in the order of the navigation and of the digit keys. */
 export const VIEWS = [
   "overview",

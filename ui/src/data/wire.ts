@@ -35,6 +35,9 @@ export interface AccountRow {
   unlinked_ns: number;
 }
 
+/** What an amount counts. */
+export type AmountUnit = "bytes" | "nanoseconds" | "samples";
+
 /** What an area holds. */
 export interface Area {
   /** Where it begins. */
@@ -694,6 +697,8 @@ export interface Flame {
   weight: FlameWeight;
   /** Whose time it is. */
   clock: Clock;
+  /** What times are: a profile may count samples or memory instead. */
+  unit: AmountUnit;
   /** Sum of the own time of all nodes. */
   total_ns: number;
   /** The names, each once. */
@@ -721,8 +726,52 @@ export interface Flame {
 /** What the flame graph is about. */
 export type FlameWeight = "device" | "host" | "module";
 
+/** One stack. */
+export interface FoldedRow {
+  /** Frames from the outermost to the leaf, joined by `;`. */
+  stack: string;
+  /** Its amount, in the profile's unit. */
+  amount: number;
+}
+
 /** How the iterations were found. */
 export type FoundBy = "copies_to_host" | "device_range" | "forward_pass" | "graph_launch" | "nothing" | "python_call" | "range";
+
+/** One function. */
+export interface FunctionRow {
+  /** Its name. */
+  name: string;
+  /** The file it is in; none for functions that are not Python's. */
+  file: string | null;
+  /** The line it starts at, where that is known. */
+  line: number | null;
+  /** How often it was called. */
+  calls: number | null;
+  /** The same without calls that recursion made. */
+  primitive_calls: number | null;
+  /** Time of its own. */
+  self_ns: number | null;
+  /** Samples of its own. */
+  self_samples: number | null;
+  /** Memory of its own. */
+  self_bytes: number | null;
+  /** Its own share of the profile. */
+  self_share: number;
+  /** Its own time per call. */
+  self_per_call_ns: number | null;
+  /** Its time with all that it called. */
+  total_ns: number | null;
+  /** Its samples with all that it called. */
+  total_samples: number | null;
+  /** Its memory with all that it called. */
+  total_bytes: number | null;
+  /** Its share of the profile with all that it called. */
+  total_share: number;
+  /** Its time with all that it called, per call. */
+  total_per_call_ns: number | null;
+  /** Time in which it waited, apart from its own. */
+  waiting_ns: number | null;
+}
 
 /** The class of a gap as a whole. */
 export type GapKind = "dependency" | "end_of_step" | "host_late" | "launch_latency" | "queued_gap" | "unknown" | "unlinked";
@@ -992,6 +1041,26 @@ export interface Hits {
 
 /** The host side of a copy. */
 export type HostMemory = "pageable" | "pinned" | "unknown";
+
+/** A function with much time of its own. */
+export interface HotFunction {
+  name: string;
+  place: string;
+  own: number;
+  own_share: number;
+  with_callees: number;
+  with_callees_share: number;
+  /** Time in which it waited. */
+  waited_ns: number | null;
+}
+
+/** A line with much time. */
+export interface HotLine {
+  function: string;
+  place: string;
+  on_line: number;
+  on_line_share: number;
+}
 
 /** What the time of an edge is spent on. The names in machine output are HTA's. */
 export type HtaBound = "cpu_bound" | "data_loading" | "dependency" | "gpu_communication_bound" | "gpu_compute_bound" | "gpu_kernel_kernel_overhead" | "gpu_kernel_launch_overhead";
@@ -1644,6 +1713,24 @@ export interface Problem {
   hint: string | null;
 }
 
+/** What a profile holds. */
+export interface ProfileInfo {
+  /** Weighted stacks. */
+  sampled_stacks: number;
+  /** Different stacks. */
+  different_stacks: number;
+  /** Functions that are named. */
+  named_functions: number;
+  /** Functions whose calls were counted. */
+  counted_functions: number;
+  /** Lines that were timed. */
+  timed_lines: number;
+  /** What its samples count, in words. */
+  values: string[];
+  /** Its threads, processes or recordings. */
+  parts: string[];
+}
+
 /** What the profiler was asked to record. `None`: the file does not say. */
 export interface ProfilerOptions {
   /** Input shapes. */
@@ -1934,6 +2021,34 @@ export interface Shown {
 /** Where a collective runs. */
 export type Side = "device" | "host";
 
+/** One line and its text. */
+export interface SourceLine {
+  /** The function it is in. */
+  function: string;
+  /** The file. */
+  file: string | null;
+  /** The line the function starts at, where that is known. */
+  function_line: number | null;
+  /** The line. */
+  line: number;
+  /** How often it ran. */
+  hits: number | null;
+  /** Time in it. */
+  time_ns: number | null;
+  /** Samples in it. */
+  samples: number | null;
+  /** Memory of it. */
+  bytes: number | null;
+  /** Time per hit. */
+  per_hit_ns: number | null;
+  /** Its share of its function. */
+  share: number;
+  /** Its share of the profile. */
+  profile_share: number;
+  /** The line's text, where the file could be read. */
+  source: string | null;
+}
+
 /** How the durations of a row are spread. */
 export interface Spread {
   /** Half of them take no longer. */
@@ -2221,6 +2336,22 @@ export interface FindingsAnswer {
   remarks: string[];
 }
 
+/** The answer to `functions`. */
+export interface FunctionsAnswer {
+  calls: number | null;
+  functions: FunctionRow[];
+  primitive_calls: number | null;
+  samples: number | null;
+  total: number;
+  unit: AmountUnit;
+  value: string;
+  waiting_ns: number | null;
+  functions_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
 /** The answer to `gaps`. */
 export interface GapsAnswer {
   culprits: CulpritRow[];
@@ -2303,6 +2434,17 @@ export interface LaunchesAnswer {
   queue?: DeviceQueuePoint[];
   launches_total?: number;
   queue_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `lines`. */
+export interface LinesAnswer {
+  lines: SourceLine[];
+  total: number;
+  unit: AmountUnit;
+  lines_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
@@ -2449,6 +2591,7 @@ export interface SummaryAnswer {
   could_not_look: CouldNotLook[];
   findings: Finding[];
   gpu: GpuRow[];
+  hot_functions: HotFunction[];
   info: Report;
   kernels: KernelRow[];
   memory: DeviceMemory[];
@@ -2459,6 +2602,7 @@ export interface SummaryAnswer {
   steps: BreakdownRow[];
   top: TopRow[];
   uncovered: string | null;
+  unit: AmountUnit;
   unprofiled_step_high_ns: number | null;
   unprofiled_step_low_ns: number | null;
   unprofiled_step_ns: number | null;
@@ -2467,6 +2611,7 @@ export interface SummaryAnswer {
   copies_total?: number;
   findings_total?: number;
   gpu_total?: number;
+  hot_functions_total?: number;
   kernels_total?: number;
   memory_total?: number;
   ops_total?: number;
@@ -2503,6 +2648,67 @@ export interface WhatIfAnswer {
   what_if: ReplayRow[];
   steps_total?: number;
   what_if_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `functions` about a profile. */
+export interface FunctionsOfProfile {
+  calls: number | null;
+  functions: FunctionRow[];
+  primitive_calls: number | null;
+  samples: number | null;
+  total: number;
+  unit: AmountUnit;
+  value: string;
+  waiting_ns: number | null;
+  functions_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `info` about a profile. */
+export interface InfoOfProfile {
+  info: Report;
+  profile: ProfileInfo;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `lines` about a profile. */
+export interface LinesOfProfile {
+  lines: SourceLine[];
+  total: number;
+  unit: AmountUnit;
+  lines_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `stacks` about a profile. */
+export interface StacksOfProfile {
+  stacks: FoldedRow[];
+  total: number;
+  unit: AmountUnit;
+  stacks_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `summary` about a profile. */
+export interface SummaryOfProfile {
+  hot_functions: HotFunction[];
+  hot_lines: HotLine[];
+  notes: NoteInfo[];
+  unit: AmountUnit;
+  verdict: Verdict | null;
+  hot_functions_total?: number;
+  hot_lines_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];

@@ -144,3 +144,12 @@ export function shortName(name: string): string {
   const short = name.replace(KERNEL_NOISE, "");
   return short.length > 0 ? short : name;
 }
+
+/** What the amounts of a profile count. */
+export type Unit = "nanoseconds" | "samples" | "bytes";
+
+/** An amount in its unit: a time, a size, or a number of samples. */
+export function amount(value: number, unit: Unit): string {
+  if (unit === "samples") return count(value);
+  return unit === "bytes" ? bytes(value) : time(value);
+}

@@ -7,6 +7,7 @@ export function flameOf(text: string, weight: Flame["weight"] = "host"): Flame {
   const flame: Flame = {
     weight,
     clock: "host",
+    unit: "nanoseconds",
     total_ns: 0,
     names,
     name: [],

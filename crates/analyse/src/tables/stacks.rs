@@ -6,6 +6,7 @@
 //! overlap without nesting.
 
 mod fold;
+mod of_profile;
 pub(crate) mod tree;
 
 use std::borrow::Cow;
@@ -18,6 +19,7 @@ use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 
 pub use fold::Stacks;
+pub use of_profile::{FOLDED_DEFINITIONS, FoldedRow, frame_text, profile_stacks};
 
 /// Which time a stack is worth.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

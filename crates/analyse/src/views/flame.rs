@@ -6,6 +6,7 @@
 
 mod by_module;
 mod category;
+mod of_profile;
 mod prune;
 
 use foldhash::fast::RandomState;
@@ -16,7 +17,10 @@ use stepscope_model::Trace;
 
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
+use crate::tables::functions::AmountUnit;
 use crate::tables::stacks::{self, Frame, Stacks};
+
+pub use of_profile::profile_flame;
 use prune::{Columns, Item, prune};
 
 /// What the flame graph is about.
@@ -83,6 +87,8 @@ pub struct Flame {
     pub weight: Weight,
     /// Whose time it is.
     pub clock: Clock,
+    /// What times are: a profile may count samples or memory instead.
+    pub unit: AmountUnit,
     /// Sum of the own time of all nodes.
     pub total_ns: i64,
     /// The names, each once.
@@ -133,7 +139,7 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "count",
         label: "Count",
         text: "Host: how many calls. Device: kernels, copies and memsets at or below the node. Modules: calls of the \
-               module; 0 where the file does not tell calls apart.",
+               module; 0 where the file does not tell calls apart. Profiles: weighted stacks at or below the node.",
     },
     Definition {
         field: "pruned_nodes",

@@ -2,6 +2,7 @@
 
 mod collectives;
 mod compiled;
+mod functions;
 mod kernels;
 mod key_averages;
 mod modules;

@@ -16,7 +16,7 @@ use stepscope_analyse::threads::activity::Activity;
 
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -41,6 +41,7 @@ pub(super) const QUESTION: Question = Question {
         OWN,
         &[STEP, WALL, PARTIAL],
     ],
+    answers_for: TRACES,
     answer,
 };
 

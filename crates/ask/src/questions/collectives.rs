@@ -10,7 +10,7 @@ use stepscope_analyse::tables::collectives::{self, CollectiveRow, Side, collecti
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -25,6 +25,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[collectives::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

@@ -8,7 +8,7 @@ use stepscope_analyse::tables::compiled::{self, CompilePhase, CompiledRegion, Ea
 use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
@@ -29,6 +29,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&["kernel", "eager", "phase"]),
     definitions: &[compiled::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

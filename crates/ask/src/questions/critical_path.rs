@@ -8,7 +8,7 @@ use stepscope_analyse::run::Run;
 use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -27,6 +27,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[critical_path::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

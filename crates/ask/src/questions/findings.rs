@@ -13,7 +13,7 @@ use stepscope_analyse::run::{Run, Unprofiled};
 use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::options::RowsAsked;
 use crate::print::Table;
 use crate::refusal::Refusal;
@@ -37,6 +37,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["top", "filter", "step"],
     report_by: Some(&[]),
     definitions: &[findings::DEFINITIONS, STEP, OWN],
+    answers_for: TRACES,
     answer,
 };
 

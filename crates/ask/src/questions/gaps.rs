@@ -11,7 +11,7 @@ use stepscope_analyse::run::Run;
 
 use super::TOP;
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::options::RowsAsked;
 use crate::print::units;
 use crate::refusal::Refusal;
@@ -31,6 +31,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full"],
     report_by: Some(&["kind", "culprit", "gap"]),
     definitions: &[gaps::DEFINITIONS, account::IDLE_DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

@@ -9,7 +9,7 @@ use stepscope_analyse::run::Run;
 
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -24,6 +24,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[utilization::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

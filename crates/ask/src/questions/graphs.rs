@@ -8,7 +8,7 @@ use stepscope_analyse::run::Run;
 use super::TOP;
 use super::kernels::shown_name;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, middle_ellipsis, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -23,6 +23,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full"],
     report_by: Some(&["node"]),
     definitions: &[graphs::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

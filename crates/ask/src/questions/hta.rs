@@ -16,7 +16,7 @@ use stepscope_analyse::scope::definition::Definition;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -31,6 +31,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top"],
     report_by: None,
     definitions: &[OWN],
+    answers_for: TRACES,
     answer,
 };
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::profile_info::{self, ProfileInfo, profile_info};
 use stepscope_analyse::tables::run_info::{self, Report};
+use stepscope_model::DocumentKind;
 
 use super::notes;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 
@@ -20,13 +22,22 @@ pub(super) const QUESTION: Question = Question {
     by: &[],
     options: &[],
     report_by: Some(&[]),
-    definitions: &[run_info::DEFINITIONS],
+    definitions: &[run_info::DEFINITIONS, profile_info::DEFINITIONS],
+    answers_for: TRACES_AND_PROFILES,
     answer,
 };
 
 fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let run = &runs[0];
     let report = run.info().clone();
+    if let Some(profile) = run.profile().filter(|_| run.kind() == DocumentKind::Profile) {
+        let held = profile_info(profile);
+        let (path, words) = (report.path.clone(), stored(&report));
+        let table = move |held: &ProfileInfo| profile_facts(held, &path, &words);
+        let parts =
+            vec![Part::single("profile", held, table), Part::single("info", report, facts).shown(false)];
+        return Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(parts) });
+    }
     // People see three tables of the one report.
     let hidden = |part: Part| Part { in_json: false, ..part };
     let parts = vec![
@@ -46,15 +57,7 @@ fn facts(r: &Report) -> Table {
             table.row(vec![Cell::text(name).role(Role::Dim), Cell::text(text)]);
         }
     };
-    fact(
-        "Format",
-        format!(
-            "{}, {} stored, {} of text",
-            r.format,
-            units::bytes(r.stored_bytes as i64),
-            units::bytes(r.text_bytes as i64)
-        ),
-    );
+    fact("Format", stored(r));
     let version = r.framework_version.as_deref().unwrap_or_default();
     fact(
         "Framework",
@@ -97,6 +100,31 @@ fn facts(r: &Report) -> Table {
     fact("Lanes", format!("{} processes, {} threads, {} streams", r.processes, r.threads, r.streams));
     let per_event = r.bytes_per_event.map(|b| format!(", {b:.0} bytes per event")).unwrap_or_default();
     fact("Held in memory", format!("{}{per_event}", units::bytes(r.heap_bytes as i64)));
+    table
+}
+
+fn stored(r: &Report) -> String {
+    let (stored, text) = (units::bytes(r.stored_bytes as i64), units::bytes(r.text_bytes as i64));
+    format!("{}, {stored} stored, {text} of text", r.format)
+}
+
+fn profile_facts(held: &ProfileInfo, path: &str, format: &str) -> Table {
+    let mut table =
+        Table::new(vec![Column::text("").keep(), Column::name("").flexible(24, crate::print::end_ellipsis)])
+            .title("Profile", path);
+    let count = |n: u64| if n == 0 { String::new() } else { units::count(n) };
+    let facts = [
+        ("Format", format.to_owned()),
+        ("Functions", count(held.named_functions)),
+        ("Counted functions", count(held.counted_functions)),
+        ("Stacks", count(held.sampled_stacks)),
+        ("Timed lines", count(held.timed_lines)),
+        ("Values", held.values.join(", ")),
+        ("Threads and parts", held.parts.join("; ")),
+    ];
+    for (name, text) in facts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        table.row(vec![Cell::text(name).role(Role::Dim), Cell::text(text)]);
+    }
     table
 }
 

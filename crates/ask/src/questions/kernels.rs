@@ -16,7 +16,7 @@ use stepscope_model::{Kind, Trace};
 
 use super::{TOP, ops::unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::options::ChangeWord;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
 use crate::refusal::Refusal;
@@ -32,6 +32,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full", "op"],
     report_by: Some(&["op", "launch", "stream", "copies"]),
     definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN],
+    answers_for: TRACES,
     answer,
 };
 

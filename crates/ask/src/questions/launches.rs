@@ -10,7 +10,7 @@ use stepscope_analyse::run::Run;
 use super::ops::ratio;
 use super::{TOP, gpu_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked, Group, Question};
+use crate::ask::{Ask, Asked, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Plot, Role, Table, end_ellipsis, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -25,6 +25,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "step", "device"],
     report_by: Some(&["queue"]),
     definitions: &[launches::DEFINITIONS, launches::QUEUE_DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

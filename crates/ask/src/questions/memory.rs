@@ -11,7 +11,7 @@ use stepscope_model::{Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -30,6 +30,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
     report_by: Some(&["event", "peak", "stack"]),
     definitions: &[memory::DEFINITIONS, memory::OPERATOR_DEFINITIONS, memory::EVENT_DEFINITIONS, OWN],
+    answers_for: TRACES,
     answer,
 };
 

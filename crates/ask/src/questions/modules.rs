@@ -10,7 +10,7 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::modules::{self, Module};
 
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -25,6 +25,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["class"]),
     definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN],
+    answers_for: TRACES,
     answer,
 };
 

@@ -10,7 +10,7 @@ use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery
 
 use super::TOP;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
@@ -29,6 +29,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
     report_by: Some(&["shape", "shape-lists", "stack", "overload"]),
     definitions: &[ops::DEFINITIONS, flops::DEFINITIONS, ops::TOTALS],
+    answers_for: TRACES,
     answer,
 };
 

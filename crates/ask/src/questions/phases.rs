@@ -6,7 +6,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::phases::{self, Phase, PhaseRow, Totals};
 
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -22,6 +22,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[phases::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

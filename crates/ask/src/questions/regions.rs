@@ -9,7 +9,7 @@ use stepscope_analyse::tables::regions::{self, Ledger, Query, RegionRow};
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -24,6 +24,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[regions::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

@@ -12,7 +12,7 @@ use stepscope_analyse::run::Run;
 use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
@@ -30,6 +30,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["name"]),
     definitions: &[roofline::DEFINITIONS, roofline::STEP_DEFINITIONS, roofline::HARDWARE_DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

@@ -9,7 +9,7 @@ use stepscope_analyse::steps::serving::{self, FoundBy, Iteration, KindRow, Servi
 use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -28,6 +28,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[serving::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::stacks::{self, Options, Weight};
+use stepscope_analyse::tables::functions::AmountUnit;
+use stepscope_analyse::tables::stacks::{self, FoldedRow, Options, Weight, profile_stacks};
+use stepscope_model::{DocumentKind, Profile};
 
 use super::TOP;
+use super::functions::{amount, amount_text, chosen_value};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -15,17 +18,22 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "stacks",
     alias: None,
-    about: "Folded stacks by host or device self time.",
+    about: "Folded stacks by host or device self time; of a profile, by what it counts.",
     examples: &["stacks TRACE --by device --top 20", "export --to folded TRACE | flamegraph.pl > flame.svg"],
     group: Group::Time,
     by: &["host", "device"],
-    options: &["sort", "top", "filter", "step", "device"],
+    options: &["sort", "top", "filter", "step", "device", "value"],
     report_by: None,
-    definitions: &[stacks::DEFINITIONS],
+    definitions: &[stacks::DEFINITIONS, stacks::FOLDED_DEFINITIONS],
+    answers_for: TRACES_AND_PROFILES,
     answer,
 };
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if runs[0].kind() == DocumentKind::Profile {
+        return of_profile(ask, runs[0].profile().unwrap_or(&Profile::default()));
+    }
+    ask.refuse(&["value"], "stacks of a trace", "--by host or --by device says which time counts")?;
     let asked = ask.part_of(&runs[0])?;
     let (weight, role, side) = match ask.grouped() {
         "device" => (Weight::DeviceSelf, Role::Device, "device self time"),
@@ -59,4 +67,33 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         table
     });
     Ok(Answer::new(vec![part]).fact("weight", &report.weight).fact("total_ns", &total))
+}
+
+fn of_profile(ask: &Ask, profile: &Profile) -> Result<Answer, Refusal> {
+    ask.refuse(&["by", "step", "device"], "a profile", "leave it out: a profile has no steps and no devices")?;
+    let value = chosen_value(profile, ask)?;
+    let unit = profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::of(kind.unit));
+    let rows = profile_stacks(profile, value);
+    let total = rows.iter().map(|row| row.amount).fold(0, i64::saturating_add);
+    let rows = arrange(rows, &ask.rows, Some("amount"), TOP, |row| &row.stack)?;
+    let none = "this profile has no stacks; `stepscope functions` shows what it has";
+    let part = rows.into_part("stacks", none, move |rows: &[FoldedRow]| {
+        let mut table = Table::new(vec![
+            Column::number("Self").keep(),
+            Column::number("Share").priority(120),
+            Column::name("Stack, leaf first").flexible(24, crate::print::end_ellipsis),
+        ])
+        .title("Stacks", amount_text(total, unit));
+        let largest = rows.iter().map(|row| row.amount).max().unwrap_or(0);
+        for row in rows {
+            let leaf_first: Vec<&str> = row.stack.rsplit(';').collect();
+            table.row(vec![
+                amount(row.amount, unit),
+                super::ops::share(row.amount, total, largest).role(Role::Host),
+                Cell::text(leaf_first.join(" < ")),
+            ]);
+        }
+        table
+    });
+    Ok(Answer::new(vec![part]).fact("unit", &unit).fact("total", &total))
 }

@@ -12,7 +12,7 @@ use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
 
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked, Group, Question};
+use crate::ask::{Ask, Asked, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -27,6 +27,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["device"]),
     definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN],
+    answers_for: TRACES,
     answer,
 };
 

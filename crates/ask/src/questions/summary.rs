@@ -3,6 +3,8 @@
 mod first;
 mod fix;
 mod head;
+mod hot;
+mod of_profile;
 mod remarks;
 mod runs;
 mod time;
@@ -22,19 +24,22 @@ use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown;
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
+use stepscope_analyse::tables::lines::Lines;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::run_info;
+use stepscope_model::DocumentKind;
 
 use self::first::First;
 use self::fix::Fix;
 use self::head::Head;
+use self::hot::HotSpots;
 use self::remarks::Remarks;
 use self::time::Time;
 use self::top::Top;
 use self::why::Why;
 use super::findings::STEP;
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, Asked, Group, Question};
+use crate::ask::{Ask, Asked, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -64,7 +69,9 @@ pub(super) const QUESTION: Question = Question {
         findings::DEFINITIONS,
         STEP,
         run_info::DEFINITIONS,
+        hot::DEFINITIONS,
     ],
+    answers_for: TRACES_AND_PROFILES,
     answer,
 };
 
@@ -141,18 +148,35 @@ const OWN: &[Definition] = &[
 const TOP: usize = 10;
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if let Some(profile) = runs[0].profile().filter(|_| runs[0].kind() == DocumentKind::Profile) {
+        ask.refuse(
+            &["step", "device", "sort", "top", "filter"],
+            "the summary of a profile",
+            "`stepscope functions` and `stepscope lines` have options about rows",
+        )?;
+        return Ok(of_profile::answer(&runs[0], profile));
+    }
     let asked = ask.part_of(&runs[0])?;
     let run = &asked.run;
     let findings = warmed(&asked, ask);
+    let spots = run.hot().map(|hot| HotSpots::new(hot, &Lines::default()));
     let mut gpus = run.gpu().devices.clone();
     gpus.retain(|d| ask.device.is_none() || d.device == ask.device);
     let devices: Vec<i64> = gpus.iter().filter_map(|gpu| gpu.device).collect();
     let top = Top::new(run, ask.device, gpus.len());
-    let (parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default(), &top)?;
+    let (mut parts, nothing) = tables(&asked, ask, gpus, findings.as_deref().unwrap_or_default(), &top)?;
+    let unit = spots.as_ref().map(HotSpots::unit).unwrap_or_default();
+    let hot_functions = spots.as_ref().map_or_else(Vec::new, |spots| spots.functions.clone());
+    let part = Part::new("hot_functions", hot_functions, move |rows| {
+        hot::functions_table(rows, unit).title("Functions", "`stepscope functions` shows all")
+    });
+    parts.push(Part { on_screen: false, in_document: spots.is_some(), ..part });
     let verdict = findings.as_ref().and_then(|_| run.verdict());
     let unprofiled = findings.as_ref().map(|_| *run.unprofiled());
     let uncovered = findings.as_deref().zip(verdict.as_ref());
-    let uncovered = uncovered.and_then(|(findings, verdict)| findings::uncovered(run, verdict, findings));
+    let uncovered = uncovered
+        .filter(|_| spots.is_none())
+        .and_then(|(findings, verdict)| findings::uncovered(run, verdict, findings));
     let blind = findings.as_ref().map_or_else(Vec::new, |_| findings::could_not_look(run));
     let mut answer = Answer::new(parts)
         .fact("verdict", &verdict)
@@ -162,7 +186,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("unprofiled_step_ns", &unprofiled.map(|u| u.step_ns))
         .fact("unprofiled_step_low_ns", &unprofiled.map(|u| u.low_ns))
         .fact("unprofiled_step_high_ns", &unprofiled.map(|u| u.high_ns))
-        .fact("notes", &run.info().notes);
+        .fact("notes", &run.info().notes)
+        .fact("unit", &unit);
     if ask.device.is_some() {
         answer.remarks.push(
             "step parts and findings cover all devices; `stepscope steps --by device` shows each one"
@@ -171,7 +196,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     }
     // Where nothing was recorded there is nothing to change.
     let fix = findings.filter(|_| verdict.is_some()).map(|findings| Fix { findings });
+    // Rules are about operators and devices: that none speaks says nothing about a program without them.
+    let fix = fix.filter(|fix| spots.is_none() || !fix.findings.is_empty());
     answer.next = match &fix {
+        None if spots.is_some() => plain_next(),
         Some(fix) => fix.next(!devices.is_empty()),
         None => vec![Next { question: "info", about: "what the file contains" }],
     };
@@ -183,9 +211,15 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         head: Head::new(run, &devices, asked.is_whole()),
         why,
         fix,
-        time: Time::new(run, ask.device),
+        // Without operators all of it is time that only the functions explain.
+        time: if spots.is_some() { None } else { Time::new(run, ask.device) },
         top,
-        remarks: Remarks { trace: run.shared_trace(), own: own_remarks(&asked, nothing), blind },
+        remarks: Remarks {
+            trace: run.shared_trace(),
+            own: if spots.is_some() { Vec::new() } else { own_remarks(&asked, nothing) },
+            blind: if spots.is_some() { Vec::new() } else { blind },
+        },
+        spots,
         next: answer.next.len(),
     });
     let last = first.clone();
@@ -197,6 +231,16 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     }));
     answer.below = Some(Box::new(move |out, screen| last.write_remarks(out, screen)));
     Ok(answer)
+}
+
+/// What to ask about a program without operators.
+fn plain_next() -> Vec<Next> {
+    vec![
+        Next { question: "functions --sort cumulative", about: "functions with all that they call" },
+        Next { question: "stacks", about: "whole stacks by time" },
+        Next { question: "export --to svg -o flame.svg", about: "a flame graph for the browser" },
+        Next { question: "view", about: "the same in the browser, with a timeline" },
+    ]
 }
 
 /// Whether the tables are wanted: they are if something is asked about their rows.

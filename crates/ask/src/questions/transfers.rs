@@ -14,7 +14,7 @@ use stepscope_model::Trace;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -29,6 +29,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[transfers::DEFINITIONS, OWN],
+    answers_for: TRACES,
     answer,
 };
 

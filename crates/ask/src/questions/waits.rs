@@ -10,7 +10,7 @@ use stepscope_analyse::run::Run;
 use super::ops::ratio;
 use super::{TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -25,6 +25,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[waits::DEFINITIONS],
+    answers_for: TRACES,
     answer,
 };
 

@@ -14,7 +14,7 @@ use stepscope_analyse::scope::definition::Definition;
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question};
+use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
@@ -47,6 +47,7 @@ pub(super) const QUESTION: Question = Question {
     ],
     report_by: Some(&[]),
     definitions: &[what_if::DEFINITIONS, OWN],
+    answers_for: TRACES,
     answer,
 };
 

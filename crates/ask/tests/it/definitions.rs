@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_ask::{Ask, QUESTIONS, Question, answer};
-use stepscope_formats::{OpenOptions, open_trace};
+use stepscope_formats::{OpenOptions, open};
+use stepscope_model::DocumentKind;
 
 use crate::fields::Fields;
 
@@ -17,6 +18,9 @@ const TRACES: &[&str] = &[
     "mini/mini.pt.trace.json",
     "2.11-h200-twins/seen/slow_loader/fault.shapes.json.zst",
 ];
+
+/// Profiles that differ in what they hold: calls, lines, samples with lines, times.
+const PROFILES: &[&str] = &["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "austin.pprof"];
 
 /// Numbers that name something and measure nothing.
 const IDENTIFIERS: &[&str] = &["device", "device_id", "stream", "rank", "index", "depth", "parent"];
@@ -30,16 +34,22 @@ const COMBINED: &[(&str, &[&str])] =
     &[("summary", &["calls", "kernel_ns", "start_ns", "dur_ns", "bytes", "count", "streams"])];
 
 /// Options without which an answer lacks a fact or a part.
-const MORE: &[(&str, &[(&str, &str)])] = &[("memory", &[("from", "0ms"), ("to", "1s")])];
+const MORE: &[(&str, &[(&str, &str)])] = &[
+    ("memory", &[("from", "0ms"), ("to", "1s")]),
+    ("functions", &[("callers", "")]),
+    ("functions", &[("callees", "")]),
+];
 
 fn runs() -> &'static [Arc<Run>] {
     static RUNS: OnceLock<Vec<Arc<Run>>> = OnceLock::new();
     RUNS.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch");
-        let read = |path: &&str| {
-            open_trace(&root.join(path), &OpenOptions::default()).unwrap_or_else(|e| panic!("{path}: {e}"))
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        let read = |(folder, path): (&str, &&str)| {
+            let document = open(&root.join(folder).join(path), &OpenOptions::default());
+            Arc::new(Run::of_document(document.unwrap_or_else(|e| panic!("{path}: {e}"))))
         };
-        TRACES.iter().map(|path| Arc::new(Run::new(read(path)))).collect()
+        let profiles = PROFILES.iter().map(|path| ("profiles", path));
+        TRACES.iter().map(|path| ("pytorch", path)).chain(profiles).map(read).collect()
     })
 }
 
@@ -52,14 +62,18 @@ fn fields() -> &'static BTreeMap<&'static str, Fields> {
 fn fields_of(question: &'static Question) -> Fields {
     let mut asks = Vec::new();
     for by in question.variants() {
-        asks.push(Ask::with(question.name, by.map(|by| ("by", by))).unwrap());
+        asks.push((Ask::with(question.name, by.map(|by| ("by", by))).unwrap(), by.is_some()));
     }
     for (_, options) in MORE.iter().filter(|(name, _)| *name == question.name) {
-        asks.push(Ask::with(question.name, options.iter().copied()).unwrap());
+        asks.push((Ask::with(question.name, options.iter().copied()).unwrap(), false));
     }
     let mut fields = Fields::default();
-    for ask in &asks {
-        for run in runs() {
+    for (ask, grouped) in &asks {
+        // A profile has no groups of host and device.
+        let fits = |run: &&Arc<Run>| {
+            question.answers_for.contains(&run.kind()) && (run.kind() == DocumentKind::Trace || !*grouped)
+        };
+        for run in runs().iter().filter(fits) {
             let answer =
                 answer(ask, std::slice::from_ref(run)).unwrap_or_else(|e| panic!("{}: {e:?}", question.name));
             fields.add(&answer);

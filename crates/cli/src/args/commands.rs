@@ -136,7 +136,7 @@ pub(crate) struct Export {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to weigh stacks by (folded, speedscope): `host` or `device`; what to group a table by (parquet, arrow).
+    /// What to weigh stacks by (folded, speedscope, svg, pprof, firefox): `host` or `device`; what to group a table by (parquet, arrow).
     #[arg(long, value_name = "GROUP")]
     pub(crate) by: Option<String>,
 
@@ -160,7 +160,11 @@ pub(crate) struct Export {
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<String>,
 
-    /// A trace file, a folder of them, or `-` for standard input.
+    /// Which of a profile's values to write, where it has several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) value: Option<String>,
+
+    /// A trace or profile, a folder of traces, or `-` for standard input.
     #[arg(required = true)]
     pub(crate) path: Option<PathBuf>,
 
@@ -214,6 +218,14 @@ pub(crate) enum Target {
     Folded,
     /// Stacks for speedscope (`--by host|device`).
     Speedscope,
+    /// A flame graph for the browser in one file: hover, zoom, search (`--by host|device`).
+    Svg,
+    /// What `pstats`, SnakeViz and gprof2dot read: functions with their callers.
+    Pstats,
+    /// What `go tool pprof` reads (`--by host|device`); end the name in .gz to compress it.
+    Pprof,
+    /// What profiler.firefox.com opens (`--by host|device`).
+    Firefox,
     /// One table (`--table`).
     Csv,
     /// One table (`--table`) for DuckDB, polars, pandas, Spark and the like, compressed.
@@ -229,7 +241,7 @@ pub(crate) enum Target {
 impl Target {
     /// Whether it is of no use on a terminal.
     pub(crate) fn is_binary(self) -> bool {
-        matches!(self, Target::Parquet | Target::Arrow)
+        matches!(self, Target::Parquet | Target::Arrow | Target::Pstats | Target::Pprof)
     }
 }
 

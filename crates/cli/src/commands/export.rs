@@ -1,4 +1,6 @@
-//! `stepscope export`: the trace or its tables in another format.
+//! `stepscope export`: the trace, its stacks or its tables in another format.
+
+mod stacks;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -8,10 +10,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::stacks::{self, Weight};
 use stepscope_ask::{Ask, answer, print, write};
-use stepscope_formats::{write_chrome, write_speedscope};
-use stepscope_model::{self as model, Profile, Sample, StackId, ValueKind, ValueUnit};
+use stepscope_formats::{SvgOptions, write_chrome, write_firefox, write_pprof, write_speedscope, write_svg};
+use stepscope_model::DocumentKind;
 use stepscope_serve::{ReportOptions, report};
 use stepscope_store::{Columns, StoreError, events, part_table, write_arrow, write_parquet};
 
@@ -69,23 +70,47 @@ fn write_file(export: &Export, run: &Arc<Run>, path: &Path, file: File) -> Resul
 fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(), Failure> {
     match export.to {
         Target::Chrome => {
+            only_trace(run, "--to chrome")?;
             refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--to chrome")?;
             Ok(write_chrome(run.trace(), &mut out)?)
         }
         Target::Folded => {
             let answer = answer(&asked("stacks", export)?, slice::from_ref(run))?;
             for row in answer.part("stacks").map(|part| part.values(0..usize::MAX)).unwrap_or_default() {
-                writeln!(out, "{} {}", row["stack"].as_str().unwrap_or_default(), row["value_ns"])?;
+                let amount = row.get("value_ns").unwrap_or(&row["amount"]);
+                writeln!(out, "{} {amount}", row["stack"].as_str().unwrap_or_default())?;
             }
             Ok(())
         }
         Target::Speedscope => {
             refuse(export, &["sort", "top", "filter"], "--to speedscope")?;
-            speedscope(export, run, out)
+            Ok(write_speedscope(&*stacks::of(export, run)?, &mut out)?)
+        }
+        Target::Svg => {
+            refuse(export, &["sort", "top", "filter"], "--to svg")?;
+            let profile = stacks::of(export, run)?;
+            let name = || Path::new(&profile.source.path).file_name().unwrap_or_default().to_string_lossy();
+            let title = if profile.name.is_empty() { name().into_owned() } else { profile.name.clone() };
+            let options = SvgOptions { title, ..SvgOptions::default() };
+            Ok(write_svg(&profile, stacks::value(export, &profile)?, &options, &mut out)?)
+        }
+        Target::Pprof => {
+            refuse(export, &["sort", "top", "filter"], "--to pprof")?;
+            Ok(write_pprof(&*stacks::of(export, run)?, &mut out)?)
+        }
+        Target::Firefox => {
+            refuse(export, &["sort", "top", "filter"], "--to firefox")?;
+            let profile = stacks::of(export, run)?;
+            Ok(write_firefox(&profile, stacks::value(export, &profile)?, &mut out)?)
+        }
+        Target::Pstats => {
+            refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--to pstats")?;
+            stacks::pstats(export, run, out)
         }
         Target::Csv => {
             refuse(export, &["by"], "--to csv")?;
-            let name = export.table.as_deref().unwrap_or("ops");
+            let usual = if run.kind() == DocumentKind::Trace { "ops" } else { "functions" };
+            let name = export.table.as_deref().unwrap_or(usual);
             if name == EVENTS {
                 return Err(Failure::wrong_use("events do not fit into csv", "use --to parquet or --to arrow"));
             }
@@ -99,11 +124,17 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
             let mut summary = asked("summary", export)?;
             summary.thresholds = Arc::new(config::thresholds(None)?);
             let mut object = write::object(&answer(&summary, slice::from_ref(run))?, false);
+            if run.kind() != DocumentKind::Trace {
+                let functions = answer(&asked("functions", export)?, slice::from_ref(run))?;
+                object.insert("functions".to_owned(), json!(write::object(&functions, false)));
+                return Ok(out.write_all(print::json(&object)?.as_bytes())?);
+            }
             let modules = answer(&asked("modules", export)?, slice::from_ref(run))?;
             object.insert("modules".to_owned(), json!(write::object(&modules, false)));
             Ok(out.write_all(print::json(&object)?.as_bytes())?)
         }
         Target::Html => {
+            only_trace(run, "--to html")?;
             refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--to html")?;
             html(export, run, out)
         }
@@ -125,6 +156,7 @@ fn refuse_screen(target: Target, on_terminal: bool) -> Result<(), Failure> {
 fn columns(export: &Export, run: &Arc<Run>) -> Result<Columns, Failure> {
     let name = export.table.as_deref().unwrap_or(EVENTS);
     if name == EVENTS {
+        only_trace(run, "--table events")?;
         refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--table events")?;
         return events(run).map_err(unwritten);
     }
@@ -154,6 +186,7 @@ fn options(export: &Export) -> impl Iterator<Item = (&'static str, &str)> {
         ("filter", &export.filter),
         ("step", &export.step),
         ("device", &export.device),
+        ("value", &export.value),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
 }
@@ -169,7 +202,10 @@ fn refuse(export: &Export, names: &[&str], what: &str) -> Result<(), Failure> {
         Target::Parquet | Target::Arrow => "every event is written; select rows where the file is read",
         Target::Chrome => "the whole trace is written; leave the option out",
         Target::Html => "the report holds the whole run; sort and filter in the page",
-        Target::Speedscope => "every stack is written; `--to folded` takes the option",
+        Target::Speedscope | Target::Svg | Target::Pprof | Target::Firefox => {
+            "every stack is written; `--to folded` takes the option"
+        }
+        Target::Pstats => "every function is written; `stepscope functions` takes the option",
         _ => "`stepscope ops --by … --format csv` (or kernels, memory, …) writes grouped tables",
     };
     match options(export).find(|(name, _)| names.contains(name)) {
@@ -178,26 +214,15 @@ fn refuse(export: &Export, names: &[&str], what: &str) -> Result<(), Failure> {
     }
 }
 
-fn speedscope(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(), Failure> {
-    let ask = asked("stacks", export)?;
-    let (weight, side) = match export.by.as_deref() {
-        Some(by) if by.eq_ignore_ascii_case("device") => (Weight::DeviceSelf, "device self time"),
-        _ => (Weight::HostSelf, "host self time"),
-    };
-    let options = stacks::Options { weight, selection: ask.selection(run)?, ..stacks::Options::default() };
-    let folded = stacks::Stacks::build(run.trace(), &options);
-    let mut profile = Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]);
-    profile.name = format!("{} ({side})", run.trace().meta().source.path);
-    for (frames, value) in folded.iter() {
-        let mut stack = StackId::EMPTY;
-        for frame in frames {
-            let name = profile.stacks.intern(&frame.text(run.trace()));
-            let frame = profile.stacks.frame(model::Frame { name, ..model::Frame::default() });
-            stack = profile.stacks.push(stack, frame);
-        }
-        profile.add(Sample::new(0, stack, &[value.0]));
+/// Fails for what only a timeline has.
+fn only_trace(run: &Run, what: &str) -> Result<(), Failure> {
+    match run.kind() {
+        DocumentKind::Trace => Ok(()),
+        kind => Err(Failure::wrong_use(
+            format!("{what} needs a timeline, and this is {}", kind.what()),
+            "profiles are written as folded, speedscope, svg, pstats, pprof, firefox, csv and json",
+        )),
     }
-    Ok(write_speedscope(&profile, &mut out)?)
 }
 
 fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Failure> {
@@ -223,7 +248,7 @@ mod tests {
 
     #[test]
     fn only_a_terminal_is_spared_bytes() {
-        for target in [Target::Parquet, Target::Arrow] {
+        for target in [Target::Parquet, Target::Arrow, Target::Pstats] {
             assert!(refuse_screen(target, false).is_ok());
             assert!(refuse_screen(target, true).is_err_and(|failure| failure.hint().unwrap().contains("-o")));
         }

@@ -15,6 +15,7 @@ use crate::failure::{Failure, Outcome};
 use crate::format::Format;
 use crate::input::{choose, remark, warn};
 use crate::next::next;
+use crate::sources;
 use crate::terminal;
 
 /// Questions that say themselves what is wrong with a file.
@@ -32,6 +33,7 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
         ));
     }
     let mut ask = asking.ask()?;
+    ask.sources = sources::sources();
     if matches!(name, "findings" | "summary") {
         ask.thresholds = Arc::new(config::thresholds(asking.config.as_deref())?);
     }

@@ -149,6 +149,11 @@ fn options_without_effect_are_refused() {
         &["export", "--to", "parquet", "--top", "3"],
         &["export", "--to", "arrow", "--table", "ops", "--by", "color"],
         &["export", "--to", "speedscope", "--top", "3"],
+        &["export", "--to", "svg", "--sort", "self"],
+        &["export", "--to", "pstats", "--by", "device"],
+        &["functions", "--callers", "("],
+        &["functions", "--callers", "a", "--callees", "b"],
+        &["functions", "--value", "nonsense"],
         &["gpu", "--sort", "nonsense"],
         &["gpu", "--step", "99"],
     ] {
@@ -263,7 +268,8 @@ fn a_profile_is_told_from_a_trace() {
     let folded = temp("cpu.folded", stdout(&["export", "--to", "folded", &gpt()]).as_bytes());
     for (path, what) in [(&speedscope, "a profile (speedscope JSON)"), (&folded, "a profile (folded stacks)")] {
         let err = refused(&["ops", path]);
-        assert!(err.contains(what) && err.contains("not a trace") && err.contains("hint:"), "{err}");
+        assert!(err.contains(what) && err.contains("`ops` needs a timeline"), "{err}");
+        assert!(err.contains("hint: about this file, ask summary, functions, lines, stacks, info"), "{err}");
     }
     for path in [speedscope, folded] {
         std::fs::remove_file(path).unwrap();

@@ -15,6 +15,7 @@ mod first_screen;
 mod growth;
 mod house;
 mod narrowed;
+mod profiles;
 mod readme;
 mod repro;
 mod view;

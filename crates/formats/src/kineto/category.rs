@@ -7,7 +7,8 @@ pub(super) fn kind_of(category: &str) -> Kind {
     match category {
         "cpu_op" | "Operator" | "cpu_op_async" => Kind::HostOp,
         "user_annotation" | "cpu_user_annotation" => Kind::HostAnnotation,
-        "python_function" | "PythonFunction" => Kind::PythonFunction,
+        // The last two are VizTracer's and py-spy's.
+        "python_function" | "PythonFunction" | "FEE" | "fee" | "py-spy" => Kind::PythonFunction,
         "cuda_runtime"
         | "Runtime"
         | "runtime"

@@ -19,11 +19,11 @@ mod time;
 mod waiting;
 mod write;
 
-use stepscope_model::{Document, Trace};
+use stepscope_model::{Document, DocumentKind, Trace};
 
 use crate::chunks::{End, Text};
 use crate::error::ReadError;
-use crate::reader::{Reader, Yields, trimmed};
+use crate::reader::{Reader, trimmed};
 use crate::{OpenOptions, discover};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
@@ -34,8 +34,8 @@ pub use write::{write_chrome, write_events};
 pub(crate) const READER: Reader = Reader {
     name: "Chrome trace JSON",
     about: "written by PyTorch's profiler (Kineto), prof.export_chrome_trace(\"trace.json.gz\"), and others",
-    yields: Yields::Trace,
-    example: r#"{"schemaVersion": 1, "traceEvents": [
+    yields: DocumentKind::Trace,
+    example: br#"{"schemaVersion": 1, "traceEvents": [
 {"ph": "M", "name": "thread_name", "pid": 7, "tid": 7, "args": {"name": "main"}},
 {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 1.5, "dur": 20, "args": {"External id": 1}},
 {"ph": "i", "name": "here", "pid": 7, "tid": 7, "ts": 3, "s": "t"}]}"#,

@@ -10,17 +10,19 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Number;
 use serde_json::value::RawValue;
-use stepscope_model::{Frame, FrameId, Ns, Profile, Sample, StackId, ValueKind, ValueUnit};
+use stepscope_model::{Frame, FrameId, LineIs, Ns, Profile, Sample, StackId, ValueKind, ValueUnit};
 
 use super::{UNITS, notes};
 use crate::OpenOptions;
-use crate::chunks::{End, Text};
+use crate::chunks::Text;
 use crate::decimal::{self, Whole};
-use crate::error::{Limit, ReadError};
+use crate::error::ReadError;
+use crate::reader::whole;
 
 #[derive(Deserialize)]
 struct File<'a> {
     name: Option<String>,
+    exporter: Option<String>,
     #[serde(borrow)]
     shared: Shared<'a>,
     #[serde(borrow)]
@@ -68,19 +70,9 @@ struct FileEvent<'a> {
 }
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    let path = || name.to_owned();
-    if !text.take_whole(options.max_whole_bytes) {
-        return Err(ReadError::Limit {
-            limit: Limit::WholeBytes(options.max_whole_bytes as u64),
-            path: path(),
-        });
-    }
-    let damaged = |why: String| ReadError::Damaged { what: "speedscope profile".to_owned(), why, path: path() };
-    match text.end() {
-        Some(End::Limit(limit)) => return Err(ReadError::Limit { limit: *limit, path: path() }),
-        Some(End::Damaged(why)) => return Err(damaged(why.clone())),
-        _ => {}
-    }
+    const WHAT: &str = "speedscope profile";
+    whole(&mut text, WHAT, name, options)?;
+    let damaged = |why: String| ReadError::Damaged { what: WHAT.to_owned(), why, path: name.to_owned() };
     let window = text.window();
     let window = window.strip_prefix(b"\xef\xbb\xbf").unwrap_or(window);
     let mut profile = document(window).map_err(|error| damaged(error.to_string()))?;
@@ -100,6 +92,10 @@ fn document(text: &[u8]) -> Result<Profile, serde_json::Error> {
     })?;
     let mut reading = Reading { profile: Profile::new(values), frames: Vec::new() };
     reading.profile.name = file.name.unwrap_or_default();
+    // Lines are where functions were, except in the files of this tool.
+    if file.exporter.is_some_and(|exporter| exporter.starts_with("pyinstrument")) {
+        reading.profile.line_is = LineIs::Start;
+    }
     elements(file.shared.frames, |frame: FileFrame<'_>| reading.frame(&frame))?;
     let mut result = Ok(());
     elements(file.profiles, |profile: FileProfile<'_>| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_formats::{Chosen, Look, OpenOptions, ReadError, choose, open_trace, rank_of};
+use stepscope_formats::{Chosen, Look, OpenOptions, ReadError, choose, open, rank_of};
 
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("stepscope-choose-{name}-{}", std::process::id()));
@@ -21,7 +21,7 @@ fn chosen(path: &Path, rank: Option<i64>, look: Look) -> (Result<Chosen, ReadErr
     let mut opened = Vec::new();
     let result = choose(path, rank, look, &mut |file| {
         opened.push(file.path.file_name().unwrap().to_string_lossy().into_owned());
-        open_trace(&file.path, &OpenOptions::default())
+        open(&file.path, &OpenOptions::default())
     });
     (result, opened)
 }
@@ -38,7 +38,7 @@ fn the_lowest_rank_is_shown_whatever_the_files_are_called() {
     let path = folder("ranks", &files);
     let (result, opened) = chosen(&path, None, Look::UntilClear);
     let found = result.unwrap();
-    assert_eq!((rank_of(&found.trace), found.found, found.other_ranks), (Some(0), 3, vec![2]));
+    assert_eq!((rank_of(&found.document), found.found, found.other_ranks), (Some(0), 3, vec![2]));
     assert_eq!(found.file.path, path.join("b_7.pt.trace.json"));
     assert_eq!(opened, ["a_9.pt.trace.json", "b_7.pt.trace.json"], "rank 0 is as low as it gets");
     let (result, opened) = chosen(&path, None, Look::AtAll);

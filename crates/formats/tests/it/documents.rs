@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use stepscope_formats::{OpenOptions, READERS, ReadError, Yields, read, read_trace, write_speedscope};
+use stepscope_formats::{OpenOptions, READERS, ReadError, read, read_trace, write_speedscope};
 use stepscope_model::{Document, Profile, ValueUnit};
 
 fn profile(text: &str) -> Profile {
@@ -29,7 +29,7 @@ fn notes(profile: &Profile) -> Vec<(&str, u64)> {
 fn folded_stacks_are_a_profile() {
     let text = "main;load;read 12\nmain;load 3\n\nmain;step with spaces (a.py:3) 7\r\nmain;load;read 1\n";
     let found = profile(text);
-    let want = ["0: main;load;read = [12]", "0: main;load = [3]", "0: main;step with spaces (a.py:3) = [7]"];
+    let want = ["0: main;load;read = [12]", "0: main;load = [3]", "0: main;step with spaces = [7]"];
     assert_eq!(rows(&found)[..3], want);
     assert_eq!((found.samples().len(), found.total(0), found.stacks.frames().len()), (4, 23, 4));
     assert_eq!(found.values()[0].unit, ValueUnit::Plain);
@@ -200,22 +200,14 @@ fn whoever_needs_a_trace_is_told_what_the_file_is() {
     }
 }
 
-fn yields(document: &Document) -> Yields {
-    match document {
-        Document::Trace(_) => Yields::Trace,
-        Document::Profile(_) => Yields::Profile,
-        Document::Snapshot(_) => Yields::Snapshot,
-    }
-}
-
 #[test]
 fn every_reader_reads_its_example_whole_cut_and_damaged() {
     for reader in READERS {
         assert!(!reader.name.is_empty() && !reader.about.is_empty());
-        let text = reader.example.as_bytes();
+        let text = reader.example;
         let open = |text: &[u8]| read(text, "test", &OpenOptions::default());
         let whole = open(text).unwrap_or_else(|error| panic!("{}: {error}", reader.name));
-        assert_eq!(yields(&whole), reader.yields, "{}", reader.name);
+        assert_eq!(whole.kind(), reader.yields, "{}", reader.name);
         // What is left of it may be another format, or none: an answer or a sentence, but no panic.
         let mut read = 0;
         for at in 0..text.len() {

@@ -21,7 +21,8 @@ impl Read for Made {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         while self.done == self.piece.len() {
             self.piece = match self.next {
-                0 => self.case.head.as_bytes().to_vec(),
+                // `\u{80}` stands for the byte of this number, which no text has.
+                0 => self.case.head.chars().map(|c| u8::try_from(c).unwrap()).collect(),
                 i if i <= self.n => (self.case.piece)(i).into_bytes(),
                 i if i == self.n + 1 => (self.case.tail)(self.n).into_bytes(),
                 _ => return Ok(0),
@@ -214,6 +215,35 @@ const CASES: &[Case] = &[
         piece: |_| "[0],".to_owned(),
         tail: |_| r#"[0]]}]}"#.to_owned(),
         bytes_per_piece: 100,
+    },
+    Case {
+        name: "functions of a pstats file",
+        n: 100_000,
+        head: "{",
+        piece: |i| {
+            let key = format!("(\x03\0\0\0u\x04\0\0\0a.pyi\x07\0\0\0u\x08\0\0\0f{i:07}");
+            let row = "i\x01\0\0\0i\x01\0\0\0i\0\0\0\0i\0\0\0\0";
+            format!("{key}(\x05\0\0\0{row}{{{key}(\x04\0\0\0{row}0")
+        },
+        tail: |_| "0".to_owned(),
+        bytes_per_piece: 1500,
+    },
+    Case {
+        name: "tuples of a pstats file that never end",
+        n: 500_000,
+        head: "{",
+        piece: |_| "(\x01\0\0\0".to_owned(),
+        tail: |_| "N".to_owned(),
+        bytes_per_piece: 30,
+    },
+    Case {
+        name: "marks of a line_profiler file",
+        n: 500_000,
+        // The file is no text, so its first byte is made of one that is: see `Made`.
+        head: "\u{80}\x02cline_profiler\nLineStats\n",
+        piece: |_| "(]2ea".to_owned(),
+        tail: |_| ".".to_owned(),
+        bytes_per_piece: 120,
     },
     Case {
         name: "profiles without anything",

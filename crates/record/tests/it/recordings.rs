@@ -20,7 +20,7 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     let now = clock::now_ns();
     recording.tell("ProfilerStep#4".into(), "user_annotation".into(), now - 1000, now, Vec::new());
     for at in 0..3 {
-        recording.sample(77, "worker", now + at * 1_000_000, &["a.py(1): main", "a.py(2): work"]);
+        recording.sample(77, "worker", now + at * 1_000_000, None, &["a.py(1): main", "a.py(2): work"]);
     }
     recording.count(CounterValue { name: "loss".into(), at_ns: now, value: 0.125 });
     recording.stop();

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import { Bar } from "../../parts/figure.tsx";
-import { count, percent, shortName, time } from "../../parts/format.ts";
+import { amount, count, percent, shortName, type Unit } from "../../parts/format.ts";
 import { Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { DEFINED } from "./labels.ts";
@@ -30,6 +30,8 @@ export function Functions(props: {
   rows: FunctionRow[];
   /** All time, for the shares. */
   all: number;
+  /** What times are. */
+  unit: Unit;
   text: string;
   sort: FunctionSort;
   onSort: (sort: FunctionSort) => void;
@@ -39,7 +41,7 @@ export function Functions(props: {
   narrow?: boolean;
   height?: number;
 }) {
-  const { all, chosen, narrow } = props;
+  const { all, chosen, narrow, unit } = props;
   const rows = useMemo(
     () => arranged(props.rows, props.text, props.sort),
     [props.rows, props.text, props.sort],
@@ -65,11 +67,11 @@ export function Functions(props: {
       width: narrow ? "88px" : "200px",
       cell: (row) =>
         narrow ? (
-          time(row.self_ns)
+          amount(row.self_ns, unit)
         ) : (
           <span class="flame-self">
             <Bar share={largest > 0 ? row.self_ns / largest : 0} />
-            {time(row.self_ns)}
+            {amount(row.self_ns, unit)}
           </span>
         ),
     },
@@ -85,7 +87,13 @@ export function Functions(props: {
             cell: (row: FunctionRow) => share(row.self_ns),
           },
         ]),
-    { field: "total_ns", label: "Total", text: DEFINED.total, width: "88px" },
+    {
+      field: "total_ns",
+      label: "Total",
+      text: DEFINED.total,
+      width: "88px",
+      cell: (row) => amount(row.total_ns, unit),
+    },
     ...(narrow
       ? []
       : [

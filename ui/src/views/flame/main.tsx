@@ -2,7 +2,7 @@
 
 import type { Flame as Columns } from "../../data/types.ts";
 import { Defined } from "../../parts/figure.tsx";
-import { count, time } from "../../parts/format.ts";
+import { amount, count } from "../../parts/format.ts";
 import { Card } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { Functions, sortOf } from "./functions.tsx";
@@ -44,6 +44,7 @@ export function Main(props: Props) {
         noun={WORDS[weight]}
         rows={rows}
         all={tree.total[0] ?? 0}
+        unit={tree.unit}
         text={text}
         sort={sortOf(param("sort"))}
         onSort={(sort) => setParams({ sort: sort === "self_ns" ? undefined : sort })}
@@ -76,7 +77,7 @@ export function Main(props: Props) {
         text={WORDS[weight].text}
         note={
           <>
-            {time(tree.total[0] ?? 0)} in {count(tree.size - 1)} nodes
+            {amount(tree.total[0] ?? 0, tree.unit)} in {count(tree.size - 1)} nodes
           </>
         }
         class="flame-card"
@@ -146,7 +147,7 @@ function Notes({ columns }: { columns: Columns }) {
     <p class="quiet flame-notes">
       {pruned_nodes > 0 && (
         <Defined text={DEFINED.pruned}>
-          {count(pruned_nodes)} tiny nodes merged ({time(pruned_ns)}).
+          {count(pruned_nodes)} tiny nodes merged ({amount(pruned_ns, columns.unit)}).
         </Defined>
       )}{" "}
       {deeper_slices > 0 &&

@@ -1,7 +1,7 @@
 // One function, all its occurrences together: who calls it above, what it calls below.
 
 import { useMemo, useState } from "preact/hooks";
-import { percent, shortName, time } from "../../parts/format.ts";
+import { amount, percent, shortName } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { Facts } from "./facts.tsx";
@@ -51,9 +51,9 @@ export function Sandwich(props: {
           <bdi>{shortName(row.name).slice(0, 1000)}</bdi>
         </div>
         <Facts
-          total={time(row.total_ns)}
+          total={amount(row.total_ns, tree.unit)}
           ofTotal={`${share(row.total_ns)} of total`}
-          self={time(row.self_ns)}
+          self={amount(row.self_ns, tree.unit)}
           ofSelf={`${share(row.self_ns)} of total`}
           count={row.count}
         />

@@ -95,7 +95,7 @@ class Merger {
   }
 
   tree(): Tree {
-    return build({ ...this, names: this.#tree.names, kinds: this.#tree.kinds });
+    return build({ ...this, names: this.#tree.names, kinds: this.#tree.kinds, unit: this.#tree.unit });
   }
 }
 
@@ -137,5 +137,5 @@ export function callees(tree: Tree, id: number): Tree | undefined {
     }
   }
   if (merger.name.length === 0) return undefined;
-  return build({ ...merger, names: tree.names, kinds: tree.kinds, total: totals });
+  return build({ ...merger, names: tree.names, kinds: tree.kinds, unit: tree.unit, total: totals });
 }

@@ -1,7 +1,7 @@
 // The node selected with the keyboard or the pointer: its numbers, and where to go from it.
 
 import { Fragment } from "preact";
-import { count, percent, time } from "../../parts/format.ts";
+import { amount, count, percent } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Facts } from "./facts.tsx";
 import { shares } from "./match.ts";
@@ -10,9 +10,9 @@ import { nameOf, pathTo, type Tree } from "./tree.ts";
 /** One sentence for those who hear the picture. */
 export function spoken(tree: Tree, node: number): string {
   const { ofAll, ofParent } = shares(tree, node);
-  const total = time(tree.total[node] ?? 0);
+  const total = amount(tree.total[node] ?? 0, tree.unit);
   if (node === 0) return `all, ${total}`;
-  const self = time(tree.self[node] ?? 0);
+  const self = amount(tree.self[node] ?? 0, tree.unit);
   const name = nameOf(tree, node).slice(0, 200);
   return `${name}, total ${total}, ${percent(ofAll)} of total, ${percent(ofParent)} of its parent, self ${self}, level ${tree.depth[node]}`;
 }
@@ -40,9 +40,9 @@ export function Selected(props: {
         <bdi>{node === 0 ? "All" : nameOf(tree, node).slice(0, 1000)}</bdi>
       </div>
       <Facts
-        total={time(tree.total[node]!)}
+        total={amount(tree.total[node]!, tree.unit)}
         ofTotal={`${percent(ofAll)} of total${tree.parent[node]! > 0 ? `, ${percent(ofParent)} of parent` : ""}`}
-        self={time(tree.self[node]!)}
+        self={amount(tree.self[node]!, tree.unit)}
         count={tree.count[node]!}
       />
       <div class="flame-actions">

@@ -1,6 +1,6 @@
 // What is shown beside the pointer.
 
-import { count, percent, time } from "../../parts/format.ts";
+import { amount, count, percent } from "../../parts/format.ts";
 import type { Box } from "./layout.ts";
 import { shares } from "./match.ts";
 import { nameOf, type Tree } from "./tree.ts";
@@ -20,7 +20,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
           </div>
           <dl>
             <dt>Combined</dt>
-            <dd>{time(box.total)}</dd>
+            <dd>{amount(box.total, tree.unit)}</dd>
             <dt>Of total</dt>
             <dd>{percent(tree.total[0]! > 0 ? box.total / tree.total[0]! : 0)}</dd>
           </dl>
@@ -34,7 +34,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
           <dl>
             <dt>Total</dt>
             <dd>
-              {time(tree.total[node]!)} <span class="quiet">{percent(parts.ofAll)} of total</span>
+              {amount(tree.total[node]!, tree.unit)} <span class="quiet">{percent(parts.ofAll)} of total</span>
             </dd>
             {tree.parent[node]! > 0 && (
               <>
@@ -44,7 +44,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
             )}
             <dt>Self</dt>
             <dd>
-              {time(tree.self[node]!)}{" "}
+              {amount(tree.self[node]!, tree.unit)}{" "}
               <span class="quiet">
                 {percent(tree.total[0]! > 0 ? tree.self[node]! / tree.total[0]! : 0)} of total
               </span>

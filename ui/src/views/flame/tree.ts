@@ -2,6 +2,7 @@
 
 import { CATEGORIES } from "../../data/categories.ts";
 import type { Flame } from "../../data/types.ts";
+import type { Unit } from "../../parts/format.ts";
 import { MODULE_KINDS, MODULE_NAMES } from "./labels.ts";
 
 export interface Tree {
@@ -17,6 +18,8 @@ export interface Tree {
   count: Float64Array;
   /** Whether a node's count holds those below it. */
   countsBelow: boolean;
+  /** What its times are. */
+  unit: Unit;
   category: Uint8Array;
   /** What the categories are called. */
   kinds: Kinds;
@@ -44,6 +47,7 @@ export interface Columns {
   category: ArrayLike<number>;
   kinds?: Kinds;
   countsBelow?: boolean;
+  unit?: Unit;
 }
 
 const OTHER = 15;
@@ -78,7 +82,8 @@ export function treeOf(flame: Flame): Tree {
     count: shifted(flame.count, 0),
     category: shifted(flame.weight === "module" ? flame.name.map(kindOf) : flame.category, OTHER),
     kinds: flame.weight === "module" ? MODULE_NAMES : CATEGORIES,
-    countsBelow: flame.weight === "device",
+    countsBelow: flame.weight === "device" || flame.unit !== "nanoseconds",
+    unit: flame.unit,
   });
 }
 
@@ -97,6 +102,7 @@ export function build(columns: Columns): Tree {
     category: Uint8Array.from(columns.category),
     kinds: columns.kinds ?? CATEGORIES,
     countsBelow: columns.countsBelow ?? false,
+    unit: columns.unit ?? "nanoseconds",
     first: new Int32Array(size + 1),
     kids: new Int32Array(Math.max(0, size - 1)),
     rows: 0,

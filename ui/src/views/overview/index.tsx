@@ -7,6 +7,7 @@ import { param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { TimeAccount } from "./account.tsx";
 import { Findings } from "./finding-list.tsx";
+import { HotFunctions, ProfileOverview } from "./hot.tsx";
 import { Figures } from "./metrics.tsx";
 import { More } from "./more.tsx";
 import { RunInfo } from "./run-info.tsx";
@@ -16,13 +17,29 @@ import "./findings.css";
 import "./steps/style.css";
 import type { Account } from "../../data/account.ts";
 import { Top } from "./top.tsx";
-import type { FindingsAnswer, GpuAnswer, InfoAnswer, Roofline, StepsAnswer, Summary } from "./types.ts";
+import type {
+  FindingsAnswer,
+  GpuAnswer,
+  InfoAnswer,
+  InfoOfProfile,
+  Roofline,
+  StepsAnswer,
+  Summary,
+} from "./types.ts";
 import { Verdict } from "./verdict.tsx";
 
 export function Overview() {
+  const info = useAsk<InfoAnswer & Partial<InfoOfProfile>>("info");
+  // A file that cannot be read is one problem, not one for each card.
+  if (info.problem && !info.data) return <Trouble problem={info.problem} />;
+  if (!info.data) return <div class="skeleton" />;
+  const profile = info.data.profile;
+  return profile ? <ProfileOverview info={{ ...info.data, profile }} /> : <TraceOverview info={info.data} />;
+}
+
+function TraceOverview({ info }: { info: InfoAnswer }) {
   const step = param("step");
   const device = param("device");
-  const info = useAsk<InfoAnswer>("info");
   const all = useAsk<StepsAnswer>("steps");
   // The numbers are of the steps chosen; the chart goes on showing all.
   const some = useAsk<StepsAnswer>("steps", { step }, step !== undefined);
@@ -32,15 +49,11 @@ export function Overview() {
   const summary = useAsk<Summary>("summary", { step, device });
   const hasDevice = (gpu.data?.gpu.length ?? 0) > 0;
   const roofline = useAsk<Roofline>("roofline", { step, device, top: 1 }, hasDevice);
-  // A trace that cannot be read is one problem, not one for each card.
-  if (info.problem && !info.data) return <Trouble problem={info.problem} />;
-  const recording = info.data && (
-    <RunInfo info={info.data.info} text={(field) => definition(info.data?.definitions, field)} />
-  );
+  const recording = <RunInfo info={info.info} text={(field) => definition(info.definitions, field)} />;
   if (all.data?.steps.length === 0)
     return (
       <>
-        <Verdict account={account.data} findings={undefined} info={info.data?.info} steps={all.data} />
+        <Verdict account={account.data} findings={undefined} info={info.info} steps={all.data} />
         <NoSteps />
         {recording}
       </>
@@ -51,7 +64,7 @@ export function Overview() {
       <Verdict
         account={account.data}
         findings={findings.data}
-        info={info.data?.info}
+        info={info.info}
         steps={all.data}
         uncovered={summary.data?.uncovered}
       />
@@ -60,7 +73,18 @@ export function Overview() {
         <Await of={account}>{(data) => <TimeAccount of={data} definitions={data.definitions} />}</Await>
         <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>
       </div>
-      <Await of={summary}>{(data) => <Top of={data} device={hasDevice} synthetic={synthetic} />}</Await>
+      <Await of={summary}>
+        {(data) => (
+          <>
+            <HotFunctions
+              rows={data.hot_functions}
+              unit={data.unit}
+              text={(field) => definition(data.definitions, field)}
+            />
+            <Top of={data} device={hasDevice} synthetic={synthetic} />
+          </>
+        )}
+      </Await>
       {gpu.problem && <Trouble problem={gpu.problem} />}
       <Figures steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
       {recording}

@@ -7,12 +7,16 @@ export type {
   FindingsAnswer,
   GpuAnswer,
   GpuRow,
+  HotFunction,
+  HotLine,
   InfoAnswer,
+  InfoOfProfile,
   NoteInfo as Note,
   Report as Info,
   RooflineAnswer as Roofline,
   Severity,
   SummaryAnswer as Summary,
+  SummaryOfProfile,
   TopRow,
 } from "../../data/wire.ts";
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use super::fix::Fix;
 use super::head::Head;
+use super::hot::HotSpots;
 use super::remarks::Remarks;
 use super::time::Time;
 use super::top::Top;
@@ -23,6 +24,8 @@ pub(super) struct First {
     pub(super) fix: Option<Fix>,
     pub(super) time: Option<Time>,
     pub(super) top: Top,
+    /// The functions of a program without operators, above its regions.
+    pub(super) spots: Option<HotSpots>,
     pub(super) remarks: Remarks,
     /// How many commands to type next follow.
     pub(super) next: usize,
@@ -35,7 +38,19 @@ impl First {
         let head = print::lines_of(|out| self.head.write(out, screen))?;
         let why = self.why.as_ref().map(|why| why.lines(&inner)).unwrap_or_default();
         let time = self.time.as_ref().map_or_else(|| Ok(Vec::new()), |time| time.lines(&inner))?;
-        let top = self.top.lines(&inner)?;
+        let top = match &self.spots {
+            Some(spots) => {
+                let mut lines = spots.function_lines(&inner)?;
+                // The regions that the program names.
+                let regions = self.top.lines(&inner)?;
+                if !regions.is_empty() {
+                    lines.push(String::new());
+                    lines.extend(regions);
+                }
+                lines
+            }
+            None => self.top.lines(&inner)?,
+        };
         let tall = |lines: usize| if lines == 0 { 0 } else { lines + 1 };
         // Commands have a line each, and one for the path where it is long.
         let others = [why.len(), time.len(), top.len(), self.remarks.lines(&inner).len(), self.next + 1];
@@ -55,7 +70,7 @@ impl First {
     }
 }
 
-fn section(out: &mut dyn Write, screen: &Screen, label: &str, lines: &[String]) -> io::Result<()> {
+pub(super) fn section(out: &mut dyn Write, screen: &Screen, label: &str, lines: &[String]) -> io::Result<()> {
     if lines.is_empty() {
         return Ok(());
     }
@@ -64,6 +79,6 @@ fn section(out: &mut dyn Write, screen: &Screen, label: &str, lines: &[String]) 
 }
 
 /// The screen that is left beside the labels.
-fn beside_labels(screen: &Screen) -> Screen {
+pub(super) fn beside_labels(screen: &Screen) -> Screen {
     Screen { width: screen.width.saturating_sub(LABEL).clamp(20, LONGEST), ..*screen }
 }

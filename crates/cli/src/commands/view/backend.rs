@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
-use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open_trace};
+use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
 use stepscope_serve::{Backend, Found, Loading, Problem};
 
 use crate::failure::Failure;
@@ -83,7 +83,7 @@ impl Backend for Files {
             progress: Box::new(move || {
                 (progress.read.load(Ordering::Relaxed), progress.total.load(Ordering::Relaxed))
             }),
-            read: Box::new(move || open_trace(&path, &options).map_err(|error| problem(&error.into()))),
+            read: Box::new(move || open(&path, &options).map_err(|error| problem(&error.into()))),
         }
     }
 }

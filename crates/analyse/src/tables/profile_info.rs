@@ -1,0 +1,74 @@
+//! What a profile holds.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_model::{Profile, ValueUnit};
+
+use super::functions::Names;
+use crate::scope::definition::Definition;
+
+/// What a profile holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProfileInfo {
+    /// Weighted stacks.
+    pub sampled_stacks: u64,
+    /// Different stacks.
+    pub different_stacks: u64,
+    /// Functions that are named.
+    pub named_functions: u64,
+    /// Functions whose calls were counted.
+    pub counted_functions: u64,
+    /// Lines that were timed.
+    pub timed_lines: u64,
+    /// What its samples count, in words.
+    pub values: Vec<String>,
+    /// Its threads, processes or recordings.
+    pub parts: Vec<String>,
+}
+
+/// Looks at a profile.
+pub fn profile_info(profile: &Profile) -> ProfileInfo {
+    let value = |kind: &stepscope_model::ValueKind| match kind.unit {
+        ValueUnit::Plain => kind.name.clone(),
+        ValueUnit::Nanoseconds => format!("{} (time)", kind.name),
+        ValueUnit::Bytes => format!("{} (bytes)", kind.name),
+    };
+    ProfileInfo {
+        sampled_stacks: profile.samples().len() as u64,
+        different_stacks: profile.stacks.len() as u64 - 1,
+        named_functions: Names::new(profile).len() as u64,
+        counted_functions: profile.calls.len() as u64,
+        timed_lines: profile.lines.len() as u64,
+        values: profile.values().iter().map(value).collect(),
+        parts: profile.parts.iter().filter(|part| !part.is_empty()).cloned().collect(),
+    }
+}
+
+/// Every number of it.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "sampled_stacks",
+        label: "Stacks",
+        text: "Weighted stacks in the profile; tools often write one for many equal samples.",
+    },
+    Definition {
+        field: "different_stacks",
+        label: "Different stacks",
+        text: "Stacks that differ in at least one frame, those that only begin others counted too.",
+    },
+    Definition {
+        field: "named_functions",
+        label: "Functions",
+        text: "Functions that differ in name or file, and in their first line where the profile has it.",
+    },
+    Definition {
+        field: "counted_functions",
+        label: "Counted functions",
+        text: "Functions with a number of calls, as cProfile counts them.",
+    },
+    Definition {
+        field: "timed_lines",
+        label: "Timed lines",
+        text: "Lines with hits and time, as line_profiler measures them.",
+    },
+];

@@ -1,0 +1,236 @@
+//! The Python functions of a trace as a profile: what was on the stack, and for how long.
+//!
+//! Where calls were recorded (PyTorch with stacks, VizTracer), the profile also counts them. Where a sampler looked at the
+//! stacks, nobody knows how often a function was called.
+
+use std::borrow::Cow;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{
+    CallRow, Caller, Domain, Frame, FrameId, Kind, LaneId, LineIs, Ns, Profile, Sample, SliceId, StackId,
+    StrId, Trace, ValueKind, ValueUnit,
+};
+
+use crate::names::python_frame::python_frame;
+
+/// Threads whose stacks were sampled are named so by our recordings.
+const SAMPLES_OF: &str = "samples of ";
+/// The category of py-spy's traces, which are sampled too.
+const PY_SPY: &str = "py-spy";
+/// Frames a stack may have; the time of deeper ones counts in the last.
+const MAX_DEPTH: usize = 2_000;
+
+/// The profile, or none where the trace holds no Python function.
+pub fn python_calls(trace: &Trace) -> Option<Profile> {
+    let slices = trace.slices();
+    let lanes: Vec<LaneId> = trace
+        .lanes()
+        .iter()
+        .filter(|(_, lane)| lane.key.domain == Domain::Host)
+        .map(|(id, _)| id)
+        .filter(|&id| slices.of_lane(id).any(|slice| slices.kind(slice) == Kind::PythonFunction))
+        .collect();
+    let sampled = |lane: &LaneId| is_sampled(trace, *lane);
+    // Recorded calls say more than samples of the same threads do.
+    let counted = lanes.iter().any(|lane| !sampled(lane));
+    let mut making = Making {
+        trace,
+        profile: Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]),
+        frames: HashMap::default(),
+        own: HashMap::default(),
+        calls: counted.then(Calls::default),
+    };
+    making.profile.line_is = LineIs::Start;
+    making.profile.source = trace.meta().source.clone();
+    for lane in lanes.into_iter().filter(|lane| sampled(lane) != counted) {
+        making.lane(lane);
+    }
+    let mut profile = making.profile;
+    if let Some(calls) = making.calls {
+        profile.calls = calls.rows();
+    }
+    (!profile.is_empty()).then_some(profile)
+}
+
+fn is_sampled(trace: &Trace, lane: LaneId) -> bool {
+    let slices = trace.slices();
+    trace.text(trace.lanes().get(lane).thread_name).starts_with(SAMPLES_OF)
+        || slices.of_lane(lane).next().is_some_and(|id| trace.category(slices.cat(id)) == PY_SPY)
+}
+
+/// The thread of a lane in words.
+fn thread(trace: &Trace, lane: LaneId) -> Cow<'_, str> {
+    let name = trace.text(trace.lanes().get(lane).thread_name).trim();
+    match name.strip_prefix(SAMPLES_OF).unwrap_or(name) {
+        "" => Cow::Owned(format!("thread {}", lane.index())),
+        name => Cow::Borrowed(name),
+    }
+}
+
+struct Making<'a> {
+    trace: &'a Trace,
+    profile: Profile,
+    frames: HashMap<StrId, FrameId, RandomState>,
+    /// Time of each stack's own on the thread at hand.
+    own: HashMap<StackId, Ns, RandomState>,
+    calls: Option<Calls>,
+}
+
+/// A function that has begun.
+struct Open {
+    slice: SliceId,
+    frame: FrameId,
+    stack: StackId,
+    own: Ns,
+}
+
+impl Making<'_> {
+    fn lane(&mut self, lane: LaneId) {
+        let slices = self.trace.slices();
+        let part = self.profile.parts.len();
+        self.profile.parts.push(thread(self.trace, lane).into_owned());
+        let mut open: Vec<Open> = Vec::new();
+        let mut now = Ns::MIN;
+        self.own.clear();
+        for slice in slices.of_lane(lane) {
+            // py-spy puts the process and the thread around every stack.
+            let is_frame = slices.kind(slice) == Kind::PythonFunction && !is_owner(self.trace.name(slice));
+            if !is_frame {
+                continue;
+            }
+            let start = slices.start(slice);
+            self.close(&mut open, &mut now, start);
+            if let Some(inner) = open.last_mut() {
+                inner.own += start - now;
+                *self.own.entry(inner.stack).or_default() += start - now;
+            }
+            now = start;
+            let frame = self.frame(slices.name(slice));
+            let below = open.last().map_or(StackId::EMPTY, |open| open.stack);
+            let stack = if open.len() < MAX_DEPTH { self.profile.stacks.push(below, frame) } else { below };
+            if let Some(calls) = &mut self.calls {
+                calls.begin(frame, open.last().map(|open| open.frame));
+            }
+            open.push(Open { slice, frame, stack, own: Ns::ZERO });
+        }
+        self.close(&mut open, &mut now, Ns::MAX);
+        let mut own: Vec<(StackId, Ns)> = self.own.drain().filter(|(_, own)| *own > Ns::ZERO).collect();
+        own.sort_unstable();
+        for (stack, own) in own {
+            self.profile.add(Sample::new(part, stack, &[own.0]));
+        }
+    }
+
+    /// Ends the functions that end by then; each gets the time since, as it was the innermost.
+    fn close(&mut self, open: &mut Vec<Open>, now: &mut Ns, until: Ns) {
+        let slices = self.trace.slices();
+        while let Some(inner) = open.last_mut()
+            && slices.end(inner.slice) <= until
+        {
+            let end = slices.end(inner.slice);
+            if end > *now {
+                inner.own += end - *now;
+                *self.own.entry(inner.stack).or_default() += end - *now;
+                *now = end;
+            }
+            if let Some(ended) = open.pop()
+                && let Some(calls) = &mut self.calls
+            {
+                calls.end(ended.frame, open.last().map(|open| open.frame), ended.own, slices.dur(ended.slice));
+            }
+        }
+    }
+
+    fn frame(&mut self, name: StrId) -> FrameId {
+        let (trace, stacks) = (self.trace, &mut self.profile.stacks);
+        *self.frames.entry(name).or_insert_with(|| {
+            let found = python_frame(trace.text(name));
+            let (name, file) = (stacks.intern(found.name), stacks.intern(found.file));
+            stacks.frame(Frame { name, file, line: found.line })
+        })
+    }
+}
+
+/// Whether a name is a process or a thread and no function: `process 12:"python a.py"`, `thread (13): name`.
+fn is_owner(name: &str) -> bool {
+    let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    name.strip_prefix("process ").is_some_and(|rest| number(rest) && rest.contains(':'))
+        || name.strip_prefix("thread (").is_some_and(number)
+}
+
+/// Functions and who called them, as they are met.
+#[derive(Default)]
+struct Calls {
+    rows: Vec<CallRow>,
+    places: HashMap<FrameId, usize, RandomState>,
+    /// Where a caller stands among those of a function.
+    callers: HashMap<(FrameId, FrameId), usize, RandomState>,
+    /// How many calls of a function are open, and of a function by another.
+    open: HashMap<FrameId, u64, RandomState>,
+    open_by: HashMap<(FrameId, FrameId), u64, RandomState>,
+}
+
+impl Calls {
+    fn row(&mut self, frame: FrameId) -> usize {
+        let rows = &mut self.rows;
+        *self.places.entry(frame).or_insert_with(|| {
+            rows.push(CallRow {
+                frame,
+                calls: 0,
+                primitive_calls: 0,
+                self_ns: Ns::ZERO,
+                total_ns: Ns::ZERO,
+                callers: Vec::new(),
+            });
+            rows.len() - 1
+        })
+    }
+
+    fn begin(&mut self, frame: FrameId, caller: Option<FrameId>) {
+        let at = self.row(frame);
+        let open = self.open.entry(frame).or_default();
+        self.rows[at].calls += 1;
+        self.rows[at].primitive_calls += u64::from(*open == 0);
+        *open += 1;
+        let Some(caller) = caller else { return };
+        let callers = &mut self.rows[at].callers;
+        let place = *self.callers.entry((caller, frame)).or_insert_with(|| {
+            callers.push(Caller {
+                frame: caller,
+                calls: 0,
+                primitive_calls: 0,
+                self_ns: Ns::ZERO,
+                total_ns: Ns::ZERO,
+            });
+            callers.len() - 1
+        });
+        let open = self.open_by.entry((caller, frame)).or_default();
+        callers[place].calls += 1;
+        callers[place].primitive_calls += u64::from(*open == 0);
+        *open += 1;
+    }
+
+    fn end(&mut self, frame: FrameId, caller: Option<FrameId>, own: Ns, total: Ns) {
+        let at = self.row(frame);
+        let open = self.open.entry(frame).or_default();
+        *open = open.saturating_sub(1);
+        self.rows[at].self_ns += own;
+        if *open == 0 {
+            self.rows[at].total_ns += total;
+        }
+        let Some(caller) = caller else { return };
+        let Some(&place) = self.callers.get(&(caller, frame)) else { return };
+        let open = self.open_by.entry((caller, frame)).or_default();
+        *open = open.saturating_sub(1);
+        let row = &mut self.rows[at].callers[place];
+        row.self_ns += own;
+        if *open == 0 {
+            row.total_ns += total;
+        }
+    }
+
+    fn rows(self) -> Vec<CallRow> {
+        self.rows
+    }
+}

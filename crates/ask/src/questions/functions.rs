@@ -1,0 +1,278 @@
+//! Functions of a profile, or of the Python calls or samples in a trace: own time, time with what they call, calls.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::functions::{
+    self, AmountUnit, EdgeRow, FunctionRow, Functions, callees, callers, functions, value_of,
+};
+use stepscope_model::Profile;
+
+use super::TOP;
+use super::ops::ratio;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::options::RowsAsked;
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::refusal::Refusal;
+use crate::rows::{arrange, regex_of};
+
+pub(super) const QUESTION: Question = Question {
+    name: "functions",
+    alias: None,
+    about: "Functions by own time, time with what they call, and calls: of cProfile, py-spy, pprof and other profiles, and \
+            of Python calls or samples in a trace.",
+    examples: &[
+        "functions out.pstats --sort cumulative --top 10",
+        "functions out.pstats --callers encode  who called it",
+        "functions TRACE --sort waiting  where threads wait",
+    ],
+    group: Group::Time,
+    by: &[],
+    options: &["sort", "top", "filter", "callers", "callees", "value"],
+    report_by: Some(&[]),
+    definitions: &[functions::DEFINITIONS, functions::EDGE_DEFINITIONS],
+    answers_for: TRACES_AND_PROFILES,
+    answer,
+};
+
+/// What an empty table says.
+const NONE: &str =
+    "no functions here; `stepscope run`, or PyTorch's profiler with with_stack=True, record them";
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let none = Profile::default();
+    let profile = runs[0].profile().unwrap_or(&none);
+    let value = chosen_value(profile, ask)?;
+    match (&ask.callers, &ask.callees) {
+        (Some(_), Some(_)) => {
+            Err(Refusal::new("--callers and --callees exclude each other", "ask for one after the other"))
+        }
+        (Some(pattern), None) => {
+            let regex = regex_of("callers", pattern)?;
+            calls_of(ask, callers(profile, value, |name| regex.is_match(name)), "callers", pattern)
+        }
+        (None, Some(pattern)) => {
+            let regex = regex_of("callees", pattern)?;
+            calls_of(ask, callees(profile, value, |name| regex.is_match(name)), "callees", pattern)
+        }
+        (None, None) => all(ask, functions(profile, value)),
+    }
+}
+
+/// The value asked about, or the one that says most.
+pub(super) fn chosen_value(profile: &Profile, ask: &Ask) -> Result<usize, Refusal> {
+    match value_of(profile, ask.value.as_deref()) {
+        Some(value) => Ok(value),
+        None if ask.value.is_none() => Ok(0),
+        None => {
+            let names: Vec<&str> = profile.values().iter().map(|value| value.name.as_str()).collect();
+            Err(Refusal::new(
+                format!("this profile has no value '{}'", ask.value.as_deref().unwrap_or_default()),
+                format!("it has {}", names.join(", ")),
+            ))
+        }
+    }
+}
+
+/// The field that a word of `--sort` means; pstats' words work too.
+fn sort_field(asked: &str, unit: AmountUnit) -> String {
+    let ending = match unit {
+        AmountUnit::Nanoseconds => "ns",
+        AmountUnit::Samples => "samples",
+        AmountUnit::Bytes => "bytes",
+    };
+    match asked.trim().to_ascii_lowercase().as_str() {
+        "cumulative" | "cumtime" | "total" => format!("total_{ending}"),
+        "time" | "tottime" | "internal" | "self" => format!("self_{ending}"),
+        "calls" | "ncalls" => "calls".to_owned(),
+        "pcalls" => "primitive_calls".to_owned(),
+        "file" | "filename" | "module" => "file".to_owned(),
+        "percall" => "self_per_call_ns".to_owned(),
+        "waiting" => "waiting_ns".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// The rows asked for, with the word of `--sort` as a field.
+fn rows_asked(ask: &Ask, unit: AmountUnit) -> RowsAsked {
+    let mut asked = ask.rows.clone();
+    asked.sort = asked.sort.map(|sort| sort_field(&sort, unit));
+    asked
+}
+
+fn all(ask: &Ask, report: Functions) -> Result<Answer, Refusal> {
+    let (unit, total) = (report.unit, report.total);
+    let words = words(&report);
+    // Of lines only totals are known.
+    let default = match report.rows.iter().any(|row| row.own() != 0) {
+        true => sort_field("self", unit),
+        false => sort_field("total", unit),
+    };
+    let facts = (report.value, report.samples, report.waiting_ns, report.calls, report.primitive_calls);
+    let rows = arrange(report.rows, &rows_asked(ask, unit), Some(&default), TOP, |row| &row.name)?;
+    let part = rows.into_part("functions", NONE, move |rows| table(rows, unit).title("Functions", &words));
+    Ok(Answer::new(vec![part])
+        .fact("unit", &unit)
+        .fact("value", &facts.0)
+        .fact("total", &total)
+        .fact("samples", &facts.1)
+        .fact("waiting_ns", &facts.2)
+        .fact("calls", &facts.3)
+        .fact("primitive_calls", &facts.4))
+}
+
+/// What is counted, in words.
+pub(super) fn words(report: &Functions) -> String {
+    let amount = amount_text(report.total, report.unit);
+    let mut words = match (report.calls, report.primitive_calls) {
+        (Some(calls), Some(primitive)) if calls != primitive => {
+            format!("{amount} in {} calls ({} primitive)", units::count(calls), units::count(primitive))
+        }
+        (Some(calls), _) => format!("{amount} in {} calls", units::count(calls)),
+        _ if report.samples.is_some() => format!("{amount}, by sampled stacks"),
+        _ => amount,
+    };
+    if let Some(waiting) = report.waiting_ns.filter(|&ns| ns > 0) {
+        words.push_str(&format!("; threads waited another {}", units::time(waiting)));
+    }
+    words
+}
+
+pub(super) fn amount_text(amount: i64, unit: AmountUnit) -> String {
+    match unit {
+        AmountUnit::Nanoseconds => units::time(amount),
+        AmountUnit::Samples if amount == 1 => "1 sample".to_owned(),
+        AmountUnit::Samples => format!("{} samples", units::count(amount.unsigned_abs())),
+        AmountUnit::Bytes => units::bytes(amount),
+    }
+}
+
+pub(super) fn amount(amount: i64, unit: AmountUnit) -> Cell {
+    match unit {
+        AmountUnit::Nanoseconds => Cell::time(amount),
+        AmountUnit::Samples => Cell::count(amount.unsigned_abs()),
+        AmountUnit::Bytes => Cell::bytes(amount),
+    }
+}
+
+/// Calls as pstats writes them: `8361/1` where recursion made some.
+fn calls_cell(calls: Option<u64>, primitive: Option<u64>) -> Cell {
+    match (calls, primitive) {
+        (Some(calls), Some(primitive)) if calls != primitive => {
+            Cell::text(format!("{}/{}", units::count(calls), units::count(primitive)))
+        }
+        (calls, _) => Cell::maybe(calls, Cell::count),
+    }
+}
+
+/// Functions that are not Python's have names in brackets, which say nothing.
+pub(super) fn plain_name(name: &str) -> &str {
+    name.strip_prefix('<')
+        .and_then(|name| name.strip_suffix('>'))
+        .filter(|name| name.contains(' '))
+        .unwrap_or(name)
+}
+
+pub(super) fn table(rows: &[FunctionRow], unit: AmountUnit) -> Table {
+    let counted = rows.iter().any(|row| row.calls.is_some());
+    let waits = rows.iter().any(|row| row.waiting_ns.is_some_and(|ns| ns != 0));
+    let own = rows.iter().any(|row| row.own() != 0);
+    let mut columns = vec![Column::name("Function")];
+    if counted {
+        columns.push(Column::number("Calls").priority(120));
+    }
+    if own {
+        columns.extend([Column::number("Self").keep(), Column::number("Self %").priority(150)]);
+    }
+    if counted {
+        columns.push(Column::number("Per call").priority(70));
+    }
+    columns.extend([Column::number("Total").keep(), Column::number("Total %").priority(110)]);
+    if counted {
+        columns.push(Column::number("Per call").priority(60));
+    }
+    if waits {
+        columns.push(Column::number("Waiting").priority(140));
+    }
+    columns.push(Column::text("Where").flexible(14, crate::print::middle_ellipsis).priority(130));
+    let mut table = Table::new(columns);
+    let largest = rows.iter().map(|row| row.self_share).fold(0.0, f64::max);
+    for row in rows {
+        let mut cells = vec![Cell::text(plain_name(&row.name))];
+        if counted {
+            cells.push(calls_cell(row.calls, row.primitive_calls));
+        }
+        let per_call = |ns: Option<f64>| Cell::maybe(ns, |ns| Cell::time(ns.round() as i64));
+        if own {
+            let bar = if largest > 0.0 { row.self_share / largest } else { 0.0 };
+            cells.push(amount(row.own(), unit));
+            cells.push(Cell::percent(row.self_share).bar(bar).role(Role::Host));
+        }
+        if counted {
+            cells.push(per_call(row.self_per_call_ns));
+        }
+        cells.extend([amount(row.total(), unit), Cell::percent(row.total_share)]);
+        if counted {
+            cells.push(per_call(row.total_per_call_ns));
+        }
+        if waits {
+            cells.push(Cell::maybe(row.waiting_ns, Cell::time));
+        }
+        cells.push(Cell::text(row.place()));
+        table.row(cells);
+    }
+    table
+}
+
+fn calls_of(ask: &Ask, rows: Vec<EdgeRow>, key: &'static str, pattern: &str) -> Result<Answer, Refusal> {
+    let unit = match rows.first() {
+        Some(EdgeRow { self_samples: Some(_), .. }) => AmountUnit::Samples,
+        Some(EdgeRow { self_bytes: Some(_), .. }) => AmountUnit::Bytes,
+        _ => AmountUnit::Nanoseconds,
+    };
+    let default = sort_field("total", unit);
+    let rows = arrange(rows, &rows_asked(ask, unit), Some(&default), TOP, |row| match key {
+        "callers" => &row.caller,
+        _ => &row.callee,
+    })?;
+    let title = match key {
+        "callers" => format!("Callers of {pattern}"),
+        _ => format!("What {pattern} called"),
+    };
+    let empty = "no such calls; the expression is looked for in file:line(name)";
+    let part: Part = rows.into_part(key, empty, move |rows| {
+        edges(rows, unit).title(&title, "times are those of the called function in these calls")
+    });
+    Ok(Answer::new(vec![part]).fact("unit", &unit))
+}
+
+fn edges(rows: &[EdgeRow], unit: AmountUnit) -> Table {
+    let counted = rows.iter().any(|row| row.calls.is_some());
+    let mut columns = vec![Column::name("Caller"), Column::name("Called")];
+    if counted {
+        columns.push(Column::number("Calls").keep());
+    }
+    columns.extend([
+        Column::number("Self").keep(),
+        Column::number("Total").keep(),
+        Column::text("Caller at").flexible(14, crate::print::middle_ellipsis).priority(120),
+        Column::text("Called at").flexible(14, crate::print::middle_ellipsis).priority(110),
+    ]);
+    let mut table = Table::new(columns);
+    let largest = rows.iter().map(EdgeRow::total).max().unwrap_or(0);
+    for row in rows {
+        let mut cells = vec![Cell::text(plain_name(&row.caller)), Cell::text(plain_name(&row.callee))];
+        if counted {
+            cells.push(calls_cell(row.calls, row.primitive_calls));
+        }
+        cells.extend([
+            amount(row.own(), unit),
+            amount(row.total(), unit).bar(ratio(row.total(), largest)).role(Role::Host),
+            Cell::text(&row.caller_place),
+            Cell::text(&row.callee_place),
+        ]);
+        table.row(cells);
+    }
+    table
+}

@@ -1,0 +1,147 @@
+//! The lines of one function with the text around them.
+
+use stepscope_analyse::tables::functions::AmountUnit;
+use stepscope_analyse::tables::lines::LineRow;
+
+use super::super::functions::{amount, amount_text};
+use super::{SourceLine, amount_title};
+use crate::print::{Cell, Column, Role, Table};
+
+/// Lines of one function that are shown at most: source files may be anything.
+const MOST_LINES: u32 = 2_000;
+/// A line with this share of its function is hot, and one with that warm.
+const HOT: f64 = 0.20;
+const WARM: f64 = 0.05;
+
+/// A function.
+pub(super) struct Block {
+    function: String,
+    place: String,
+    total: i64,
+    /// Its lines; those without a row never ran, or were never seen.
+    lines: Vec<(u32, Option<LineRow>, Option<String>)>,
+    /// Whether the source could be read.
+    has_source: bool,
+}
+
+/// The rows function by function, with the source around them where it can be read.
+pub(super) fn blocks(rows: &[LineRow], read: impl Fn(&str) -> Option<String>) -> Vec<Block> {
+    let mut texts: Vec<(String, Option<Vec<String>>)> = Vec::new();
+    let mut blocks = Vec::new();
+    let same = |a: &LineRow, b: &LineRow| {
+        (&a.function, &a.file, a.function_line) == (&b.function, &b.file, b.function_line)
+    };
+    for of_function in rows.chunk_by(same) {
+        let first = &of_function[0];
+        let file = first.file.clone().unwrap_or_default();
+        if texts.iter().all(|(known, _)| *known != file) {
+            let text = read(&file).map(|text| text.lines().map(str::to_owned).collect());
+            texts.push((file.clone(), text));
+        }
+        let source = texts.iter().find(|(known, _)| *known == file).and_then(|(_, text)| text.as_deref());
+        let place = match first.function_line {
+            Some(line) => format!("{file}:{line}"),
+            None => file,
+        };
+        blocks.push(Block {
+            function: first.function.clone(),
+            place,
+            total: of_function.iter().map(LineRow::amount).fold(0, i64::saturating_add),
+            lines: with_source(of_function, source),
+            has_source: source.is_some(),
+        });
+    }
+    blocks
+}
+
+/// The rows, and between them the lines of the function that have none.
+fn with_source(rows: &[LineRow], source: Option<&[String]>) -> Vec<(u32, Option<LineRow>, Option<String>)> {
+    let text = |line: u32| source.and_then(|text| text.get((line as usize).checked_sub(1)?)).cloned();
+    let alone = |row: &LineRow| (row.line, Some(row.clone()), text(row.line));
+    let (Some(source), Some(first)) = (source, rows.first().and_then(|row| row.function_line)) else {
+        return rows.iter().map(alone).collect();
+    };
+    let last = rows.iter().map(|row| row.line).max().unwrap_or(first);
+    let end = end_of_function(source, first).max(last);
+    let begin = rows.iter().map(|row| row.line).min().unwrap_or(first).min(first);
+    if end.saturating_sub(begin) > MOST_LINES || end as usize > source.len() {
+        return rows.iter().map(alone).collect();
+    }
+    let row = |line| rows.iter().find(|row| row.line == line).cloned();
+    (begin..=end).map(|line| (line, row(line), text(line))).collect()
+}
+
+/// The last line of the function that starts at a line: all that is indented more than its head.
+fn end_of_function(source: &[String], start: u32) -> u32 {
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let from = (start as usize).saturating_sub(1);
+    let Some(head) = source.get(from) else { return start };
+    let base = indent(head);
+    let mut last = start;
+    let mut in_head = true;
+    for (at, text) in source.iter().enumerate().skip(from).take(MOST_LINES as usize + 1) {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let is_body = indent(text) > base;
+        if !is_body && !in_head {
+            break;
+        }
+        // Decorators, and a head over several lines that ends with a bracket, stand where the head does.
+        in_head = in_head && !is_body;
+        last = at as u32 + 1;
+    }
+    last
+}
+
+impl Block {
+    /// Lines that ran or were seen, as programs get them.
+    pub(super) fn lines(&self) -> impl Iterator<Item = SourceLine> + '_ {
+        let seen = self.lines.iter().filter_map(|(_, row, text)| Some((row.clone()?, text.clone())));
+        seen.map(|(line, source)| SourceLine { line, source })
+    }
+
+    pub(super) fn table(&self, unit: AmountUnit) -> Table {
+        let hits = self.lines.iter().any(|(_, row, _)| row.as_ref().is_some_and(|row| row.hits.is_some()));
+        let mut columns = vec![Column::number("Line").keep()];
+        if hits {
+            columns.push(Column::number("Hits").keep());
+        }
+        columns.push(Column::number(amount_title(unit)).keep());
+        if hits {
+            columns.push(Column::number("Per hit").priority(90));
+        }
+        columns.push(Column::number("% Time").keep());
+        if self.has_source {
+            columns.push(Column::text("Source").flexible(24, crate::print::end_ellipsis).keep());
+        }
+        let words = format!("{}, {}", self.place, amount_text(self.total, unit));
+        let mut table = Table::new(columns).title(&self.function, words);
+        for (number, row, text) in &self.lines {
+            let mut cells = vec![Cell::text(number.to_string()).role(Role::Dim)];
+            match row {
+                None => cells.extend(std::iter::repeat_with(|| Cell::text("")).take(2 + 2 * usize::from(hits))),
+                Some(row) => {
+                    let role = match row.share {
+                        share if share >= HOT => Role::Bad,
+                        share if share >= WARM => Role::Warn,
+                        _ => Role::Dim,
+                    };
+                    if hits {
+                        cells.push(Cell::maybe(row.hits, Cell::count));
+                    }
+                    cells.push(amount(row.amount(), unit).role(role));
+                    if hits {
+                        cells.push(Cell::maybe(row.per_hit_ns, |ns| Cell::time(ns.round() as i64)));
+                    }
+                    cells.push(Cell::percent(row.share).role(role));
+                }
+            }
+            if self.has_source {
+                cells.push(Cell::text(text.as_deref().unwrap_or_default()));
+            }
+            table.row(cells);
+        }
+        table
+    }
+}

@@ -1,0 +1,208 @@
+//! The functions and lines that take most of the time of a program without device work.
+
+use std::io;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::run::Hot;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::tables::functions::{AmountUnit, FunctionRow};
+use stepscope_analyse::tables::lines::{LineRow, Lines};
+
+use super::super::functions::{amount, plain_name};
+use crate::print::{self, Cell, Column, Role, Screen, Table};
+
+/// Functions on the first screen.
+const SHOWN: usize = 8;
+/// Functions with the largest totals on the first screen.
+const TOTALS: usize = 4;
+/// Lines on the first screen.
+const LINES: usize = 5;
+/// Rows that programs get.
+const MOST: usize = 20;
+
+/// A function with much time of its own.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct HotFunction {
+    name: String,
+    place: String,
+    own: i64,
+    own_share: f64,
+    with_callees: i64,
+    with_callees_share: f64,
+    /// Time in which it waited.
+    waited_ns: Option<i64>,
+}
+
+/// A line with much time.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct HotLine {
+    function: String,
+    place: String,
+    on_line: i64,
+    on_line_share: f64,
+}
+
+/// What the numbers of both mean.
+pub(super) const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "own",
+        label: "Self",
+        text: "Hot functions: `self` of `stepscope functions`, in the profile's unit: time, samples or memory of the function \
+               itself, without what it called.",
+    },
+    Definition {
+        field: "own_share",
+        label: "Self %",
+        text: "Hot functions: the function's own amount divided by the sum of all own amounts; waiting is in neither.",
+    },
+    Definition {
+        field: "with_callees",
+        label: "Total",
+        text: "Hot functions: `total` of `stepscope functions`: the function with all that it called, recursion counted once.",
+    },
+    Definition {
+        field: "with_callees_share",
+        label: "Total %",
+        text: "Hot functions: the total divided by the sum of all own amounts.",
+    },
+    Definition {
+        field: "waited_ns",
+        label: "Waiting",
+        text: "Hot functions: time in which a sampled thread used less than a tenth of a processor while the function was \
+               innermost; it is in no other number.",
+    },
+    Definition {
+        field: "on_line",
+        label: "On the line",
+        text: "Hot lines: time, samples or memory of the line, as `stepscope lines` shows it.",
+    },
+    Definition {
+        field: "on_line_share",
+        label: "Of all lines",
+        text: "Hot lines: the line's amount divided by the sum over all lines of the profile.",
+    },
+];
+
+/// What to show.
+pub(super) struct HotSpots {
+    pub(super) functions: Vec<HotFunction>,
+    /// Those with the largest totals, where they are others.
+    pub(super) totals: Vec<HotFunction>,
+    pub(super) lines: Vec<HotLine>,
+    unit: AmountUnit,
+}
+
+impl HotSpots {
+    pub(super) fn new(hot: &Hot, lines: &Lines) -> HotSpots {
+        let rows = &hot.functions.rows;
+        let busy = rows.iter().filter(|row| row.own() > 0 || row.waiting_ns.is_some_and(|ns| ns > 0));
+        let mut by_total: Vec<&FunctionRow> = rows.iter().filter(|row| row.total() > 0).collect();
+        by_total.sort_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.name.cmp(&b.name)));
+        let mut functions: Vec<HotFunction> = busy.take(MOST).map(function).collect();
+        if functions.is_empty() {
+            functions = by_total.iter().take(MOST).map(|row| function(row)).collect();
+        }
+        let shown = |row: &&&FunctionRow| {
+            functions.iter().take(SHOWN).all(|f| f.name != row.name || f.place != row.place())
+        };
+        let totals = by_total.iter().filter(shown).take(TOTALS).map(|row| function(row)).collect();
+        let mut by_amount: Vec<&LineRow> = lines.rows.iter().collect();
+        by_amount.sort_by_key(|row| std::cmp::Reverse(row.amount()));
+        HotSpots {
+            totals,
+            functions,
+            lines: by_amount.into_iter().take(MOST).map(line).collect(),
+            unit: hot.functions.unit,
+        }
+    }
+
+    /// The functions with the most of their own, and those with the largest totals.
+    pub(super) fn function_lines(&self, screen: &Screen) -> io::Result<Vec<String>> {
+        let rows: Vec<HotFunction> = self.functions.iter().take(SHOWN).chain(&self.totals).cloned().collect();
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        print::lines_of(|out| functions_table(&rows, self.unit).compact().write(out, screen))
+    }
+
+    pub(super) fn line_lines(&self, screen: &Screen) -> io::Result<Vec<String>> {
+        let rows = &self.lines[..self.lines.len().min(LINES)];
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        print::lines_of(|out| lines_table(rows, self.unit).compact().write(out, screen))
+    }
+
+    pub(super) fn unit(&self) -> AmountUnit {
+        self.unit
+    }
+}
+
+fn function(row: &FunctionRow) -> HotFunction {
+    HotFunction {
+        name: row.name.clone(),
+        place: row.place(),
+        own: row.own(),
+        own_share: row.self_share,
+        with_callees: row.total(),
+        with_callees_share: row.total_share,
+        waited_ns: row.waiting_ns,
+    }
+}
+
+fn line(row: &LineRow) -> HotLine {
+    HotLine {
+        function: row.function.clone(),
+        place: format!("{}:{}", row.file.as_deref().unwrap_or_default(), row.line),
+        on_line: row.amount(),
+        on_line_share: row.profile_share,
+    }
+}
+
+pub(super) fn functions_table(rows: &[HotFunction], unit: AmountUnit) -> Table {
+    let own = rows.iter().any(|row| row.own != 0);
+    let waits = rows.iter().any(|row| row.waited_ns.is_some_and(|ns| ns != 0));
+    let mut columns = vec![Column::name("Function")];
+    if own {
+        columns.extend([Column::number("Self").keep(), Column::number("Self %").keep()]);
+    }
+    columns.extend([Column::number("Total").priority(110), Column::number("Total %").priority(120)]);
+    if waits {
+        columns.push(Column::number("Waiting").priority(130));
+    }
+    columns.push(Column::text("Where").flexible(14, print::middle_ellipsis).priority(140));
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = vec![Cell::text(plain_name(&row.name))];
+        if own {
+            cells.push(amount(row.own, unit));
+            cells.push(Cell::share(row.own_share).role(Role::Host));
+        }
+        cells.extend([amount(row.with_callees, unit), Cell::percent(row.with_callees_share)]);
+        if waits {
+            cells.push(Cell::maybe(row.waited_ns, Cell::time));
+        }
+        cells.push(Cell::text(&row.place));
+        table.row(cells);
+    }
+    table
+}
+
+pub(super) fn lines_table(rows: &[HotLine], unit: AmountUnit) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Line"),
+        Column::number("Self").keep(),
+        Column::number("Of all").keep(),
+        Column::text("Function").flexible(14, print::middle_ellipsis).priority(120),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Cell::text(&row.place),
+            amount(row.on_line, unit),
+            Cell::share(row.on_line_share).role(Role::Host),
+            Cell::text(plain_name(&row.function)),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,78 @@
+//! Writes a profile for `go tool pprof` and whatever else reads its format.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use stepscope_model::{Profile, ValueUnit};
+
+use super::wire::{put_bytes, put_number, put_numbers};
+
+/// Texts by number; the first is the empty one.
+struct Texts<'a> {
+    numbers: HashMap<&'a str, u64>,
+    list: Vec<&'a str>,
+}
+
+impl<'a> Texts<'a> {
+    fn number(&mut self, text: &'a str) -> u64 {
+        let next = self.list.len() as u64;
+        let number = *self.numbers.entry(text).or_insert(next);
+        if number == next {
+            self.list.push(text);
+        }
+        number
+    }
+}
+
+/// Writes the weighted stacks; not compressed, which readers accept.
+pub fn write_pprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
+    let mut texts = Texts { numbers: HashMap::from([("", 0)]), list: vec![""] };
+    let mut message = Vec::new();
+    for value in profile.values() {
+        let unit = match value.unit {
+            ValueUnit::Plain => "count",
+            ValueUnit::Nanoseconds => "nanoseconds",
+            ValueUnit::Bytes => "bytes",
+        };
+        let mut of = Vec::new();
+        put_number(&mut of, 1, texts.number(&value.name));
+        put_number(&mut of, 2, texts.number(unit));
+        put_bytes(&mut message, 1, &of);
+    }
+    for sample in profile.samples().iter() {
+        let mut of = Vec::new();
+        // A frame's number from 1 on is also that of its place.
+        let frames = profile.stacks.unwind(sample.stack).into_iter().rev().map(|id| id.index() as u64 + 1);
+        put_numbers(&mut of, 1, frames);
+        put_numbers(&mut of, 2, sample.amounts.iter().map(|&amount| amount as u64));
+        put_bytes(&mut message, 2, &of);
+    }
+    // A function is a name and a file, whatever line it was seen at.
+    let mut functions: HashMap<(u64, u64), u64> = HashMap::new();
+    let mut described = Vec::new();
+    for (id, frame) in profile.stacks.frames() {
+        let key =
+            (texts.number(profile.stacks.text(frame.name)), texts.number(profile.stacks.text(frame.file)));
+        let next = functions.len() as u64 + 1;
+        let function = *functions.entry(key).or_insert(next);
+        if function == next {
+            let mut of = Vec::new();
+            put_number(&mut of, 1, function);
+            put_number(&mut of, 2, key.0);
+            put_number(&mut of, 3, key.0);
+            put_number(&mut of, 4, key.1);
+            put_bytes(&mut described, 5, &of);
+        }
+        let (mut line, mut place) = (Vec::new(), Vec::new());
+        put_number(&mut line, 1, function);
+        put_number(&mut line, 2, frame.line.into());
+        put_number(&mut place, 1, id.index() as u64 + 1);
+        put_bytes(&mut place, 4, &line);
+        put_bytes(&mut message, 4, &place);
+    }
+    message.append(&mut described);
+    for text in texts.list {
+        put_bytes(&mut message, 6, text.as_bytes());
+    }
+    out.write_all(&message)
+}

@@ -1,0 +1,211 @@
+//! The text of the file.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use stepscope_model::{Profile, ValueUnit};
+
+use super::layout::{Layout, What};
+use super::{Bar, SvgOptions};
+
+/// Height of a bar, and of the lines above and below the picture.
+const ROW: usize = 18;
+const HEAD: usize = 44;
+const FOOT: usize = 30;
+/// Widest picture where nothing says how wide the window is.
+const WIDTH: usize = 1200;
+/// Width of a letter: the font has one for all.
+const LETTER: f64 = 6.7;
+
+/// What the script does: places bars, zooms, searches.
+const SCRIPT: &str = include_str!("flame.js");
+const STYLE: &str = include_str!("flame.css");
+
+pub(super) fn write(
+    profile: &Profile,
+    layout: &Layout,
+    unit: ValueUnit,
+    options: &SvgOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let height = HEAD + (layout.depth + 1) * ROW + FOOT;
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"flame\" width=\"100%\" height=\"{height}\" \
+         data-letter=\"{LETTER}\">"
+    )?;
+    writeln!(out, "<style>{STYLE}</style>")?;
+    writeln!(out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>")?;
+    let title = if options.title.is_empty() { "Flame graph" } else { &options.title };
+    writeln!(out, "<text class=\"title\" x=\"12\" y=\"20\">{}</text>", escaped(title))?;
+    let mut words = amount(layout.total, unit);
+    if layout.left_out > 0 {
+        let _ = write!(words, "; {} smaller frames are not drawn", layout.left_out);
+    }
+    writeln!(out, "<text class=\"words\" x=\"12\" y=\"37\">{}</text>", escaped(&words))?;
+    writeln!(out, "<text id=\"search\" class=\"button\" x=\"100%\" dx=\"-12\" y=\"20\">Search</text>")?;
+    writeln!(
+        out,
+        "<text id=\"reset\" class=\"button\" x=\"100%\" dx=\"-12\" y=\"37\" visibility=\"hidden\">Reset zoom</text>"
+    )?;
+    writeln!(
+        out,
+        "<svg id=\"bars\" x=\"12\" y=\"{HEAD}\" width=\"100%\" height=\"{}\">",
+        (layout.depth + 1) * ROW
+    )?;
+    for bar in &layout.bars {
+        draw(profile, layout, unit, bar, out)?;
+    }
+    writeln!(out, "</svg>")?;
+    let foot = height - 10;
+    writeln!(out, "<text id=\"details\" class=\"words\" x=\"12\" y=\"{foot}\"> </text>")?;
+    writeln!(out, "<text id=\"found\" class=\"button\" x=\"100%\" dx=\"-12\" y=\"{foot}\"> </text>")?;
+    writeln!(out, "<script>//<![CDATA[\n{SCRIPT}//]]></script>")?;
+    writeln!(out, "</svg>")
+}
+
+fn draw(
+    profile: &Profile,
+    layout: &Layout,
+    unit: ValueUnit,
+    bar: &Bar,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let of = |amount: u64| amount as f64 / layout.total.max(1) as f64;
+    let (start, share) = (of(bar.start), of(bar.amount));
+    let (name, place, class) = described(profile, bar.what);
+    let whole = if place.is_empty() { name.clone() } else { format!("{name} ({place})") };
+    let title = format!("{whole}: {}, {:.2}%", amount(bar.amount, unit), share * 100.0);
+    let y = bar.depth * ROW;
+    // What fits while nobody has placed it: the script knows the real width.
+    let room = ((share * WIDTH as f64 - 6.0) / LETTER).max(0.0) as usize;
+    writeln!(
+        out,
+        "<g class=\"{class}\" data-x=\"{start:.9}\" data-w=\"{share:.9}\" data-n=\"{}\"><title>{}</title>\
+         <rect x=\"{:.4}%\" y=\"{y}\" width=\"{:.4}%\" height=\"{}\" rx=\"2\"/>\
+         <text x=\"{:.4}%\" dx=\"4\" y=\"{}\">{}</text></g>",
+        escaped(&name),
+        escaped(&title),
+        start * 100.0,
+        share * 100.0,
+        ROW - 1,
+        start * 100.0,
+        y + 13,
+        escaped(&shortened(&name, room)),
+    )
+}
+
+/// A bar's name, its place and its color's class.
+fn described(profile: &Profile, what: What) -> (String, String, String) {
+    match what {
+        What::All => ("all".to_owned(), String::new(), "all".to_owned()),
+        What::Part(part) => {
+            let name = profile.parts.get(part).map_or("", String::as_str);
+            (
+                if name.is_empty() { "(no thread)".to_owned() } else { name.to_owned() },
+                String::new(),
+                "all".to_owned(),
+            )
+        }
+        What::Frame(id) => {
+            let frame = profile.stacks.get(id);
+            let (name, file) = (profile.stacks.text(frame.name), profile.stacks.text(frame.file));
+            let class = format!("{} s{}", kind(name, file), shade(name));
+            (name.to_owned(), file.to_owned(), class)
+        }
+    }
+}
+
+/// Whose code it is: the program's, a library's, not Python's, or nobody's while a thread waits.
+fn kind(name: &str, file: &str) -> &'static str {
+    let library = ["site-packages", "dist-packages", "lib/python", "<frozen"];
+    if name == "(waiting)" {
+        "idle"
+    } else if file.is_empty() {
+        "native"
+    } else if library.iter().any(|part| file.contains(part)) {
+        "library"
+    } else {
+        "own"
+    }
+}
+
+/// One of four shades, the same for a name wherever it stands.
+fn shade(name: &str) -> u32 {
+    name.bytes().fold(7u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into())) % 4
+}
+
+/// An amount in three digits with its unit.
+fn amount(amount: u64, unit: ValueUnit) -> String {
+    let scaled = |names: &[(&str, f64)]| {
+        let value = amount as f64;
+        let (name, size) = names.iter().rev().find(|(_, size)| value >= *size).unwrap_or(&names[0]);
+        let number = value / size;
+        let decimals = if *size == 1.0 || number >= 100.0 {
+            0
+        } else if number >= 10.0 {
+            1
+        } else {
+            2
+        };
+        format!("{number:.decimals$} {name}")
+    };
+    match unit {
+        ValueUnit::Nanoseconds => scaled(&[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)]),
+        ValueUnit::Bytes => {
+            scaled(&[("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)])
+        }
+        ValueUnit::Plain if amount == 1 => "1 sample".to_owned(),
+        ValueUnit::Plain => format!("{amount} samples"),
+    }
+}
+
+fn shortened(text: &str, letters: usize) -> String {
+    match text.chars().count() <= letters {
+        true => text.to_owned(),
+        false if letters < 3 => String::new(),
+        false => text.chars().take(letters - 1).chain(['…']).collect(),
+    }
+}
+
+/// A text that cannot be taken for markup; what XML has no place for is replaced.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\t' => safe.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_safe_and_short() {
+        assert_eq!(
+            escaped("<a b=\"1\">&'\u{1b}[0m\n"),
+            "&lt;a b=&quot;1&quot;&gt;&amp;&#39;\u{fffd}[0m\u{fffd}"
+        );
+        assert_eq!(shortened("forward", 7), "forward");
+        assert_eq!(shortened("forward", 4), "for…");
+        assert_eq!(shortened("forward", 2), "");
+    }
+
+    #[test]
+    fn amounts_have_three_digits() {
+        assert_eq!(amount(1_234_567, ValueUnit::Nanoseconds), "1.23 ms");
+        assert_eq!(amount(812, ValueUnit::Nanoseconds), "812 ns");
+        assert_eq!(amount(40 << 20, ValueUnit::Bytes), "40.0 MiB");
+        assert_eq!(amount(1, ValueUnit::Plain), "1 sample");
+    }
+}
