@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Callable, TypeVar
 
+from .._current_run import current_run
 from .._decorate import wrap
 from .._native import CallRecorder
 from ..errors import StepscopeError
@@ -18,17 +19,19 @@ from .pstats_file import Stats, stats_of, write_pstats
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_PACKAGE = Path(__file__).resolve().parent.parent
 #: Files whose functions are ours and not the program's.
-_OURS = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "_decorate.py")]
+_OURS = [str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_launch", "_run.py", "_current_run.py")]
 
 
 class functions:
     """Counts every call while a block or a function runs, as ``cProfile`` does and for less.
 
     >>> with functions() as calls:
-    ...     total = sum(map(abs, [-1, 2]))
-    >>> [calls.stats["~", 0, f"<built-in method builtins.{name}>"][1] for name in ("sum", "abs")]
-    [1, 0]
+    ...     words = ["a", "b"]
+    ...     longest = max(words, key=lambda word: len(word))
+    >>> calls.calls, calls.stats["~", 0, "<built-in method builtins.len>"][1]
+    (5, 2)
 
     Afterwards ``calls.print_stats(sort="cumulative", top=10)`` prints the table of ``pstats``, ``calls.save(path)``
     writes a file that ``pstats.Stats(path)`` and its viewers read, and ``pstats.Stats(calls)`` works too. As a decorator
@@ -51,6 +54,9 @@ class functions:
             self._depth += 1
             if self._depth > 1:
                 return
+        run = current_run()
+        if run is not None:
+            run.profile_starts(self)
         watch(self)
         self._stats = None
         try:
@@ -108,7 +114,7 @@ class functions:
     @property
     def calls(self) -> int:
         """How many calls were counted."""
-        return sum(self._recorder.counts())
+        return sum(row[1] for row in self.stats.values())
 
     def overhead_s(self) -> float:
         """About how long the counting took: calls times what one costs on this interpreter, measured now."""
@@ -149,4 +155,3 @@ class functions:
         self._recorder = CallRecorder(False)
         self._lock = threading.Lock()
         self._depth = 0
-

@@ -177,7 +177,7 @@ def test_another_tracer_is_left_alone(profiler: PerformanceProfiler) -> None:
 @pytest.mark.clock
 def test_what_the_events_take_is_not_the_lines_time(profiler: PerformanceProfiler) -> None:
     with profiler.profile("work"):
-        _busy(20_000)
+        _busy(200_000)
     lines = profiler.get_line_profile()
     timed_s = sum(line.time_s for line in lines)
     # Lines that do next to nothing: most of the time is that of the events, and is counted as such.

@@ -83,6 +83,7 @@ unsafe extern "C" fn trace(
             any = true;
             with_code(frame, |code| {
                 if !Lines::watches(lines, code) {
+                    (*lines).passed += 1;
                     return;
                 }
                 let Some(lines) = lines.as_mut() else { return };

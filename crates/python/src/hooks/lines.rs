@@ -54,6 +54,7 @@ impl LineTimer {
             functions: Functions::default(),
             folded: HashMap::default(),
             folded_events: 0,
+            passed: 0,
             watched: HashMap::default(),
             judge: judge.as_ref().map_or(null_mut(), Py::as_ptr),
             place: (0, 0),
@@ -187,7 +188,9 @@ impl LineTimer {
             match lines.share {
                 Share::Own => lines.threads.known().and_then(|t| t.as_ref()).map_or(0, ThreadLines::events),
                 Share::Total => {
-                    lines.folded_events + lines.threads.all().flatten().map(|t| t.events()).sum::<u64>()
+                    lines.passed
+                        + lines.folded_events
+                        + lines.threads.all().flatten().map(|t| t.events()).sum::<u64>()
                 }
             }
         }

@@ -33,6 +33,8 @@ pub(super) struct Lines {
     /// Of threads that are gone.
     pub(super) folded: HashMap<(FunctionId, u32), (u64, u64), RandomState>,
     pub(super) folded_events: u64,
+    /// Events of code that is not watched, which come too before Python 3.12.
+    pub(super) passed: u64,
     pub(super) watched: HashMap<usize, Watched, RandomState>,
     /// Asked once about every code object whether its lines are timed. Owned by the timer; null if functions are chosen.
     pub(super) judge: *mut ffi::PyObject,
