@@ -34,8 +34,8 @@ class functions:
     (5, 2)
 
     Afterwards ``calls.print_stats(sort="cumulative", top=10)`` prints the table of ``pstats``, ``calls.save(path)``
-    writes a file that ``pstats.Stats(path)`` and its viewers read, and ``pstats.Stats(calls)`` works too. As a decorator
-    (``@functions()`` of a name you keep) all calls of the function add up.
+    writes a file that ``pstats.Stats(path)`` and its viewers read, and ``pstats.Stats(calls)`` works too. With
+    ``calls = functions()``, ``@calls`` decorates a function, and all runs of it add up.
 
     Threads are counted each with a stack of its own: all threads from Python 3.12 on; before, the one that starts and
     those that are started later. ``builtins=False`` leaves out C functions, which costs less.
@@ -125,7 +125,7 @@ class functions:
     def print_stats(
         self, sort: str | int | tuple[str, ...] = "cumulative", top: int | None = None, stream: IO[str] | None = None
     ) -> None:
-        """Print the table of ``pstats``; ``sort`` is one of its keys, such as ``"cumulative"``, ``"time"``, ``"calls"``.
+        """Print the table of ``pstats``; ``sort`` is one of its keys: ``"cumulative"``, ``"time"``, ``"calls"`` and so on.
 
         File names are shown without folders, as ``python -m cProfile`` does.
         """

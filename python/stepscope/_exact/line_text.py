@@ -38,15 +38,11 @@ def _write_function(function: FunctionLines, stream: IO[str], unit_s: float) -> 
     total_ns = function.total_ns
     stream.write(f"Total time: {total_ns * 1e-9:g} s\n")
     source = _source(function)
+    stream.write(f"File: {function.file}\nFunction: {function.name} at line {function.first_line}\n")
     if source is None:
-        stream.write(
-            f"\nCould not find file {function.file}\nAre you sure you are running this program from the same directory\n"
-            "that you ran the profiler from?\nContinuing without the function's contents.\n"
-        )
+        stream.write("The file is not there any more, so the lines have no text.\n")
         last = max((line for line, _, _ in function.lines), default=function.first_line)
         source = [""] * (last - function.first_line + 1)
-    else:
-        stream.write(f"File: {function.file}\nFunction: {function.name} at line {function.first_line}\n")
     cells = {line: _cells(hits, ns, total_ns, unit_s * 1e9) for line, hits, ns in function.lines}
     widths = list(_WIDTHS)
     for row in cells.values():

@@ -32,9 +32,9 @@ class lines:
     >>> [hits for _, hits, _ in timed.timings[0].lines]
     [1, 11, 10, 1]
 
-    Afterwards ``timed.print_stats()`` prints the table of ``line_profiler``, and ``timed.save(path)`` writes a file that
-    ``python -m line_profiler path`` reads. Functions can be given as functions, methods, or classes (all methods). As a
-    decorator, ``@lines()`` times the function that it decorates.
+    Afterwards ``timed.print_stats()`` prints the table of ``line_profiler``, and ``timed.save(path)`` writes a file
+    that ``python -m line_profiler path`` reads. Functions can be given as functions, methods, or classes (all methods).
+    With ``timed = lines()``, ``@timed`` decorates a function whose lines are timed whenever it runs.
 
     The time of a line holds what the line calls, except other calls of the same function: the lines of a function add
     up to the time spent in it.

@@ -18,7 +18,7 @@ _owner = 0
 def profile_lines(function: Function) -> Function:
     """Time the lines of this function from now on; a table is printed to stderr when the program ends.
 
-    Under ``stepscope run --lines`` it is part of that run's table instead, as is ``@profile``, which needs no import there.
+    Under ``stepscope run --lines`` it is part of that run's table instead; so is ``@profile``, without an import.
     """
     return marked().add(function)
 

@@ -1,4 +1,4 @@
-"""``stepscope run --functions`` and ``stepscope run --lines``: every call counted, or lines timed, and a table at the end.
+"""``stepscope run --functions`` and ``stepscope run --lines``: calls counted or lines timed, and a table at the end.
 
 Nothing in here may disturb the script: what goes wrong becomes a note in the report.
 """

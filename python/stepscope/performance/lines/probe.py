@@ -1,8 +1,8 @@
 """Times lines while a region is open, in the thread that opened it.
 
-Each moment belongs to one line: when a function of the user's returns, the time goes back to the line that called it, and
-what a line calls in other people's code is that line's time. So the times add up. What the events themselves take is
-measured once and is in no line; without that, lines that do little would look several times slower than they are.
+Each moment belongs to one line: when a function of the user's returns, the time goes back to the line that called it,
+and what a line calls in other people's code is that line's time. So the times add up. What the events themselves take
+is measured once and is in no line; without that, lines that do little would look several times slower than they are.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class LineProfile(list[LineStats]):
     """A list of :class:`LineStats`, slowest first, and what is to be known about it.
 
     Timing lines slows them down: each event takes about a tenth of a microsecond. ``events`` says how many there were
-    and ``overhead_s`` about how long they took, by the cost of one measured on this interpreter; that time is in no line,
-    but the region's wall time holds it.
+    and ``overhead_s`` about how long they took, by the cost of one measured on this interpreter; that time is in no
+    line, but the region's wall time holds it.
     """
 
     def __init__(self, lines: list[LineStats], region: str, events: int, overhead_s: float, reason: str = "") -> None:
