@@ -12,7 +12,7 @@ from ..errors import StepscopeError
 
 
 def code_of(thing: Any) -> list[tuple[CodeType, str]]:
-    """The code of a function, a method or a decorated function; of a class, that of all its methods. Each with its name.
+    """The code of a function, a method or a decorated function, or of all methods of a class; each with its name.
 
     >>> [name for _, name in code_of(StepscopeError)]
     ['StepscopeError.__init__', 'StepscopeError.__str__']

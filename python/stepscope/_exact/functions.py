@@ -125,7 +125,7 @@ class functions:
     def print_stats(
         self, sort: str | int | tuple[str, ...] = "cumulative", top: int | None = None, stream: IO[str] | None = None
     ) -> None:
-        """Print the table of ``pstats``; ``sort`` is one of its keys: ``"cumulative"``, ``"time"``, ``"calls"`` and so on.
+        """Print the table of ``pstats``, sorted by one of its keys: ``"cumulative"``, ``"time"``, ``"calls"`` and others.
 
         File names are shown without folders, as ``python -m cProfile`` does.
         """

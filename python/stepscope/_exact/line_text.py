@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import linecache
-import os
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -41,8 +40,7 @@ def _write_function(function: FunctionLines, stream: IO[str], unit_s: float) -> 
     stream.write(f"File: {function.file}\nFunction: {function.name} at line {function.first_line}\n")
     if source is None:
         stream.write("The file is not there any more, so the lines have no text.\n")
-        last = max((line for line, _, _ in function.lines), default=function.first_line)
-        source = [""] * (last - function.first_line + 1)
+        source = [(line, "") for line, _, _ in function.lines]
     cells = {line: _cells(hits, ns, total_ns, unit_s * 1e9) for line, hits, ns in function.lines}
     widths = list(_WIDTHS)
     for row in cells.values():
@@ -50,7 +48,7 @@ def _write_function(function: FunctionLines, stream: IO[str], unit_s: float) -> 
         widths[1:] = [max(width, len(cell)) for width, cell in zip(widths[1:], row)]
     heading = _row(widths, _HEADINGS, "Line Contents")
     stream.write(f"\n{heading}\n{'=' * len(heading)}\n")
-    for number, text in enumerate(source, function.first_line):
+    for number, text in source:
         stream.write(_row(widths, (str(number), *cells.get(number, ("",) * 4)), text.rstrip("\r\n")) + "\n")
     stream.write("\n")
 
@@ -77,12 +75,13 @@ def _fitting(exact: str, rounded: str, width: int) -> str:
     return exact if len(exact) <= width else rounded
 
 
-def _source(function: FunctionLines) -> list[str] | None:
-    """The text of the function; None if it cannot be found."""
-    if not os.path.exists(function.file) and not linecache.getlines(function.file):
-        return None
+def _source(function: FunctionLines) -> list[tuple[int, str]] | None:
+    """The lines of the function with their numbers; None if they cannot be found."""
     lines = linecache.getlines(function.file)
+    if not lines:
+        return None
     try:
-        return inspect.getblock(lines[function.first_line - 1 :])
+        block = inspect.getblock(lines[function.first_line - 1 :])
     except Exception:  # a text that is not Python's any more
-        return lines[function.first_line - 1 : function.first_line]
+        block = lines[function.first_line - 1 : function.first_line]
+    return list(enumerate(block, function.first_line))
