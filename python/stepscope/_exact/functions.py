@@ -125,7 +125,7 @@ class functions:
     def print_stats(
         self, sort: str | int | tuple[str, ...] = "cumulative", top: int | None = None, stream: IO[str] | None = None
     ) -> None:
-        """Print the table of ``pstats``, sorted by one of its keys: ``"cumulative"``, ``"time"``, ``"calls"`` and others.
+        """Print the table of ``pstats``, sorted by one of its keys: ``"cumulative"``, ``"time"``, ``"calls"``.
 
         File names are shown without folders, as ``python -m cProfile`` does.
         """
@@ -135,9 +135,9 @@ class functions:
         if not self.stats:
             print("no calls were counted", file=stream or sys.stdout)
             return
-        table = pstats.Stats(self, stream=stream or sys.stdout)
+        table = pstats.Stats(self, stream=stream or sys.stdout)  # type: ignore[arg-type]
         try:
-            table.strip_dirs().sort_stats(*keys)  # type: ignore[arg-type]
+            table.strip_dirs().sort_stats(*keys)
         except (AttributeError, KeyError):
             raise StepscopeError(
                 f"calls cannot be sorted by {sort!r}",

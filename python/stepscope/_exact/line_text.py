@@ -41,7 +41,7 @@ def _write_function(function: FunctionLines, stream: IO[str], unit_s: float) -> 
     if source is None:
         stream.write("The file is not there any more, so the lines have no text.\n")
         source = [(line, "") for line, _, _ in function.lines]
-    cells = {line: _cells(hits, ns, total_ns, unit_s * 1e9) for line, hits, ns in function.lines}
+    cells = {line: _cells(hits, ns, total_ns, 1e-9 / unit_s) for line, hits, ns in function.lines}
     widths = list(_WIDTHS)
     for row in cells.values():
         # The number of the line is never wider than its heading in files of less than a million lines.
@@ -57,12 +57,12 @@ def _row(widths: list[int], cells: tuple[str, ...], text: str) -> str:
     return " ".join(cell.rjust(width) for cell, width in zip(cells, widths)) + "  " + text
 
 
-def _cells(hits: int, ns: int, total_ns: int, unit_ns: float) -> tuple[str, str, str, str]:
+def _cells(hits: int, ns: int, total_ns: int, units_per_ns: float) -> tuple[str, str, str, str]:
     share = f"{100 * ns / total_ns:5.1f}" if total_ns else ""
     return (
         _fitting(f"{hits:d}", f"{hits:g}", _WIDTHS[1]),
-        _number(ns / unit_ns, _WIDTHS[2]),
-        _number(ns / unit_ns / hits if hits else 0.0, _WIDTHS[3]),
+        _number(ns * units_per_ns, _WIDTHS[2]),
+        _number(ns * units_per_ns / hits if hits else 0.0, _WIDTHS[3]),
         share,
     )
 

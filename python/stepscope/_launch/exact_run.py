@@ -12,7 +12,7 @@ import shlex
 import sys
 import time
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 from .._current_run import CurrentRun
 from .._exact.functions import functions
@@ -29,8 +29,8 @@ _BESIDE_OTHERS = hasattr(sys, "monitoring")
 
 
 class _Measured(Protocol):
-    displaced: Any
-
+    @property
+    def displaced(self) -> bool: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def overhead_s(self) -> float: ...
@@ -75,7 +75,8 @@ class ExactRun(CurrentRun):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._runs and os.getpid() == self._process:
+        # First of all: what follows is not the script's. In a forked child it has been stopped.
+        if self._runs:
             self.measured.stop()
             self._wall_s = time.perf_counter() - self._started_s
 
@@ -190,7 +191,7 @@ class LinesRun(ExactRun):
     def __enter__(self) -> None:
         take_over(self._timed)
         # As `kernprof -l` has it.
-        builtins.profile = self._timed.add
+        vars(builtins)["profile"] = self._timed.add
         super().__enter__()
 
     def theirs(self) -> str:
