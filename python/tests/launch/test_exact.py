@@ -253,3 +253,49 @@ def test_many_threads_while_it_starts_and_stops(tmp_path, script):
     )
     done = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.returncode) == ("fine\n", 0), done.stderr
+
+
+def test_a_judge_that_takes_its_time(tmp_path, script):
+    """A function is looked at for the first time in one thread while another one ends it all."""
+    file = script(
+        dedent("""\
+        import threading, time
+        from stepscope._exact.lines import lines
+        for turn in range(30):
+            scope = {}
+            for number in range(20):
+                exec(f"def f{number}(): return {number}", scope)
+            def judge(code):
+                time.sleep(0.001)
+                return True
+            def busy():
+                for number in range(20):
+                    scope[f"f{number}"]()
+            timed = lines.judged(judge)
+            with timed:
+                threads = [threading.Thread(target=busy) for _ in range(4)]
+                for thread in threads:
+                    thread.start()
+                time.sleep(0.005)
+            for thread in threads:
+                thread.join()
+        print("fine")
+        """)
+    )
+    done = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.returncode) == ("fine\n", 0), done.stderr
+
+
+def test_what_nobody_stops(script, python):
+    text = """\
+        import stepscope, threading
+        def f(n):
+            return n and f(n - 1)
+        calls, timed = stepscope.functions(), stepscope.lines(f)
+        calls.start()
+        timed.start()
+        threading.Thread(target=f, args=(100,)).start()
+        print(f(100))
+        """
+    got = python(script(dedent(text)))
+    assert (got.out, got.err, got.code) == ("0\n", "", 0)

@@ -9,7 +9,7 @@ use stepscope_model::{FrameId, Profile};
 use stepscope_record::calls::{CallTotals, ThreadCalls};
 
 use super::event::{nothing, state_of};
-use super::functions::{Functions, built_in_key, c_key};
+use super::functions::{self, Functions, built_in_key, c_key};
 use super::legacy;
 use super::monitoring::{self, Tool};
 use super::symbols;
@@ -221,6 +221,7 @@ impl CallRecorder {
                 Some("call stop() first".to_owned()),
             ));
         }
+        functions::prepare(py)?;
         let api = monitoring::api(py);
         let missing = match &api {
             Some(api) => api.getattr("MISSING")?.as_ptr(),

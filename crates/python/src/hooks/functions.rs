@@ -4,6 +4,7 @@
 //! them runs Python. A code object that is held cannot make room for another one at its address.
 
 use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -16,6 +17,8 @@ use super::symbols::{BuiltIn, Descriptor};
 
 /// Functions that are told apart; the rest are one row.
 const MAX_FUNCTIONS: usize = 1 << 20;
+/// The class of Python's functions, which the limited API does not name.
+static FUNCTION: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
 /// The name of the rest.
 const REST: &str = "<all further functions>";
 
@@ -159,6 +162,14 @@ impl Functions {
     }
 }
 
+/// Looks up what [`c_key`] needs.
+pub(super) fn prepare(py: Python<'_>) -> PyResult<()> {
+    // It lives as long as the interpreter.
+    let class = py.import("types")?.getattr("FunctionType")?;
+    FUNCTION.store(class.as_ptr().cast(), Ordering::Relaxed);
+    Ok(())
+}
+
 /// What tells one C function from all others: its description, which all objects it is bound to share. `None` for whatever
 /// `cProfile` does not count: Python functions, classes, and so on. `first` is the first argument of the call.
 ///
@@ -183,6 +194,10 @@ pub(super) unsafe fn c_key(
                 wanted == given || ffi::PyType_IsSubtype(given, wanted) != 0
             };
             return fits.then_some((*descriptor).method as usize);
+        }
+        // Most of the rest are functions of Python's and classes.
+        if class == FUNCTION.load(Ordering::Relaxed) || class == &raw mut ffi::PyType_Type {
+            return None;
         }
         built_in_key(callable)
     }

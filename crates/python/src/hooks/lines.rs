@@ -57,6 +57,7 @@ impl LineTimer {
             passed: 0,
             watched: HashMap::default(),
             judge: judge.as_ref().map_or(null_mut(), Py::as_ptr),
+            judging: 0,
             place: (0, 0),
             cost: ticks::from_ns(event_cost_ns),
             disable: null_mut(),
@@ -280,8 +281,12 @@ impl Drop for LineTimer {
             // There is nobody left to tell.
             let _ = self.stop(py);
             legacy::forget_lines(self.lines);
-            // SAFETY: nobody listens with it any more.
-            drop(unsafe { Box::from_raw(self.lines) });
+            // SAFETY: nobody listens with it any more. A thread that asks the judge comes back to it, so then it stays.
+            unsafe {
+                if (*self.lines).judging == 0 {
+                    drop(Box::from_raw(self.lines));
+                }
+            }
         });
     }
 }

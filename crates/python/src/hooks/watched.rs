@@ -38,6 +38,8 @@ pub(super) struct Lines {
     pub(super) watched: HashMap<usize, Watched, RandomState>,
     /// Asked once about every code object whether its lines are timed. Owned by the timer; null if functions are chosen.
     pub(super) judge: *mut ffi::PyObject,
+    /// Threads that are asking it.
+    pub(super) judging: u32,
     /// Our place in `sys.monitoring`, and the events of code that is watched there.
     pub(super) place: (u8, u32),
     /// Ticks that an event costs.
@@ -68,6 +70,7 @@ impl Lines {
         // SAFETY: as promised. While Python runs, another thread may come here: nothing is held meanwhile.
         unsafe {
             let py = Python::assume_attached();
+            (*lines).judging += 1;
             let judge = Bound::from_borrowed_ptr(py, (*lines).judge);
             let object = Bound::from_borrowed_ptr(py, code);
             let verdict = judge.call1((&object,)).and_then(|verdict| verdict.is_truthy()).unwrap_or(false);
@@ -80,6 +83,7 @@ impl Lines {
                 // If that fails its lines are missing, which is all that can be done in the middle of a program.
                 let _ = api.call_method1("set_local_events", (place, &object, events));
             }
+            (*lines).judging -= 1;
             (*lines).know(&object, u32::from(verdict), places);
             verdict
         }
