@@ -268,7 +268,7 @@ mod tests {
         for (at, thread) in threads.iter_mut().enumerate() {
             enter(thread, 0, 0);
             enter(thread, 1 + at as u32, 10);
-            thread.leave(1 + at as usize, 20);
+            thread.leave(1 + at, 20);
         }
         let mut totals = CallTotals::default();
         for thread in &mut threads {
