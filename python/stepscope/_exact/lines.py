@@ -63,13 +63,18 @@ class lines:
 
     def add(self, function: Function) -> Function:
         """Time the lines of this function too. Returns it, so that this is a decorator."""
-        found = [(code, name) for code, name in code_of(function) if code not in self._codes]
-        for code, name in found:
-            self._codes.append(code)
-            self._names[code.co_filename, code.co_firstlineno, code.co_name] = name
-        if self._depth:
-            shared.add([code for code, _ in found])
+        for code, name in code_of(function):
+            self.add_code(code, name)
         return function
+
+    def add_code(self, code: CodeType, name: str) -> None:
+        """Time the lines of this code too, under this name."""
+        if any(code is known for known in self._codes):
+            return
+        self._codes.append(code)
+        self._names[code.co_filename, code.co_firstlineno, code.co_name] = name
+        if self._depth:
+            shared.add([code])
 
     def start(self) -> None:
         """Begin to time, on top of what was timed before."""

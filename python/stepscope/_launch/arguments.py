@@ -32,7 +32,8 @@ after --lines. The table goes to stderr and into a file.
 Options:
       --functions              count every call: how often, by whom, how long
       --lines [NAME...]        time the lines of these functions: train_step, 'Model.*', loader.py:read;
-                               a name may have * and ?, and --lines=NAME,NAME works too
+                               a name may have * and ?, and --lines=NAME,NAME works too; `auto` finds
+                               the busiest functions in the first second and times them after that
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file

@@ -11,11 +11,12 @@ import os
 import shlex
 import sys
 import time
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Protocol
 
 from .._current_run import CurrentRun
 from .._exact.functions import functions
+from .._exact.hot import LOOK_S, HotFunctions
 from .._exact.lines import lines
 from .._exact.marked import take_over
 from .._exact.patterns import named
@@ -24,6 +25,8 @@ from .._units import time_text
 from ..errors import StepscopeError
 from .arguments import RunArguments
 
+#: Given after ``--lines``: the busiest functions are found and timed.
+AUTO = "auto"
 #: Whether calls and lines come from ``sys.monitoring``, beside other tools and from all threads.
 _BESIDE_OTHERS = hasattr(sys, "monitoring")
 
@@ -185,14 +188,30 @@ class LinesRun(ExactRun):
 
     def make(self) -> lines:
         names = self._arguments.lines or []
-        self._timed = lines.judged(named(names)) if names else lines()
+        self._hot = HotFunctions(self._time_these) if names == [AUTO] else None
+        self._timed = lines.judged(named(names)) if names and self._hot is None else lines()
         return self._timed
 
+    def _time_these(self, codes: list[CodeType]) -> None:
+        for code in codes:
+            self._timed.add_code(code, getattr(code, "co_qualname", code.co_name))
+        names = ", ".join(getattr(code, "co_qualname", code.co_name) for code in codes)
+        self.notes.append(f"busiest in the first {LOOK_S:g} s, and timed after that: {names or 'nothing of yours'}")
+
     def __enter__(self) -> None:
+        if self._hot is not None:
+            self._hot.start()
         take_over(self._timed)
         # As `kernprof -l` has it.
         vars(builtins)["profile"] = self._timed.add
         super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if self._hot is not None and os.getpid() == self._process:
+            self._hot.stop()
 
     def theirs(self) -> str:
         return "a trace function"
@@ -202,6 +221,10 @@ class LinesRun(ExactRun):
 
     def why_empty(self) -> str:
         names = self._arguments.lines
+        if names == [AUTO]:
+            return (
+                f"no lines: the program ended within {LOOK_S:g} s or was busy elsewhere; name functions after --lines"
+            )
         if names:
             return (
                 f"no function called {' or '.join(names)} ran; quote * in a shell, and name files as file.py:function"

@@ -299,3 +299,37 @@ def test_what_nobody_stops(script, python):
         """
     got = python(script(dedent(text)))
     assert (got.out, got.err, got.code) == ("0\n", "", 0)
+
+
+BUSY = """\
+import time
+def idle():
+    return 0
+def hot():
+    total = 0
+    for i in range(20_000):
+        total += i
+    return total
+def main():
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        idle()
+        hot()
+main()
+"""
+
+
+@pytest.mark.clock
+def test_the_busiest_functions_are_found(script, stepscope_run):
+    got = stepscope_run("--lines", "auto", script(BUSY))
+    assert (got.out, got.code) == ("", 0)
+    told = [note for note in got.notes if "busiest in the first 1 s" in note]
+    assert len(told) == 1 and "hot" in told[0] and "idle" not in told[0]
+    hits = [int(line.split()[1]) for line in got.err.splitlines() if line.endswith("total += i")]
+    assert len(hits) == 1 and hits[0] > 20_000
+
+
+def test_a_program_that_ends_before_it_is_known(script, stepscope_run):
+    got = stepscope_run("--lines=auto", script(PROGRAM))
+    assert (got.out, got.code) == ("285 []\n", 7)
+    assert "the program ended within 1 s" in got.notes[-1]
