@@ -5,6 +5,7 @@
 //! needed ([`symbols`]). Nothing here makes a Python object for an event, and nothing calls Python while it counts.
 
 mod calls;
+mod counted;
 mod event;
 mod functions;
 mod legacy;

@@ -6,90 +6,16 @@ use std::ptr::null_mut;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use stepscope_model::{FrameId, Profile};
-use stepscope_record::calls::{CallTotals, ThreadCalls};
 
+use super::counted::Calls;
 use super::event::{nothing, state_of};
-use super::functions::{self, Functions, built_in_key, c_key};
+use super::functions::{self, c_key};
 use super::legacy;
 use super::monitoring::{self, Tool};
 use super::symbols;
 use super::threads::Threads;
 use super::ticks;
 use crate::errors;
-
-/// What is counted while the recorder runs. Only holders of the interpreter touch it.
-pub(super) struct Calls {
-    threads: Threads<ThreadCalls>,
-    functions: Functions,
-    totals: CallTotals,
-    /// What `sys.monitoring` gives for a first argument that is not there. Borrowed from it, and never freed.
-    missing: *mut ffi::PyObject,
-}
-
-impl Calls {
-    fn new(missing: *mut ffi::PyObject) -> Calls {
-        Calls {
-            threads: Threads::new(),
-            functions: Functions::default(),
-            totals: CallTotals::default(),
-            missing,
-        }
-    }
-
-    /// # Safety
-    /// The caller holds the interpreter.
-    #[inline]
-    unsafe fn thread(&mut self) -> (&mut ThreadCalls, &mut Functions) {
-        let Calls { threads, functions, totals, .. } = self;
-        // SAFETY: as promised.
-        let thread = unsafe {
-            threads.current(ThreadCalls::default, |idle| {
-                if idle.is_idle() {
-                    totals.add(idle);
-                }
-                idle.is_idle()
-            })
-        };
-        (thread, functions)
-    }
-
-    /// A function of Python's starts or goes on.
-    ///
-    /// # Safety
-    /// `code` is alive, and the caller holds the interpreter.
-    #[inline]
-    pub(super) unsafe fn enter(&mut self, code: *mut ffi::PyObject) {
-        // SAFETY: as promised.
-        unsafe {
-            let (thread, functions) = self.thread();
-            thread.enter(code as usize, || functions.code(code), ticks::now);
-        }
-    }
-
-    /// A C function is called.
-    ///
-    /// # Safety
-    /// As above; `key` is that of `callable`.
-    #[inline]
-    pub(super) unsafe fn enter_c(&mut self, key: usize, callable: *mut ffi::PyObject) {
-        // SAFETY: as promised.
-        unsafe {
-            let (thread, functions) = self.thread();
-            thread.enter(key, || functions.c_function(key, callable), ticks::now);
-        }
-    }
-
-    /// A function ends or pauses.
-    ///
-    /// # Safety
-    /// The caller holds the interpreter.
-    #[inline]
-    pub(super) unsafe fn leave(&mut self, key: usize) {
-        let now = ticks::now();
-        // SAFETY: as promised.
-        unsafe { self.thread().0.leave(key, now) };
-    }
-}
 
 unsafe extern "C" fn start(
     event: *mut ffi::PyObject,
@@ -336,18 +262,6 @@ fn arm(api: &Bound<'_, PyAny>, calls: *mut Calls, c_calls: bool) -> PyResult<Too
             Err(error)
         }
     }
-}
-
-/// The key of a C function that `PyEval_SetProfile` tells of.
-///
-/// # Safety
-/// `callable` is alive or null, and the caller holds the interpreter.
-pub(super) unsafe fn legacy_key(callable: *mut ffi::PyObject) -> Option<usize> {
-    if callable.is_null() {
-        return None;
-    }
-    // SAFETY: as promised.
-    unsafe { built_in_key(callable) }
 }
 
 fn rows(profile: &Profile) -> Vec<FunctionRow> {

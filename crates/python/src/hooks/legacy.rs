@@ -10,7 +10,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
-use super::calls::{Calls, legacy_key};
+use super::counted::Calls;
+use super::functions::built_in_key;
 use super::symbols::{TraceFunction, symbols};
 use super::watched::Lines;
 use crate::errors;
@@ -51,12 +52,12 @@ unsafe extern "C" fn profile(
             CALL => with_code(frame, |code| calls.enter(code)),
             RETURN => with_code(frame, |code| calls.leave(code as usize)),
             C_CALL if C_CALLS.load(Ordering::Relaxed) => {
-                if let Some(key) = legacy_key(arg) {
+                if let Some(key) = c_function(arg) {
                     calls.enter_c(key, arg);
                 }
             }
             C_RETURN | C_EXCEPTION if C_CALLS.load(Ordering::Relaxed) => {
-                if let Some(key) = legacy_key(arg) {
+                if let Some(key) = c_function(arg) {
                     calls.leave(key);
                 }
             }
@@ -64,6 +65,18 @@ unsafe extern "C" fn profile(
         }
     }
     0
+}
+
+/// The key of a C function that an event is about.
+///
+/// # Safety
+/// `callable` is alive or null, and the caller holds the interpreter.
+unsafe fn c_function(callable: *mut ffi::PyObject) -> Option<usize> {
+    if callable.is_null() {
+        return None;
+    }
+    // SAFETY: as promised.
+    unsafe { built_in_key(callable) }
 }
 
 unsafe extern "C" fn trace(
