@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-fast test-python lint bench bench-browser bench-python build ui wire fuzz clean
+.PHONY: demo test test-fast test-python lint bench bench-browser bench-hooks bench-python build ui wire fuzz clean
 
 CARGO ?= cargo
 STEPSCOPE = target/release/stepscope
@@ -70,6 +70,10 @@ bench-python: ui
 	scripts/test-python.sh build
 	target/python/frameworks/bin/python -m pip install --quiet psutil
 	target/python/frameworks/bin/python scripts/bench/python_overhead.py $(ARGS)
+
+## What counting calls and timing lines costs, next to cProfile and line_profiler. See BENCHMARKS.md. Pass options with ARGS.
+bench-hooks:
+	scripts/bench/python_hooks.sh $(ARGS)
 
 ## The reader against mutated files, for FUZZ_SECONDS; needs a nightly toolchain and cargo-fuzz.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would take 90% of the speed.

@@ -9,7 +9,8 @@
     print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
 
 ``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.PerformanceProfiler`` measures regions of a program,
-``stepscope.configure`` turns profiling on from a configuration file. Nothing else is imported until it is used.
+``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.configure`` turns
+profiling on from a configuration file. Nothing else is imported until it is used.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
     from ._doctor import doctor
+    from ._exact import functions, lines, profile_lines
     from .config import configure
     from .performance import PerformanceProfiler, Unknown, is_unknown
     from .profiler import (
@@ -44,9 +46,12 @@ _WHERE = {
     "Unknown": "performance",
     "configure": "config",
     "doctor": "_doctor",
+    "functions": "_exact",
     "is_unknown": "performance",
+    "lines": "_exact",
     "open": "trace",
     "profile": "profiler",
+    "profile_lines": "_exact",
     "schedule": "profiler",
     "supported_activities": "profiler",
     "tensorboard_trace_handler": "profiler",
@@ -65,9 +70,12 @@ __all__ = [
     "__version__",
     "configure",
     "doctor",
+    "functions",
     "is_unknown",
+    "lines",
     "open",
     "profile",
+    "profile_lines",
     "record_function",
     "schedule",
     "supported_activities",

@@ -39,6 +39,8 @@ def main(argv: list[str]) -> int:
             print(HELP)
             return 0
         program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
+        if arguments.functions or arguments.lines is not None:
+            return _run_exactly(program, arguments)
         recorder = _recorder(arguments)
     except StepscopeError as error:
         print(f"stepscope run: {error}", file=sys.stderr)
@@ -57,6 +59,21 @@ def main(argv: list[str]) -> int:
             recorder.notes.append("interrupted while the trace was written")
         set_current_run(None)
         _report(recorder.traces, recorder.notes, arguments.quiet)
+    return _end_as(ending)
+
+
+def _run_exactly(program: Program, arguments: RunArguments) -> int:
+    """Run it with every call counted, or with the lines of functions timed."""
+    from ._launch.exact_run import ExactRun, FunctionsRun, LinesRun
+
+    run: ExactRun = FunctionsRun(arguments) if arguments.functions else LinesRun(arguments)
+    run.root, run.launcher = Program._run.__code__, main.__code__
+    program.take_path()
+    program.around = run
+    set_current_run(run)
+    ending = program.run()
+    set_current_run(None)
+    run.report()
     return _end_as(ending)
 
 

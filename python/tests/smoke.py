@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
+from pathlib import Path
 
 import stepscope
 
@@ -20,5 +22,18 @@ profiler = stepscope.PerformanceProfiler()
 with profiler.profile("region"):
     sum(range(10_000))
 assert profiler.get_metrics().timing.wall_time_s > 0
+# Calls as cProfile counts them, and lines.
+sys.path.insert(0, str(Path(__file__).parent / "exact"))
+import corpus  # noqa: E402
+from counts import PARTS, check  # noqa: E402
+
+gc.disable()  # finalizers are calls too, and come when they like
+for part in PARTS:
+    check(part)
+gc.enable()
+with stepscope.lines(corpus.fib, corpus.numbers) as timed:
+    corpus.fib(6)
+    list(corpus.numbers(3))
+assert [[hits for _, hits, _ in one.lines] for one in timed.timings] == [[25], [4, 3, 3]]
 assert not {"torch", "numpy"} & set(sys.modules)
 print(f"Python {sys.version.split()[0]}: stepscope {stepscope.__version__} works")

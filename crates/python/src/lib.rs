@@ -1,6 +1,7 @@
 //! The module `stepscope._native`: what the Python package asks of the Rust side. It translates and holds no logic.
 
 mod errors;
+mod hooks;
 mod monitor;
 mod pool;
 mod recording;
@@ -64,6 +65,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::NativeTrace>()?;
     module.add_class::<table::NativeTable>()?;
     region::add(module)?;
+    hooks::add(module)?;
     module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;

@@ -1,10 +1,12 @@
-//! Observes a running program: regions, steps, samples of Python stacks, and counters of the machine, its GPUs and its
+//! Observes a running program: regions, steps, samples of Python stacks, calls and lines, and counters of the machine, its GPUs and its
 //! energy. What it sees becomes a [`stepscope_model::Trace`]; files are the business of others.
 //!
 //! Nothing here guesses: a sensor that is absent or not permitted is listed with the reason and the way to get it.
 
+pub mod calls;
 pub mod clock;
 mod doctor;
+pub mod lines;
 pub mod monitor;
 mod recording;
 mod regions;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 from ..config.settings import FLAGS
@@ -9,6 +10,9 @@ from ..config.values import is_boolean_word
 from ..errors import StepscopeError
 
 SECTION = "profiling"
+
+#: What functions can be sorted by: names that ``pstats`` knows.
+SORT_KEYS = ("cumulative", "time", "calls", "name", "filename", "tottime", "cumtime", "ncalls", "pcalls")
 
 HELP = """\
 Run a Python script or module and record where its time goes.
@@ -21,10 +25,21 @@ The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code
 counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
 first torch optimizer counts as a step. Child processes are not recorded.
 
+With --functions every call is counted instead, as `python -m cProfile` does, and with --lines the lines of
+functions are timed, as `kernprof -l` does: those decorated with @profile (no import needed) and those named
+after --lines. The table goes to stderr and into a file.
+
 Options:
+      --functions              count every call: how often, by whom, how long
+      --lines [NAME...]        time the lines of these functions: train_step, 'Model.*', loader.py:read;
+                               a name may have * and ?, and --lines=NAME,NAME works too; `auto` finds
+                               the busiest functions in the first second and times them after that
+      --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
+      --top N                  print this many functions; 0 means all [default: 30]
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
-  -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder]
+  -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
+                               with --functions or --lines a file [default: SCRIPT.prof or SCRIPT.lprof]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
   -q, --quiet                  don't print the trace path when done
@@ -35,6 +50,8 @@ Examples:
   stepscope run train.py --epochs 1
   stepscope run --profiling.wait 5 --profiling.active 3 -o traces train.py
   stepscope run --config run.yaml -m package.train run.yaml
+  stepscope run --functions --sort time train.py
+  stepscope run --lines train_step 'Model.*' train.py
 """
 
 
@@ -53,6 +70,12 @@ class RunArguments:
     seconds: float | None = None
     quiet: bool = False
     help: bool = False
+    #: Count every call.
+    functions: bool = False
+    #: Time the lines of functions of these names, and of those that are marked. None: don't.
+    lines: list[str] | None = None
+    sort: str = "cumulative"
+    top: int = 30
 
 
 def parse(arguments: list[str]) -> RunArguments:
@@ -81,7 +104,14 @@ def parse(arguments: list[str]) -> RunArguments:
             return parsed
         if argument in ("-q", "--quiet"):
             parsed.quiet = True
-        elif name in ("--config", "--output", "--seconds"):
+        elif argument == "--functions":
+            parsed.functions = True
+        elif name == "--lines":
+            parsed.lines = parsed.lines or []
+            parsed.lines += [one for one in attached.split(",") if one]
+            while not equals and at < len(arguments) - 1 and not _ends_names(arguments[at]):
+                parsed.lines.append(value("--lines"))
+        elif name in ("--config", "--output", "--seconds", "--sort", "--top"):
             _set(parsed, name, attached if equals else value(name))
         elif argument == "-o":
             parsed.output = value("-o")
@@ -107,10 +137,23 @@ def parse(arguments: list[str]) -> RunArguments:
         else:
             parsed.program = argument
             break
+    if parsed.functions and parsed.lines is not None:
+        raise StepscopeError("--functions and --lines do not go together", hint="run the script once with each")
     if not parsed.program:
         raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
     parsed.program_arguments = arguments[at:]
     return parsed
+
+
+def _ends_names(word: str) -> bool:
+    """Whether a word after ``--lines`` is no name of a function: an option of ours, or the script.
+
+    >>> [_ends_names(word) for word in ("train_step", "Model.*", "-m", "train.py", "loader.py:read")]
+    [False, False, True, True, False]
+    """
+    if word.startswith("-") or word.endswith((".py", ".pyc", ".pyw")) or os.path.isfile(word):
+        return True
+    return os.path.isfile(os.path.join(word, "__main__.py"))
 
 
 def _set(parsed: RunArguments, name: str, text: str) -> None:
@@ -118,6 +161,16 @@ def _set(parsed: RunArguments, name: str, text: str) -> None:
         parsed.config = text
     elif name == "--output":
         parsed.output = text
+    elif name == "--sort":
+        if text not in SORT_KEYS:
+            raise StepscopeError(
+                f"--sort must be one of {', '.join(SORT_KEYS)}; it is {text!r}", hint="use --sort time"
+            )
+        parsed.sort = text
+    elif name == "--top":
+        if not text.isdecimal():
+            raise StepscopeError(f"--top must be a number, 0 or more; it is {text!r}", hint="use for example --top 20")
+        parsed.top = int(text)
     else:
         try:
             seconds = float(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.machinery
 import importlib.util
 import io
@@ -10,7 +11,9 @@ import os
 import pkgutil
 import sys
 import types
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import StepscopeError
 
@@ -29,6 +32,8 @@ class Program:
 
     def __init__(self, name: str, arguments: list[str], *, is_module: bool) -> None:
         self._code: types.CodeType | None = None
+        #: Entered right before the program's own code runs, and left right after.
+        self.around: AbstractContextManager[Any] = contextlib.nullcontext()
         self.name = name
         self.arguments = arguments
         self.is_module = is_module
@@ -71,7 +76,8 @@ class Program:
         else:
             self._prepare_script(main)
         if self._code is not None:
-            exec(self._code, main.__dict__)
+            with self.around:
+                exec(self._code, main.__dict__)
 
     def _prepare_script(self, main: types.ModuleType) -> None:
         path = os.path.abspath(self.name)

@@ -1,4 +1,4 @@
-"""Magics for IPython and Jupyter: ``%load_ext stepscope``, then ``%%stepscope`` and ``%ssrun``."""
+"""Magics for IPython and Jupyter: ``%load_ext stepscope``, then ``%%stepscope``, ``%ssfunctions`` and ``%sslines``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._exact import functions, lines
 from .._launch.block_capture import BlockCapture
 from ..config.settings import Settings
-from ..errors import StepscopeWarning
+from ..errors import StepscopeError, StepscopeWarning
 from . import _session as session
 
 if TYPE_CHECKING:
@@ -26,17 +27,19 @@ if TYPE_CHECKING:
         shell: Any
 
         def __init__(self, shell: Any) -> None: ...
+        def parse_options(self, line: str, options: str, **more: Any) -> tuple[Any, str]: ...
 
     def magics_class(one: _Same) -> _Same: ...
     def cell_magic(one: _Same) -> _Same: ...
     def line_magic(one: _Same) -> _Same: ...
+    def line_cell_magic(one: _Same) -> _Same: ...
     def magic_arguments() -> Callable[[_Same], _Same]: ...
     def argument(*names: str, **options: Any) -> Callable[[_Same], _Same]: ...
     def parse_argstring(function: Any, line: str) -> Any: ...
 
 else:
     try:
-        from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+        from IPython.core.magic import Magics, cell_magic, line_cell_magic, line_magic, magics_class
         from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
     except ImportError as reason:
         session.missing("IPython", "ipython", reason)
@@ -44,7 +47,8 @@ else:
 
 @magics_class
 class StepscopeMagics(Magics):
-    """``%%stepscope`` profiles a cell, ``%ssrun`` a statement; both show where the time went."""
+    """``%%stepscope`` profiles a cell, ``%ssrun`` a statement; both show where the time went. ``%ssfunctions`` counts
+    every call, ``%sslines`` times lines."""
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
@@ -80,6 +84,44 @@ class StepscopeMagics(Magics):
     def ssrun(self, line: str) -> Any:
         """Run one statement, record it, and show where its time went: ``%ssrun train(epochs=1)``."""
         return self._show(line, Settings(record_shapes=True, profile_memory=True), None, False)
+
+    @line_cell_magic
+    def ssfunctions(self, line: str, cell: str | None = None) -> None:
+        """Count every call of a statement or a cell, as ``%prun`` does: ``%ssfunctions -s time -l 20 train(epochs=1)``.
+
+        ``-s KEY`` sorts by ``cumulative`` (the default), ``time``, ``calls`` or ``name``, ``-l N`` shows N rows, ``-o
+        FILE`` writes a file for ``pstats``. The result is in ``_stepscope``.
+        """
+        options, statement = self.parse_options(line, "s:l:o:", posix=False, strict=False)
+        calls = functions()
+        self._run_within(calls, statement if cell is None else cell)
+        calls.print_stats(options.get("s", "cumulative"), int(options.get("l", 0)) or None)
+        if "o" in options:
+            calls.save(options["o"])
+
+    @line_cell_magic
+    def sslines(self, line: str, cell: str | None = None) -> None:
+        """Time the lines of functions while a statement or a cell runs, as ``%lprun`` does:
+        ``%sslines -f train_step -f Model.forward train(epochs=1)``.
+
+        ``-f NAME`` names a function, a method or a class, ``-o FILE`` writes a file for ``line_profiler``. The result
+        is in ``_stepscope``.
+        """
+        options, statement = self.parse_options(line, "f:o:", list_all=True, posix=False, strict=False)
+        if not options.get("f"):
+            raise StepscopeError("no function is named", hint="name one: %sslines -f train_step train(epochs=1)")
+        timed = lines(*(eval(name, self.shell.user_ns) for name in options["f"]))
+        self._run_within(timed, statement if cell is None else cell)
+        timed.print_stats()
+        for path in options.get("o", []):
+            timed.save(path)
+
+    def _run_within(self, measured: functions | lines, text: str) -> None:
+        """Run what the user typed, and nothing of IPython's, while calls are counted or lines timed."""
+        code = compile(self.shell.transform_cell(text), "<ipython-input-stepscope>", "exec")
+        self.shell.user_ns["_stepscope"] = measured
+        with measured:
+            exec(code, self.shell.user_ns)
 
     def _show(self, code: str, settings: Settings, output: str | None, quiet: bool) -> Any:
         path = output or self._temporary_path()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import pstats
 import sys
 
 import pytest
 
 pytest.importorskip("IPython")
 
-from stepscope.errors import StepscopeWarning
+from stepscope.errors import StepscopeError, StepscopeWarning
 
 
 @pytest.fixture
@@ -93,3 +94,26 @@ def test_without_ipython_the_error_teaches(monkeypatch):
     monkeypatch.delitem(sys.modules, "stepscope.integrations.ipython", raising=False)
     with pytest.raises(StepscopeError, match="IPython is not installed"):
         import stepscope.integrations.ipython  # noqa: F401
+
+
+def test_calls_are_counted(shell, tmp_path, capsys):
+    shell.run_cell("def square(x):\n    return x * x\n")
+    shell.run_line_magic("ssfunctions", "-s calls -l 3 -o out.prof total = sum([square(i) for i in range(7)])")
+    printed = capsys.readouterr().out
+    assert shell.user_ns["total"] == 91 and "Ordered by: call count" in printed and "(square)" in printed
+    rows = {label[2]: row[:2] for label, row in pstats.Stats(str(tmp_path / "out.prof")).stats.items()}
+    assert rows["square"] == (7, 7) and rows["<built-in method builtins.sum>"] == (1, 1)
+    shell.run_cell_magic("ssfunctions", "", "for i in range(3):\n    square(i)\n")
+    assert {label[2]: row[1] for label, row in shell.user_ns["_stepscope"].stats.items()}["square"] == 3
+
+
+def test_lines_are_timed(shell, tmp_path, capsys):
+    shell.run_cell("def square(x):\n    y = x * x\n    return y\n")
+    shell.run_line_magic("sslines", "-f square -o out.lprof [square(i) for i in range(7)]")
+    printed = capsys.readouterr().out
+    assert [line.split()[:2] for line in printed.splitlines() if "return y" in line] == [["3", "7"]]
+    assert (tmp_path / "out.lprof").stat().st_size > 50
+    with pytest.raises(StepscopeError, match="no function is named"):
+        shell.run_line_magic("sslines", "square(3)")
+    with pytest.raises(ZeroDivisionError):
+        shell.run_line_magic("sslines", "-f square 1 / 0")

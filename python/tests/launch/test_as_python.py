@@ -116,10 +116,11 @@ def neighbour(script):
     script("VALUE = 5\n", "neighbour.py")
 
 
+@pytest.mark.parametrize("options", [[], ["--functions", "-q"], ["--lines=*", "-q"]], ids=["", "functions", "lines"])
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_same_as_python(name, script, python, stepscope_run):
+def test_the_same_as_python(name, options, script, python, stepscope_run):
     file = script(dedent(SCRIPTS[name]))
-    expected, got = python(file, "a", "--b=c"), stepscope_run(file, "a", "--b=c")
+    expected, got = python(file, "a", "--b=c"), stepscope_run(*options, file, "a", "--b=c")
     assert got.out == expected.out
     assert got.code == expected.code
     if name == "a broken excepthook":  # Python tells of the hook's failure too

@@ -78,6 +78,9 @@ def test_a_block_runs(line, code, with_torch, tmp_path, monkeypatch, example, ca
     if "measure.compare()" in code:
         assert all(f"batch {size}" in printed for size in (16, 32, 64))
         assert names["metrics"].throughput > 0
+    if "calls.print_stats" in code:
+        assert "ncalls" in printed and "(evaluate)" in printed
+        assert [line.split()[1] for line in printed.splitlines() if "model(batch)" in line] == ["8"]
     if "export_chrome_trace" in code:
         assert (tmp_path / "trace.json.gz").stat().st_mtime_ns != before
         assert len(stepscope.open(tmp_path / "trace.json.gz").ops()) > 3

@@ -176,14 +176,16 @@ def test_another_tracer_is_left_alone(profiler: PerformanceProfiler) -> None:
 
 @pytest.mark.clock
 def test_what_the_events_take_is_not_the_lines_time(profiler: PerformanceProfiler) -> None:
-    with profiler.profile("work"):
-        _busy(20_000)
-    lines = profiler.get_line_profile()
+    for number in range(10):
+        with profiler.profile(f"work {number}"):
+            _busy(20_000)
+    # Other programs may take the processor away in between: the quickest was disturbed least.
+    wall_s, quickest = min((profiler.get_metrics(f"work {n}").timing.wall_time_s, f"work {n}") for n in range(10))
+    lines = profiler.get_line_profile(quickest)
     timed_s = sum(line.time_s for line in lines)
     # Lines that do next to nothing: most of the time is that of the events, and is counted as such.
     assert lines.overhead_s > 0.2 * timed_s
-    # Other programs may take the processor away in between.
-    assert 0.3 < (lines.overhead_s + timed_s) / profiler.get_metrics().timing.wall_time_s < 1.5
+    assert 0.3 < (lines.overhead_s + timed_s) / wall_s < 1.5
 
 
 def test_switched_off(plain: PerformanceProfiler) -> None:

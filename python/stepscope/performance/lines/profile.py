@@ -34,9 +34,9 @@ class LineStats:
 class LineProfile(list[LineStats]):
     """A list of :class:`LineStats`, slowest first, and what is to be known about it.
 
-    Timing lines slows them down: each event takes about a microsecond. ``events`` says how many there were and
-    ``overhead_s`` how long they took, part of it an estimate; that time is in no line, but the region's wall time holds
-    it.
+    Timing lines slows them down: each event takes about a tenth of a microsecond. ``events`` says how many there were
+    and ``overhead_s`` about how long they took, by the cost of one measured on this interpreter; that time is in no
+    line, but the region's wall time holds it.
     """
 
     def __init__(self, lines: list[LineStats], region: str, events: int, overhead_s: float, reason: str = "") -> None:

@@ -6,7 +6,7 @@ import os
 import sysconfig
 from functools import lru_cache
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
+_PACKAGE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -20,7 +20,7 @@ _STANDARD = _standard_library()
 
 @lru_cache(maxsize=10_000)
 def is_user_code(filename: str) -> bool:
-    """Whether lines of this file are timed.
+    """Whether this file is the user's.
 
     >>> is_user_code("/home/me/train.py"), is_user_code("<ipython-input-3-aa>"), is_user_code(os.__file__)
     (True, True, False)

@@ -1,0 +1,29 @@
+//! Hears of every call or every line of the program from CPython, and counts them with `stepscope_record`.
+//!
+//! From CPython 3.12 on the events come from `sys.monitoring`, before from `PyEval_SetProfile` and `PyEval_SetTrace`. The
+//! latter are not in the limited API, and nor are a few accessors of frames; they are looked up by name when they are
+//! needed ([`symbols`]). Nothing here makes a Python object for an event, and nothing calls Python while it counts.
+
+mod calls;
+mod counted;
+mod event;
+mod functions;
+mod legacy;
+mod line_events;
+mod lines;
+mod monitoring;
+mod symbols;
+mod threads;
+mod ticks;
+mod watched;
+
+pub(crate) use calls::CallRecorder;
+pub(crate) use lines::LineTimer;
+use pyo3::prelude::*;
+
+/// Adds what is in here to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    ticks::start();
+    module.add_class::<CallRecorder>()?;
+    module.add_class::<LineTimer>()
+}

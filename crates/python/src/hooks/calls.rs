@@ -1,0 +1,286 @@
+//! `CallRecorder`: counts every call of the program, with its callers and times, as `cProfile` does.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use stepscope_model::{FrameId, Profile};
+
+use super::counted::Calls;
+use super::event::{nothing, state_of};
+use super::functions::{self, c_key};
+use super::legacy;
+use super::monitoring::{self, Tool};
+use super::symbols;
+use super::threads::Threads;
+use super::ticks;
+use crate::errors;
+
+unsafe extern "C" fn start(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: `sys.monitoring` calls this with a code object first.
+    unsafe {
+        if let Some(calls) = state_of::<Calls>(event) {
+            calls.enter(*args);
+        }
+    }
+    nothing()
+}
+
+unsafe extern "C" fn end(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as above.
+    unsafe {
+        if let Some(calls) = state_of::<Calls>(event) {
+            calls.leave(*args as usize);
+        }
+    }
+    nothing()
+}
+
+unsafe extern "C" fn start_c(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: `sys.monitoring` calls this with the code, the place in it, what is called and its first argument.
+    unsafe {
+        if let Some(calls) = state_of::<Calls>(event) {
+            let callable = *args.add(2);
+            if let Some(key) = c_key(callable, *args.add(3), calls.missing) {
+                calls.enter_c(key, callable);
+            }
+        }
+    }
+    nothing()
+}
+
+unsafe extern "C" fn end_c(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as above.
+    unsafe {
+        if let Some(calls) = state_of::<Calls>(event)
+            && let Some(key) = c_key(*args.add(2), *args.add(3), calls.missing)
+        {
+            calls.leave(key);
+        }
+    }
+    nothing()
+}
+
+/// Who hears of what.
+const PYTHON: [(&str, super::event::Handler); 6] = [
+    ("PY_START", start),
+    ("PY_RESUME", start),
+    ("PY_THROW", start),
+    ("PY_RETURN", end),
+    ("PY_YIELD", end),
+    ("PY_UNWIND", end),
+];
+const C: [(&str, super::event::Handler); 3] = [("CALL", start_c), ("C_RETURN", end_c), ("C_RAISE", end_c)];
+/// Events that come with `CALL` and must not be asked for.
+const WITH_CALL: [&str; 2] = ["C_RETURN", "C_RAISE"];
+
+/// One function's calls by another: file, line and name of the caller, calls, primitive calls, own and total time in ns.
+type CallerRow = (String, u32, String, u64, u64, i64, i64);
+/// The same of the function, and who called it.
+type FunctionRow = (String, u32, String, u64, u64, i64, i64, Vec<CallerRow>);
+
+/// Counts calls between `start` and `stop`.
+#[pyclass(subclass, module = "stepscope._native")]
+pub(crate) struct CallRecorder {
+    c_calls: bool,
+    /// Owned while it runs, and after that as `done`.
+    running: *mut Calls,
+    tool: Option<Tool>,
+    done: Option<Box<Calls>>,
+    displaced: bool,
+}
+
+// SAFETY: only holders of the interpreter reach it.
+unsafe impl Send for CallRecorder {}
+// SAFETY: as above.
+unsafe impl Sync for CallRecorder {}
+
+#[pymethods]
+impl CallRecorder {
+    #[new]
+    #[pyo3(signature = (c_calls=true))]
+    fn new(c_calls: bool) -> CallRecorder {
+        CallRecorder { c_calls, running: null_mut(), tool: None, done: None, displaced: false }
+    }
+
+    /// Whether calls are counted.
+    #[getter]
+    fn running(&self) -> bool {
+        !self.running.is_null()
+    }
+
+    /// Whether something took our place before the end, so that calls are missing.
+    #[getter]
+    fn displaced(&self) -> bool {
+        self.displaced
+    }
+
+    /// Begins, in all threads from Python 3.12 on; before, in this one and those that are started later. It adds to what was
+    /// counted before.
+    fn start(this: &Bound<'_, Self>) -> PyResult<()> {
+        let py = this.py();
+        symbols::check(py)?;
+        if this.borrow().running() {
+            return Err(errors::stepscope(
+                "calls are being counted already".to_owned(),
+                Some("call stop() first".to_owned()),
+            ));
+        }
+        functions::prepare(py)?;
+        let api = monitoring::api(py);
+        let missing = match &api {
+            Some(api) => api.getattr("MISSING")?.as_ptr(),
+            None => null_mut(),
+        };
+        let calls = this.borrow_mut().done.take().unwrap_or_else(|| Box::new(Calls::new(missing)));
+        let calls = Box::into_raw(calls);
+        let c_calls = this.borrow().c_calls;
+        let armed = match &api {
+            Some(api) => arm(api, calls, c_calls).map(Some),
+            None => legacy::start_calls(this.as_any(), calls, c_calls).map(|()| None),
+        };
+        match armed {
+            Ok(tool) => {
+                let mut recorder = this.borrow_mut();
+                (recorder.running, recorder.tool) = (calls, tool);
+                Ok(())
+            }
+            Err(error) => {
+                // SAFETY: it was a box above, and nobody listens with it.
+                this.borrow_mut().done = Some(unsafe { Box::from_raw(calls) });
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends. Calls that are open count as ended now.
+    fn stop(this: &Bound<'_, Self>) -> PyResult<()> {
+        let now = ticks::now();
+        let py = this.py();
+        let (running, tool) = {
+            let mut recorder = this.borrow_mut();
+            (std::mem::replace(&mut recorder.running, null_mut()), recorder.tool.take())
+        };
+        if running.is_null() {
+            return Ok(());
+        }
+        let ours = match tool {
+            Some(tool) => tool.release(py),
+            None => legacy::stop_calls(this.as_any()),
+        };
+        // SAFETY: it was made by `start`, and nobody listens with it any more.
+        let mut calls = unsafe { Box::from_raw(running) };
+        let Calls { threads, totals, .. } = &mut *calls;
+        for thread in threads.all() {
+            thread.end_all(now);
+            totals.add(thread);
+        }
+        *threads = Threads::new();
+        let mut recorder = this.borrow_mut();
+        recorder.done = Some(calls);
+        recorder.displaced |= !ours?;
+        Ok(())
+    }
+
+    /// How many calls of Python's functions were counted, and how many of C's.
+    fn counts(&self) -> (u64, u64) {
+        let Some(calls) = &self.done else { return (0, 0) };
+        calls.totals.functions().fold((0, 0), |(python, c), (id, count)| {
+            if calls.functions.is_code(id) { (python + count, c) } else { (python, c + count) }
+        })
+    }
+
+    /// A row per function, in the order first called. Functions of files whose names begin with one of `hidden`, and those
+    /// of this module, are left out.
+    fn rows(&self, py: Python<'_>, hidden: Vec<String>) -> Vec<FunctionRow> {
+        let Some(calls) = &self.done else { return Vec::new() };
+        let profile = calls.totals.profile(ticks::scale(), |id| {
+            let name = calls.functions.describe(py, id);
+            let ours = calls.functions.is_ours(py, id) || hidden.iter().any(|start| name.0.starts_with(start));
+            (!ours).then_some(name)
+        });
+        rows(&profile)
+    }
+}
+
+impl Drop for CallRecorder {
+    fn drop(&mut self) {
+        if self.running.is_null() {
+            return;
+        }
+        Python::attach(|py| {
+            if let Some(tool) = self.tool.take() {
+                // There is nobody left to tell.
+                let _ = tool.release(py);
+            } else {
+                legacy::forget_calls(self.running);
+            }
+            // SAFETY: nobody listens with it any more.
+            drop(unsafe { Box::from_raw(self.running) });
+        });
+    }
+}
+
+fn arm(api: &Bound<'_, PyAny>, calls: *mut Calls, c_calls: bool) -> PyResult<Tool> {
+    let mut tool = Tool::take(api)?;
+    let mut listen = || -> PyResult<()> {
+        let mut events = 0;
+        for (name, handler) in PYTHON.iter().chain(C.iter().filter(|_| c_calls)) {
+            let number = tool.listen(api, name, *handler, calls.cast::<c_void>())?;
+            if !WITH_CALL.contains(name) {
+                events |= number;
+            }
+        }
+        tool.set_events(api, events)
+    };
+    match listen() {
+        Ok(()) => Ok(tool),
+        Err(error) => {
+            // The first failure is the one to tell.
+            let _ = tool.release(api.py());
+            Err(error)
+        }
+    }
+}
+
+fn rows(profile: &Profile) -> Vec<FunctionRow> {
+    let place = |id: FrameId| {
+        let frame = profile.stacks.get(id);
+        (profile.stacks.text(frame.file).to_owned(), frame.line, profile.stacks.text(frame.name).to_owned())
+    };
+    profile
+        .calls
+        .iter()
+        .map(|row| {
+            let callers = row.callers.iter().map(|caller| {
+                let (file, line, name) = place(caller.frame);
+                let times = (caller.self_ns.0, caller.total_ns.0);
+                (file, line, name, caller.calls, caller.primitive_calls, times.0, times.1)
+            });
+            let callers = callers.collect();
+            let (file, line, name) = place(row.frame);
+            (file, line, name, row.calls, row.primitive_calls, row.self_ns.0, row.total_ns.0, callers)
+        })
+        .collect()
+}

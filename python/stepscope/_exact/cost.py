@@ -1,0 +1,96 @@
+"""What counting costs on this interpreter: a few calls and lines are run with it and without.
+
+It is an estimate: what an event costs depends on the program around it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from statistics import median
+from time import perf_counter_ns
+from typing import Any, Callable
+
+from .._native import CallRecorder, LineTimer
+
+_WORK = """
+def empty():
+    pass
+
+def python_calls(times):
+    for _ in range(times):
+        empty()
+
+def c_calls(times):
+    measure = len
+    for _ in range(times):
+        measure(())
+
+def many_lines(times):
+    total = 0
+    for number in range(times):
+        total += number
+        total -= number
+    return total
+"""
+_TIMES = 500
+_TRIES = 9
+
+Work = Callable[[int], Any]
+
+
+def _scope() -> dict[str, Any]:
+    scope: dict[str, Any] = {}
+    exec(compile(_WORK, "<cell: stepscope's own>", "exec"), scope)
+    return scope
+
+
+def _time_ns(work: Work) -> int:
+    began_ns = perf_counter_ns()
+    work(_TIMES)
+    return perf_counter_ns() - began_ns
+
+
+@lru_cache(maxsize=1)
+def call_costs_ns() -> tuple[float, float]:
+    """The cost of counting one call of a Python function, and one of a C function. 0 if it cannot be measured now."""
+    scope = _scope()
+    return _call_cost_ns(scope["python_calls"]), _call_cost_ns(scope["c_calls"])
+
+
+def _call_cost_ns(work: Work) -> float:
+    plain_ns = min(_time_ns(work) for _ in range(_TRIES))
+    found = []
+    for _ in range(_TRIES):
+        recorder = CallRecorder(True)
+        try:
+            recorder.start()
+        except Exception:  # another tool is there
+            return 0.0
+        try:
+            found.append((_time_ns(work) - plain_ns) / _TIMES)
+        finally:
+            recorder.stop()
+    return max(0.0, median(found))
+
+
+def line_event_cost_ns(*, own: bool) -> int:
+    """The cost of one event of a line, or of the start or end of its function. 0 if it cannot be measured now."""
+    work = _scope()["many_lines"]
+    plain_ns = min(_time_ns(work) for _ in range(_TRIES))
+    found = []
+    for _ in range(_TRIES):
+        timer = LineTimer((lambda code: code is work.__code__) if own else None, own=own)
+        if not own:
+            timer.watch(work.__code__)
+        try:
+            timer.start()
+        except Exception:  # another tool is there
+            return 0
+        try:
+            spent_ns = _time_ns(work)
+            events = timer.events()
+        finally:
+            timer.stop()
+        if events:
+            found.append((spent_ns - plain_ns) / events)
+    return max(0, int(median(found))) if found else 0
