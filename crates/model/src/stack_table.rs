@@ -81,6 +81,18 @@ impl StackTable {
         self.tree.nodes()
     }
 
+    /// By stack: itself, or where it is deeper than this, the stack of its outermost frames. A file may be made to have
+    /// every depth up to its length: whoever writes all stacks out must stop somewhere.
+    pub fn cut(&self, most_frames: usize) -> Vec<StackId> {
+        let mut depth = vec![0usize; self.len()];
+        let mut cut = vec![StackId::EMPTY; self.len()];
+        for (stack, below, _) in self.nodes() {
+            depth[stack.index()] = depth[below.index()] + 1;
+            cut[stack.index()] = if depth[stack.index()] <= most_frames { stack } else { cut[below.index()] };
+        }
+        cut
+    }
+
     /// A stack's frames, outermost first.
     pub fn unwind(&self, stack: StackId) -> Vec<FrameId> {
         let mut frames: Vec<FrameId> = self.tree.frames(stack).collect();
@@ -125,6 +137,11 @@ mod tests {
         assert_eq!(table.unwind(read), frames[..3]);
         assert_eq!(table.unwind(StackId::EMPTY), []);
         assert_eq!(table.pop(load), Some((main, frames[1])));
+        let cut = table.cut(2);
+        assert_eq!(
+            [read, load, main, StackId::EMPTY].map(|stack| cut[stack.index()]),
+            [load, load, main, StackId::EMPTY]
+        );
         // A frame is its name and its place.
         let name = table.intern("read");
         assert_ne!(table.frame(Frame { name, line: 7, ..Frame::default() }), frames[2]);

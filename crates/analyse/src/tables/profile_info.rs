@@ -30,6 +30,7 @@ pub struct ProfileInfo {
 pub fn profile_info(profile: &Profile) -> ProfileInfo {
     let value = |kind: &stepscope_model::ValueKind| match kind.unit {
         ValueUnit::Plain => kind.name.clone(),
+        ValueUnit::Nanoseconds if kind.name == "time" => kind.name.clone(),
         ValueUnit::Nanoseconds => format!("{} (time)", kind.name),
         ValueUnit::Bytes => format!("{} (bytes)", kind.name),
     };

@@ -7,6 +7,9 @@ use stepscope_model::{Profile, ValueUnit};
 
 use super::wire::{put_bytes, put_number, put_numbers};
 
+/// Frames of a stack that are written; the weight of deeper ones counts in the last.
+const MAX_FRAMES: usize = 1_024;
+
 /// Texts by number; the first is the empty one.
 struct Texts<'a> {
     numbers: HashMap<&'a str, u64>,
@@ -39,13 +42,20 @@ pub fn write_pprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         put_number(&mut of, 2, texts.number(unit));
         put_bytes(&mut message, 1, &of);
     }
+    let cut = profile.stacks.cut(MAX_FRAMES);
     for sample in profile.samples().iter() {
         let mut of = Vec::new();
         // A frame's number from 1 on is also that of its place.
-        let frames = profile.stacks.unwind(sample.stack).into_iter().rev().map(|id| id.index() as u64 + 1);
+        let stack = cut[sample.stack.index()];
+        let frames = profile.stacks.unwind(stack).into_iter().rev().map(|id| id.index() as u64 + 1);
         put_numbers(&mut of, 1, frames);
         put_numbers(&mut of, 2, sample.amounts.iter().map(|&amount| amount as u64));
         put_bytes(&mut message, 2, &of);
+        // What is complete need not be held.
+        if message.len() > 1 << 20 {
+            out.write_all(&message)?;
+            message.clear();
+        }
     }
     // A function is a name and a file, whatever line it was seen at.
     let mut functions: HashMap<(u64, u64), u64> = HashMap::new();

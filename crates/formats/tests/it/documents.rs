@@ -175,6 +175,26 @@ fn a_profile_written_reads_back_the_same() {
 }
 
 #[test]
+fn every_depth_of_a_stack_is_not_written_out() {
+    // Each of 3,000 nested calls has a moment of its own: written out, that is 4.5 million frames.
+    let events: String = (0..3000).map(|at| format!(r#"{{"type":"O","frame":0,"at":{at}}},"#)).collect();
+    let text = format!(
+        r#"{{"shared": {{"frames": [{{"name": "f"}}]}}, "profiles": [{{"type": "evented", "unit": "none", "endValue": 3000,
+        "events": [{events}{{"type":"C","frame":0,"at":3000}}]}}]}}"#
+    );
+    let first = profile(&text);
+    let mut written = Vec::new();
+    write_speedscope(&first, &mut written).unwrap();
+    let Document::Profile(again) = read(&written[..], "test", &OpenOptions::default()).unwrap() else {
+        panic!()
+    };
+    assert_eq!((again.total(0), again.samples().len()), (first.total(0), first.samples().len()));
+    let deepest =
+        |profile: &Profile| profile.samples().iter().map(|s| profile.stacks.unwind(s.stack).len()).max();
+    assert_eq!((deepest(&first), deepest(&again)), (Some(3000), Some(1024)));
+}
+
+#[test]
 fn a_damaged_profile_is_refused_with_a_sentence() {
     for cut in [100, 200, SAMPLED.len() - 2] {
         let error = read(&SAMPLED.as_bytes()[..cut], "p.json", &OpenOptions::default()).unwrap_err();

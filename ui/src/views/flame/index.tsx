@@ -2,16 +2,17 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame as Columns } from "../../data/types.ts";
+import type { InfoOfProfile } from "../../data/wire.ts";
 import { Await, Empty, Trouble } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
 import { go, param, pushParams, setParams } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
-import { useLoaded } from "../../session/use-ask.ts";
+import { useAsk, useLoaded } from "../../session/use-ask.ts";
 import { Main } from "./main.tsx";
 import { match, nextMatch } from "./match.ts";
 import { functions } from "./sandwich.ts";
 import "./style.css";
-import { type Weight, WORDS, weightOf } from "./labels.ts";
+import { profileWords, titleOf, type Weight, WORDS, weightOf } from "./labels.ts";
 import { Toolbar, WeightChoice } from "./toolbar.tsx";
 import { findPath, linked, linkTo, nameOf, type Order, place, type Tree, treeOf } from "./tree.ts";
 
@@ -21,6 +22,7 @@ export function Flame() {
   const step = param("step");
   const key = run === undefined ? undefined : JSON.stringify(["flame", run, weight, step]);
   const loaded = useLoaded(key, (signal) => source.flame(run ?? 0, weight, { step }, signal));
+  const info = useAsk<Partial<InfoOfProfile>>("info");
   if (loaded.problem)
     return (
       <div class="flame">
@@ -32,12 +34,20 @@ export function Flame() {
     );
   return (
     <Await of={loaded}>
-      {(columns) => <Loaded columns={columns} weight={weight} stale={columns.weight !== weight} />}
+      {(columns) => (
+        <Loaded
+          columns={columns}
+          weight={weight}
+          stale={columns.weight !== weight}
+          isProfile={info.data?.profile !== undefined}
+        />
+      )}
     </Await>
   );
 }
 
-function Loaded({ columns, weight, stale }: { columns: Columns; weight: Weight; stale: boolean }) {
+function Loaded(props: { columns: Columns; weight: Weight; stale: boolean; isProfile: boolean }) {
+  const { columns, weight, stale, isProfile } = props;
   const tree = useMemo(() => treeOf(columns), [columns]);
   const rows = useMemo(() => functions(tree), [tree]);
   const order: Order = param("order") === "name" ? "name" : "heavy";
@@ -76,7 +86,7 @@ function Loaded({ columns, weight, stale }: { columns: Columns; weight: Weight; 
     } else if (text) setParams({ q: undefined });
   };
   const here = focused ?? zoom;
-  const onTimeline = timelineOf(weight);
+  const onTimeline = isProfile ? undefined : timelineOf(weight);
   useCommands({
     search: () => search.current?.focus(),
     back,
@@ -87,10 +97,19 @@ function Loaded({ columns, weight, stale }: { columns: Columns; weight: Weight; 
   });
   usePath(tree, stale);
 
-  const words = WORDS[weight];
+  const words = isProfile ? profileWords(columns.unit) : WORDS[weight];
+  // While another is awaited, the picture is still of the one before.
+  const drawn = weightOf(columns.weight);
   return (
     <div class="flame">
-      <Toolbar weight={weight} order={order} tree={tree} found={found} search={search} onNext={onNext} />
+      <Toolbar
+        weight={isProfile ? undefined : weight}
+        order={order}
+        tree={tree}
+        found={found}
+        search={search}
+        onNext={onNext}
+      />
       {tree.size <= 1 || tree.total[0] === 0 ? (
         <Empty title={words.empty} hint={words.hint} code={words.code} />
       ) : (
@@ -110,8 +129,9 @@ function Loaded({ columns, weight, stale }: { columns: Columns; weight: Weight; 
             onTimeline,
           }}
           focus={focused}
-          // While another is awaited, the picture is still of the one before.
-          weight={weightOf(columns.weight)}
+          weight={drawn}
+          words={isProfile ? words : WORDS[drawn]}
+          title={isProfile ? words.title : titleOf(drawn, columns.clock)}
         />
       )}
     </div>

@@ -1,5 +1,7 @@
 // What the numbers of this view mean, and what to record where there are none.
 
+import type { Unit } from "../../parts/format.ts";
+
 export const WEIGHTS = ["host", "device", "module"] as const;
 export type Weight = (typeof WEIGHTS)[number];
 
@@ -55,6 +57,21 @@ export const WORDS: Record<Weight, WeightWords> = {
     code: "with profile(activities=[…], with_stack=True) as prof:\n    train()",
   },
 };
+
+/** Of a profile, which has stacks and no timeline. */
+export function profileWords(unit: Unit): WeightWords {
+  const what = { nanoseconds: "Time", samples: "Samples", bytes: "Memory" }[unit];
+  return {
+    name: what,
+    one: "Function",
+    many: "Functions",
+    title: `${what} by stack`,
+    text: "What the profile counts, each stack under its callers. Frames of one function are one, whatever line they were at.",
+    empty: "This profile has no stacks.",
+    hint: "It counts calls or lines: the overview shows them. A sampling profiler writes stacks.",
+    code: "",
+  };
+}
 
 /** The heading: modules show host time where nothing ran on a device. */
 export function titleOf(weight: Weight, clock: "host" | "device"): string {

@@ -7,7 +7,7 @@ import { Card } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { Functions, sortOf } from "./functions.tsx";
 import { Graph } from "./graph.tsx";
-import { DEFINED, titleOf, type Weight, WORDS } from "./labels.ts";
+import { DEFINED, type Weight, type WeightWords } from "./labels.ts";
 import type { Match } from "./match.ts";
 import { type FunctionRow, SMALLER } from "./sandwich.ts";
 import { Sandwich } from "./sandwich-view.tsx";
@@ -17,6 +17,8 @@ import { nameOf, type Order, type Placed, type Tree } from "./tree.ts";
 interface Props {
   columns: Columns;
   weight: Weight;
+  words: WeightWords;
+  title: string;
   tree: Tree;
   placed: Placed;
   order: Order;
@@ -28,20 +30,20 @@ interface Props {
   onZoom: (node: number) => void;
   onFocus: (node: number) => void;
   onFunction: (name: string) => void;
-  onTimeline: (name: string) => void;
+  onTimeline: ((name: string) => void) | undefined;
 }
 
 export function Main(props: Props) {
-  const { tree, rows, text, weight } = props;
+  const { tree, rows, text, weight, words, title, onTimeline } = props;
   const sandwich = param("show") === "sandwich";
   const fn = param("fn");
   // Where nothing was chosen yet, the function with the most time of its own.
   const chosen =
     fn === undefined ? rows.find((row) => row.id !== SMALLER) : rows.find((row) => row.name === fn);
   const table = (
-    <Card title={WORDS[weight].many} note={`${count(rows.length)} names`} class="flame-functions">
+    <Card title={words.many} note={`${count(rows.length)} names`} class="flame-functions">
       <Functions
-        noun={WORDS[weight]}
+        noun={words}
         rows={rows}
         all={tree.total[0] ?? 0}
         unit={tree.unit}
@@ -65,7 +67,7 @@ export function Main(props: Props) {
           order={props.order}
           text={text}
           onFunction={props.onFunction}
-          onTimeline={chosen && hasSlices(chosen.name) ? props.onTimeline : undefined}
+          onTimeline={chosen && hasSlices(chosen.name) ? onTimeline : undefined}
         />
       </div>
     );
@@ -73,8 +75,8 @@ export function Main(props: Props) {
   return (
     <>
       <Card
-        title={titleOf(weight, props.columns.clock)}
-        text={WORDS[weight].text}
+        title={title}
+        text={words.text}
         note={
           <>
             {amount(tree.total[0] ?? 0, tree.unit)} in {count(tree.size - 1)} nodes
@@ -84,7 +86,7 @@ export function Main(props: Props) {
       >
         <Crumbs tree={tree} zoom={props.zoom} onZoom={props.onZoom} />
         <Graph
-          label={titleOf(weight, props.columns.clock)}
+          label={title}
           tree={tree}
           placed={props.placed}
           upwards={param("orient") === "flame"}
@@ -105,8 +107,8 @@ export function Main(props: Props) {
           onFunction={(node) => props.onFunction(nameOf(tree, node))}
           onTimeline={
             // The outermost frames of stacks are threads.
-            hasSlices(nameOf(tree, here)) && (weight === "module" || tree.depth[here]! > 1)
-              ? (node) => props.onTimeline(nameOf(tree, node))
+            onTimeline && hasSlices(nameOf(tree, here)) && (weight === "module" || tree.depth[here]! > 1)
+              ? (node) => onTimeline(nameOf(tree, node))
               : undefined
           }
         />

@@ -37,7 +37,8 @@ export function WeightChoice({ weight }: { weight: Weight }) {
 }
 
 export function Toolbar(props: {
-  weight: Weight;
+  /** None where there is nothing to choose. */
+  weight: Weight | undefined;
   order: Order;
   tree: Tree;
   found: Match | undefined;
@@ -48,7 +49,7 @@ export function Toolbar(props: {
   const sandwich = param("show") === "sandwich";
   return (
     <div class="toolbar flame-bar">
-      <WeightChoice weight={weight} />
+      {weight && <WeightChoice weight={weight} />}
       <Choice
         label="View"
         options={SHOW}

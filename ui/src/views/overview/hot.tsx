@@ -1,7 +1,7 @@
 // The functions and lines that take most of the time of a program without device work, and the overview of a profile.
 
 import { Defined, definition, Share } from "../../parts/figure.tsx";
-import { amount, percent, time, type Unit } from "../../parts/format.ts";
+import { amount, count, percent, time, type Unit } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Await, Card } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
@@ -35,7 +35,9 @@ export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: 
             <Head text={text("with_callees")}>Total</Head>
             <Head text={text("with_callees_share")}>Total %</Head>
             {waits && <Head text={text("waited_ns")}>Waiting</Head>}
-            <th scope="col">Where</th>
+            <th scope="col" class="hot-place">
+              Where
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -53,7 +55,7 @@ export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: 
               <td class="num">{amount(row.with_callees, unit)}</td>
               <td class="num">{percent(row.with_callees_share)}</td>
               {waits && <td class="num">{row.waited_ns ? time(row.waited_ns) : "–"}</td>}
-              <td class="name quiet">
+              <td class="hot-place quiet">
                 <bdi>{row.place}</bdi>
               </td>
             </tr>
@@ -74,7 +76,9 @@ function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Tex
             <th scope="col">Line</th>
             <Head text={text("on_line")}>Self</Head>
             <Head text={text("on_line_share")}>Of all lines</Head>
-            <th scope="col">Function</th>
+            <th scope="col" class="hot-place">
+              Function
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -87,7 +91,7 @@ function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Tex
               <td class="num">
                 <Share share={row.on_line_share} />
               </td>
-              <td class="name quiet">
+              <td class="hot-place quiet">
                 <bdi>{row.function}</bdi>
               </td>
             </tr>
@@ -112,15 +116,15 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
   const held = info.profile;
   const about = [
     info.info.format,
-    held.values.join(", "),
-    held.parts.length > 1 ? `${held.parts.length} threads` : "",
+    `${count(held.named_functions)} functions`,
+    held.parts.length > 1 ? `${count(held.parts.length)} threads` : "",
   ];
   return (
     <Await of={summary}>
       {(data) => {
         const text = (field: string) => definition(data.definitions, field);
         return (
-          <>
+          <div class="hot-page">
             <section class="card verdict host" aria-label="Verdict">
               <p class="verdict-grade">
                 <Icon name="info" /> Profile
@@ -130,7 +134,7 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
             </section>
             <HotFunctions rows={data.hot_functions} unit={data.unit} text={text} />
             <HotLines rows={data.hot_lines} unit={data.unit} text={text} />
-          </>
+          </div>
         );
       }}
     </Await>

@@ -59,32 +59,51 @@ function TraceOverview({ info }: { info: InfoAnswer }) {
       </>
     );
   const synthetic = all.data?.synthetic ?? false;
+  const verdict = (
+    <Verdict
+      account={account.data}
+      findings={findings.data}
+      info={info.info}
+      steps={all.data}
+      uncovered={summary.data?.uncovered}
+    />
+  );
+  // A program without device work may be one without operators: then its functions say where the time goes.
+  if (gpu.data && !hasDevice && !summary.data && summary.pending)
+    return (
+      <>
+        {verdict}
+        <div class="skeleton" aria-busy="true" />
+      </>
+    );
+  const hot = summary.data?.hot_functions ?? [];
+  if (summary.data && hot.length > 0)
+    return (
+      <>
+        {verdict}
+        <HotFunctions
+          rows={hot}
+          unit={summary.data.unit}
+          text={(field) => definition(summary.data?.definitions, field)}
+        />
+        {(findings.data?.findings.length ?? 0) > 0 && (
+          <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
+        )}
+        <Top of={summary.data} device={hasDevice} synthetic={synthetic} />
+        {!synthetic && <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>}
+        {recording}
+        <More device={hasDevice} />
+      </>
+    );
   return (
     <>
-      <Verdict
-        account={account.data}
-        findings={findings.data}
-        info={info.info}
-        steps={all.data}
-        uncovered={summary.data?.uncovered}
-      />
+      {verdict}
       <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
       <div class="two-columns time">
         <Await of={account}>{(data) => <TimeAccount of={data} definitions={data.definitions} />}</Await>
         <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>
       </div>
-      <Await of={summary}>
-        {(data) => (
-          <>
-            <HotFunctions
-              rows={data.hot_functions}
-              unit={data.unit}
-              text={(field) => definition(data.definitions, field)}
-            />
-            <Top of={data} device={hasDevice} synthetic={synthetic} />
-          </>
-        )}
-      </Await>
+      <Await of={summary}>{(data) => <Top of={data} device={hasDevice} synthetic={synthetic} />}</Await>
       {gpu.problem && <Trouble problem={gpu.problem} />}
       <Figures steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
       {recording}

@@ -10,7 +10,7 @@ use super::folded_text;
 use crate::scope::definition::Definition;
 
 /// Frames of a stack that are written; what is deeper counts in the last.
-const MAX_DEPTH: usize = 512;
+const MAX_DEPTH: usize = 1_024;
 
 /// One stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -24,15 +24,15 @@ pub struct FoldedRow {
 
 /// Every stack with an amount, equal ones together, in the order of their text.
 pub fn profile_stacks(profile: &Profile, value: usize) -> Vec<FoldedRow> {
+    let cut = profile.stacks.cut(MAX_DEPTH);
     let mut sums: HashMap<StackId, i64, RandomState> = HashMap::default();
     for sample in profile.samples().iter() {
-        let sum = sums.entry(sample.stack).or_default();
+        let sum = sums.entry(cut[sample.stack.index()]).or_default();
         *sum = sum.saturating_add(sample.amounts.get(value).copied().unwrap_or(0));
     }
     let mut rows: Vec<FoldedRow> = Vec::new();
     for (stack, amount) in sums.into_iter().filter(|(stack, amount)| *amount != 0 && *stack != StackId::EMPTY) {
-        let mut frames = profile.stacks.unwind(stack);
-        frames.truncate(MAX_DEPTH);
+        let frames = profile.stacks.unwind(stack);
         let texts: Vec<String> =
             frames.into_iter().map(|frame| folded_text(&frame_text(profile, frame)).into_owned()).collect();
         rows.push(FoldedRow { stack: texts.join(";"), amount });
