@@ -20,37 +20,42 @@ from typing import Any, Callable
 
 
 class Particle:
-    """Falls towards the middle."""
+    """Falls around the middle of a plane."""
 
-    __slots__ = ("place", "speed", "turns")
+    __slots__ = ("x", "y", "speed_x", "speed_y", "turns")
 
-    def __init__(self, place: float) -> None:
-        self.place, self.speed, self.turns = place, 0.0, 0
+    def __init__(self, x: float, y: float) -> None:
+        self.x, self.y, self.speed_x, self.speed_y, self.turns = x, y, 0.0, 0.1, 0
 
     def step(self, dt: float) -> float:
-        self.speed += force(self.place) * dt
-        self.place += self.speed * dt
-        if self.place > 10.0 or self.place < -10.0:
-            self.speed = -self.speed
+        pull_x, pull_y = pull(self.x, self.y)
+        self.speed_x = 0.999 * self.speed_x + pull_x * dt
+        self.speed_y = 0.999 * self.speed_y + pull_y * dt
+        self.x += self.speed_x * dt
+        self.y += self.speed_y * dt
+        if self.x * self.x + self.y * self.y > 400.0:
+            self.speed_x, self.speed_y = -self.speed_x, -self.speed_y
             self.turns += 1
-        return self.place
+        return 0.5 * (self.speed_x * self.speed_x + self.speed_y * self.speed_y)
 
 
-def force(place: float) -> float:
-    square = place * place + 0.01
-    return -place / (square * math.sqrt(square))
+def pull(x: float, y: float) -> tuple[float, float]:
+    square = x * x + y * y + 0.01
+    inverse = 1.0 / (square * math.sqrt(square))
+    drag = 1.0 - 0.01 * x * y * inverse
+    return -x * inverse * drag, -y * inverse * drag
 
 
-def histogram(places: list[float]) -> list[int]:
+def histogram(energies: list[float]) -> list[int]:
     bins = [0] * 10
-    for place in places:
-        bins[min(int(abs(place)), 9)] += 1
+    for energy in energies:
+        bins[min(int(abs(energy)), 9)] += 1
     return bins
 
 
 def simulation() -> int:
-    """Methods, functions and C functions that do a little arithmetic each."""
-    particles = [Particle(1.0 + 0.1 * number) for number in range(100)]
+    """Methods, functions and C functions with a few lines of arithmetic each, as much of numerical Python is."""
+    particles = [Particle(1.0 + 0.1 * number, 0.05 * number) for number in range(100)]
     total = 0
     for _ in range(3000):
         total += histogram([particle.step(0.001) for particle in particles])[0]
