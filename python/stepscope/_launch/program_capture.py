@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from typing import Any
 
@@ -98,9 +97,6 @@ class ProgramCapture:
             "with_flops": settings.with_flops,
             "with_modules": settings.with_modules,
         }
-        if "acc_events" in inspect.signature(torch.profiler.profile.__init__).parameters:
-            # There is one cycle only; PyTorch would warn that events of earlier ones are dropped.
-            options["acc_events"] = True
         if settings.activities is not None:
             chosen = {member for member in ProfilerActivity if member.name.lower() in settings.activities}
             options["activities"] = torch_activities(torch, chosen)[0]
