@@ -64,8 +64,8 @@ def why_torch_is_taken(torch: Any) -> str | None:
     owner = _owner()
     if owner is not None:
         start: Start | None = getattr(owner, "started_at", None)
-        place = "" if start is None else f" since it was started at {start}; its stop() ends that"
-        return f"another stepscope profiler is using PyTorch's{place}"
+        which = "another stepscope profiler" if start is None else f"the stepscope profiler started at {start}"
+        return f"{which} uses PyTorch's until it is stopped"
     return _foreign(torch)
 
 
