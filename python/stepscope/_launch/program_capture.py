@@ -75,6 +75,16 @@ class ProgramCapture:
             raise StepscopeError("nothing was recorded", hint="call start() and stop() before save()")
         save_capture(capture, path, environment_metadata())
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a finished recording holds nothing but counters."""
+        capture = self._recorder.finished
+        return capture is None or (capture.torch_results is None and not capture.recording.slices)
+
+    def forget(self) -> None:
+        """Let go of what was recorded: it can be large."""
+        self._recorder.finished = None
+
     def _stop_torch(self) -> None:
         inner, self._inner = self._inner, None
         if inner is None:

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stepscope_model::{Attr, Kind};
-use stepscope_record::{CounterValue, Monitor, MonitorOptions, NO_STACK, NO_TASK, Recording, begin, clock, end, intern};
+use stepscope_record::{
+    CounterValue, Monitor, MonitorOptions, NO_STACK, NO_TASK, Recording, begin, clock, end, intern,
+};
 
 #[test]
 fn regions_steps_samples_and_counters_become_a_trace() {
