@@ -261,8 +261,8 @@ class profile(Results):
         if self.started_at is not None and self.started_at.thread != threading.get_ident():
             self._guard.remove()
             warn_user(
-                "PyTorch's own profiler was started in another thread while this one ran: operators may be missing from "
-                "both; run one profiler at a time"
+                "PyTorch's own profiler was started in another thread while this one ran: operators may be missing "
+                "from both; run one profiler at a time"
             )
             return
         inner, self._inner = self._inner, None
@@ -382,8 +382,8 @@ class profile(Results):
         overlapping = take_overlapping()
         if overlapping:
             warn_user(
-                f"{overlapping} regions ended while one was open that had been entered after them: PyTorch takes regions "
-                "of a thread for nested, so their parents and own times are wrong"
+                f"{overlapping} regions ended while one was open that had been entered after them: PyTorch takes "
+                "regions of a thread for nested, so their parents and own times are wrong"
             )
 
     def _guarded(self, do: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""Noticing that the program starts PyTorch's profiler itself: there can be one at a time, and the program's goes first."""
+"""Noticing that the program starts PyTorch's profiler itself: one can run at a time, and the program's goes first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Regions that PyTorch would lose or mix up, as events among its own.
 
 PyTorch records one thread and those that work for it, and knows one stack of regions per thread. Regions of other
-threads, and of tasks that take turns, are recorded by us; in lists of events and in averages they stand beside PyTorch's.
+threads, and of tasks that take turns, are recorded by us, and stand beside PyTorch's in lists of events and averages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _as_torchs(regions: Sequence[FunctionEvent], results: Any, shift_us: float, 
     theirs = sys.modules["torch.autograd.profiler_util"].FunctionEvent
     known = inspect.signature(theirs.__init__).parameters
     # What every version since 1.8 has, and what only some have.
-    more = {"use_device": getattr(results, "use_device", None), "is_user_annotation": True, "stack": []}
+    more: dict[str, Any] = {"use_device": getattr(results, "use_device", None), "is_user_annotation": True, "stack": []}
     more = {name: value for name, value in more.items() if name in known}
     found: dict[FunctionEvent, Any] = {}
     for place, region in enumerate(regions):

@@ -40,7 +40,9 @@ def test_regions_of_other_threads_are_there(tmp_path, slices):
     assert rows["part"].count == 3 and rows["part"].cpu_time_total >= 30_000
     assert rows["worker 1"].self_cpu_time_total == pytest.approx(
         rows["worker 1"].cpu_time_total
-        - next(event for event in prof.events() if event.cpu_parent and event.cpu_parent.name == "worker 1").cpu_time_total
+        - next(
+            event for event in prof.events() if event.cpu_parent and event.cpu_parent.name == "worker 1"
+        ).cpu_time_total
     )
     assert "worker 2" in prof.key_averages().table(sort_by="cpu_time_total")
     prof.export_chrome_trace(tmp_path / "t.json")
@@ -131,4 +133,6 @@ def test_regions_that_cut_each_other_in_pytorchs_trace_are_told():
     with profiler.profile(activities=[CPU], monitor=False) as prof:
         with region("in order"):
             torch.ones(8).exp()
-    assert {event.name: event.cpu_parent and event.cpu_parent.name for event in prof.events()}["aten::exp"] == "in order"
+    assert {event.name: event.cpu_parent and event.cpu_parent.name for event in prof.events()}[
+        "aten::exp"
+    ] == "in order"
