@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         tensorboard_trace_handler,
     )
     from .table import Table
-    from .trace import Trace, open
+    from .trace import Trace
+    from .trace import open as open
 
 _WHERE = {
     "PerformanceProfiler": "performance",
@@ -57,6 +58,7 @@ _WHERE = {
     "tensorboard_trace_handler": "profiler",
 }
 
+# Without `open`: `from stepscope import *` must leave Python's own alone. It is `stepscope.open` or imported by name.
 __all__ = [
     "Monitor",
     "PerformanceProfiler",
@@ -73,7 +75,6 @@ __all__ = [
     "functions",
     "is_unknown",
     "lines",
-    "open",
     "profile",
     "profile_lines",
     "record_function",
@@ -83,17 +84,23 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    module = _WHERE.get(name)
-    if module is None:
-        raise AttributeError(f"module 'stepscope' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{module}", __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker knows the names from above, and a mistyped one is none of them
+
+    def __getattr__(name: str) -> Any:
+        module = _WHERE.get(name)
+        if module is None:
+            import difflib
+
+            near = difflib.get_close_matches(name, sorted({*__all__, *_WHERE}), n=1)
+            hint = f". Did you mean {near[0]!r}?" if near and not name.startswith("_") else ""
+            raise AttributeError(f"module 'stepscope' has no attribute {name!r}{hint}")
+        value = getattr(importlib.import_module(f".{module}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted(set(__all__) | set(globals()))
+    return sorted({*__all__, *_WHERE, *globals()})
 
 
 def load_ipython_extension(shell: Any) -> None:

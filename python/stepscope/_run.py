@@ -42,6 +42,8 @@ def main(argv: list[str]) -> int:
         if arguments.functions or arguments.lines is not None:
             return _run_exactly(program, arguments)
         recorder = _recorder(arguments)
+        if recorder is not None:
+            recorder.take_folder()
     except StepscopeError as error:
         print(f"stepscope run: {error}", file=sys.stderr)
         return USAGE
@@ -54,7 +56,7 @@ def main(argv: list[str]) -> int:
         recorder.start()
         ending = program.run()
         try:
-            recorder.finish()
+            recorder.finish(ending.ran)
         except KeyboardInterrupt:
             recorder.notes.append("interrupted while the trace was written")
         set_current_run(None)
@@ -97,9 +99,8 @@ def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
         print(f"stepscope run: nothing is recorded, because a part of stepscope is missing: {error}", file=sys.stderr)
         return None
     # The script may change the current folder; the trace goes where the user stood.
-    recorder = ScriptRecorder(
-        settings, Path(os.path.abspath(trace_folder(settings, document, None))), arguments.seconds
-    )
+    folder = Path(os.path.abspath(trace_folder(settings, document, None)))
+    recorder = ScriptRecorder(settings, folder, arguments.seconds, arguments.memory_gib)
     given = {name: value for name, value in values.items() if name != "output"}
     recorder.overrides = [(name, value, None) for name, value in given.items()]
     recorder.output = None if settings.output is None else os.path.abspath(os.path.expanduser(settings.output))

@@ -7,6 +7,7 @@ mod pool;
 mod recording;
 mod region;
 mod table;
+mod tasks;
 mod timed;
 mod trace;
 
@@ -58,6 +59,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(end_all, module)?)?;
     module.py().import("atexit")?.call_method1("register", (module.getattr("end_all")?,))?;
     module.add_function(wrap_pyfunction!(region::set_torch_regions, module)?)?;
+    module.add_function(wrap_pyfunction!(region::take_overlapping, module)?)?;
     module.add_function(wrap_pyfunction!(region::set_region_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(region::number_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;

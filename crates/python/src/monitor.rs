@@ -41,32 +41,39 @@ impl Monitor {
         Ok(Monitor { inner: Arc::new(py.detach(|| Inner::new(&options))) })
     }
 
+    /// Begin to sample, from a thread of its own. A monitor counts its starts: it samples until as many stops have come.
     fn start(&self, py: Python<'_>) {
         py.detach(|| self.inner.start());
     }
 
+    /// One user needs it no longer; the last one ends the sampling. What was sampled can still be asked for.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.inner.stop());
     }
 
+    /// Take a sample right now, on the calling thread, slow counters included.
     fn sample_now(&self, py: Python<'_>) {
         py.detach(|| self.inner.sample_now());
     }
 
+    /// In a forked child: the thread that samples is the parent's, so nothing is sampled here any more.
     fn forget_after_fork(&self) {
         self.inner.forget_after_fork();
     }
 
+    /// Whether it samples.
     #[getter]
     fn running(&self) -> bool {
         self.inner.is_running()
     }
 
+    /// Seconds between two samples.
     #[getter]
     fn interval_s(&self) -> f64 {
         self.inner.interval().as_secs_f64()
     }
 
+    /// What it samples here: name, label, unit and source of each counter.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let of = |info: &stepscope_record::CounterInfo| {
             let dict = PyDict::new(py);
@@ -79,6 +86,7 @@ impl Monitor {
         self.inner.counters().iter().map(of).collect()
     }
 
+    /// What it cannot sample here: what, the reason, and how to get it.
     fn missing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let of = |missing: &stepscope_record::Missing| {
             let dict = PyDict::new(py);
@@ -90,6 +98,7 @@ impl Monitor {
         self.inner.missing().iter().map(of).collect()
     }
 
+    /// The latest value of each counter, by name.
     fn latest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (name, value) in self.inner.latest() {
@@ -98,6 +107,7 @@ impl Monitor {
         Ok(dict)
     }
 
+    /// Mean, min, max, first, last and number of samples of each counter between two moments, in nanoseconds since 1970.
     fn window<'py>(&self, py: Python<'py>, start_ns: i64, end_ns: i64) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (name, summary) in self.inner.window(start_ns, end_ns) {
@@ -113,6 +123,7 @@ impl Monitor {
         Ok(dict)
     }
 
+    /// All samples of one counter: when, in nanoseconds since 1970, and the values.
     #[pyo3(signature = (name, start_ns = None, end_ns = None))]
     fn series(&self, name: &str, start_ns: Option<i64>, end_ns: Option<i64>) -> PyResult<(Vec<i64>, Vec<f64>)> {
         let found = self.inner.series(name, start_ns.unwrap_or(i64::MIN), end_ns.unwrap_or(i64::MAX));
@@ -121,6 +132,7 @@ impl Monitor {
         })
     }
 
+    /// Processor time that sampling itself has taken, in seconds.
     fn cpu_seconds(&self) -> f64 {
         self.inner.cpu_time().as_secs_f64()
     }

@@ -98,6 +98,12 @@ impl Recording {
         self.lock().region_count()
     }
 
+    /// Regions, steps, slices and samples.
+    #[getter]
+    fn slices(&self) -> usize {
+        self.lock().slice_count()
+    }
+
     #[getter]
     fn lost_regions(&self) -> u64 {
         self.lock().lost_regions()
@@ -162,7 +168,7 @@ impl Recording {
         py.detach(|| {
             let mut theirs = BufReader::with_capacity(1 << 18, File::open(&source)?);
             let inner = self.lock();
-            write_file(&path, |out| splice(&mut theirs, out, |base| inner.trace(base, &[])))
+            write_file(&path, |out| splice(&mut theirs, out, |base| inner.trace_beside(base)))
         })
         .map_err(|error| errors::writing(&error, &path.display().to_string()))
     }

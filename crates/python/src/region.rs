@@ -10,18 +10,22 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use stepscope_record::{NO_STACK, RegionToken, begin, end, intern};
+use stepscope_record::{NO_STACK, RegionToken, begin, end, enter as enter_thread, intern, leave};
+
+use crate::tasks::task_here;
 
 /// While PyTorch's profiler records, regions are its own: then they stand among its operators, and above kernels too.
 /// An owned reference, or null; touched only by threads that hold the interpreter.
 static TORCH: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 static TORCH_RECORDS: AtomicBool = AtomicBool::new(false);
+/// Regions of PyTorch's that ended while one was open that was entered after them.
+static OVERLAPPING: AtomicU64 = AtomicU64::new(0);
 /// Asked where a region is entered, as a number from [`number_of_text`]. An owned reference, or null, as above.
 static STACKS: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 
@@ -55,12 +59,18 @@ thread_local! {
     static NAMES: RefCell<Vec<Option<Known>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Regions are PyTorch's while `make` is given: `make(name)` is entered instead.
+/// Regions are PyTorch's while `make` is given: what `make(name)` returns is entered instead, unless it is None.
 #[pyfunction]
 #[pyo3(signature = (make))]
 pub(crate) fn set_torch_regions(py: Python<'_>, make: Option<Py<PyAny>>) {
     TORCH_RECORDS.store(make.is_some(), Ordering::Relaxed);
     exchange(py, &TORCH, make);
+}
+
+/// How many regions of PyTorch's ended out of order since the last call: as PyTorch has them, they cut each other.
+#[pyfunction]
+pub(crate) fn take_overlapping() -> u64 {
+    OVERLAPPING.swap(0, Ordering::Relaxed)
 }
 
 /// Regions that are recorded ask `note()` for the number of the stack they are entered from, while it is given.
@@ -109,6 +119,7 @@ struct Region {
     start_ns: i64,
     depth: u32,
     stack: u32,
+    task: u64,
 }
 
 /// Adds the class to the module.
@@ -390,16 +401,21 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
     unsafe {
         let region = object.cast::<Region>();
         if TORCH_RECORDS.load(Ordering::Relaxed) {
-            if guarded(|py| enter_theirs(py, region)).is_null() {
-                return null_mut();
+            match enter_theirs(Python::assume_attached(), region) {
+                Ok(true) => return shared(object),
+                // Not of this region: PyTorch would lose it, or have it cut others.
+                Ok(false) => {}
+                Err(error) => return guarded(|_| Err(error)),
             }
-        } else if stepscope_record::is_recording() {
+        }
+        if stepscope_record::is_recording() {
             // Before the clock is read: finding the stack is not the region's time.
             match stack_here() {
                 Ok(stack) => (*region).stack = stack,
                 Err(error) => return guarded(|_| Err(error)),
             }
-            ((*region).start_ns, (*region).depth) = begin().parts();
+            let task = task_here(Python::assume_attached());
+            ((*region).start_ns, (*region).depth, (*region).task) = begin(task).parts();
         }
         shared(object)
     }
@@ -437,18 +453,24 @@ unsafe fn shared(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     object
 }
 
+/// Whether PyTorch has taken the region.
+///
 /// # Safety
 /// `region` is an object of this class.
-unsafe fn enter_theirs(py: Python<'_>, region: *mut Region) -> PyResult<*mut ffi::PyObject> {
+unsafe fn enter_theirs(py: Python<'_>, region: *mut Region) -> PyResult<bool> {
     // SAFETY: `make` is borrowed from what we own and held while it is called; `name` is a string that the object owns.
     unsafe {
         let make = Bound::from_borrowed_ptr_or_opt(py, TORCH.load(Ordering::Relaxed));
-        let Some(make) = make else { return Ok(region.cast()) };
+        let Some(make) = make else { return Ok(false) };
         let theirs = make.call1((Bound::from_borrowed_ptr(py, (*region).name),))?;
+        if theirs.is_none() {
+            return Ok(false);
+        }
         theirs.call_method0("__enter__")?;
         let old = std::mem::replace(&mut (*region).theirs, theirs.into_ptr());
         ffi::Py_XDECREF(old);
-        Ok(region.cast())
+        (*region).depth = enter_thread();
+        Ok(true)
     }
 }
 
@@ -461,7 +483,7 @@ unsafe extern "C" fn exit(
     unsafe {
         let region = object.cast::<Region>();
         if (*region).start_ns != CLOSED {
-            let token = RegionToken::from_parts((*region).start_ns, (*region).depth);
+            let token = RegionToken::from_parts((*region).start_ns, (*region).depth, (*region).task);
             (*region).start_ns = CLOSED;
             let py = Python::assume_attached();
             let name = (*region).name;
@@ -469,6 +491,9 @@ unsafe extern "C" fn exit(
         } else if !(*region).theirs.is_null() {
             // What was entered while PyTorch recorded is left, whatever records now.
             let theirs = std::mem::replace(&mut (*region).theirs, null_mut());
+            if !leave((*region).depth) {
+                OVERLAPPING.fetch_add(1, Ordering::Relaxed);
+            }
             let left = guarded(|py| {
                 let theirs = Bound::from_owned_ptr(py, theirs);
                 theirs.call_method1("__exit__", (py.None(), py.None(), py.None()))?;

@@ -6,6 +6,7 @@
 pub mod calls;
 pub mod clock;
 mod doctor;
+mod lanes;
 pub mod lines;
 pub mod monitor;
 mod recording;
@@ -16,5 +17,6 @@ pub use doctor::{Check, State, doctor};
 pub use monitor::{CounterInfo, Missing, Monitor, MonitorOptions, Roots, Summary, end_all};
 pub use recording::{CounterValue, Recording, Told};
 pub use regions::{
-    MAX_REGIONS, NO_STACK, Region, RegionToken, begin, end, forget_after_fork, intern, is_recording,
+    MAX_REGIONS, NO_STACK, NO_TASK, Region, RegionToken, begin, end, enter, forget_after_fork, intern,
+    is_recording, leave,
 };

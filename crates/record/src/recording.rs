@@ -10,19 +10,40 @@ use stepscope_model::{
 };
 
 use crate::clock::now_ns;
+use crate::lanes::lanes_of;
 use crate::monitor::Monitor;
 use crate::regions::{self, Mark, NO_STACK, Region, name_of, thread_number};
 use crate::samples::{Sample, merge};
 
 const ANNOTATION: &str = "user_annotation";
 const PYTHON: &str = "python_function";
-/// Regions of tasks that take turns on one thread would cut each other: those that do stand on a lane of their own.
-const TASKS: &str = "tasks";
-const SAMPLES: &str = "samples";
 /// The innermost frame of a thread that waits.
 const WAITING: &str = "(waiting)";
 /// What PyTorch calls the argument: frames joined by `;`, the innermost first.
 const CALL_STACK: &str = "Call stack";
+
+/// Which of a thread's lanes: there is more to show of a thread than nests.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+enum Beside {
+    /// The thread itself.
+    Nothing,
+    /// Regions of tasks that take turns on it; see [`lanes_of`].
+    Tasks(u32),
+    /// What its Python stacks look like.
+    Samples,
+}
+
+impl Beside {
+    /// What stands before "of thread 7".
+    fn words(self) -> String {
+        match self {
+            Beside::Nothing => String::new(),
+            Beside::Tasks(1) => "tasks of ".to_owned(),
+            Beside::Tasks(number) => format!("tasks ({number}) of "),
+            Beside::Samples => "samples of ".to_owned(),
+        }
+    }
+}
 
 /// A value of a counter that the program gave itself.
 #[derive(Clone, Debug)]
@@ -139,6 +160,11 @@ impl Recording {
         self.regions.len()
     }
 
+    /// Regions, steps, slices and looks at stacks: whatever took some of the program's time.
+    pub fn slice_count(&self) -> usize {
+        self.regions.len() + self.told.len() + self.samples.len()
+    }
+
     /// Regions that there was no room for.
     pub fn lost_regions(&self) -> u64 {
         self.lost
@@ -174,9 +200,19 @@ impl Recording {
 
     /// All of it as a trace; times are given since `base_ns`.
     pub fn trace(&self, base_ns: i64, entries: &[(String, String)]) -> Trace {
+        self.written(base_ns, entries, false)
+    }
+
+    /// All of it, to be read with what another profiler has on the same threads: operators of all tasks stand there, so
+    /// that no task's region can.
+    pub fn trace_beside(&self, base_ns: i64) -> Trace {
+        self.written(base_ns, &[], true)
+    }
+
+    fn written(&self, base_ns: i64, entries: &[(String, String)], tasks_apart: bool) -> Trace {
         let mut writer = Writer::new(base_ns);
         writer.builder.meta().extra.extend(entries.iter().cloned());
-        writer.regions(&self.regions);
+        writer.regions(&self.regions, tasks_apart);
         for told in &self.told {
             writer.told(told);
         }
@@ -196,7 +232,7 @@ impl Recording {
         let mut writer = Writer::new(base_ns);
         if let Some(done) = self.journal.as_mut().filter(|_| self.stop_ns.is_none()) {
             let (regions, next) = regions::peek(done.regions);
-            writer.regions(&regions);
+            writer.regions(&regions, false);
             for told in &self.told[done.told..] {
                 writer.told(told);
             }
@@ -226,8 +262,8 @@ struct Writer {
     builder: TraceBuilder,
     base_ns: i64,
     process: i64,
-    lanes: HashMap<(u32, &'static str), LaneId, RandomState>,
-    named: Vec<(u32, &'static str)>,
+    lanes: HashMap<(u32, Beside), LaneId, RandomState>,
+    named: Vec<(u32, Beside)>,
     call_stack: StrId,
 }
 
@@ -244,15 +280,14 @@ impl Writer {
     }
 
     /// The lane of a thread, or one beside it.
-    fn lane(&mut self, thread: u32, beside: &'static str) -> LaneId {
+    fn lane(&mut self, thread: u32, beside: Beside) -> LaneId {
         if let Some(&lane) = self.lanes.get(&(thread, beside)) {
             return lane;
         }
         self.named.push((thread, beside));
-        let tag = if beside.is_empty() {
-            Tag::Int(i64::from(thread))
-        } else {
-            Tag::Str(self.builder.intern(&format!("{beside} of {thread}")))
+        let tag = match beside {
+            Beside::Nothing => Tag::Int(i64::from(thread)),
+            _ => Tag::Str(self.builder.intern(&format!("{}{thread}", beside.words()))),
         };
         let key = LaneKey { process: Tag::Int(self.process), thread: tag, domain: Domain::Host };
         let lane = self.builder.lane(key);
@@ -267,9 +302,9 @@ impl Writer {
         self.builder.slice(NewSlice { start, dur, name, cat, kind, lane, args, ..NewSlice::default() });
     }
 
-    fn regions(&mut self, regions: &[Region]) {
+    fn regions(&mut self, regions: &[Region], tasks_apart: bool) {
         let mut texts: HashMap<u32, StrId, RandomState> = HashMap::default();
-        for region in regions {
+        for (region, lane) in regions.iter().zip(lanes_of(regions, tasks_apart)) {
             let builder = &mut self.builder;
             let name = *texts.entry(region.name).or_insert_with(|| builder.intern(&name_of(region.name)));
             if region.stack != NO_STACK {
@@ -285,7 +320,7 @@ impl Writer {
                 });
                 builder.push_arg(self.call_stack, ArgValue::Str(stack));
             }
-            let lane = self.lane(region.thread, if region.interleaved { TASKS } else { "" });
+            let lane = self.lane(region.thread, if lane == 0 { Beside::Nothing } else { Beside::Tasks(lane) });
             let end = region.start_ns + region.dur_ns;
             self.slice(name, ANNOTATION, Kind::HostAnnotation, lane, region.start_ns, end);
         }
@@ -297,7 +332,7 @@ impl Writer {
             self.builder.push_arg(key, ArgValue::Json(json));
         }
         let name = self.builder.intern(&told.name);
-        let lane = self.lane(told.thread, "");
+        let lane = self.lane(told.thread, Beside::Nothing);
         let kind = match told.category.as_str() {
             ANNOTATION => Kind::HostAnnotation,
             "cpu_op" => Kind::HostOp,
@@ -312,7 +347,7 @@ impl Writer {
         for stretch in merge(samples, before_ns, regions::intern(WAITING)) {
             let builder = &mut self.builder;
             let name = *texts.entry(stretch.frame).or_insert_with(|| builder.intern(&name_of(stretch.frame)));
-            let lane = self.lane(stretch.thread, SAMPLES);
+            let lane = self.lane(stretch.thread, Beside::Samples);
             self.slice(name, PYTHON, Kind::PythonFunction, lane, stretch.start_ns, stretch.end_ns);
         }
     }
@@ -357,8 +392,7 @@ impl Writer {
         for (thread, beside) in std::mem::take(&mut self.named) {
             let comm = || std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
             let name = given.get(&thread).cloned().unwrap_or_else(comm);
-            let beside_of = if beside.is_empty() { String::new() } else { format!("{beside} of ") };
-            let name = format!("{beside_of}thread {thread} ({})", name.trim());
+            let name = format!("{}thread {thread} ({})", beside.words(), name.trim());
             let lane = self.lane(thread, beside);
             self.name("thread_name", &name, lane);
         }

@@ -18,6 +18,9 @@ pub const MAX_REGIONS: usize = 50_000_000;
 /// Where a region was entered is not known.
 pub const NO_STACK: u32 = u32::MAX;
 
+/// The region is of no task: only the thread tells what it runs in.
+pub const NO_TASK: u64 = 0;
+
 /// One region that has ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -31,7 +34,9 @@ pub struct Region {
     pub dur_ns: i64,
     /// Number of the text of the stack it was entered from, or [`NO_STACK`].
     pub stack: u32,
-    /// Whether it ended out of order, as regions of several tasks on one thread do.
+    /// The task it belongs to, or [`NO_TASK`]. Two tasks share a number only if the first was gone before the second came.
+    pub task: u64,
+    /// Whether it ended out of order, though of no task.
     pub interleaved: bool,
 }
 
@@ -40,17 +45,18 @@ pub struct Region {
 pub struct RegionToken {
     start_ns: i64,
     depth: u32,
+    task: u64,
 }
 
 impl RegionToken {
     /// For whoever keeps it in pieces.
-    pub fn parts(self) -> (i64, u32) {
-        (self.start_ns, self.depth)
+    pub fn parts(self) -> (i64, u32, u64) {
+        (self.start_ns, self.depth, self.task)
     }
 
     /// Back from its pieces.
-    pub fn from_parts(start_ns: i64, depth: u32) -> RegionToken {
-        RegionToken { start_ns, depth }
+    pub fn from_parts(start_ns: i64, depth: u32, task: u64) -> RegionToken {
+        RegionToken { start_ns, depth, task }
     }
 }
 
@@ -116,20 +122,35 @@ pub fn intern(name: &str) -> u32 {
     number
 }
 
-/// A region begins on this thread.
+/// A region begins on this thread, in this task or in [`NO_TASK`].
 #[inline]
-pub fn begin() -> RegionToken {
+pub fn begin(task: u64) -> RegionToken {
+    // Tasks take turns: how deep one is says nothing about the others.
+    let depth = if task == NO_TASK { enter() } else { 0 };
+    RegionToken { start_ns: now_ns(), depth, task }
+}
+
+/// One more is open on this thread; how many were before.
+#[inline]
+pub fn enter() -> u32 {
     let depth = DEPTH.get();
     DEPTH.set(depth + 1);
-    RegionToken { start_ns: now_ns(), depth }
+    depth
+}
+
+/// One fewer is open on this thread; whether it was the last that was entered, given what [`enter`] said.
+#[inline]
+pub fn leave(entered: u32) -> bool {
+    let depth = DEPTH.get().saturating_sub(1);
+    DEPTH.set(depth);
+    depth == entered
 }
 
 /// A region ends that was entered from `stack`. It is kept if anything records still.
 #[inline]
 pub fn end(token: RegionToken, stack: u32, name: impl FnOnce() -> u32) {
     let end_ns = now_ns();
-    let depth = DEPTH.get().saturating_sub(1);
-    DEPTH.set(depth);
+    let in_order = token.task != NO_TASK || leave(token.depth);
     if !is_recording() {
         return;
     }
@@ -139,7 +160,8 @@ pub fn end(token: RegionToken, stack: u32, name: impl FnOnce() -> u32) {
         start_ns: token.start_ns,
         dur_ns: (end_ns - token.start_ns).max(0),
         stack,
-        interleaved: depth != token.depth,
+        task: token.task,
+        interleaved: !in_order,
     };
     let mut log = log();
     if log.regions.len() < MAX_REGIONS {

@@ -42,6 +42,8 @@ Options:
                                with --functions or --lines a file [default: SCRIPT.prof or SCRIPT.lprof]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
+      --max-memory GIB         stop recording when PyTorch's operators may take this much to be written; 0 means no
+                               limit [default: half of what is free, at most 8]
   -q, --quiet                  don't print the trace path when done
   -m MODULE                    run a module, like `python -m`
   -h, --help                   print this help
@@ -68,6 +70,8 @@ class RunArguments:
     output: str | None = None
     #: None: the default, which holds only while PyTorch's operators are recorded. 0: no limit.
     seconds: float | None = None
+    #: What PyTorch's operators may take to be written, in GiB. None: the default. 0: no limit.
+    memory_gib: float | None = None
     quiet: bool = False
     help: bool = False
     #: Count every call.
@@ -111,7 +115,7 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.lines += [one for one in attached.split(",") if one]
             while not equals and at < len(arguments) - 1 and not _ends_names(arguments[at]):
                 parsed.lines.append(value("--lines"))
-        elif name in ("--config", "--output", "--seconds", "--sort", "--top"):
+        elif name in ("--config", "--output", "--seconds", "--max-memory", "--sort", "--top"):
             _set(parsed, name, attached if equals else value(name))
         elif argument == "-o":
             parsed.output = value("-o")
@@ -173,12 +177,16 @@ def _set(parsed: RunArguments, name: str, text: str) -> None:
         parsed.top = int(text)
     else:
         try:
-            seconds = float(text)
+            number = float(text)
         except ValueError:
-            seconds = -1.0
-        if not 0 <= seconds < float("inf"):
+            number = -1.0
+        if not 0 <= number < float("inf"):
+            example = "30" if name == "--seconds" else "4"
             raise StepscopeError(
-                f"--seconds must be a number, 0 or more; it is {text!r}",
-                hint="use for example --seconds 30",
+                f"{name} must be a number, 0 or more; it is {text!r}",
+                hint=f"use for example {name} {example}",
             )
-        parsed.seconds = seconds
+        if name == "--seconds":
+            parsed.seconds = number
+        else:
+            parsed.memory_gib = number

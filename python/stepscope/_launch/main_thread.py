@@ -29,21 +29,23 @@ class MainThreadTimer:
     def _wait(self) -> None:
         hide_this_thread()
         if not self._cancelled.wait(self._seconds):
-            self._ask()
+            call_in_main_thread(self._due)
 
-    def _ask(self) -> None:
-        try:
-            import ctypes
 
-            add_pending_call = ctypes.pythonapi.Py_AddPendingCall
-        except (ImportError, AttributeError):
-            return  # No ctypes here: the limit is not kept.
+def call_in_main_thread(due: Callable[[], None]) -> None:
+    """Has ``due()`` called in the main thread soon."""
+    try:
+        import ctypes
 
-        def call(_nothing: Any) -> int:
-            self._due()
-            return 0
+        add_pending_call = ctypes.pythonapi.Py_AddPendingCall
+    except (ImportError, AttributeError):
+        return  # No ctypes here: the limit is not kept.
 
-        # The interpreter's lock is held when it is called, so it must not be taken again.
-        callback = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(call)
-        _kept.append(callback)
-        add_pending_call(callback, None)
+    def call(_nothing: Any) -> int:
+        due()
+        return 0
+
+    # The interpreter's lock is held when it is called, so it must not be taken again.
+    callback = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(call)
+    _kept.append(callback)
+    add_pending_call(callback, None)

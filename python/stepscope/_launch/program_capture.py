@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from typing import Any
 
@@ -76,6 +75,16 @@ class ProgramCapture:
             raise StepscopeError("nothing was recorded", hint="call start() and stop() before save()")
         save_capture(capture, path, environment_metadata())
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a finished recording holds nothing but counters."""
+        capture = self._recorder.finished
+        return capture is None or (capture.torch_results is None and not capture.recording.slices)
+
+    def forget(self) -> None:
+        """Let go of what was recorded: it can be large."""
+        self._recorder.finished = None
+
     def _stop_torch(self) -> None:
         inner, self._inner = self._inner, None
         if inner is None:
@@ -98,9 +107,6 @@ class ProgramCapture:
             "with_flops": settings.with_flops,
             "with_modules": settings.with_modules,
         }
-        if "acc_events" in inspect.signature(torch.profiler.profile.__init__).parameters:
-            # There is one cycle only; PyTorch would warn that events of earlier ones are dropped.
-            options["acc_events"] = True
         if settings.activities is not None:
             chosen = {member for member in ProfilerActivity if member.name.lower() in settings.activities}
             options["activities"] = torch_activities(torch, chosen)[0]

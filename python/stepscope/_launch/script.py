@@ -25,6 +25,8 @@ class Ending:
     exit_code: int
     #: Ctrl-C: the process has to end by the signal, as it would have without us.
     interrupted: bool = False
+    #: False: there was nothing to run.
+    ran: bool = True
 
 
 class Program:
@@ -58,7 +60,8 @@ class Program:
             return Ending(_exit_code(ending.code))
         except BaseException as error:  # whatever the script raised is shown as Python shows it
             self._show(error)
-            return Ending(1, interrupted=isinstance(error, KeyboardInterrupt))
+            interrupted = isinstance(error, KeyboardInterrupt)
+            return Ending(1, interrupted=interrupted, ran=not isinstance(error, _Unfound))
         return Ending(0)
 
     def _run(self) -> None:

@@ -10,16 +10,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import tempfile
 import threading
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Callable
 
 from .._current_run import CurrentRun
-from ..config.profiling import make_profile, trace_name
+from .._writing import cannot_write
+from ..config.profiling import UnitFound, make_profile, trace_name
 from ..config.settings import Settings
 from ..errors import StepscopeError
+from .children import Children
 from .main_thread import MainThreadTimer
+from .operator_memory import OperatorMemory, default_limit
 from .optimizer_steps import OptimizerSteps
 from .program_capture import SAMPLES_HZ, ProgramCapture
 from .torch_join import TorchJoin
@@ -31,7 +36,9 @@ TORCH_SECONDS = 60.0
 class ScriptRecorder(CurrentRun):
     """Records one run; :attr:`traces` and :attr:`notes` say what came of it."""
 
-    def __init__(self, settings: Settings, output: Path, seconds: float | None) -> None:
+    def __init__(
+        self, settings: Settings, output: Path, seconds: float | None, memory_gib: float | None = None
+    ) -> None:
         if not settings.has_schedule:
             # Nobody chose: what most answers need.
             settings = dataclasses.replace(
@@ -40,8 +47,11 @@ class ScriptRecorder(CurrentRun):
                 profile_memory=settings.profile_memory or "profile_memory" not in settings.given,
             )
         self._settings = settings
+        self._unit = UnitFound(settings)
         self._folder = output
         self._seconds = seconds
+        self._memory_gib = memory_gib
+        self._memory: OperatorMemory | None = None
         self.traces: list[Path] = []
         self.notes: list[str] = []
         self._process = os.getpid()
@@ -53,22 +63,35 @@ class ScriptRecorder(CurrentRun):
         self._made_folder = False
         self._here = threading.local()
         self._lock = threading.RLock()
-        self._overdue_s: float | None = None
+        #: Why recording has to end, though the script goes on.
+        self._overdue: str | None = None
         self._timer: MainThreadTimer | None = None
         self._steps = OptimizerSteps(lambda: self._safely(self._step_found))
         self._join: TorchJoin | None = None
+        self._children = Children()
+        self._started_at = 0.0
+        self._joined_at = 0.0
 
     @property
     def _scheduled(self) -> bool:
         return self._settings.has_schedule
 
+    def take_folder(self) -> None:
+        """Make sure that traces can be written, before the script has run for hours."""
+        try:
+            self._made_folder = not self._folder.exists()
+            self._folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self._folder).close()
+        except OSError as error:
+            raise cannot_write("traces", str(self._folder), error, "choose another folder with -o FOLDER") from error
+
     def start(self) -> None:
         """Begin to record."""
+        self._started_at = time.monotonic()
         self._safely(self._start)
 
     def _start(self) -> None:
-        self._made_folder = not self._folder.exists()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._children.start()
         self._path = self._folder / trace_name(self._settings.gzip)
         journal = str(self._path)[: -len(".gz")] if self._settings.gzip else str(self._path)
         self._capture = ProgramCapture(self._settings, journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"))
@@ -84,12 +107,23 @@ class ScriptRecorder(CurrentRun):
         )
         self._join.start()
 
-    def finish(self) -> None:
-        """The script has ended: write what was recorded."""
+    def finish(self, ran: bool = True) -> None:
+        """The script has ended: write what was recorded, if it ``ran`` at all."""
         if os.getpid() != self._process:
             self.notes.clear()  # A forked child that runs on to the script's end: all of this is its parent's.
             return
-        unit = self._settings.unit
+        self._finish(ran)
+        children = self._children.stop()
+        if children:
+            were = "1 child process was" if children == 1 else f"{children} child processes were"
+            self.notes.append(f"{were} not recorded")
+        self._leave_no_empty_folder()
+
+    def _finish(self, ran: bool) -> None:
+        if not ran:
+            self._drop()
+            return
+        unit = self._unit.name
         early = self._ended
         if not early and self._scheduled and self._profile is None and self._capture is not None:
             self.notes.append(f"no {unit} were found, so the schedule did not apply and the whole run was recorded")
@@ -103,11 +137,11 @@ class ScriptRecorder(CurrentRun):
 
     def step(self) -> None:
         self._explicit_steps = True
-        if self._settings.unit == "steps":
+        if self._unit.counts("steps"):
             self._safely(self._advance)
 
     def epoch(self) -> None:
-        if self._settings.unit == "epochs":
+        if self._unit.counts("epochs"):
             self._safely(self._advance)
 
     def profile_starts(self, profile: object) -> None:
@@ -122,11 +156,16 @@ class ScriptRecorder(CurrentRun):
             self.notes.append("steps cannot be found: this PyTorch is older than 2.0")
 
     def _torch_joined(self) -> None:
+        self._joined_at = time.monotonic()
         if self._seconds is None:
             self._limit(TORCH_SECONDS)
+        limit = default_limit() if self._memory_gib is None else int(self._memory_gib * (1 << 30))
+        if limit:
+            self._memory = OperatorMemory(limit, self._memory_is_full)
+            self._memory.start()
 
     def _step_found(self) -> None:
-        if not self._explicit_steps and self._settings.unit == "steps":
+        if not self._explicit_steps and self._unit.counts("steps"):
             self._advance()
 
     def _advance(self) -> None:
@@ -147,8 +186,7 @@ class ScriptRecorder(CurrentRun):
         capture, self._capture = self._capture, None
         if self._join is not None:
             self._join.stop()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._stop_limits()
         with self._ours():
             if capture is not None:
                 capture.stop()
@@ -168,16 +206,24 @@ class ScriptRecorder(CurrentRun):
         """The script profiles itself: what was recorded so far is dropped."""
         if self._ended:
             return
+        self.notes.append("the script profiles itself, so nothing else was recorded")
+        self._drop()
+        self._leave_no_empty_folder()
+
+    def _drop(self) -> None:
+        """End, and keep nothing."""
         self._ended = True
         self._let_go()
-        self.notes.append("the script profiles itself, so nothing else was recorded")
         with self._ours():
             if self._capture is not None:
                 self._capture.stop()
             if self._profile is not None:
                 self._profile.stop()
-        if self._made_folder and not any(self._folder.iterdir()):
-            self._folder.rmdir()
+
+    def _leave_no_empty_folder(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._made_folder and not any(self._folder.iterdir()):
+                self._folder.rmdir()
 
     def _limit(self, seconds: float) -> None:
         self._timer = MainThreadTimer(seconds, lambda: self._time_is_over(seconds))
@@ -185,7 +231,18 @@ class ScriptRecorder(CurrentRun):
 
     def _time_is_over(self, seconds: float) -> None:
         """Called between any two instructions of the main thread, perhaps in the middle of something of ours."""
-        self._overdue_s = seconds
+        self._must_end(f"{seconds:g} s were over (--seconds)")
+
+    def _memory_is_full(self, results_bytes: int) -> None:
+        """Called as :meth:`_time_is_over` is."""
+        after_s = time.monotonic() - self._joined_at
+        self._must_end(
+            f"{after_s:.1f} s of PyTorch's operators may take {results_bytes / (1 << 30):.1f} GiB of memory to be "
+            "written (--memory)"
+        )
+
+    def _must_end(self, reason: str) -> None:
+        self._overdue = reason
         if not getattr(self._here, "busy", 0):
             self._safely(lambda: None)
 
@@ -203,10 +260,20 @@ class ScriptRecorder(CurrentRun):
     def _stop_and_save(self) -> None:
         if self._profile is not None:
             self._profile.stop()
-        capture = self._capture
+        # What it holds can be large, and the script may go on for long.
+        capture, self._capture = self._capture, None
         if capture is not None:
             self._safely(capture.stop)
+            if capture.is_empty:
+                took_s = time.monotonic() - self._started_at
+                self.notes.append(
+                    f"no trace: the script ended after {took_s:.2f} s, before its stacks were looked at, and marked "
+                    "no regions"
+                )
+                return
+            self._folder.mkdir(parents=True, exist_ok=True)  # The script may have removed it.
             capture.save(str(self._path))
+            capture.forget()
             self.traces.append(self._path)
 
     def _let_go(self) -> None:
@@ -214,8 +281,13 @@ class ScriptRecorder(CurrentRun):
         if self._join is not None:
             self._join.remove()
         self._steps.stop()
+        self._stop_limits()
+
+    def _stop_limits(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self._memory is not None:
+            self._memory.stop()
 
     def _ours(self) -> AbstractContextManager[None]:
         return self._join.ours() if self._join is not None else contextlib.nullcontext()
@@ -232,8 +304,8 @@ class ScriptRecorder(CurrentRun):
         try:
             with self._lock:
                 do()
-                if self._overdue_s is not None and in_main_thread and self._here.busy == 1:
-                    self._end(f"{self._overdue_s:g} s were over (--seconds)")
+                if self._overdue is not None and in_main_thread and self._here.busy == 1:
+                    self._end(self._overdue)
         except Exception as error:  # see above
             self._note(error)
         finally:

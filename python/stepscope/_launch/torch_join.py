@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Callable
 
 from ..errors import StepscopeError
+from ..profiler.torch_guard import TorchGuard, ours
 from .late_import import ImportWatch
 from .program_capture import ProgramCapture
-from .torch_guard import TorchGuard
 from .torch_start import FirstUse
 
 #: Calls what it is given; whatever goes wrong in there must not reach the program.
@@ -65,7 +65,7 @@ class TorchJoin:
 
     def ours(self) -> AbstractContextManager[None]:
         """What PyTorch starts in here is ours, and nobody gives way to it."""
-        return self._guard.ours()
+        return ours()
 
     def _imported(self, torch: Any) -> None:
         self._torch = torch
@@ -83,7 +83,7 @@ class TorchJoin:
                 "PyTorch was first used outside the main thread, so its operators are not recorded",
                 hint="use stepscope.profile in the thread that uses PyTorch",
             )
-        with self._guard.ours():
+        with ours():
             self._capture.start_torch(self._torch)
         if self._joined is not None:
             self._joined()

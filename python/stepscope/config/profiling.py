@@ -6,9 +6,11 @@ and inside a ``stepscope run`` that records already.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import socket
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -21,13 +23,21 @@ from .settings import Settings
 
 _log = logging.getLogger("stepscope")
 
+_NOT_STARTED = (
+    "profiling was configured but not started, so nothing is recorded; "
+    "put the loop inside `with stepscope.configure(…) as profiling:`"
+)
+
+_told_at_exit: list[bool] = []
+
 
 class Profiling:
     """Profiling that is off: everything can be called, nothing happens.
 
     Call ``step()`` after each step and ``epoch()`` after each epoch. ``unit`` decides which of the two drives the
     schedule; the other one is allowed and does nothing, so a loop can call both and leave the choice to the
-    configuration.
+    configuration. If the configuration leaves ``unit`` out, steps count; and epochs do if the first thing the loop says
+    is that an epoch has ended, since then it says nothing of steps.
 
     >>> from stepscope.config import configure
     >>> with configure({}) as profiling:
@@ -80,6 +90,33 @@ class Profiling:
         return f"<stepscope profiling {state}, traces in {self.output}>"
 
 
+class UnitFound:
+    """What the schedule counts: what the settings say, or else what the program tells of first.
+
+    >>> unit = UnitFound(Settings())
+    >>> unit.counts("epochs"), unit.counts("steps"), unit.name
+    (True, False, 'epochs')
+    >>> unit = UnitFound(Settings(unit="steps", given=frozenset({"unit"})))
+    >>> unit.counts("epochs"), unit.counts("steps"), unit.name
+    (False, True, 'steps')
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        #: "steps" or "epochs".
+        self.name = settings.unit
+        self._open = "unit" not in settings.given
+        #: Whether the program has told of something that does not count.
+        self.ignored = False
+
+    def counts(self, unit: str) -> bool:
+        """Whether the end of one of these counts."""
+        if self._open:
+            # Steps end before their epoch does, so a loop that tells of both tells of a step first.
+            self._open, self.name = False, unit
+        self.ignored = self.ignored or unit != self.name
+        return unit == self.name
+
+
 class FollowingProfiling(Profiling):
     """Off by itself, but ``stepscope run`` records this script: steps and epochs are passed on to it."""
 
@@ -102,10 +139,15 @@ class ActiveProfiling(Profiling):
     def __init__(self, settings: Settings, remaining: list[str], output: Path) -> None:
         super().__init__(settings, remaining, output)
         self._state = "new"
+        self._unit = UnitFound(settings)
+        self._counted = 0
+        self._process = os.getpid()
+        atexit.register(self._say_if_never_started)
 
     def start(self) -> None:
         if self._state == "running":
             return
+        atexit.unregister(self._say_if_never_started)
         try:
             self.profile = make_profile(self.settings, self._write)
             self.profile.start()
@@ -115,6 +157,9 @@ class ActiveProfiling(Profiling):
         self._state = "running"
 
     def stop(self) -> None:
+        self._stop(tell=True)
+
+    def _stop(self, tell: bool) -> None:
         if self._state != "running":
             return
         self._state = "stopped"
@@ -126,16 +171,48 @@ class ActiveProfiling(Profiling):
             return
         for path in self.traces:
             _log.info("trace: %s (open it with: stepscope view %s)", path, path)
+        if tell and not self.traces:
+            self._say_if_nothing_was_recorded()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # A program that failed has worse news than that there is no trace.
+        self._stop(tell=error is None)
+
+    def _say_if_never_started(self) -> None:
+        """At the end of the program, where nobody looks at warnings any more."""
+        if self._state == "new" and os.getpid() == self._process:
+            if not _told_at_exit:  # Of several, one says it.
+                _told_at_exit.append(True)
+                print(f"stepscope: {_NOT_STARTED}", file=sys.stderr)
+
+    def _say_if_nothing_was_recorded(self) -> None:
+        settings, unit = self.settings, self._unit.name
+        before = settings.skip_first + settings.wait + settings.warmup
+        if self._counted >= before:
+            return  # What was recorded could not be written, which has been said.
+        if self._counted:
+            ended = f"the program ended after {self._counted} {unit}"
+            why = f"{ended}, and the schedule records from {unit[:-1]} {before + 1} on"
+        else:
+            why = f"profiling.{unit[:-1]}() was never called"
+            if self._unit.ignored:
+                other = "epoch" if unit == "steps" else "step"
+                why += f" and profiling.{other}() does not count with unit: {unit}"
+            why += ", so the schedule never began"
+        warnings.warn(f"profiling was configured, but there is no trace: {why}", StepscopeWarning, stacklevel=4)
 
     def step(self) -> None:
-        if self.settings.unit == "steps":
+        if self._unit.counts("steps"):
             self._advance()
 
     def epoch(self) -> None:
-        if self.settings.unit == "epochs":
+        if self._unit.counts("epochs"):
             self._advance()
 
     def _advance(self) -> None:
+        self._counted += 1
         if self._state == "running":
             try:
                 self.profile.step()  # type: ignore[union-attr]
@@ -143,12 +220,7 @@ class ActiveProfiling(Profiling):
                 self._give_up("go on", error)
         elif self._state == "new":
             self._state = "failed"
-            warnings.warn(
-                "profiling was configured but not started, so nothing is recorded; "
-                "put the loop inside `with stepscope.configure(…) as profiling:`",
-                StepscopeWarning,
-                stacklevel=3,
-            )
+            warnings.warn(_NOT_STARTED, StepscopeWarning, stacklevel=3)
 
     def _write(self, profile: Any) -> None:
         path = self.output / trace_name(self.settings.gzip)

@@ -38,7 +38,8 @@ class Settings:
     repeat: int = 1
     #: Steps (or epochs) to leave out once, before the first cycle.
     skip_first: int = 0
-    #: "steps": ``step()`` drives the schedule. "epochs": ``epoch()`` does.
+    #: "steps": ``step()`` drives the schedule. "epochs": ``epoch()`` does. Left out, it is steps; but epochs for a
+    #: program that calls ``epoch()`` before any ``step()``.
     unit: str = "steps"
     #: The input shapes of each operator.
     record_shapes: bool = False

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
+import threading
+import weakref
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Callable
 
 from .._current_run import current_run
-from .._native import now_ns
+from .._native import now_ns, take_overlapping
 from ..errors import StepscopeError
 from . import forks, torch_engine
 from .actions import ProfilerAction, Schedule, StepPlan, as_action, record_always
 from .activities import ProfilerActivity, chosen_activities, parse_activities, torch_activities
 from .capture import Capture
+from .dropped import Start
 from .recorder import MonitorChoice, Recorder, check_monitor
 from .results import Results
 from .torch_engine import check_newer_options
+from .torch_guard import TorchGuard
 from .transitions import Move, moves_between, records
 from .warn import warn_user
 
@@ -99,10 +104,13 @@ class profile(Results):
         self._inner: Any = None
         self._torch: Any = None
         self._without_results: Capture | None = None
+        self._guard = TorchGuard(_weakly(self._give_way))
+        self.started_at: Start | None = None
         self._running = False
         self._in_child = False
         self._told_not_running = False
         self._step_start_ns = 0
+        self._step_is_marked = False
         self._plan = StepPlan(self.schedule)
         self.step_num = 0
         self._action = self._plan(0)
@@ -137,6 +145,7 @@ class profile(Results):
         if run is not None:
             # `stepscope run` records already: it gives way, so that PyTorch's profiler is free.
             run.profile_starts(self)
+        self.started_at = Start()
         self._choose_torch()
         hz = self._samples
         if hz is None:
@@ -155,7 +164,7 @@ class profile(Results):
             return
         # PyTorch marks steps itself if it has a schedule.
         if self._inner is None or not self.record_steps:
-            self._recorder.step(self.step_num, self._step_start_ns, now_ns())
+            self._mark_step()
         before = self._action
         self.step_num += 1
         self._action = self._plan(self.step_num)
@@ -170,7 +179,7 @@ class profile(Results):
         if not self._running:
             return
         if self._inner is None and self.record_steps:
-            self._recorder.step(self.step_num, self._step_start_ns, now_ns())
+            self._mark_step()
         self._running = False
         forks.unwatch(self)
         try:
@@ -178,7 +187,29 @@ class profile(Results):
             self._advance(self._action, None, end)
         finally:
             self._recorder.rest()
-            torch_engine.release(self)
+            self._let_go_of_torch()
+
+    def __del__(self) -> None:
+        # Nobody has it any more, so nobody can stop it; PyTorch's profiler would be taken for the rest of the process.
+        if not self.__dict__.get("_running") or self._in_child or sys.is_finalizing():
+            return
+        try:
+            warn_user(f"the profiler that was started at {self.started_at} was dropped while it ran; it is ended now")
+            if self.started_at is None or self.started_at.thread == threading.get_ident():
+                self.stop()
+        except Exception:
+            # A warning may be an error, and there is nobody to raise it to.
+            self._let_go_of_torch()
+
+    def _mark_step(self) -> None:
+        """The step that ends now, unless PyTorch has marked what it saw of it."""
+        if not self._step_is_marked:
+            self._recorder.step(self.step_num, self._step_start_ns, now_ns())
+        self._step_is_marked = False
+
+    def _let_go_of_torch(self) -> None:
+        self._guard.remove()
+        torch_engine.release(self)
 
     def _advance(self, before: ProfilerAction, after: ProfilerAction | None, drive: Callable[[Any], None]) -> None:
         """From one action to the next: PyTorch's profiler tells what happens when it takes part."""
@@ -211,7 +242,7 @@ class profile(Results):
         """PyTorch's profiler is of no use any more: what is open is brought to where it should be."""
         inner, self._inner = self._inner, None
         torch_engine.put_in_order(self._torch, inner)
-        torch_engine.release(self)
+        self._let_go_of_torch()
         torch_engine.keep_regions()
         self._recorder.with_stacks = self.with_stack
         unsaved, self._without_results = self._without_results, None
@@ -223,6 +254,33 @@ class profile(Results):
         if records(after) and self._recorder.open is None:
             self._carry_out([Move.START])
 
+    def _give_way(self) -> None:
+        """The program starts PyTorch's own profiler in the middle of this: what this one has of operators is kept."""
+        if self._inner is None or self._in_child:
+            return
+        if self.started_at is not None and self.started_at.thread != threading.get_ident():
+            self._guard.remove()
+            warn_user(
+                "PyTorch's own profiler was started in another thread while this one ran: operators may be missing "
+                "from both; run one profiler at a time"
+            )
+            return
+        inner, self._inner = self._inner, None
+        torch_engine.keep_regions()
+        self._let_go_of_torch()
+        capture = self._recorder.open
+        kept = "no operators are recorded by this one"
+        if capture is not None or self._action is ProfilerAction.WARMUP:
+            try:
+                results = torch_engine.end_early(self._torch, inner)
+            except Exception as error:
+                results, kept = None, f"its operators are lost: {error}"
+            if capture is not None and results is not None:
+                capture.torch_results = results
+                self._step_is_marked = self.record_steps
+                kept = "this one has operators up to here, and regions, counters and samples to its end"
+        warn_user(f"PyTorch's own profiler was started while this one ran, and there can be one at a time: {kept}")
+
     def _choose_torch(self) -> None:
         torch = torch_engine.torch_if_imported()
         if torch is None:
@@ -233,6 +291,7 @@ class profile(Results):
                     "the trace holds the host, and GPUs only as counters"
                 )
             return
+        torch_engine.end_dropped()
         taken = torch_engine.why_torch_is_taken(torch)
         if taken is not None:
             self._inner = None
@@ -248,6 +307,7 @@ class profile(Results):
                 for key, value in self._metadata.items():
                     self._inner.preset_metadata_json(key, value)
             torch_engine.claim(self)
+            self._guard.install(torch)
         except Exception as error:
             warn_user(f"PyTorch's profiler cannot be used, and recording goes on without it: {error}")
 
@@ -291,6 +351,7 @@ class profile(Results):
     def torch_stopping(self) -> None:
         """PyTorch is about to end its recording, and to work out its results, which is not to be recorded."""
         torch_engine.keep_regions()
+        self._warn_of_overlapping()
         self._without_results = self._recorder.open
         self._guarded(self._recorder.end)
 
@@ -316,6 +377,14 @@ class profile(Results):
         self._running = False
         self._inner = None
         self._recorder.forget()
+
+    def _warn_of_overlapping(self) -> None:
+        overlapping = take_overlapping()
+        if overlapping:
+            warn_user(
+                f"{overlapping} regions ended while one was open that had been entered after them: PyTorch takes "
+                "regions of a thread for nested, so their parents and own times are wrong"
+            )
 
     def _guarded(self, do: Callable[[], None]) -> None:
         """What fails here is our affair, not the program's."""
@@ -351,3 +420,15 @@ class profile(Results):
         if inner is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(inner, name)
+
+
+def _weakly(method: Callable[[], None]) -> Callable[[], None]:
+    """Calls a method of an object that it does not keep alive."""
+    held = weakref.WeakMethod(method)
+
+    def call() -> None:
+        found = held()
+        if found is not None:
+            found()
+
+    return call

@@ -17,6 +17,7 @@ from .metadata import environment_metadata
 from .saving import NO_ROOM, check_target, readable_trace, save_capture, temporary_path
 from .stacks import STACK_METRICS, write_folded_stacks
 from .torch_events import with_all_spellings
+from .torch_regions import with_regions
 from .warn import warn_user
 
 if TYPE_CHECKING:
@@ -36,13 +37,19 @@ class Results:
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> Any:
         """Operators and regions by name, with how often they ran and how long they took. PyTorch's own list where
-        PyTorch recorded; else regions and steps. Both have the same attributes and the same ``table``.
+        PyTorch recorded, with regions that it cannot record itself: those of other threads, and those of coroutines
+        that await something inside. Else regions and steps. Both have the same attributes and the same ``table``.
 
         ``group_by_stack_n`` is how many of the innermost Python frames make a row of their own; it needs
         ``with_stack=True``. Without PyTorch these are the functions that the region was entered from."""
         capture = self._finished()
         if capture.torch_results is not None:
-            averages = capture.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
+            own = self._own_regions(capture)
+            if own:
+                events = with_regions(capture.torch_results, own, capture.recording.start_ns or 0)
+                averages = events.key_averages(group_by_input_shape, group_by_stack_n, **options)
+            else:
+                averages = capture.torch_results.key_averages(group_by_input_shape, group_by_stack_n, **options)
             return with_all_spellings(averages)
         asked = [("top", "0")]
         if group_by_stack_n > 0:
@@ -54,10 +61,24 @@ class Results:
         return self._event_list((FunctionEventAvg.of_row(row) for row in rows), singles=self.events)
 
     def events(self) -> Any:
-        """Every event by itself: PyTorch's own list where PyTorch recorded; else regions and steps."""
+        """Every event by itself: PyTorch's own list where PyTorch recorded, with regions that it cannot record itself;
+        else regions and steps."""
         capture = self._finished()
         if capture.torch_results is not None:
+            own = self._own_regions(capture)
+            if own:
+                return with_all_spellings(with_regions(capture.torch_results, own, capture.recording.start_ns or 0))
             return with_all_spellings(capture.torch_results.function_events)
+        return self._event_list(self._recorded_events(capture), averages=self.key_averages)
+
+    def _own_regions(self, capture: Capture) -> list[FunctionEvent]:
+        """The regions that are ours although PyTorch recorded: of other threads, and of tasks that take turns."""
+        if not capture.recording.regions:
+            return []
+        # Steps without a schedule are ours too; in PyTorch's list there are none.
+        return [event for event in self._recorded_events(capture) if not event.name.startswith("ProfilerStep#")]
+
+    def _recorded_events(self, capture: Capture) -> list[FunctionEvent]:
         path = temporary_path(capture, "events.json")
         written_by("the trace", path, lambda: capture.recording.write(path, {}), NO_ROOM)
         try:
@@ -65,7 +86,7 @@ class Results:
                 document = json.load(file)
         finally:
             os.remove(path)
-        return self._event_list(events_of_trace(document), averages=self.key_averages)
+        return events_of_trace(document)
 
     def export_chrome_trace(self, path: str | os.PathLike[str], **torch_options: Any) -> None:
         """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped

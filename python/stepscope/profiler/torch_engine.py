@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import gc
 import inspect
 import os
 import sys
+import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from .._native import set_torch_regions
 from .activities import ProfilerActivity
+from .dropped import Start
+from .suspends import may_suspend
+from .torch_guard import ours
 from .warn import warn_user
 
-_in_use_by: list[object] = []
-"""The profiler of ours that drives PyTorch's, of which there can be one at a time."""
+_in_use_by: list[weakref.ref[Any]] = []
+"""The profiler of ours that drives PyTorch's, of which there can be one at a time. One that nobody else has any more is
+not kept alive: it ends itself."""
 _used = False
 
 
@@ -54,12 +61,36 @@ def check_newer_options(options: Iterable[str], known: Iterable[str]) -> None:
 
 def why_torch_is_taken(torch: Any) -> str | None:
     """Why PyTorch's profiler cannot be started now, if it cannot."""
-    if _in_use_by:
-        return "another stepscope profiler is using PyTorch's"
+    owner = _owner()
+    if owner is not None:
+        start: Start | None = getattr(owner, "started_at", None)
+        which = "another stepscope profiler" if start is None else f"the stepscope profiler started at {start}"
+        return f"{which} uses PyTorch's until it is stopped"
+    return _foreign(torch)
+
+
+def _foreign(torch: Any) -> str | None:
     enabled = getattr(torch._C._autograd, "_profiler_enabled", None)
-    if enabled is not None and enabled():
-        return "PyTorch's own profiler is running"
-    return None
+    return "PyTorch's own profiler is running" if enabled is not None and enabled() else None
+
+
+def end_dropped() -> None:
+    """Ends the profiler that drives PyTorch's if nothing in the program can end it any more."""
+    if _owner() is None:
+        return
+    # One that is only held by a circle of references ends itself.
+    gc.collect()
+    owner = _owner()
+    start: Start | None = getattr(owner, "started_at", None)
+    if owner is None or start is None or start.thread != threading.get_ident() or not start.was_left_by_an_error():
+        return
+    warn_user(f"the profiler that was started at {start} was left running by an error; it is ended now")
+    owner.stop()
+
+
+def _owner() -> Any:
+    """The profiler of ours that drives PyTorch's now, or None."""
+    return next((owner for owner in (held() for held in _in_use_by) if owner is not None), None)
 
 
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
@@ -98,35 +129,64 @@ def _has_device(torch: Any, names: Iterable[str] = tuple(_DEVICES.values())) -> 
 def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any:
     """A profiler of PyTorch's own with these options that tells its owner when it records.
 
-    Options this version does not have are left out with a warning."""
+    Options this version does not have are left out with a warning. The owner is not kept alive by it."""
     base = torch.profiler.profile
+    told = weakref.ref(owner)
 
     class ObservedProfile(base):  # type: ignore[misc, valid-type]
         """PyTorch's profiler, whose owner learns when it records."""
 
         def prepare_trace(self) -> None:
+            taken = _foreign(torch)
+            if taken is not None:
+                raise RuntimeError(taken)
             if not getattr(self, "acc_events", False):
                 # A cycle gets a new one, whatever stands here; but of an old one newer versions say, in a warning,
                 # that its events are cleared. Captures keep their own.
                 self.profiler = None
-            with quiet_collector(torch):
+            with quiet_collector(torch), ours():
                 super().prepare_trace()
 
         def start_trace(self) -> None:
-            super().start_trace()
-            owner.torch_started()
+            with ours():
+                super().start_trace()
+            owner = told()
+            if owner is not None:
+                owner.torch_started()
 
         def stop_trace(self) -> None:
-            owner.torch_stopping()
+            owner = told()
+            if owner is not None:
+                owner.torch_stopping()
             super().stop_trace()
-            owner.torch_stopped(self.profiler)
+            if owner is not None:
+                owner.torch_stopped(self.profiler)
+
+    def hand_over(_inner: Any) -> None:
+        owner = told()
+        if owner is not None:
+            owner.hand_over()
 
     known = inspect.signature(base.__init__).parameters
     chosen = {name: value for name, value in options.items() if name in known}
     absent = sorted(set(options) - set(chosen))
     if absent:
         warn_user(f"PyTorch {torch.__version__} has no {', '.join(absent)}; left out")
-    return ObservedProfile(on_trace_ready=lambda _inner: owner.hand_over(), **chosen)
+    return ObservedProfile(on_trace_ready=hand_over, **chosen)
+
+
+def end_early(torch: Any, inner: Any) -> Any:
+    """Ends what PyTorch records now, in the middle of a step; its results, or None if it recorded nothing yet."""
+    if not torch._C._autograd._profiler_enabled():
+        put_in_order(torch, inner)
+        return None
+    step = getattr(inner, "step_rec_fn", None)
+    if step is not None:
+        inner.step_rec_fn = None
+        step.__exit__(None, None, None)
+    results = inner.profiler
+    results.__exit__(None, None, None)
+    return results
 
 
 def put_in_order(torch: Any, inner: Any) -> None:
@@ -136,7 +196,8 @@ def put_in_order(torch: Any, inner: Any) -> None:
         return
     with contextlib.suppress(Exception):
         if not torch._C._autograd._profiler_enabled():
-            results._start_trace()
+            with ours():
+                results._start_trace()
         results.__exit__(None, None, None)
 
 
@@ -144,13 +205,12 @@ def claim(owner: object) -> None:
     """From now on this profiler drives PyTorch's."""
     global _used
     _used = True
-    _in_use_by.append(owner)
+    _in_use_by.append(weakref.ref(owner))
 
 
 def release(owner: object) -> None:
     """PyTorch's profiler is free again."""
-    if owner in _in_use_by:
-        _in_use_by.remove(owner)
+    _in_use_by[:] = [held for held in _in_use_by if held() is not None and held() is not owner]
 
 
 def was_used() -> bool:
@@ -159,10 +219,20 @@ def was_used() -> bool:
 
 
 def send_regions_to_torch(torch: Any) -> None:
-    """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device."""
+    """Regions go into PyTorch's trace from now on, where they nest with operators and reach the device.
+
+    All but two kinds. PyTorch records the thread that it was started in and those that work for it; of others it loses
+    regions without a word. And it has one stack of regions per thread, where tasks that take turns get in each other's
+    way. Those stay ours."""
     # Not `_RecordFunctionFast`: its regions are operators in the trace, not annotations, and are not seen above the
     # kernels they launch. This is what `torch.profiler.record_function` is.
-    set_torch_regions(torch.autograd.profiler.record_function)
+    theirs = torch.autograd.profiler.record_function
+    records_here = torch._C._autograd._profiler_enabled
+
+    def region(name: str) -> Any:
+        return theirs(name) if records_here() and not may_suspend(sys._getframe(1)) else None
+
+    set_torch_regions(region)
 
 
 def keep_regions() -> None:

@@ -13,6 +13,14 @@ _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TORCH = os.sep + "torch" + os.sep
 
 
+def user_frame() -> FrameType | None:
+    """The innermost frame that is neither ours nor PyTorch's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_inside(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
 def warn_user(message: str) -> None:
     """Warns with :class:`stepscope.StepscopeWarning`, as if from the first line that is neither ours nor PyTorch's."""
     level = 2

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import pathlib
 import re
+import subprocess
+import sys
 import time
 import warnings
 
@@ -143,3 +147,68 @@ def test_configuring_without_a_section_imports_nothing_heavy():
     parent = str(Path(stepscope.__file__).resolve().parent.parent)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": parent})
     assert done.stdout == "[]\n", done.stderr
+
+
+def warned(profiling, run):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with profiling:
+            run(profiling)
+    return [str(warning.message) for warning in caught if warning.category is StepscopeWarning]
+
+
+def test_a_program_that_never_says_anything_is_told(tmp_path):
+    profiling = configure({"profiling": {}}, run_dir=tmp_path)
+    (message,) = warned(profiling, lambda profiling: None)
+    assert message == (
+        "profiling was configured, but there is no trace: profiling.step() was never called, so the schedule never "
+        "began"
+    )
+
+
+def test_a_program_that_tells_of_what_does_not_count_is_told(tmp_path):
+    profiling = configure({"profiling": {"unit": "steps"}}, run_dir=tmp_path)
+    (message,) = warned(profiling, lambda profiling: [profiling.epoch() for _ in range(10)])
+    assert "profiling.step() was never called and profiling.epoch() does not count with unit: steps" in message
+
+
+def test_a_program_that_ends_before_the_schedule_records_is_told(tmp_path):
+    profiling = configure({"profiling": {"skip_first": 2, "wait": 5, "warmup": 1}}, run_dir=tmp_path)
+    (message,) = warned(profiling, lambda profiling: [profiling.step() for _ in range(3)])
+    assert "ended after 3 steps, and the schedule records from step 9 on" in message
+
+
+def test_nothing_is_said_of_a_program_that_failed_or_has_its_trace(tmp_path):
+    profiling = configure({"profiling": {}}, run_dir=tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ZeroDivisionError):
+            with profiling:
+                1 / 0
+        loop(configure({"profiling": {"warmup": 1}}, run_dir=tmp_path))
+
+
+def test_epochs_count_for_a_loop_that_tells_of_nothing_else(tmp_path):
+    profiling = configure({"profiling": {"wait": 1, "warmup": 1, "active": 2}}, run_dir=tmp_path)
+    with profiling:
+        for epoch in range(6):
+            with stepscope.record_function(f"work {epoch}"):
+                pass
+            profiling.epoch()
+    (trace,) = profiling.traces
+    assert worked(trace) == ["2", "3"]
+
+
+def test_a_program_that_never_starts_it_is_told_at_its_end(tmp_path):
+    program = (
+        "import stepscope\n"
+        "stepscope.configure({'profiling': {}})\n"
+        "stepscope.configure({'profiling': {'active': 2}})\n"
+        "stepscope.configure({'profiling': {'enabled': False}})\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(stepscope.__file__).parents[1])}
+    run = lambda text: subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment)
+    done = run(program)
+    assert done.returncode == 0 and done.stderr.count("profiling was configured but not started") == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert run(program.splitlines()[0] + "\n" + program.splitlines()[3]).stderr == ""

@@ -68,7 +68,7 @@ def test_a_failing_script_keeps_its_exit_code_and_its_trace(script, stepscope_ru
 
 
 def test_the_folder_is_where_the_user_stood(script, stepscope_run, traces, tmp_path):
-    file = script("import os\nos.makedirs('elsewhere')\nos.chdir('elsewhere')\n")
+    file = script("import os\nos.makedirs('elsewhere')\nos.chdir('elsewhere')\n" + WORK)
     got = stepscope_run("-o", "my traces", file)
     (trace,) = traces("my traces")
     assert str(trace) in got.notes[0] and "'" in got.notes[0].split("view ")[1]
@@ -76,7 +76,7 @@ def test_the_folder_is_where_the_user_stood(script, stepscope_run, traces, tmp_p
 
 
 def test_quiet(script, stepscope_run, traces):
-    got = stepscope_run("-q", script("print(1)\n"))
+    got = stepscope_run("-q", script(WORK + "print(1)\n"))
     assert (got.out, got.err) == ("1\n", "")
     assert len(traces()) == 1
 
@@ -206,8 +206,62 @@ def test_a_killed_run_leaves_a_readable_file(script, popen, traces, tmp_path):
     assert stepscope.open(str(left)) is not None
 
 
-def test_a_folder_that_cannot_be_written_does_not_stop_the_script(script, stepscope_run):
+@pytest.mark.parametrize("folder", ["file/inside", "file", "/proc/x"])
+def test_a_folder_that_cannot_be_written_is_told_before_the_script_runs(script, stepscope_run, folder):
     script("", "file")
-    got = stepscope_run("-o", "file/inside", script("print('ran')\nraise SystemExit(4)\n"))
-    assert (got.code, got.out) == (4, "ran\n")
-    assert got.notes and "file" in got.notes[0]
+    got = stepscope_run("-o", folder, script("print('ran')\n"))
+    assert (got.code, got.out) == (2, "")
+    assert "cannot write traces to" in got.err and "-o FOLDER" in got.err and "Traceback" not in got.err
+
+
+def test_a_script_that_is_over_at_once_leaves_no_trace_and_says_why(script, stepscope_run, tmp_path, monkeypatch):
+    got = stepscope_run("-o", "there", script("import os\nos.environ\n"))
+    assert got.code == 0
+    (note,) = got.notes
+    assert note.startswith("stepscope: no trace: the script ended after 0.") and "view" not in note
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_region_is_something_to_see_however_short_the_script(script, stepscope_run, traces):
+    got = stepscope_run(script("import stepscope\nwith stepscope.record_function('short'):\n    pass\n"))
+    assert "open: stepscope view" in got.notes[0]
+    assert "short" in names(traces()[0])
+
+
+def test_a_module_that_is_not_there_leaves_no_trace(python, stepscope_run, tmp_path):
+    got = stepscope_run("-m", "nope")
+    assert (got.code, got.out) == (1, "") and got.err == python("-m", "nope").err
+    assert list(tmp_path.iterdir()) == []
+
+
+CHILDREN = """\
+import multiprocessing, os, subprocess, sys
+if __name__ == "__main__":
+    for way in ("fork", "spawn"):
+        with multiprocessing.get_context(way).Pool(2) as pool:
+            pool.map(abs, [1, -1])
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    subprocess.run([sys.executable, "-c", "pass"])
+    subprocess.run(["true"])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="forks")
+def test_child_processes_are_counted_in_one_line(script, stepscope_run):
+    got = stepscope_run(script(WORK + CHILDREN))
+    assert got.code == 0 and got.own_err == ""
+    assert [note for note in got.notes if "child" in note] == ["stepscope: 6 child processes were not recorded"]
+
+
+def test_epochs_count_if_the_script_tells_of_nothing_else(script, stepscope_run, traces):
+    got = stepscope_run(
+        "--profiling.wait=0",
+        "--profiling.warmup=1",
+        "--profiling.active=1",
+        script(CONFIGURED.replace("{SECTION}", "{}").replace("profiling.step()", "profiling.epoch()")),
+    )
+    assert got.out == "True 1\n"
+    assert {name for name in names(traces()[0]) if str(name).startswith("work ")} == {"work 1"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 
 import pytest
 
@@ -180,6 +181,57 @@ def test_a_limit_that_is_over_during_the_import(script, stepscope_run, traces):
     got = stepscope_run("--seconds=0.3", script("import torch\ntorch.ones(3).sin()\nprint('ran')\n"))
     assert (got.code, got.out, got.own_err) == (0, "ran\n", "")
     assert count(traces()[0], "aten::sin") == 0
+
+
+GROWS = """\
+import torch
+{before}
+for step in range(4000):
+    torch.ones(4).add_(1)
+    if step == 0:
+        torch.ones(4).exp()
+torch.ones(4).sin()
+print("ran")
+"""
+
+
+def test_what_operators_take_is_bounded_and_said(script, stepscope_run, traces):
+    # 12,000 events and their memory: 4 MB to record, 48 MB to write.
+    got = stepscope_run("--max-memory", "0.004", script(GROWS.format(before="").replace("4000", "40000")))
+    assert (got.code, got.out, got.own_err) == (0, "ran\n", "")
+    (note,) = [note for note in got.notes if "--max-memory" in note]
+    assert re.fullmatch(
+        r"stepscope: recording ended early: [\d.]+ s of PyTorch's operators may take [\d.]+ GiB of memory to be "
+        r"written \(--memory\)",
+        note,
+    )
+    (trace,) = traces()
+    assert count(trace, "aten::exp") == 1 and count(trace, "aten::sin") == 0
+    assert 10 < count(trace, "aten::add_") < 40000
+
+
+def test_the_scripts_own_tensors_are_not_taken_for_operators(script, stepscope_run, traces):
+    own = "kept = [torch.ones(250_000) for _ in range(300)]"  # 300 MB: twelve times that is more than the limit
+    got = stepscope_run("--max-memory", "1", script(GROWS.format(before=own)))
+    assert (got.code, got.out, got.own_err) == (0, "ran\n", "")
+    assert not [note for note in got.notes if "--max-memory" in note]
+    assert count(traces()[0], "aten::sin") == 1
+
+
+def test_events_are_not_worked_out_twice(monkeypatch):
+    import torch
+
+    from stepscope._launch.program_capture import ProgramCapture
+    from stepscope.config.settings import Settings
+
+    capture = ProgramCapture(Settings(monitor=False), None)
+    capture.start()
+    capture.start_torch(torch)
+    torch.ones(3).exp()
+    results = capture._inner.profiler
+    capture.stop()
+    # PyTorch makes its Python objects when somebody asks for them, which a trace file does not.
+    assert results._function_events is None
 
 
 def test_data_loader_workers_and_spawned_processes_run_as_before(script, python, stepscope_run, traces):

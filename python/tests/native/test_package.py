@@ -23,6 +23,29 @@ def test_every_name_is_there():
         stepscope.no_such_name
 
 
+def test_a_star_leaves_pythons_own_names_alone():
+    import builtins
+
+    names: dict = {}
+    exec("from stepscope import *", names)
+    assert "profile" in names
+    assert not {name for name in names if not name.startswith("__")} & set(vars(builtins))
+    assert callable(stepscope.open) and "open" in dir(stepscope)
+
+
+def test_a_mistyped_name_is_told_what_was_meant():
+    with pytest.raises(AttributeError, match="has no attribute 'opne'. Did you mean 'open'?"):
+        stepscope.opne
+    with pytest.raises(ImportError, match="PerformanceProfiller"):
+        from stepscope import PerformanceProfiller  # noqa: F401
+
+
+def test_everything_of_a_monitor_says_what_it_is():
+    for name in vars(stepscope.Monitor):
+        if not name.startswith("__"):
+            assert inspect.getdoc(getattr(stepscope.Monitor, name)), name
+
+
 def test_importing_takes_nothing_along():
     code = (
         "import sys, stepscope\n"

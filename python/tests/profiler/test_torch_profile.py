@@ -317,7 +317,7 @@ def test_arguments_of_this_version_of_torch_are_taken(model):
 
 def test_a_second_profiler_warns_and_records_without_torch(model):
     with profiler.profile(monitor=False) as first:
-        with pytest.warns(StepscopeWarning, match="another stepscope profiler"):
+        with pytest.warns(StepscopeWarning, match="the stepscope profiler started at"):
             second = profiler.profile(monitor=False)
             second.start()
         train(model, 2, second)

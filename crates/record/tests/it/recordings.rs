@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stepscope_model::{Attr, Kind};
-use stepscope_record::{CounterValue, Monitor, MonitorOptions, NO_STACK, Recording, begin, clock, end, intern};
+use stepscope_record::{
+    CounterValue, Monitor, MonitorOptions, NO_STACK, NO_TASK, Recording, begin, clock, end, intern,
+};
 
 #[test]
 fn regions_steps_samples_and_counters_become_a_trace() {
@@ -13,7 +15,7 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     let monitor = Arc::new(Monitor::new(&options));
     let mut recording = Recording::new(Some(monitor));
     recording.start();
-    let (outer, inner) = (begin(), begin());
+    let (outer, inner) = (begin(NO_TASK), begin(NO_TASK));
     std::thread::sleep(Duration::from_millis(50));
     end(inner, intern("train.py(9): step;train.py(1): <module>"), || intern("inner"));
     end(outer, NO_STACK, || intern("outer"));
