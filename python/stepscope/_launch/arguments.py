@@ -42,9 +42,9 @@ Options:
                                with --functions or --lines a file [default: SCRIPT.prof or SCRIPT.lprof]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
-      --max-memory GIB         stop recording when PyTorch's operators may take this much to be written; 0 means no
-                               limit [default: half of what is free, at most 8]
-  -q, --quiet                  don't print the trace path when done
+      --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
+                               no limit [default: half of what is free, at most 8]
+  -q, --quiet                  don't print the summary and the trace path when done
   -m MODULE                    run a module, like `python -m`
   -h, --help                   print this help
 

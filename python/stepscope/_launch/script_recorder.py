@@ -238,7 +238,7 @@ class ScriptRecorder(CurrentRun):
         after_s = time.monotonic() - self._joined_at
         self._must_end(
             f"{after_s:.1f} s of PyTorch's operators may take {results_bytes / (1 << 30):.1f} GiB of memory to be "
-            "written (--memory)"
+            "written (--max-memory)"
         )
 
     def _must_end(self, reason: str) -> None:

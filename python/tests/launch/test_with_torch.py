@@ -202,7 +202,7 @@ def test_what_operators_take_is_bounded_and_said(script, stepscope_run, traces):
     (note,) = [note for note in got.notes if "--max-memory" in note]
     assert re.fullmatch(
         r"stepscope: recording ended early: [\d.]+ s of PyTorch's operators may take [\d.]+ GiB of memory to be "
-        r"written \(--memory\)",
+        r"written \(--max-memory\)",
         note,
     )
     (trace,) = traces()
