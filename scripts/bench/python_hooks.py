@@ -159,7 +159,7 @@ def report(python: str, workload: str, found: dict[str, list[tuple[float, int]]]
         low, middle_, high = statistics.quantiles(ratios, n=4)
         counted = found[name][0][1]
         cost_ns = 1e9 * statistics.median(took - base for (took, _), base in zip(found[name], bare)) / counted
-        print(f"| {words} | {middle_:.2f}x | {low:.2f} to {high:.2f} | {cost_ns:.0f} ns | {counted:,} |")
+        print(f"| {words} | {middle_:.2f}x | {low:.2f} to {high:.2f} | {cost_ns:.0f} ns | {counted:,} |", flush=True)
 
 
 def main() -> None:
