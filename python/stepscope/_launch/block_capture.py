@@ -7,6 +7,7 @@ from typing import Callable
 
 from .._current_run import CurrentRun, current_run, set_current_run
 from ..config.settings import Settings
+from .operator_memory import OperatorMemory, default_limit
 from .program_capture import ProgramCapture
 from .torch_join import TorchJoin
 
@@ -22,6 +23,7 @@ class BlockCapture(CurrentRun):
         self._settings = settings
         self._capture: ProgramCapture | None = None
         self._join: TorchJoin | None = None
+        self._memory = OperatorMemory(default_limit(), self._too_much)
         self._before: CurrentRun | None = None
         self.notes: list[str] = []
 
@@ -36,12 +38,13 @@ class BlockCapture(CurrentRun):
             return
         self._before = current_run()
         set_current_run(self)
-        self._join = TorchJoin(self._capture, self._give_way, self._safely, careful=False)
+        self._join = TorchJoin(self._capture, self._give_way, self._safely, careful=False, joined=self._memory.start)
         self._join.start()
 
     def stop(self, path: Path) -> bool:
         """End, and write the trace; whether there is one."""
         capture, self._capture = self._capture, None
+        self._memory.stop()
         if self._join is not None:
             self._join.remove()
             self._join = None
@@ -72,6 +75,14 @@ class BlockCapture(CurrentRun):
             return
         self.notes.append(f"{self._what} uses a profiler itself, so nothing else was recorded")
         self._safely(capture.stop)
+
+    def _too_much(self, results_bytes: int) -> None:
+        if self._capture is not None:
+            size = f"{results_bytes / (1 << 30):.1f} GiB"
+            self.notes.append(
+                f"operators of {self._what} are in the trace until they might have taken {size} of memory"
+            )
+            self._safely(self._capture.stop_operators)
 
     def _safely(self, do: Callable[[], None]) -> None:
         try:

@@ -68,6 +68,10 @@ class ProgramCapture:
         finally:
             self._recorder.end()
 
+    def stop_operators(self) -> None:
+        """Let PyTorch's collector end; the rest is recorded on."""
+        self._stop_torch()
+
     def save(self, path: str) -> None:
         """Write the trace, compressed if the name ends in ``.gz``."""
         capture = self._recorder.finished

@@ -218,7 +218,32 @@ def test_the_scripts_own_tensors_are_not_taken_for_operators(script, stepscope_r
     assert count(traces()[0], "aten::sin") == 1
 
 
-def test_events_are_not_worked_out_twice(monkeypatch):
+def test_a_cell_keeps_its_operators_until_they_take_too_much(tmp_path, monkeypatch):
+    import time
+
+    import torch
+
+    import stepscope
+    from stepscope._launch import block_capture
+    from stepscope.config.settings import Settings
+
+    monkeypatch.setattr(block_capture, "default_limit", lambda: 8 << 20)
+    block = block_capture.BlockCapture("this cell", Settings(monitor=False, record_shapes=True, profile_memory=True))
+    block.start()
+    torch.ones(4).exp()
+    give_up = time.monotonic() + 60
+    while not block.notes and time.monotonic() < give_up:
+        torch.ones(4).add_(1)
+    torch.ones(4).sin()
+    with stepscope.record_function("after"):
+        pass
+    assert block.stop(tmp_path / "cell.json")
+    (note,) = block.notes
+    assert note.startswith("operators of this cell are in the trace until they might have taken ")
+    assert [count(tmp_path / "cell.json", name) for name in ("aten::exp", "aten::sin", "after")] == [1, 0, 1]
+
+
+def test_events_are_not_worked_out_twice():
     import torch
 
     from stepscope._launch.program_capture import ProgramCapture

@@ -40,6 +40,22 @@ def test_a_mistyped_name_is_told_what_was_meant():
         from stepscope import PerformanceProfiller  # noqa: F401
 
 
+def test_a_type_checker_sees_the_names_and_nothing_that_answers_to_any():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    seen, hidden = set(), set()
+    for node in tree.body:
+        if isinstance(node, ast.If):
+            test = ast.unparse(node.test)
+            assert test in ("TYPE_CHECKING", "not TYPE_CHECKING")
+            if test == "TYPE_CHECKING":
+                seen |= {alias.asname or alias.name for line in node.body for alias in line.names}
+            else:
+                hidden |= {line.name for line in node.body}
+        elif isinstance(node, ast.FunctionDef):
+            assert node.name != "__getattr__"
+    assert hidden == {"__getattr__"} and seen == set(stepscope._WHERE)
+
+
 def test_everything_of_a_monitor_says_what_it_is():
     for name in vars(stepscope.Monitor):
         if not name.startswith("__"):
