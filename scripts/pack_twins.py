@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes fixtures of what record_twins.py recorded: two steps of each trace, as zstd. Needs the package zstandard.
+"""Makes fixtures of what record_twins.py recorded: one or two steps of each trace, as zstd. Needs the package zstandard.
 
 python3 scripts/pack_twins.py RECORDED FIXTURES
 

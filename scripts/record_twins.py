@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times pairs of programs in turns on a GPU, without a profiler, and records them: one with a fault, one without.
 
-python3 scripts/record_twins.py OUT_FOLDER [--set seen|unseen|traps|healthy ...] [--only CASE ...] [--minutes M]
+python3 scripts/record_twins.py OUT_FOLDER [--set seen|unseen|fresh|traps|healthy ...] [--only CASE ...] [--minutes M]
 
 Into OUT_FOLDER/SET/CASE go the traces `fault|fixed.shapes|plain.json.xz` and `answers.json`, with the times of every
 round. `--minutes` starts no new case after that; cases that are there already are skipped, so a second run goes on.
-Rules may be written while looking at `seen`; `unseen` is for checking them afterwards.
+Rules may be written while looking at `seen`; `unseen` and `fresh` were for checking them afterwards.
 """
 
 import argparse

@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from . import faults, more_faults
+from . import faults, more_faults  # noqa: F401 (the second registers its pairs)
 from .blocks import (
     BF16, FP32, MLP, causal_attention, conv_net, decoder, gated_mlps, mlps, noise, trainer, training, transformer,
 )
@@ -190,5 +190,3 @@ fresh("slow_loader", data=lambda: faults.Photos(112), batch=96, workers=12)
 fresh("small_batch", small=2, large=32, fault="a batch of 2", fix="a batch of 32",
       program=lambda batch: training(transformer(512, 6), batch, 384, 512))
 fresh("tf32_off", program=lambda: training(transformer(768, 2), 16, 512, 768, dtype=FP32))
-
-assert more_faults  # Its pairs are registered when it is imported.

@@ -90,6 +90,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned(),
     );
     finding.verify =
-        "Record again with record_shapes=True: `stepscope ops --by shape` should show float inputs.".to_owned();
+        "Record again with record_shapes=True: this finding should be gone, and the step shorter.".to_owned();
     vec![finding]
 }
