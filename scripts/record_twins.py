@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times pairs of programs in turns on a GPU, without a profiler, and records them: one with a fault, one without.
 
-python3 scripts/record_twins.py OUT_FOLDER [--set seen|unseen|fresh|traps|healthy ...] [--only CASE ...] [--minutes M]
+python3 scripts/record_twins.py OUT_FOLDER [--set seen|unseen|fresh|blind|traps|healthy ...] [--only CASE ...] [--minutes M]
 
 Into OUT_FOLDER/SET/CASE go the traces `fault|fixed.shapes|plain.json.xz` and `answers.json`, with the times of every
 round. `--minutes` starts no new case after that; cases that are there already are skipped, so a second run goes on.
-Rules may be written while looking at `seen`; `unseen` and `fresh` were for checking them afterwards.
+Rules may be written while looking at `seen`; `unseen`, `fresh` and `blind` were for checking them afterwards.
 """
 
 import argparse
@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import torch._inductor.config  # noqa: E402, F401
 
+import twins.blind  # noqa: E402
 import twins.faults  # noqa: E402
 import twins.fresh  # noqa: E402, F401
 import twins.healthy  # noqa: E402

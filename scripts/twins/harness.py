@@ -27,7 +27,7 @@ SECONDS_PER_TURN = 0.2
 WARM_UP_SECONDS = 0.5
 # With shapes, and as PyTorch records by default.
 RECORDINGS = {"shapes": {"record_shapes": True}, "plain": {}}
-SETS = {"seen": {}, "unseen": {}, "fresh": {}, "traps": {}, "healthy": {}}
+SETS = {"seen": {}, "unseen": {}, "fresh": {}, "blind": {}, "traps": {}, "healthy": {}}
 
 
 @dataclass
