@@ -10,6 +10,7 @@
 //! count an operator (`mm`, `addmm`, `bmm`, `baddbmm`, convolutions), they agree.
 
 mod call;
+mod clocks;
 mod cost;
 mod costs;
 mod definitions;
@@ -26,6 +27,7 @@ mod tests;
 
 use stepscope_model::Trace;
 
+pub use clocks::Clocks;
 pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
 pub use costs::{NoCost, OpCost, OpCosts, op_costs};
 pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};

@@ -27,8 +27,9 @@ use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
 use crate::replay::critical_path::{CriticalPath, critical_path};
 use crate::replay::recording::{Recording, Unprofiled as WithoutRecording};
+use crate::replay::what_if::{Change, WhatIf, what_if_for_long};
 use crate::replay::{self, Replay, Replayed, Scenario, Unchanged};
-use crate::roofline::{NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
+use crate::roofline::{Clocks, NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
 use crate::scope::selection::Selection;
 use crate::steps::Steps;
 use crate::steps::breakdown::{Breakdown, breakdown};
@@ -58,6 +59,7 @@ pub struct Run {
     account: OnceLock<Account>,
     replay: OnceLock<Replay>,
     unprofiled: OnceLock<Unprofiled>,
+    clocks: OnceLock<Clocks>,
     path: OnceLock<CriticalPath>,
     breakdown: OnceLock<Breakdown>,
     gpu: OnceLock<GpuReport>,
@@ -167,6 +169,7 @@ impl Run {
             account: OnceLock::new(),
             replay: OnceLock::new(),
             unprofiled: OnceLock::new(),
+            clocks: OnceLock::new(),
             path: OnceLock::new(),
             breakdown: OnceLock::new(),
             gpu: OnceLock::new(),
@@ -410,6 +413,19 @@ impl Run {
         self.costs.get_or_init(|| op_costs(self.trace(), &self.selection))
     }
 
+    /// How much slower the devices run when this goes on for long.
+    fn clocks(&self) -> &Clocks {
+        self.clocks.get_or_init(|| Clocks::new(self.trace(), self.costs(), self.steps.steps.len()))
+    }
+
+    /// The run replayed with some changes. A change that touches nothing is an error that names it.
+    pub fn what_if(&self, changes: &[Change]) -> Result<WhatIf, String> {
+        let in_a_long_run = |before, after, scenario: &dyn Scenario| {
+            self.clocks().in_a_long_run(before, after, |work, ns| scenario.device(work, ns))
+        };
+        what_if_for_long(self.trace(), self.replay(), changes, in_a_long_run)
+    }
+
     /// How close operators come to what their devices can do.
     pub fn roofline(&self, by: RooflineBy) -> Roofline {
         let query = RooflineQuery { selection: self.selection.clone(), by };
@@ -467,6 +483,7 @@ impl Run {
         let recorded = replay.unchanged().replayed_ns.saturating_sub(replay.run(scenario).replayed_ns);
         let before = self.unprofiled().replayed_ns;
         let after = replay.run(&WithoutRecording { change: scenario, share: 1.0 }).replayed_ns;
+        let after = self.clocks().in_a_long_run(before, after, |work, ns| scenario.device(work, ns));
         Saving { recorded_ns: recorded.max(0), unprofiled_ns: before.saturating_sub(after).max(0) }
     }
 

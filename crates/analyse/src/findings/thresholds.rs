@@ -50,7 +50,7 @@ pub const ASSUMPTIONS: &[Threshold] = &[
     },
     Threshold {
         name: "assume.masked_attention_efficiency",
-        default: 0.1,
+        default: 0.09,
         text: "share of the peak rate that fused attention reaches with a bias of its own for each head",
     },
     Threshold {

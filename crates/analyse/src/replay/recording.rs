@@ -11,6 +11,7 @@
 use stepscope_model::{Kind, LaneId, Ns, SliceId, Trace};
 
 use super::{HostPiece, Scenario};
+use crate::names::by_name::ByName;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
@@ -18,9 +19,14 @@ use crate::threads::host_time::HostTime;
 pub(crate) const PER_OPERATOR: f64 = 2_200.0;
 pub(crate) const PER_SHAPE: f64 = 450.0;
 pub(crate) const PER_CALL: f64 = 1_500.0;
+/// A value that is read from a device ([`READS`]), on top: the way back takes longer while the device's work is recorded.
+const PER_READ: f64 = 15_000.0;
 pub(crate) const PER_PYTHON_CALL: f64 = 1_000.0;
 pub(crate) const PER_ALLOCATION: f64 = 300.0;
 const USUAL_VIEW_NS: f64 = 1_000.0 / 1.64;
+
+/// Operators that bring a value to the host and wait for it.
+const READS: [&str; 2] = ["aten::_local_scalar_dense", "aten::nonzero"];
 
 /// Operators that only describe a tensor anew.
 const VIEWS: [&str; 7] = [
@@ -84,9 +90,13 @@ impl Recording {
         let mut events = slices.of_lane(lane).peekable();
         let mut marks = marks.peekable();
         let mut owed = 0.0;
+        let mut reads = ByName::new(trace, |name| READS.contains(&name));
         let base = host.range(lane).start;
         for (at, segment) in host.of_lane(lane).iter().enumerate() {
             while let Some(id) = events.next_if(|&id| slices.start(id) < segment.end) {
+                if slices.kind(id) == Kind::HostOp && reads.get(slices.name(id)) {
+                    owed += PER_READ;
+                }
                 owed += self.slowness
                     * match slices.kind(id) {
                         Kind::HostOp => PER_OPERATOR + shapes,

@@ -120,6 +120,17 @@ pub struct WhatIf {
 
 /// Replays with some changes. A change that touches nothing is an error that names it.
 pub fn what_if(trace: &Trace, replay: &Replay, changes: &[Change]) -> Result<WhatIf, String> {
+    what_if_for_long(trace, replay, changes, |_, after, _| after)
+}
+
+/// The same; `in_a_long_run` says what becomes of the step without the profiler when the changed run goes on for long,
+/// from that step before and after the change.
+pub fn what_if_for_long(
+    trace: &Trace,
+    replay: &Replay,
+    changes: &[Change],
+    in_a_long_run: impl Fn(i64, i64, &dyn Scenario) -> i64,
+) -> Result<WhatIf, String> {
     let plan = Plan::new(trace, changes)?;
     let run = replay.run(&plan);
     let unchanged = replay.unchanged();
@@ -132,6 +143,7 @@ pub fn what_if(trace: &Trace, replay: &Replay, changes: &[Change]) -> Result<Wha
         false => replay.run(&Unprofiled { change: &Unchanged, share: 1.0 }).replayed_ns,
     };
     let (before, after) = (without(false), without(true).max(plan.floor_ns(&run)));
+    let after = in_a_long_run(before, after, &plan);
     Ok(WhatIf {
         changes: changes.iter().map(Change::words).collect(),
         measured_ns: run.measured_ns,

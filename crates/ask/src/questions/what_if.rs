@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::replay::ReplayedStep;
-use stepscope_analyse::replay::what_if::{self, Change, WhatIf, what_if};
+use stepscope_analyse::replay::what_if::{self, Change, WhatIf};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 
@@ -127,10 +127,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if ask.tensor_cores {
         changes.push(changes::on_tensor_cores(trace)?);
     }
-    let replay = |changes: &[Change]| {
-        let answer = what_if(trace, asked.run.replay(), changes);
-        answer.map_err(|what| changes::unknown(trace, what, changes))
-    };
+    let replay =
+        |changes: &[Change]| asked.run.what_if(changes).map_err(|what| changes::unknown(trace, what, changes));
     let standard = changes.is_empty();
     let (rows, steps) = match standard {
         false => {

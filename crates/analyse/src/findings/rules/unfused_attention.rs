@@ -82,7 +82,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         if let Some(peak) = peak {
             // Fused kernels do the scores again on the way back: five products instead of four.
             let ns = op.cost.flops as f64 * 1.2 / (peak * 1e3) / context.limit(reaches);
-            super::matrix::scale(context, &mut edit, op, ns);
+            // With a bias they are slower than the products alone, and still faster than all of it.
+            let factor = ns / op.device_ns.max(1) as f64;
+            for &kernel in costs.kernels_of(op) {
+                let length = context.trace().slices().dur(kernel).0 as f64;
+                edit.device_length(
+                    kernel,
+                    (length * if biased { factor } else { factor.min(1.0) }).max(1.0) as i64,
+                );
+            }
         }
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
