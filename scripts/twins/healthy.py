@@ -98,3 +98,15 @@ def wide_recommender():
         sgd.zero_grad()
 
     return step, len(x)
+
+
+@healthy
+def batched_inference():
+    model = decoder(2048, 5632, 2, head=128).cuda().to(FP16).eval()
+    x = noise(32, 1024, 2048, dtype=FP16)
+
+    @torch.no_grad()
+    def step():
+        return model(x)
+
+    return step, len(x)
