@@ -8,6 +8,7 @@
 pub(crate) mod by_operator;
 mod definitions;
 pub(crate) mod device;
+pub mod history;
 mod innermost;
 mod level;
 mod lifetime;

@@ -31,6 +31,8 @@ mod pprof;
 mod pstats;
 mod reader;
 mod readers;
+
+mod snapshot;
 mod sniff;
 mod speedscope;
 mod splice;

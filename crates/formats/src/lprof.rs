@@ -7,7 +7,7 @@ use stepscope_model::{
 use crate::OpenOptions;
 use crate::chunks::Text;
 use crate::error::ReadError;
-use crate::pickle::{Pickle, ValueId};
+use crate::pickle::{Pickle, Value};
 use crate::reader::{Reader, whole};
 
 pub(crate) const READER: Reader = Reader {
@@ -43,7 +43,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
     whole(&mut text, WHAT, name, options)?;
     let damaged =
         |why: &str| ReadError::Damaged { what: WHAT.to_owned(), why: why.to_owned(), path: name.to_owned() };
-    let pickle = Pickle::read(text.window()).map_err(damaged)?;
+    let pickle = Pickle::read(text.window()).map_err(|why| damaged(&why))?;
     let state = pickle
         .class(pickle.root())
         .filter(|(_, class)| class == "LineStats")
@@ -72,8 +72,8 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
 
 fn function(
     pickle: &Pickle<'_>,
-    key: ValueId,
-    timings: ValueId,
+    key: Value,
+    timings: Value,
     unit: f64,
     most: u64,
     profile: &mut Profile,
@@ -97,7 +97,7 @@ fn function(
     true
 }
 
-fn line(pickle: &Pickle<'_>, timing: ValueId, unit: f64) -> Option<(u32, u64, Ns)> {
+fn line(pickle: &Pickle<'_>, timing: Value, unit: f64) -> Option<(u32, u64, Ns)> {
     let [line, hits, ticks] = pickle.items(timing) else { return None };
     let line = u32::try_from(pickle.int(*line)?).ok()?;
     let hits = u64::try_from(pickle.int(*hits)?).ok()?;

@@ -1,121 +1,178 @@
 //! Python's pickle format, protocols 2 to 5, as data: classes are names, objects are what was said about them.
 //!
-//! A pickle is a program that builds values. This machine builds them in a table and nothing else: it imports nothing and
+//! A pickle is a program that builds values. This machine builds them in tables and nothing else: it imports nothing and
 //! calls nothing, whatever the file asks for. Every instruction adds at most one value, so a file costs memory in
-//! proportion to its length, and there is no recursion.
+//! proportion to its length, and there is no recursion. Numbers take no place in the tables, and dictionaries that a
+//! reader wants to keep in a form of its own take none either: there may be millions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Names one value.
-pub(crate) type ValueId = u32;
-
-#[derive(Debug)]
-enum Value {
+/// A value, or where to find it.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// `None`, or what is not true.
     Nothing,
-    Bool,
+    True,
+    /// A whole number.
     Int(i64),
+    /// Any other number.
     Float(f64),
-    /// Where the bytes of a text are in the input.
-    Text(Range<usize>),
+    Text(u32),
     /// A list, a tuple or a set.
-    List(Vec<ValueId>),
-    /// Keys and values in turn.
-    Dict(Vec<ValueId>),
-    /// A class or a function: its module and its name.
-    Class(Range<usize>, Range<usize>),
-    /// What a class or a function makes, and the state it is given.
-    Object {
-        class: ValueId,
-        state: Option<ValueId>,
-    },
+    List(u32),
+    Dict(u32),
+    Class(u32),
+    Object(u32),
+    /// A dictionary that the reader took, by the number it gave.
+    Taken(u32),
+}
+
+/// What a class or a function makes, and the state it is given.
+#[derive(Debug)]
+struct Object {
+    class: Value,
+    state: Value,
 }
 
 /// A file's values.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pickle<'a> {
     input: &'a [u8],
-    values: Vec<Value>,
-    root: ValueId,
+    texts: Vec<Range<usize>>,
+    lists: Vec<Vec<Value>>,
+    /// Keys and values in turn.
+    dicts: Vec<Vec<Value>>,
+    /// A class or a function: its module and its name.
+    classes: Vec<(Range<usize>, Range<usize>)>,
+    objects: Vec<Object>,
+    root: Option<Value>,
 }
+
+/// What a reader does with dictionaries while a file is read.
+pub(crate) trait Take {
+    /// Whether files may name classes and functions: data of dictionaries and lists alone never does.
+    const CLASSES: bool;
+
+    /// Looks at the keys and values of a dictionary, in turn; a number if it need not be kept.
+    fn take(&mut self, pickle: &Pickle<'_>, pairs: &[Value]) -> Option<u32>;
+}
+
+/// Takes none, and lets files name classes.
+pub(crate) struct Keep;
+
+impl Take for Keep {
+    const CLASSES: bool = true;
+
+    fn take(&mut self, _: &Pickle<'_>, _: &[Value]) -> Option<u32> {
+        None
+    }
+}
+
+/// Why a file could not be read.
+pub(crate) type Why = Cow<'static, str>;
 
 impl<'a> Pickle<'a> {
     /// Reads all of it.
-    pub(crate) fn read(input: &'a [u8]) -> Result<Pickle<'a>, &'static str> {
-        let pickle = Pickle { input, values: Vec::new(), root: 0 };
-        Machine { pickle, at: 0, stack: Vec::new(), marks: Vec::new(), memo: HashMap::new() }.run()
+    pub(crate) fn read(input: &'a [u8]) -> Result<Pickle<'a>, Why> {
+        match Pickle::read_with(input, &mut Keep) {
+            (pickle, None) => Ok(pickle),
+            (_, Some(why)) => Err(why),
+        }
+    }
+
+    /// Reads as much as it can, and says what stopped it. What was under construction then is put together from what is
+    /// there.
+    pub(crate) fn read_with(input: &'a [u8], taker: &mut impl Take) -> (Pickle<'a>, Option<Why>) {
+        let pickle = Pickle { input, ..Pickle::default() };
+        let mut machine = Machine {
+            pickle,
+            taker,
+            at: 0,
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: Memo::default(),
+            remembered: Vec::new(),
+        };
+        let why = machine.run().err();
+        if why.is_some() {
+            machine.put_together();
+        }
+        (machine.pickle, why)
     }
 
     /// The outermost value.
-    pub(crate) fn root(&self) -> ValueId {
-        self.root
+    pub(crate) fn root(&self) -> Value {
+        self.root.unwrap_or(Value::Nothing)
     }
 
     /// The module and name of an object's class.
-    pub(crate) fn class(&self, id: ValueId) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
-        let Value::Object { class, .. } = self.value(id) else { return None };
-        let Value::Class(module, name) = self.value(*class) else { return None };
+    pub(crate) fn class(&self, value: Value) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+        let Value::Object(object) = value else { return None };
+        let Value::Class(class) = self.objects[object as usize].class else { return None };
+        let (module, name) = &self.classes[class as usize];
         Some((self.text_at(module), self.text_at(name)))
     }
 
     /// An object's state.
-    pub(crate) fn state(&self, id: ValueId) -> Option<ValueId> {
-        match self.value(id) {
-            Value::Object { state, .. } => *state,
+    pub(crate) fn state(&self, value: Value) -> Option<Value> {
+        match value {
+            Value::Object(object) => Some(self.objects[object as usize].state),
             _ => None,
         }
     }
 
     /// The elements of a list or a tuple; none of anything else.
-    pub(crate) fn items(&self, id: ValueId) -> &[ValueId] {
-        match self.value(id) {
-            Value::List(items) => items,
+    pub(crate) fn items(&self, value: Value) -> &[Value] {
+        match value {
+            Value::List(list) => &self.lists[list as usize],
             _ => &[],
         }
     }
 
     /// The keys and values of a dictionary in turn; none of anything else.
-    pub(crate) fn pairs(&self, id: ValueId) -> &[ValueId] {
-        match self.value(id) {
-            Value::Dict(pairs) => pairs,
+    pub(crate) fn pairs(&self, value: Value) -> &[Value] {
+        match value {
+            Value::Dict(dict) => &self.dicts[dict as usize],
             _ => &[],
         }
     }
 
     /// What a dictionary has under this text.
-    pub(crate) fn under(&self, id: ValueId, key: &str) -> Option<ValueId> {
-        let pairs = self.pairs(id).chunks_exact(2).rev();
-        pairs.into_iter().find(|pair| self.text(pair[0]).is_some_and(|text| text == key)).map(|pair| pair[1])
+    pub(crate) fn under(&self, value: Value, key: &str) -> Option<Value> {
+        let mut pairs = self.pairs(value).chunks_exact(2).rev();
+        pairs.find(|pair| self.bytes_of(pair[0]) == Some(key.as_bytes())).map(|pair| pair[1])
     }
 
     /// A text; what is not UTF-8 in it is replaced.
-    pub(crate) fn text(&self, id: ValueId) -> Option<Cow<'a, str>> {
-        match self.value(id) {
-            Value::Text(range) => Some(self.text_at(range)),
+    pub(crate) fn text(&self, value: Value) -> Option<Cow<'a, str>> {
+        self.bytes_of(value).map(String::from_utf8_lossy)
+    }
+
+    /// The bytes of a text.
+    pub(crate) fn bytes_of(&self, value: Value) -> Option<&'a [u8]> {
+        match value {
+            Value::Text(text) => Some(&self.input[self.texts[text as usize].clone()]),
             _ => None,
         }
     }
 
     /// A whole number.
-    pub(crate) fn int(&self, id: ValueId) -> Option<i64> {
-        match *self.value(id) {
+    pub(crate) fn int(&self, value: Value) -> Option<i64> {
+        match value {
             Value::Int(number) => Some(number),
             _ => None,
         }
     }
 
     /// Any number.
-    pub(crate) fn number(&self, id: ValueId) -> Option<f64> {
-        match *self.value(id) {
+    pub(crate) fn number(&self, value: Value) -> Option<f64> {
+        match value {
             Value::Int(number) => Some(number as f64),
             Value::Float(number) => Some(number),
             _ => None,
         }
-    }
-
-    fn value(&self, id: ValueId) -> &Value {
-        &self.values[id as usize]
     }
 
     fn text_at(&self, range: &Range<usize>) -> Cow<'a, str> {
@@ -123,30 +180,74 @@ impl<'a> Pickle<'a> {
     }
 }
 
+/// What a file refers back to. Numbers count up in every file that Python writes.
+#[derive(Default)]
+struct Memo {
+    in_order: Vec<Value>,
+    others: HashMap<u64, Value>,
+}
+
+impl Memo {
+    fn len(&self) -> usize {
+        self.in_order.len() + self.others.len()
+    }
+
+    fn set(&mut self, number: u64, value: Value) {
+        if number == self.in_order.len() as u64 && !self.others.contains_key(&number) {
+            self.in_order.push(value);
+        } else if let Some(held) = usize::try_from(number).ok().and_then(|at| self.in_order.get_mut(at)) {
+            *held = value;
+        } else {
+            self.others.insert(number, value);
+        }
+    }
+
+    fn get(&self, number: u64) -> Option<Value> {
+        let in_order = usize::try_from(number).ok().and_then(|at| self.in_order.get(at));
+        in_order.or_else(|| self.others.get(&number)).copied()
+    }
+}
+
 const SHORT: &str = "it ends too early";
 const EMPTY: &str = "it takes more values than it made";
 const KIND: &str = "it adds to something that holds nothing";
 
-struct Machine<'a> {
+struct Machine<'a, 't, T> {
     pickle: Pickle<'a>,
+    taker: &'t mut T,
     at: usize,
-    stack: Vec<ValueId>,
+    stack: Vec<Value>,
     marks: Vec<usize>,
-    memo: HashMap<u64, ValueId>,
+    memo: Memo,
+    /// By dictionary, where the memo has it; [`u32::MAX`] if it has not.
+    remembered: Vec<u32>,
 }
 
-type Done<T> = Result<T, &'static str>;
+type Done<T> = Result<T, Why>;
 
-impl<'a> Machine<'a> {
-    fn run(mut self) -> Done<Pickle<'a>> {
+impl<T: Take> Machine<'_, '_, T> {
+    fn run(&mut self) -> Done<()> {
         loop {
             let code = self.byte()?;
             if code == b'.' {
-                self.pickle.root = self.pop()?;
-                return Ok(self.pickle);
+                self.pickle.root = Some(self.pop()?);
+                return Ok(());
             }
             self.step(code)?;
         }
+    }
+
+    /// Ends what was begun, from the inside out.
+    fn put_together(&mut self) {
+        while let Ok(mut items) = self.marked() {
+            items.truncate(items.len() / 2 * 2);
+            match self.stack.last() {
+                Some(Value::List(_)) => drop(self.extend(items)),
+                Some(Value::Dict(_)) => drop(self.extend_dict(items)),
+                _ => {}
+            }
+        }
+        self.pickle.root = self.stack.first().copied();
     }
 
     fn step(&mut self, code: u8) -> Done<()> {
@@ -165,7 +266,8 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             b'N' => self.push(Value::Nothing),
-            0x88 | 0x89 => self.push(Value::Bool),
+            0x88 => self.push(Value::True),
+            0x89 => self.push(Value::Nothing),
             b'J' => {
                 let number = i32::from_le_bytes(self.array()?);
                 self.push(Value::Int(number.into()))
@@ -199,22 +301,22 @@ impl<'a> Machine<'a> {
                 let length = usize::try_from(u64::from_le_bytes(self.array()?)).map_err(|_| SHORT)?;
                 self.push_text(length)
             }
-            b']' | 0x8f => self.push(Value::List(Vec::new())),
-            b')' => self.push(Value::List(Vec::new())),
-            b'}' => self.push(Value::Dict(Vec::new())),
+            b']' | 0x8f => self.push_list(Vec::new()),
+            b')' => self.push_list(Vec::new()),
+            b'}' => self.push_dict(Vec::new()),
             0x85..=0x87 => {
                 let count = usize::from(code - 0x84);
                 let first = self.stack.len().checked_sub(count).ok_or(EMPTY)?;
                 let items = self.stack.split_off(first);
-                self.push(Value::List(items))
+                self.push_list(items)
             }
             b't' | b'l' | 0x91 => {
                 let items = self.marked()?;
-                self.push(Value::List(items))
+                self.push_list(items)
             }
             b'd' => {
                 let items = self.marked()?;
-                self.push(Value::Dict(items))
+                self.push_dict(items)
             }
             b'a' => {
                 let item = self.pop()?;
@@ -234,9 +336,8 @@ impl<'a> Machine<'a> {
             }
             b'h' | b'j' | b'g' => {
                 let number = self.memo_number(code)?;
-                let id = *self.memo.get(&number).ok_or("it refers to what it does not hold")?;
-                self.stack.push(id);
-                Ok(())
+                let value = self.memo.get(number).ok_or("it refers to what it does not hold")?;
+                self.push(value)
             }
             b'q' | b'r' | b'p' => {
                 let number = self.memo_number(code)?;
@@ -245,92 +346,135 @@ impl<'a> Machine<'a> {
             0x94 => self.remember(self.memo.len() as u64),
             b'c' => {
                 let (module, name) = (self.line()?, self.line()?);
-                self.push(Value::Class(module, name))
+                self.push_class(module, name)
             }
             0x93 => {
                 let (name, module) = (self.pop()?, self.pop()?);
-                match (self.pickle.value(module), self.pickle.value(name)) {
+                match (module, name) {
                     (Value::Text(module), Value::Text(name)) => {
-                        let class = Value::Class(module.clone(), name.clone());
-                        self.push(class)
+                        let range = |text: u32| self.pickle.texts[text as usize].clone();
+                        self.push_class(range(module), range(name))
                     }
-                    _ => Err("a class has no name"),
+                    _ => Err("a class has no name".into()),
                 }
             }
             b'R' | 0x81 => {
                 let (_, class) = (self.pop()?, self.pop()?);
-                self.push(Value::Object { class, state: None })
+                self.push_object(class)
             }
             0x92 => {
                 let (_, _, class) = (self.pop()?, self.pop()?, self.pop()?);
-                self.push(Value::Object { class, state: None })
+                self.push_object(class)
             }
             b'b' => {
                 let given = self.pop()?;
-                let object = *self.stack.last().ok_or(EMPTY)?;
-                match &mut self.pickle.values[object as usize] {
-                    Value::Object { state, .. } => {
-                        *state = Some(given);
-                        Ok(())
-                    }
-                    _ => Err("something that is no object gets a state"),
-                }
+                let Value::Object(object) = *self.stack.last().ok_or(EMPTY)? else {
+                    return Err("something that is no object gets a state".into());
+                };
+                self.pickle.objects[object as usize].state = given;
+                Ok(())
             }
-            _ => Err("it has an instruction that data does not need"),
+            _ => Err("it has an instruction that data does not need".into()),
         }
     }
 
     fn push(&mut self, value: Value) -> Done<()> {
-        let id = u32::try_from(self.pickle.values.len()).map_err(|_| "it has more than four billion values")?;
-        self.pickle.values.push(value);
-        self.stack.push(id);
+        self.stack.push(value);
         Ok(())
     }
 
     fn push_text(&mut self, length: usize) -> Done<()> {
         let range = self.bytes(length)?;
-        self.push(Value::Text(range))
+        let text = number(self.pickle.texts.len())?;
+        self.pickle.texts.push(range);
+        self.push(Value::Text(text))
     }
 
-    fn pop(&mut self) -> Done<ValueId> {
+    fn push_list(&mut self, items: Vec<Value>) -> Done<()> {
+        let list = number(self.pickle.lists.len())?;
+        self.pickle.lists.push(items);
+        self.push(Value::List(list))
+    }
+
+    fn push_dict(&mut self, items: Vec<Value>) -> Done<()> {
+        let dict = number(self.pickle.dicts.len())?;
+        self.pickle.dicts.push(items);
+        self.push(Value::Dict(dict))
+    }
+
+    fn push_object(&mut self, class: Value) -> Done<()> {
+        let object = number(self.pickle.objects.len())?;
+        self.pickle.objects.push(Object { class, state: Value::Nothing });
+        self.push(Value::Object(object))
+    }
+
+    fn push_class(&mut self, module: Range<usize>, name: Range<usize>) -> Done<()> {
+        if !T::CLASSES {
+            let (module, name) = (self.pickle.text_at(&module), self.pickle.text_at(&name));
+            return Err(
+                format!("it asks for {module}.{name}, and data needs no classes and no functions").into()
+            );
+        }
+        let class = number(self.pickle.classes.len())?;
+        self.pickle.classes.push((module, name));
+        self.push(Value::Class(class))
+    }
+
+    fn pop(&mut self) -> Done<Value> {
         // What lies below a mark is not to be taken before the mark is.
         if self.marks.last().is_some_and(|&mark| self.stack.len() <= mark) {
-            return Err(EMPTY);
+            return Err(EMPTY.into());
         }
-        self.stack.pop().ok_or(EMPTY)
+        self.stack.pop().ok_or(EMPTY.into())
     }
 
     /// Everything since the last mark.
-    fn marked(&mut self) -> Done<Vec<ValueId>> {
+    fn marked(&mut self) -> Done<Vec<Value>> {
         let mark = self.marks.pop().ok_or("a mark is missing")?;
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
-    fn extend(&mut self, items: Vec<ValueId>) -> Done<()> {
-        let list = *self.stack.last().ok_or(EMPTY)?;
-        match &mut self.pickle.values[list as usize] {
-            Value::List(held) => {
-                held.extend(items);
-                Ok(())
-            }
-            _ => Err(KIND),
-        }
+    fn extend(&mut self, items: Vec<Value>) -> Done<()> {
+        let Value::List(list) = *self.stack.last().ok_or(EMPTY)? else { return Err(KIND.into()) };
+        self.pickle.lists[list as usize].extend(items);
+        Ok(())
     }
 
-    fn extend_dict(&mut self, items: Vec<ValueId>) -> Done<()> {
+    fn extend_dict(&mut self, items: Vec<Value>) -> Done<()> {
         if !items.len().is_multiple_of(2) {
-            return Err("a key has no value");
+            return Err("a key has no value".into());
         }
-        let dict = *self.stack.last().ok_or(EMPTY)?;
-        match &mut self.pickle.values[dict as usize] {
-            Value::Dict(held) => {
+        match *self.stack.last().ok_or(EMPTY)? {
+            Value::Dict(dict) => {
+                let held = &mut self.pickle.dicts[dict as usize];
+                if held.is_empty()
+                    && let Some(taken) = self.taker.take(&self.pickle, &items)
+                {
+                    return self.replace_last(dict, Value::Taken(taken));
+                }
+                let held = &mut self.pickle.dicts[dict as usize];
                 held.extend(items);
                 Ok(())
             }
             // Dictionaries of a class of their own, such as an ordered one: their entries are their state.
-            Value::Object { .. } => Ok(()),
-            _ => Err(KIND),
+            Value::Object(_) => Ok(()),
+            _ => Err(KIND.into()),
         }
+    }
+
+    /// Puts a value in the place of a dictionary on top of the stack, also where the file refers back to it: it did so
+    /// right after it made the dictionary, before what is in it. What is left of the dictionary is an empty one.
+    fn replace_last(&mut self, dict: u32, value: Value) -> Done<()> {
+        if let Some(last) = self.stack.last_mut() {
+            *last = value;
+        }
+        if let Some(held) =
+            self.remembered.get(dict as usize).and_then(|&at| self.memo.in_order.get_mut(at as usize))
+            && *held == Value::Dict(dict)
+        {
+            *held = value;
+        }
+        Ok(())
     }
 
     fn memo_number(&mut self, code: u8) -> Done<u64> {
@@ -347,7 +491,12 @@ impl<'a> Machine<'a> {
     }
 
     fn remember(&mut self, number: u64) -> Done<()> {
-        self.memo.insert(number, *self.stack.last().ok_or(EMPTY)?);
+        let value = *self.stack.last().ok_or(EMPTY)?;
+        if let (Value::Dict(dict), Ok(at)) = (value, u32::try_from(number)) {
+            self.remembered.resize(self.pickle.dicts.len(), u32::MAX);
+            self.remembered[dict as usize] = at;
+        }
+        self.memo.set(number, value);
         Ok(())
     }
 
@@ -366,11 +515,11 @@ impl<'a> Machine<'a> {
 
     fn array<const N: usize>(&mut self) -> Done<[u8; N]> {
         let range = self.bytes(N)?;
-        self.pickle.input[range].try_into().map_err(|_| SHORT)
+        self.pickle.input[range].try_into().map_err(|_| SHORT.into())
     }
 
     fn length4(&mut self) -> Done<usize> {
-        usize::try_from(i32::from_le_bytes(self.array()?)).map_err(|_| "a length is negative")
+        usize::try_from(i32::from_le_bytes(self.array()?)).map_err(|_| "a length is negative".into())
     }
 
     /// A text up to the end of its line.
@@ -402,6 +551,11 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// A place in a table.
+fn number(length: usize) -> Done<u32> {
+    u32::try_from(length).map_err(|_| "it has more than four billion values".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,7 +570,7 @@ mod tests {
                      \x8c\x01b\x94]\x94(\x8a\x02\xff\xfeG?\xe0\0\0\0\0\0\0eub.";
         let pickle = Pickle::read(text).unwrap();
         let state = pickle.state(pickle.root()).unwrap();
-        assert_eq!(pickle.under(state, "a").and_then(|id| pickle.int(id)), Some(7));
+        assert_eq!(pickle.under(state, "a").and_then(|value| pickle.int(value)), Some(7));
         let list = pickle.items(pickle.under(state, "b").unwrap());
         assert_eq!((pickle.int(list[0]), pickle.number(list[1])), (Some(-257), Some(0.5)));
     }
@@ -433,7 +587,7 @@ mod tests {
             // Most of these miss something; none may do worse.
             let _ = Pickle::read(&[b'(', code, 0xff, 0xff, 0xff, 0xff, b'.']);
         }
-        assert_eq!(Pickle::read(b"\x8a\x09\0\0\0\0\0\0\0\0\x01.").unwrap().int(0), Some(i64::MAX));
+        assert_eq!(Pickle::read(b"\x8a\x09\0\0\0\0\0\0\0\0\x01.").unwrap().root(), Value::Int(i64::MAX));
         assert!(Pickle::read(&b"(".repeat(1_000_000)).is_err());
     }
 }

@@ -62,7 +62,7 @@ pub use profile::{CallRow, Caller, LineIs, LineRow, Profile, ValueKind, ValueUni
 pub use samples::{Sample, Samples};
 pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};
-pub use snapshot::{Action, Block, BlockState, HistoryEntry, Segment, Snapshot};
+pub use snapshot::{Action, Block, BlockState, HistoryEntry, Mark, Segment, Snapshot};
 pub use stack_table::{Frame, FrameId, StackTable};
 pub use stack_tree::StackId;
 pub use stacks::Stacks;

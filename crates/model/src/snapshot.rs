@@ -1,12 +1,11 @@
 //! A snapshot of a GPU allocator's memory: what it holds from the device, what is allocated within, and the history
 //! that led there, as `torch.cuda.memory._snapshot()` records it.
-//!
-//! This is the type alone: the reader follows.
 
 use crate::meta::Source;
 use crate::notes::Notes;
 use crate::stack_table::StackTable;
 use crate::stack_tree::StackId;
+use crate::strings::StrId;
 use crate::time::Ns;
 
 /// Memory taken from a device in one piece.
@@ -24,6 +23,8 @@ pub struct Segment {
     pub small: bool,
     /// Whether it can grow.
     pub expandable: bool,
+    /// The pool it belongs to; `(0, 0)` is the one that everything shares, CUDA graphs have pools of their own.
+    pub pool: (i64, i64),
     /// Who asked for it; empty where stacks were not recorded.
     pub stack: StackId,
     /// What it is made of, by rising address.
@@ -77,6 +78,8 @@ pub enum Action {
     OutOfMemory,
     /// A snapshot was taken.
     Snapshot,
+    /// Something that later versions may have; the notes name it.
+    Other,
 }
 
 /// One moment of the history.
@@ -98,6 +101,19 @@ pub struct HistoryEntry {
     pub stack: StackId,
 }
 
+/// A moment at which a named range of the program begins or ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The range.
+    pub name: StrId,
+    /// Whether it begins; otherwise it ends.
+    pub begins: bool,
+    /// The device's number.
+    pub device: i64,
+    /// When, since the Unix epoch.
+    pub at: Ns,
+}
+
 /// The memory of all devices of a process at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -109,11 +125,18 @@ pub struct Snapshot {
     pub segments: Vec<Segment>,
     /// What led there, oldest first on each device.
     pub history: Vec<HistoryEntry>,
+    /// Where named ranges (`record_function`) begin and end, in the order of the file.
+    pub marks: Vec<Mark>,
+    /// The allocator's settings, as `name` and value.
+    pub settings: Vec<(String, String)>,
     /// What was kept, repaired and set aside.
     pub notes: Notes,
 }
 
 impl Snapshot {
+    /// The number of the device whose memory is the host's: pinned memory has an allocator too.
+    pub const HOST: i64 = -1;
+
     /// The numbers of the devices that have a segment or a history, rising.
     pub fn devices(&self) -> Vec<i64> {
         let segments = self.segments.iter().map(|segment| segment.device);
@@ -146,6 +169,7 @@ mod tests {
             stream: 0,
             small: true,
             expandable: false,
+            pool: (0, 0),
             stack: StackId::EMPTY,
             blocks: Vec::new(),
         };

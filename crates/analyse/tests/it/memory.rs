@@ -1,4 +1,5 @@
 //! Tests of `memory`.
 
 pub(crate) mod curves;
+mod snapshots;
 mod window;
