@@ -1,9 +1,12 @@
 //! What the program does, one file per command; all questions are one.
 
 mod doctor;
+mod dump;
 mod export;
+mod place;
 mod question;
 mod repro;
+mod standing;
 mod view;
 
 use std::io::Write;
@@ -19,6 +22,7 @@ pub(crate) fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Fail
         Command::View(args) => view::run(&args, out),
         Command::Export(export) => export::run(&export, out),
         Command::Repro(args) => repro::run(&args, out),
+        Command::Dump(args) => dump::run(&args, out),
         Command::Doctor { format } => doctor::run(format, out),
         Command::Run { .. } => Err(Failure::wrong_use(
             "`stepscope run` needs the Python package",

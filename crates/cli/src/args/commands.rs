@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use stepscope_analyse::findings::Severity;
 use stepscope_ask::QUESTIONS;
 
+use super::attach::Dump;
 use crate::format::Format;
 
 /// The commands.
@@ -37,6 +38,11 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT")]
         words: Vec<std::ffi::OsString>,
     },
+    /// Where every thread of a running Python process is right now, without stopping it.
+    #[command(
+        after_help = "Examples:\n  stepscope dump 4711\n  stepscope dump 4711 --locals\n  stepscope dump --all            every Python process here: where does each rank stand?"
+    )]
+    Dump(Dump),
     /// What this machine can and cannot capture, and how to get the rest.
     #[command(after_help = "Examples:\n  stepscope doctor\n  stepscope doctor --format json")]
     Doctor {
