@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use attach::Dump;
+pub(crate) use attach::{Dump, Record, RecordFormat, Top};
 pub(crate) use commands::{Command, EVENTS, Export, FailOn, Repro, Target, View};
 pub(crate) use help::command;
 pub(crate) use questions::Asking;

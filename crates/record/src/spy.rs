@@ -13,8 +13,12 @@ mod layouts;
 mod line_table;
 mod memory;
 mod objects;
+mod own;
 mod permission;
 mod processes;
+mod sampled_trace;
+mod sampling;
+mod system;
 mod tasks;
 mod walk;
 
@@ -33,7 +37,11 @@ use walk::Walk;
 
 pub use codes::{Code, CodeId};
 pub use error::SpyError;
+pub use own::{CodePlace, OwnNames, OwnSampler, hide_thread, show_thread};
 pub use processes::{Process, children, python_processes};
+pub use sampled_trace::Wanted;
+pub use sampling::{Function, Place, SampledThread, Sampling, StackRun};
+pub use system::{interrupted, notice_interrupts};
 pub use tasks::Doing;
 pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
 

@@ -68,22 +68,9 @@ impl Memory {
     }
 
     /// Reads pieces into one buffer with one call: how many bytes, up to the first piece that is not there.
-    #[cfg(target_os = "linux")]
     fn gather(&mut self, pieces: &[Piece], into: &mut [u8]) -> io::Result<usize> {
-        use nix::sys::uio::{RemoteIoVec, process_vm_readv};
         self.calls += 1;
-        let remote: Vec<RemoteIoVec> = pieces
-            .iter()
-            .filter_map(|&(base, len)| Some(RemoteIoVec { base: usize::try_from(base).ok()?, len }))
-            .collect();
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.pid).unwrap_or(i32::MAX));
-        let mut local = [io::IoSliceMut::new(into)];
-        process_vm_readv(pid, &mut local, &remote).map_err(io::Error::from)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn gather(&mut self, _: &[Piece], _: &mut [u8]) -> io::Result<usize> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
+        super::system::read_memory(self.pid, pieces, into)
     }
 }
 
