@@ -73,6 +73,12 @@ int main(void) {
     printf("        frame_position: Position::Instruction(%zu),\n", O(_PyInterpreterFrame, prev_instr));
 #endif
     P("frame_locals", O(_PyInterpreterFrame, localsplus));
+    printf("        frame_stack_top: Some(%zu),\n", O(_PyInterpreterFrame, stacktop));
+#if PY_VERSION_HEX >= 0x030C0000
+    printf("        frame_is_entry: None,\n");
+#else
+    printf("        frame_is_entry: Some(%zu),\n", O(_PyInterpreterFrame, is_entry));
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
     printf("        frame_owner: Some(%zu),\n", O(_PyInterpreterFrame, owner));
 #else
@@ -87,6 +93,7 @@ int main(void) {
     printf("        frame_position: Position::Offset(%zu),\n", O(PyFrameObject, f_lasti));
 #endif
     P("frame_locals", O(PyFrameObject, f_localsplus));
+    printf("        frame_stack_top: None,\n        frame_is_entry: None,\n");
     printf("        frame_owner: None,\n");
 #endif
     P("code_filename", O(PyCodeObject, co_filename));

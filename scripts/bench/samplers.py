@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import statistics
@@ -269,7 +268,7 @@ def main() -> None:
         print(f"  {name:22} {statistics.median(times):6.1f} ms")
         results[f"dump, {name}"] = times
 
-    print(f"\nload after: {os.getloadavg()[0]:.1f}; own peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
+    print(f"\nload after: {os.getloadavg()[0]:.1f}")
     if options.json:
         Path(options.json).write_text(json.dumps(results, indent=1))
 

@@ -13,7 +13,7 @@ use crate::recording::Recording;
 type Place = (String, String, u32);
 
 /// Looks at all threads of this process from a thread that Python does not know.
-#[pyclass(module = "stepscope._native", frozen)]
+#[pyclass(module = "stepscope._native", frozen, subclass)]
 pub(crate) struct StackLooker {
     recording: Arc<Mutex<Inner>>,
     hz: f64,

@@ -199,7 +199,15 @@ impl Recording {
 
     /// A look from outside: frames by their numbers ([`regions::intern`]), the line of the innermost, and whether the thread
     /// waits.
-    pub(crate) fn seen(&mut self, thread: u32, name: &str, at_ns: i64, waits: bool, stack: Vec<u32>, line: u32) {
+    pub(crate) fn seen(
+        &mut self,
+        thread: u32,
+        name: &str,
+        at_ns: i64,
+        waits: bool,
+        stack: Vec<u32>,
+        line: u32,
+    ) {
         if !self.thread_names.contains_key(&thread) {
             self.thread_names.insert(thread, name.to_owned());
         }
@@ -287,7 +295,15 @@ impl Writer {
         let mut builder = TraceBuilder::new();
         let call_stack = builder.key(CALL_STACK, Attr::CallStack);
         let line_times = builder.key(LINE_TIMES, Attr::LineTimes);
-        Writer { builder, base_ns, process, lanes: HashMap::default(), named: Vec::new(), call_stack, line_times }
+        Writer {
+            builder,
+            base_ns,
+            process,
+            lanes: HashMap::default(),
+            named: Vec::new(),
+            call_stack,
+            line_times,
+        }
     }
 
     fn at(&self, unix_ns: i64) -> Ns {

@@ -1,9 +1,10 @@
 """Looks at the Python stacks of all threads a number of times a second.
 
-A native thread reads this process's own memory: it needs no interpreter's lock and no permission, and it knows lines and
-who waits. Where it does not know this Python, a thread of Python's looks instead (:class:`_InsideSampler`). Its looks need
-the lock: code that holds the lock makes the next look late, and the time until then belongs to the stack seen then,
-which held it. There a thread that waits is told from one that works by the processor time it used since the look before.
+A native thread reads this process's own memory: it needs no interpreter's lock and no permission, and it knows lines
+and who waits. Where it does not know this Python, a thread of Python's looks instead (:class:`_InsideSampler`). Its
+looks need the lock: code that holds the lock makes the next look late, and the time until then belongs to the stack
+seen then, which held it. There a thread that waits is told from one that works by the processor time it used since
+the look before.
 
 The frames are wall-clock samples. What runs between two looks can be missed, so times of single short functions are
 estimates.

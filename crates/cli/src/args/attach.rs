@@ -133,7 +133,14 @@ pub(crate) struct Top {
     pid: Option<u32>,
 
     /// The same as an option.
-    #[arg(long = "pid", short, value_name = "PID", id = "pid_option", conflicts_with = "pid", hide_short_help = true)]
+    #[arg(
+        long = "pid",
+        short,
+        value_name = "PID",
+        id = "pid_option",
+        conflicts_with = "pid",
+        hide_short_help = true
+    )]
     pid_option: Option<u32>,
 
     /// Looks per second.

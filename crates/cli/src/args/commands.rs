@@ -44,9 +44,7 @@ pub(crate) enum Command {
     )]
     Record(Record),
     /// What a running Python process spends its time on, live, without stopping it.
-    #[command(
-        after_help = "Examples:\n  stepscope top 4711\n  stepscope top 4711 --once -d 5s --format json"
-    )]
+    #[command(after_help = "Examples:\n  stepscope top 4711\n  stepscope top 4711 --once -d 5s --format json")]
     Top(Top),
     /// Where every thread of a running Python process is right now, without stopping it.
     #[command(

@@ -139,7 +139,10 @@ fn report(sampling: &Sampling, args: &Record, path: &PathBuf, child: Option<&mut
         remark(&format!("left out: {what}"));
     }
     if sampling.dropped > 0 {
-        remark(&format!("{} stacks came after there was no more room for them", units::count(sampling.dropped)));
+        remark(&format!(
+            "{} stacks came after there was no more room for them",
+            units::count(sampling.dropped)
+        ));
     }
     let stats = sampling.stats();
     if stats.torn > 0 {

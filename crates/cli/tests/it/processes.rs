@@ -28,7 +28,8 @@ impl Program {
 /// The first Python of the machine that can be read; none where there is none.
 fn python() -> Option<String> {
     let names = ["/usr/bin/python3", "python3"];
-    let works = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
+    let works =
+        |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     names.into_iter().find(works).map(str::to_owned)
 }
 
@@ -94,7 +95,8 @@ fn a_dump_shows_threads_lines_and_locals() {
 #[test]
 fn ranks_are_grouped_by_where_they_are() {
     let Some(python) = python() else { return };
-    let code = |name: &str| format!("import time\ndef {name}():\n    print('ready')\n    time.sleep(60)\n{name}()");
+    let code =
+        |name: &str| format!("import time\ndef {name}():\n    print('ready')\n    time.sleep(60)\n{name}()");
     let mut programs = Vec::new();
     for (rank, name) in ["reduce_all", "load_batch", "reduce_all"].into_iter().enumerate() {
         let mut child = Command::new(&python)
@@ -113,7 +115,10 @@ fn ranks_are_grouped_by_where_they_are() {
     let group = |name: &str| {
         let groups = value["standing"].as_array().unwrap().iter();
         let mut found = groups.filter(|group| group["function"] == name);
-        found.find(|group| group["pids"].as_array().unwrap().iter().any(|pid| pids.contains(&pid.as_u64().unwrap())))
+        found
+            .find(|group| {
+                group["pids"].as_array().unwrap().iter().any(|pid| pids.contains(&pid.as_u64().unwrap()))
+            })
             .unwrap()["ranks"]
             .clone()
     };

@@ -21,6 +21,10 @@ pub(super) struct Layout {
     pub(super) frame_code: usize,
     pub(super) frame_position: Position,
     pub(super) frame_locals: usize,
+    /// From 3.11 on: -1 while the frame itself executes, and more while it waits for a Python function that it called.
+    pub(super) frame_stack_top: Option<usize>,
+    /// 3.11: whether C called this frame.
+    pub(super) frame_is_entry: Option<usize>,
     /// From 3.12 on, frames that only mark where C called Python are told by their owner.
     pub(super) frame_owner: Option<usize>,
     pub(super) code_filename: usize,

@@ -5,6 +5,7 @@
 //! costs one call, however deep it is and however many threads there are.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -12,10 +13,16 @@ use hashbrown::HashMap;
 use super::error::Unreadable;
 
 pub(super) const PAGE: u64 = 4096;
-/// How many pieces one call may read.
+/// How many pieces one call may read, by the system's own limit.
 const MAX_PIECES: usize = 1024;
 /// Pages that one look may use: a list that never ends must not fill our memory.
 const MAX_PAGES: usize = 1 << 15;
+
+/// What a call may take, and more for each page; the usual is a fifth of that.
+const QUICK: Duration = Duration::from_micros(20);
+const QUICK_EACH: Duration = Duration::from_micros(2);
+/// How often a call that took longer is made again.
+const MAX_SLOW: usize = 3;
 
 /// A process whose memory can be read.
 #[derive(Debug)]
@@ -74,11 +81,19 @@ impl Memory {
     }
 }
 
+/// Which part of a page to read.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Part {
+    page: u64,
+    from: usize,
+    to: usize,
+}
+
 /// The pages of one look.
 #[derive(Debug)]
 pub(super) struct Pages {
     pub(super) memory: Memory,
-    /// By page number: where its bytes are, and the look it was last used in.
+    /// By page number: what of it was read.
     pages: HashMap<u64, Slot, RandomState>,
     bytes: Vec<u8>,
     look: u32,
@@ -88,13 +103,33 @@ pub(super) struct Pages {
     witnesses: HashMap<u64, [u64; 2], RandomState>,
 }
 
+/// A part of a page: reading no more than is used keeps the time short in which it may change.
 #[derive(Copy, Clone, Debug)]
 struct Slot {
+    /// Where its bytes are.
     at: usize,
-    used: u32,
-    /// Whether it was read in this look.
+    /// Which bytes of the page these are.
+    from: usize,
+    to: usize,
+    /// Which of them were used.
+    low: usize,
+    high: usize,
+    /// The look in which it was read.
     fresh: u32,
 }
+
+impl Slot {
+    /// What to read of it at the next look: what was used, and room for a stack that grows.
+    fn wanted(&self) -> Option<(usize, usize)> {
+        let high = (self.high + ROOM).next_multiple_of(LINE).min(PAGE as usize);
+        (self.high > self.low).then_some((self.low / LINE * LINE, high))
+    }
+}
+
+/// What a processor reads at once.
+const LINE: usize = 64;
+/// What a stack may grow by between two looks and still be read with one call.
+const ROOM: usize = 512;
 
 impl Pages {
     pub(super) fn new(memory: Memory) -> Pages {
@@ -110,25 +145,36 @@ impl Pages {
 
     /// Begins a look: reads what the last one used.
     pub(super) fn begin(&mut self, witnesses: &[u64]) -> Result<(), Unreadable> {
-        let before = self.look;
         self.look = self.look.wrapping_add(1);
-        let mut plan: Vec<u64> =
-            self.pages.iter().filter(|(_, slot)| slot.used == before).map(|(page, _)| *page).collect();
+        let used = self.pages.iter().filter_map(|(page, slot)| Some((*page, slot.wanted()?)));
+        let mut plan: Vec<Part> = used.map(|(page, (from, to))| Part { page, from, to }).collect();
         plan.sort_unstable();
         self.pages.clear();
         self.bytes.clear();
         self.touched.clear();
         self.witnesses.clear();
-        self.fetch(&plan, witnesses)
+        // A call that took long was interrupted in the middle, and what it read first is older than what it read last.
+        for _ in 0..MAX_SLOW {
+            let began = Instant::now();
+            self.fetch(&plan, witnesses)?;
+            let limit = QUICK + QUICK_EACH * u32::try_from(plan.len()).unwrap_or(u32::MAX);
+            if began.elapsed() <= limit {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Reads pages again, because what they hold did not fit together.
     pub(super) fn again(&mut self, pages: &[u64], witness: u64) -> Result<(), Unreadable> {
-        let mut plan = pages.to_vec();
-        plan.sort_unstable();
-        plan.dedup();
-        for page in &plan {
-            self.pages.remove(page);
+        let mut numbers = pages.to_vec();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut plan = Vec::new();
+        for page in numbers {
+            let wanted = self.pages.remove(&page).and_then(|slot| slot.wanted());
+            let (from, to) = wanted.unwrap_or((0, PAGE as usize));
+            plan.push(Part { page, from, to });
         }
         self.fetch(&plan, &[witness])
     }
@@ -143,71 +189,54 @@ impl Pages {
         self.witnesses.get(&at).copied()
     }
 
-    fn fetch(&mut self, plan: &[u64], witnesses: &[u64]) -> Result<(), Unreadable> {
-        // The witnesses twice, around the pages, and neighbors as one piece.
-        let room = MAX_PIECES / 4;
-        let witnesses = &witnesses[..witnesses.len().min(room)];
+    fn fetch(&mut self, plan: &[Part], witnesses: &[u64]) -> Result<(), Unreadable> {
+        // The witnesses twice, around the pages.
+        let witnesses = &witnesses[..witnesses.len().min(MAX_PIECES / 4)];
         let mut left = plan;
-        let mut first = true;
-        while first || !left.is_empty() {
-            let watched: &[u64] = if first { witnesses } else { &[] };
-            first = false;
-            let mut pieces: Vec<Piece> = watched.iter().map(|&at| (at, 8)).collect();
-            let mut taken = 0;
-            let limit = MAX_PIECES - 2 * watched.len();
-            let mut runs = 0;
-            for (at, &page) in left.iter().enumerate() {
-                let goes_on = at > 0 && left[at - 1] + 1 == page;
-                if !goes_on && runs == limit {
-                    break;
-                }
-                match pieces.last_mut() {
-                    Some(last) if goes_on => last.1 += PAGE as usize,
-                    _ => {
-                        pieces.push((page * PAGE, PAGE as usize));
-                        runs += 1;
-                    }
-                }
-                taken = at + 1;
-            }
-            pieces.extend(watched.iter().map(|&at| (at, 8)));
-            if pieces.is_empty() {
-                return Ok(());
-            }
-            let done = self.fetch_pieces(&pieces, watched, &left[..taken])?;
+        let mut watched = witnesses;
+        while !watched.is_empty() || !left.is_empty() {
+            let taken = left.len().min(MAX_PIECES - 2 * watched.len());
+            let done = self.fetch_parts(&left[..taken], watched)?;
+            watched = &[];
             // A page that is gone: the rest is read without it.
-            left = &left[taken.min(done)..];
-            if done < taken {
-                left = &left[1..];
-            }
+            left = &left[if done < taken { done + 1 } else { taken }..];
         }
         Ok(())
     }
 
-    /// How many of the pages were read.
-    fn fetch_pieces(&mut self, pieces: &[Piece], watched: &[u64], pages: &[u64]) -> Result<usize, Unreadable> {
+    /// Reads with one call; how many of the parts were there.
+    fn fetch_parts(&mut self, parts: &[Part], watched: &[u64]) -> Result<usize, Unreadable> {
+        let words = || watched.iter().map(|&at| (at, 8));
+        let pages = parts.iter().map(|part| (part.page * PAGE + part.from as u64, part.to - part.from));
+        let pieces: Vec<Piece> = words().chain(pages).chain(words()).collect();
+        let Some(&(first, _)) = pieces.first() else { return Ok(0) };
         let total: usize = pieces.iter().map(|piece| piece.1).sum();
         let start = self.bytes.len();
         self.bytes.resize(start + total, 0);
-        let read = match self.memory.gather(pieces, &mut self.bytes[start..]) {
+        let read = match self.memory.gather(&pieces, &mut self.bytes[start..]) {
             Ok(read) => read,
-            Err(error) => match Unreadable::of(&error, pieces[0].0) {
+            Err(error) => match Unreadable::of(&error, first) {
                 Unreadable::Address(_) => 0,
                 other => return Err(other),
             },
         };
-        let whole = read == total;
         let head = watched.len() * 8;
+        // A witness that is gone: the pages are tried without any.
+        if read < head && !parts.is_empty() {
+            return self.fetch_parts(parts, &[]);
+        }
         let (mut done, mut at) = (0, start + head);
-        for &page in pages {
-            if at + PAGE as usize > start + read {
+        for part in parts {
+            let length = part.to - part.from;
+            if at + length > start + read {
                 break;
             }
-            self.pages.insert(page, Slot { at, used: self.look.wrapping_sub(1), fresh: self.look });
-            at += PAGE as usize;
+            let slot = Slot { at, from: part.from, to: part.to, low: PAGE as usize, high: 0, fresh: self.look };
+            self.pages.insert(part.page, slot);
+            at += length;
             done += 1;
         }
-        if whole {
+        if read == total {
             let word = |bytes: &[u8], at: usize| {
                 bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
             };
@@ -215,11 +244,6 @@ impl Pages {
                 let both = [word(&self.bytes, start + number * 8), word(&self.bytes, at + number * 8)];
                 self.witnesses.insert(address, both);
             }
-        }
-        // A witness that is gone counts as nothing read; the pages must be tried without it.
-        if read < head && !pages.is_empty() {
-            let pieces = &pieces[watched.len()..pieces.len() - watched.len()];
-            return self.fetch_pieces(pieces, &[], pages);
         }
         Ok(done)
     }
@@ -231,7 +255,7 @@ impl Pages {
             let here = at.checked_add(done as u64).ok_or(Unreadable::Address(at))?;
             let inside = (here % PAGE) as usize;
             let many = (into.len() - done).min(PAGE as usize - inside);
-            let from = self.page(here / PAGE)? + inside;
+            let from = self.page(here / PAGE, inside, inside + many)?;
             into[done..done + many].copy_from_slice(&self.bytes[from..from + many]);
             done += many;
         }
@@ -248,15 +272,16 @@ impl Pages {
         Ok(u64::from_le_bytes(self.array(at)?))
     }
 
-    /// Where a page's bytes are.
-    fn page(&mut self, page: u64) -> Result<usize, Unreadable> {
+    /// Where these bytes of a page are.
+    fn page(&mut self, page: u64, from: usize, to: usize) -> Result<usize, Unreadable> {
         let look = self.look;
-        if let Some(slot) = self.pages.get_mut(&page).filter(|slot| slot.fresh == look) {
-            slot.used = look;
+        let known = self.pages.get_mut(&page).filter(|slot| slot.fresh == look);
+        if let Some(slot) = known.filter(|slot| slot.from <= from && to <= slot.to) {
+            (slot.low, slot.high) = (slot.low.min(from), slot.high.max(to));
             if self.touched.last() != Some(&page) {
                 self.touched.push(page);
             }
-            return Ok(slot.at);
+            return Ok(slot.at + from - slot.from);
         }
         // Addresses near the ends are no pointers, and reading too much is no stack.
         if page == 0 || page >= 1 << 51 || self.pages.len() >= MAX_PAGES {
@@ -265,9 +290,11 @@ impl Pages {
         let at = self.bytes.len();
         self.bytes.resize(at + PAGE as usize, 0);
         self.memory.read(page * PAGE, &mut self.bytes[at..])?;
-        self.pages.insert(page, Slot { at, used: look, fresh: look });
+        let before = self.pages.get(&page).filter(|slot| slot.fresh == look);
+        let (low, high) = before.map_or((from, to), |slot| (slot.low.min(from), slot.high.max(to)));
+        self.pages.insert(page, Slot { at, from: 0, to: PAGE as usize, low, high, fresh: look });
         self.touched.push(page);
-        Ok(at)
+        Ok(at + from)
     }
 }
 

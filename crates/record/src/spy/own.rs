@@ -122,7 +122,8 @@ impl OwnSampler {
                 }
             }
         });
-        let failed = |error: std::io::Error| SpyError::new(format!("no thread can be started: {error}"), "end others");
+        let failed =
+            |error: std::io::Error| SpyError::new(format!("no thread can be started: {error}"), "end others");
         Ok(OwnSampler { stop: Some(stop), thread: Some(thread.map_err(failed)?), samples })
     }
 
@@ -194,7 +195,8 @@ impl Looking {
     fn waits(&mut self, thread: &Seen, at_ns: i64) -> bool {
         if !self.threads.contains_key(&thread.ident) {
             let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
-            let name = self.spy.thread_name(thread.ident).unwrap_or_else(|| format!("thread {:x}", thread.ident));
+            let name =
+                self.spy.thread_name(thread.ident).unwrap_or_else(|| format!("thread {:x}", thread.ident));
             let known = Known { number, name, position: 0, waits: false, asked_ns: i64::MIN };
             self.threads.insert(thread.ident, known);
         }

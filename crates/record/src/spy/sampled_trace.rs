@@ -3,8 +3,8 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{
-    ArgValue, Attr, Domain, Frame, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Profile, Sample, StackId,
-    StrId, Tag, Trace, TraceBuilder, ValueKind, ValueUnit,
+    ArgValue, Attr, Domain, Frame, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Profile, Sample,
+    StackId, StrId, Tag, Trace, TraceBuilder, ValueKind, ValueUnit,
 };
 
 use super::sampling::{Sampling, StackRun};
@@ -128,7 +128,8 @@ impl Sampling {
             Profile::new(vec![value("samples", ValueUnit::Plain), value("time", ValueUnit::Nanoseconds)]);
         let several = self.processes.len() > 1;
         for thread in &self.threads {
-            let process = if several { format!("{}, ", self.process_name(thread.process)) } else { String::new() };
+            let process =
+                if several { format!("{}, ", self.process_name(thread.process)) } else { String::new() };
             profile.parts.push(format!("{process}thread {} ({})", thread.number, thread.name));
         }
         let mut sums: HashMap<(u32, u32), (i64, i64), RandomState> = HashMap::default();
@@ -149,7 +150,8 @@ impl Sampling {
             let mut id = StackId::EMPTY;
             for place in places {
                 let function = &self.functions[place.function as usize];
-                let (name, file) = (profile.stacks.intern(&function.name), profile.stacks.intern(&function.file));
+                let (name, file) =
+                    (profile.stacks.intern(&function.name), profile.stacks.intern(&function.file));
                 let line = if wanted.functions { function.first_line } else { place.line };
                 let frame = profile.stacks.frame(Frame { name, file, line });
                 id = profile.stacks.push(id, frame);
@@ -164,5 +166,12 @@ fn name(builder: &mut TraceBuilder, what: &str, text: &str, lane: LaneId) {
     let (key, text) = (builder.intern("name"), builder.intern(text));
     builder.push_arg(key, ArgValue::Str(text));
     let (name, args) = (builder.intern(what), builder.commit_args());
-    builder.point(NewPoint { at: Ns::ZERO, name, lane, args, kind: PointKind::Metadata, ..NewPoint::default() });
+    builder.point(NewPoint {
+        at: Ns::ZERO,
+        name,
+        lane,
+        args,
+        kind: PointKind::Metadata,
+        ..NewPoint::default()
+    });
 }

@@ -148,7 +148,11 @@ impl Sampling {
     fn add(&mut self, spy: Spy) {
         let pid = spy.pid();
         self.processes.push(Process::of(pid).unwrap_or_else(|| Process::unknown(pid)));
-        self.targets.push(Target { spy: Some(spy), functions: HashMap::default(), threads: HashMap::default() });
+        self.targets.push(Target {
+            spy: Some(spy),
+            functions: HashMap::default(),
+            threads: HashMap::default(),
+        });
     }
 
     /// Looks at every process once. False when all of them have ended.
@@ -278,7 +282,8 @@ impl Sampling {
     }
 
     fn meet(&mut self, at: usize, thread: &Seen) -> ThreadState {
-        let name = self.targets[at].spy.as_mut().and_then(|spy| spy.thread_name(thread.ident)).unwrap_or_default();
+        let name =
+            self.targets[at].spy.as_mut().and_then(|spy| spy.thread_name(thread.ident)).unwrap_or_default();
         let index = self.threads.len() as u32;
         let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
         // The same number and name is the same thread, whose process runs another program now.
@@ -368,7 +373,12 @@ impl Sampling {
                 ("BaseProcess._bootstrap", "multiprocessing/process.py", "multiprocessing worker"),
                 ("_bootstrap", "multiprocessing/process.py", "multiprocessing worker"),
             ];
-            let mut seen: Vec<u32> = self.runs.iter().filter(|run| self.threads[run.thread as usize].process == process).map(|run| run.stack).collect();
+            let mut seen: Vec<u32> = self
+                .runs
+                .iter()
+                .filter(|run| self.threads[run.thread as usize].process == process)
+                .map(|run| run.stack)
+                .collect();
             seen.sort_unstable();
             seen.dedup();
             let functions: Vec<&Function> = seen

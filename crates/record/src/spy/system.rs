@@ -21,7 +21,8 @@ pub(super) fn read_memory(pid: u32, pieces: &[Piece], into: &mut [u8]) -> io::Re
         .collect();
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     // SAFETY: the kernel writes to `into` only, at most its length, and checks every address of the other process.
-    let read = unsafe { libc::process_vm_readv(pid, &raw const local, 1, remote.as_ptr(), remote.len() as u64, 0) };
+    let read =
+        unsafe { libc::process_vm_readv(pid, &raw const local, 1, remote.as_ptr(), remote.len() as u64, 0) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 

@@ -14,7 +14,7 @@ const MAX_THREADS: usize = 16_384;
 /// Frames of one stack; the innermost are kept.
 pub const MAX_FRAMES: usize = 8_192;
 /// How often a stack that changed while it was read is read again.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 8;
 /// From this owner on a frame only marks where C called Python.
 const FIRST_MARK: u8 = 3;
 /// No header of a frame is longer.
@@ -162,8 +162,11 @@ impl Walk<'_> {
             let settled = match walked {
                 Ok(top) => {
                     made_sense = true;
-                    // A thread that is new was not watched; one without frames has none to mix up.
-                    self.pages.witness(top_at).is_none_or(|both| both == [top, top]) || seen.frames.is_empty()
+                    // A frame that says whether it executes needs no witness. A thread that is new was not watched; one without
+                    // frames has none to mix up.
+                    self.python.layout.frame_stack_top.is_some()
+                        || self.pages.witness(top_at).is_none_or(|both| both == [top, top])
+                        || seen.frames.is_empty()
                 }
                 Err(error @ (Unreadable::Gone | Unreadable::Denied)) => return Err(error),
                 Err(_) => {
@@ -196,6 +199,11 @@ impl Walk<'_> {
         }
     }
 
+    /// Walks a stack from its innermost frame.
+    ///
+    /// What names that frame and the frames themselves are not read at the same instant, but each part of the stack that frames lie
+    /// on is, or nearly so. A frame that has returned meanwhile leaves its bytes behind, and its caller, or another function that was
+    /// called in its caller's place, executes. Such a function says so itself, and everything inside of it is left over.
     fn frames(&mut self, top: u64, seen: &mut Seen) -> Result<(), Unreadable> {
         seen.frames.clear();
         seen.cut = false;
@@ -205,12 +213,19 @@ impl Walk<'_> {
             Position::Offset(at) | Position::Index(at) => at + 4,
             Position::Instruction(at) => at + 8,
         };
-        let needed =
-            [position, layout.frame_code + 8, layout.frame_previous + 8, layout.frame_owner.unwrap_or(0) + 1];
+        let needed = [
+            position,
+            layout.frame_code + 8,
+            layout.frame_previous + 8,
+            layout.frame_owner.unwrap_or(0) + 1,
+            layout.frame_stack_top.unwrap_or(0) + 4,
+            layout.frame_is_entry.unwrap_or(0) + 1,
+        ];
         let length = needed.into_iter().max().unwrap_or(HEADER).min(HEADER);
         let mut buffer = [0; HEADER];
         let header = &mut buffer[..length];
         let mut at = top;
+        let mut called_by_c = true;
         while at != 0 {
             if seen.frames.len() >= MAX_FRAMES {
                 seen.cut = true;
@@ -219,7 +234,14 @@ impl Walk<'_> {
             self.pages.read(at, header)?;
             let previous = word(header, layout.frame_previous);
             let marks = layout.frame_owner.is_some_and(|field| header[field] >= FIRST_MARK);
-            if !marks {
+            if marks {
+                called_by_c = true;
+            } else {
+                let executes = layout.frame_stack_top.is_some_and(|field| int(header, field) as i32 == -1);
+                if executes && !called_by_c {
+                    seen.frames.clear();
+                }
+                called_by_c = layout.frame_is_entry.is_some_and(|field| header[field] != 0);
                 let code = word(header, layout.frame_code);
                 let memory = &mut self.pages.memory;
                 let id = self.codes.at(memory, layout, self.python.code_type, code, self.now)?;

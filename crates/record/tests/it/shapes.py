@@ -188,4 +188,39 @@ def busy():
     work(time.time() + SECONDS)
 
 
+def leaf_a(n):
+    return n + 1
+
+
+def mid_a(n):
+    return leaf_a(n) + leaf_a(n)
+
+
+def leaf_b(n, m=1, k=2):
+    return n - 1
+
+
+def mid_b(n, x=3):
+    y = x
+    return leaf_b(n) - leaf_b(y)
+
+
+def outer_a(n):
+    return mid_a(n)
+
+
+def outer_b(n):
+    return mid_b(n)
+
+
+def calls():
+    """Nothing but short calls: stacks change every 50 ns or so."""
+    print("ready", flush=True)
+    end = time.time() + SECONDS
+    while time.time() < end:
+        for i in range(1000):
+            outer_a(i)
+            outer_b(i)
+
+
 globals()[sys.argv[1]]()

@@ -230,3 +230,53 @@ fn what_is_no_python_is_said_so() {
     assert!(error.what.contains("no Python") && error.what.contains("sleep 60"), "{error:?}");
     assert!(error.hint.contains("dump --all"));
 }
+
+/// Who calls whom in the shape `calls`.
+const CALLED_BY: [(&str, &str); 7] = [
+    ("leaf_a", "mid_a"),
+    ("mid_a", "outer_a"),
+    ("leaf_b", "mid_b"),
+    ("mid_b", "outer_b"),
+    ("outer_a", "calls"),
+    ("outer_b", "calls"),
+    ("calls", "<module>"),
+];
+
+#[test]
+fn stacks_that_change_all_the_time_are_whole() {
+    const LOOKS: usize = 4_000;
+    for python in pythons() {
+        let program = start(&python, "calls");
+        let mut spy = Spy::attach(program.0.id()).unwrap();
+        // One in a thousand, of a program that does nothing but call; another try is for a machine that was busy.
+        let whole = (0..3).any(|_| {
+            let before = spy.stats();
+            let impossible = impossible_stacks(&mut spy, LOOKS);
+            let torn = spy.stats().torn - before.torn;
+            eprintln!(
+                "{python:?}: {} impossible, {torn} torn of {LOOKS}: {:?}",
+                impossible.len(),
+                impossible.first()
+            );
+            impossible.len() * 1000 <= LOOKS && torn * 1000 <= LOOKS as u64
+        });
+        assert!(whole, "{python:?}");
+    }
+}
+
+/// Stacks that the shape `calls` cannot have.
+fn impossible_stacks(spy: &mut Spy, looks: usize) -> Vec<Vec<String>> {
+    let mut impossible = Vec::new();
+    for _ in 0..looks {
+        let seen = spy.look().unwrap();
+        let names: Vec<String> =
+            seen[0].frames.iter().map(|frame| spy.code(frame.code).unwrap().name.clone()).collect();
+        let fits = |pair: &[String]| CALLED_BY.contains(&(pair[0].as_str(), pair[1].as_str()));
+        let whole = names.last().is_some_and(|name| name == "<module>");
+        if !names.is_empty() && !(whole && names.windows(2).all(fits)) {
+            impossible.push(names);
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    impossible
+}

@@ -72,7 +72,8 @@ impl Kind {
 /// Fails before anything is recorded where nothing could be written afterwards.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let failed = |what: &str| Failure::wrong_use(format!("{what}: {}", path.display()), "name another file with -o");
+    let failed =
+        |what: &str| Failure::wrong_use(format!("{what}: {}", path.display()), "name another file with -o");
     if path.is_dir() {
         return Err(failed("this is a folder"));
     }
@@ -84,8 +85,9 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
 
 /// Writes the file, whole or not at all.
 pub(super) fn write(sampling: &Sampling, args: &Record, kind: Kind, path: &Path) -> Result<(), Failure> {
-    let failed =
-        |error: io::Error| Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())));
+    let failed = |error: io::Error| {
+        Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
+    };
     let part = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
     let file = BufWriter::with_capacity(1 << 18, File::create(&part).map_err(failed)?);
     let written = match path.extension().is_some_and(|end| end == "gz") {
@@ -131,13 +133,19 @@ fn folded(sampling: &Sampling, profile: &Profile, threads: bool, out: &mut dyn W
         let mut frames = Vec::new();
         if let Some(thread) = sampling.threads.get(sample.part) {
             if several {
-                frames.push(format!("process {}:\"{}\"", sampling.processes[thread.process].pid, sampling.process_name(thread.process)));
+                frames.push(format!(
+                    "process {}:\"{}\"",
+                    sampling.processes[thread.process].pid,
+                    sampling.process_name(thread.process)
+                ));
             }
             if threads {
                 frames.push(format!("thread ({}): {}", thread.number, thread.name));
             }
         }
-        frames.extend(profile.stacks.unwind(sample.stack).into_iter().map(|frame| frame_text(&profile.stacks, frame)));
+        frames.extend(
+            profile.stacks.unwind(sample.stack).into_iter().map(|frame| frame_text(&profile.stacks, frame)),
+        );
         let line = frames.iter().map(|frame| frame.replace([';', '\n'], ",")).collect::<Vec<_>>().join(";");
         writeln!(out, "{line} {}", sample.amounts.first().copied().unwrap_or(0))?;
     }

@@ -162,7 +162,8 @@ impl Counts {
                 SortBy::OwnTime => b.own_ns.cmp(&a.own_ns),
                 SortBy::TotalTime => b.total_ns.cmp(&a.total_ns),
             };
-            by.then_with(|| b.own_ns.cmp(&a.own_ns)).then_with(|| (&a.function, &a.place).cmp(&(&b.function, &b.place)))
+            by.then_with(|| b.own_ns.cmp(&a.own_ns))
+                .then_with(|| (&a.function, &a.place).cmp(&(&b.function, &b.place)))
         });
         rows
     }

@@ -25,7 +25,8 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn listen() -> Result<Keys, Failure> {
-        let failed = || Failure::wrong_use("the terminal's mode cannot be set", "use --once for a table instead");
+        let failed =
+            || Failure::wrong_use("the terminal's mode cannot be set", "use --once for a table instead");
         let saved = stty(&["-g"]).ok_or_else(failed)?;
         stty(&["-icanon", "-echo", "min", "1"]).ok_or_else(failed)?;
         let (send, pressed) = channel();
@@ -51,7 +52,8 @@ impl Drop for Keys {
 }
 
 fn stty(words: &[&str]) -> Option<String> {
-    let output = Command::new("stty").args(words).stdin(Stdio::inherit()).stderr(Stdio::null()).output().ok()?;
+    let output =
+        Command::new("stty").args(words).stdin(Stdio::inherit()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

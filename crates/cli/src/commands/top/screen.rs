@@ -71,11 +71,8 @@ pub(super) fn draw(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
 /// The lines of the screen, as many as fit.
 pub(super) fn lines(shown: &Shown, screen: &Screen, height: usize) -> Vec<String> {
     let fit = |text: &str| end_ellipsis(&screen.text(text), screen.width);
-    let mut lines = vec![
-        screen.paint(Role::Heading, &fit(&shown.command)),
-        fit(&shown.headline),
-        String::new(),
-    ];
+    let mut lines =
+        vec![screen.paint(Role::Heading, &fit(&shown.command)), fit(&shown.headline), String::new()];
     let mut head = String::new();
     for (name, room) in NUMBERS {
         head.push_str(&format!("{name:>room$}"));
@@ -95,20 +92,22 @@ pub(super) fn lines(shown: &Shown, screen: &Screen, height: usize) -> Vec<String
     let paused = if shown.paused { "paused · " } else { "" };
     let keys = match (shown.filtering, shown.filter.is_empty()) {
         (true, _) => format!("filter: {}_   Enter keeps it, Esc clears it", shown.filter),
-        (false, true) => format!("{paused}q quit · p pause · s sort ({}) · / filter · r reset", shown.sort.words()),
-        (false, false) => format!("{paused}filter '{}' (Esc clears) · q quit · s sort ({})", shown.filter, shown.sort.words()),
+        (false, true) => {
+            format!("{paused}q quit · p pause · s sort ({}) · / filter · r reset", shown.sort.words())
+        }
+        (false, false) => {
+            format!("{paused}filter '{}' (Esc clears) · q quit · s sort ({})", shown.filter, shown.sort.words())
+        }
     };
     lines.push(screen.paint(Role::Dim, &fit(&keys)));
     lines
 }
 
 fn row_line(row: &Row, screen: &Screen, numbers: usize) -> String {
-    let cells = [
-        units::percent(row.own),
-        units::percent(row.total),
-        units::time(row.own_ns),
-        units::time(row.total_ns),
-    ];
+    let nothing = screen.text("–").into_owned();
+    let share = |share: f64| if share == 0.0 { nothing.clone() } else { units::percent(share) };
+    let time = |ns: i64| if ns == 0 { nothing.clone() } else { units::time(ns) };
+    let cells = [share(row.own), share(row.total), time(row.own_ns), time(row.total_ns)];
     let mut line = String::new();
     for (cell, (_, room)) in cells.iter().zip(NUMBERS) {
         line.push_str(&" ".repeat(room.saturating_sub(width(cell))));
