@@ -2,6 +2,7 @@
 
 mod doctor;
 mod dump;
+mod dumped;
 mod export;
 mod place;
 mod question;

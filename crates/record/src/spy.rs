@@ -12,6 +12,7 @@ mod layout;
 mod layouts;
 mod line_table;
 mod memory;
+mod numbers;
 mod objects;
 mod own;
 mod permission;
@@ -127,12 +128,12 @@ impl Spy {
                 // A code object is another one now.
                 Ok(None) => {}
                 Err(error @ (Unreadable::Gone | Unreadable::Denied)) => {
-                    return Err(SpyError::unreadable(self.pid, error));
+                    return Err(permission::unreadable(self.pid, error));
                 }
                 Err(error) => last = error,
             }
         }
-        Err(SpyError::unreadable(self.pid, last))
+        Err(permission::unreadable(self.pid, last))
     }
 
     fn try_look(&mut self) -> Result<Option<Vec<Seen>>, Unreadable> {
@@ -228,7 +229,8 @@ impl Spy {
         let threads = tasks::threads(self.pid);
         let bytes = self.pages.memory.bytes(ident, THREAD_STRUCTURE).ok();
         let found = bytes.and_then(|bytes| {
-            let at = |offset: usize| Some(codes::int(&bytes, offset)).filter(|number| threads.contains(number));
+            let at =
+                |offset: usize| Some(numbers::int(&bytes, offset)).filter(|number| threads.contains(number));
             at(USUAL_NUMBER_AT).or_else(|| (0..THREAD_STRUCTURE - 4).step_by(4).find_map(at))
         });
         self.numbers.insert(ident, found);

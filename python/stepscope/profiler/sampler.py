@@ -148,7 +148,7 @@ class StackSampler:
         except StepscopeError as error:
             if sys.platform.startswith("linux") and not StackSampler._warned:
                 StackSampler._warned = True
-                warn_user(f"Python stacks are sampled with the interpreter's lock: {error.message}")
+                warn_user(f"stacks are sampled with the interpreter's lock: {error.message}")
             self._used = _InsideSampler(self._recording, self._names, self._hz)
             self._used.start()
 

@@ -4,46 +4,15 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use stepscope_ask::print::{self, Role, Screen};
-use stepscope_record::spy::{Doing, Process, Spy, SpyError, python_processes};
+use stepscope_record::spy::{Doing, Process, SpyError, python_processes};
 
+use super::dumped::{Dumped, DumpedThread, dump};
 use super::place::{Shortener, source_line};
 use super::standing::{Standing, standings};
 use crate::args::Dump;
 use crate::failure::Failure;
 use crate::input::remark;
 use crate::terminal;
-
-/// A thread and its stack.
-#[derive(Debug)]
-pub(super) struct DumpedThread {
-    pub(super) name: String,
-    ident: u64,
-    native_id: Option<u32>,
-    doing: Option<Doing>,
-    holds_gil: bool,
-    waits_in: Option<String>,
-    kernel_function: Option<String>,
-    pub(super) frames: Vec<DumpedFrame>,
-    cut: bool,
-}
-
-/// A place in a function.
-#[derive(Debug)]
-pub(super) struct DumpedFrame {
-    pub(super) function: String,
-    pub(super) file: String,
-    pub(super) line: u32,
-    locals: Vec<(String, String)>,
-}
-
-/// A process and its threads.
-#[derive(Debug)]
-pub(super) struct Dumped {
-    pub(super) process: Process,
-    version: String,
-    pub(super) threads: Vec<DumpedThread>,
-    pub(super) paths: Shortener,
-}
 
 pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
     let screen = terminal::detect_with(&io::stdout(), args.color);
@@ -77,43 +46,6 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
         write_process(one, &screen, out)?;
     }
     Ok(())
-}
-
-/// Looks once.
-fn dump(pid: u32, locals: bool) -> Result<Dumped, SpyError> {
-    let mut spy = Spy::attach(pid)?;
-    let seen = spy.look()?;
-    let mut threads = Vec::new();
-    for thread in seen {
-        let values: Vec<Vec<(String, String)>> =
-            thread.frames.iter().map(|frame| if locals { spy.locals(frame) } else { Vec::new() }).collect();
-        let frames = thread.frames.iter().zip(values).filter_map(|(frame, locals)| {
-            let code = spy.code(frame.code)?;
-            let (function, file) = (code.qualified_name.clone(), code.file.clone());
-            Some(DumpedFrame { function, file, line: frame.line, locals })
-        });
-        let frames = frames.collect();
-        let doing = thread.native_id.and_then(|number| spy.doing(number));
-        let waits = doing == Some(Doing::Waiting);
-        let of_kernel = |ask: &dyn Fn(u32) -> Option<String>| thread.native_id.filter(|_| waits).and_then(ask);
-        let waits_in = of_kernel(&|number| spy.waits_in(number));
-        let kernel_function = of_kernel(&|number| spy.kernel_function(number));
-        threads.push(DumpedThread {
-            name: spy.thread_name(thread.ident).unwrap_or_default(),
-            ident: thread.ident,
-            native_id: thread.native_id,
-            doing,
-            holds_gil: thread.holds_gil,
-            waits_in,
-            kernel_function,
-            frames,
-            cut: thread.cut,
-        });
-    }
-    // The main thread first, then as they were started.
-    threads.sort_by_key(|thread| (thread.native_id != Some(pid), thread.native_id));
-    let process = Process::of(pid).unwrap_or_else(|| Process::unknown(pid));
-    Ok(Dumped { process, version: spy.version().to_owned(), threads, paths: Shortener::new(pid) })
 }
 
 fn process_json(dumped: &Dumped) -> Value {

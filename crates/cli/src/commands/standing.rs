@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use stepscope_ask::print::{Role, Screen, wrap};
 
-use super::dump::{Dumped, DumpedFrame};
+use super::dumped::{Dumped, DumpedFrame};
 use super::place::{below_packages, is_library};
 
 /// Functions that only pass a call on; the one that they were called for says more.

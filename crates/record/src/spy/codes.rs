@@ -11,8 +11,10 @@ use hashbrown::HashMap;
 use super::error::Unreadable;
 use super::layout::Layout;
 use super::line_table::LineTable;
-use super::memory::{Memory, Piece};
+use super::memory::Memory;
+use super::numbers::{int, word};
 use super::objects;
+use super::system::Piece;
 
 /// How long a code object is believed to be what it was.
 const BELIEVED: Duration = Duration::from_millis(100);
@@ -138,12 +140,4 @@ fn read(memory: &mut Memory, layout: &Layout, bytes: &[u8]) -> Result<Code, Unre
         objects::byte_string(memory, layout, word(bytes, layout.code_linetable), MAX_TABLE).unwrap_or_default();
     let lines = LineTable::new(layout.lines, first_line, &table);
     Ok(Code { qualified_name, name, file, first_line, lines })
-}
-
-pub(super) fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
-}
-
-pub(super) fn int(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
 }

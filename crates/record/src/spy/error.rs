@@ -49,18 +49,6 @@ impl SpyError {
         let hint = "`stepscope dump --all` lists the Python processes of this machine";
         SpyError { gone: true, ..SpyError::new(what, hint) }
     }
-
-    /// A failure to read, in words.
-    pub(super) fn unreadable(pid: u32, error: Unreadable) -> SpyError {
-        match error {
-            Unreadable::Gone => SpyError::gone(pid),
-            Unreadable::Denied => super::permission::denied(pid),
-            Unreadable::Address(_) | Unreadable::Nonsense => SpyError::new(
-                format!("the Python of process {pid} is not ready, is ending, or is built in an unusual way"),
-                "try again; if it stays so, name its Python build in a report",
-            ),
-        }
-    }
 }
 
 impl std::fmt::Display for SpyError {

@@ -83,7 +83,7 @@ fn known(
     code_type: u64,
     version_at: Option<u64>,
 ) -> Result<Python, SpyError> {
-    let failed = |error: Unreadable| SpyError::unreadable(pid, error);
+    let failed = |error: Unreadable| super::permission::unreadable(pid, error);
     let unknown = |version: &str| {
         SpyError::new(
             format!("the Python of process {pid} is {version}, which is not known"),

@@ -11,6 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::error::Unreadable;
+use super::system::{Piece, read_memory};
 
 pub(super) const PAGE: u64 = 4096;
 /// How many pieces one call may read, by the system's own limit.
@@ -31,9 +32,6 @@ pub(super) struct Memory {
     /// System calls so far.
     pub(super) calls: u64,
 }
-
-/// An address and a length.
-pub(super) type Piece = (u64, usize);
 
 impl Memory {
     pub(super) fn new(pid: u32) -> Memory {
@@ -77,7 +75,7 @@ impl Memory {
     /// Reads pieces into one buffer with one call: how many bytes, up to the first piece that is not there.
     fn gather(&mut self, pieces: &[Piece], into: &mut [u8]) -> io::Result<usize> {
         self.calls += 1;
-        super::system::read_memory(self.pid, pieces, into)
+        read_memory(self.pid, pieces, into)
     }
 }
 

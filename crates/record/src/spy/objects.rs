@@ -1,10 +1,10 @@
 //! Python objects in the memory of another process: texts, numbers, containers, attributes. Every length is bounded, and nothing is
 //! called: an object of a type that is not known is its type's name.
 
-use super::codes::{int, word};
 use super::error::Unreadable;
 use super::layout::{Attributes, Int, Keys, Layout, flags};
 use super::memory::Memory;
+use super::numbers::{int, word};
 
 /// Entries of a dictionary that are looked at.
 const MAX_ENTRIES: usize = 1 << 16;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::error::SpyError;
+use super::error::{SpyError, Unreadable};
 
 /// The number of the capability to look into other processes.
 const SYS_PTRACE: u64 = 19;
@@ -14,6 +14,18 @@ struct Situation {
     may_trace: bool,
     yama: Option<u32>,
     in_container: bool,
+}
+
+/// A failure to read, in words.
+pub(super) fn unreadable(pid: u32, error: Unreadable) -> SpyError {
+    match error {
+        Unreadable::Gone => SpyError::gone(pid),
+        Unreadable::Denied => denied(pid),
+        Unreadable::Address(_) | Unreadable::Nonsense => SpyError::new(
+            format!("the Python of process {pid} is not ready, is ending, or is built in an unusual way"),
+            "try again; if it stays so, name its Python build in a report",
+        ),
+    }
 }
 
 /// The error about a process that may not be read.

@@ -5,7 +5,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::memory::Piece;
+/// An address and a length.
+pub(super) type Piece = (u64, usize);
 
 /// Whether somebody pressed Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use super::codes::{CodeId, Codes, int, word};
+use super::codes::{CodeId, Codes};
 use super::error::Unreadable;
 use super::find::Python;
 use super::layout::{Gil, Position, TopFrame};
 use super::memory::Pages;
+use super::numbers::{int, word};
 
 /// Lists longer than these go in a circle.
 const MAX_INTERPRETERS: usize = 256;
