@@ -4,7 +4,7 @@ mod output;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -114,6 +114,10 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>) -> Sampling {
             break;
         }
         if !sampling.look(now_ns(), period) {
+            // Its Python is gone; the program may have something left to do, as after any other command.
+            if let Some(child) = child {
+                let _ = child.wait();
+            }
             break;
         }
         if let Some(child) = child
@@ -134,7 +138,7 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>) -> Sampling {
 }
 
 /// What the user has to know.
-fn report(sampling: &Sampling, args: &Record, path: &PathBuf, child: Option<&mut Child>) {
+fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Child>) {
     for what in &sampling.left_out {
         remark(&format!("left out: {what}"));
     }
