@@ -50,6 +50,8 @@ pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
 const ATTEMPTS: usize = 5;
 const MAX_LOCALS: usize = 512;
 const MAX_NAME: usize = 256;
+/// What Python calls the thread that a program begins with.
+const MAIN_THREAD: &str = "MainThread";
 /// Where glibc keeps a thread's number in its own structure on 64-bit machines; looked for if it is not there.
 const USUAL_NUMBER_AT: usize = 720;
 const THREAD_STRUCTURE: usize = 1024;
@@ -199,6 +201,13 @@ impl Spy {
         // All at once: threads that are new come in groups. Names of those that are gone may be another's now.
         self.names = self.thread_names().unwrap_or_default();
         self.names.get(&ident).cloned()
+    }
+
+    /// The same with the system's number at hand: without `threading` only the first thread has a name.
+    pub fn name_of(&mut self, thread: &Seen) -> String {
+        let first = thread.native_id == Some(self.pid);
+        let name = self.thread_name(thread.ident);
+        name.unwrap_or_else(|| if first { MAIN_THREAD.to_owned() } else { String::new() })
     }
 
     fn thread_names(&mut self) -> Result<HashMap<u64, String, RandomState>, Unreadable> {

@@ -56,7 +56,7 @@ pub(super) fn dump(pid: u32, locals: bool) -> Result<Dumped, SpyError> {
         let waits_in = of_kernel(&|number| spy.waits_in(number));
         let kernel_function = of_kernel(&|number| spy.kernel_function(number));
         threads.push(DumpedThread {
-            name: spy.thread_name(thread.ident).unwrap_or_default(),
+            name: spy.name_of(&thread),
             ident: thread.ident,
             native_id: thread.native_id,
             doing,

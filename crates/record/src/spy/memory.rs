@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 1 << 15;
 const QUICK: Duration = Duration::from_micros(20);
 const QUICK_EACH: Duration = Duration::from_micros(2);
 /// How often a call that took longer is made again.
-const MAX_SLOW: usize = 3;
+const MAX_SLOW: usize = 2;
 
 /// A process whose memory can be read.
 #[derive(Debug)]

@@ -282,8 +282,7 @@ impl Sampling {
     }
 
     fn meet(&mut self, at: usize, thread: &Seen) -> ThreadState {
-        let name =
-            self.targets[at].spy.as_mut().and_then(|spy| spy.thread_name(thread.ident)).unwrap_or_default();
+        let name = self.targets[at].spy.as_mut().map(|spy| spy.name_of(thread)).unwrap_or_default();
         let index = self.threads.len() as u32;
         let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
         // The same number and name is the same thread, whose process runs another program now.
