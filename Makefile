@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-fast test-python lint bench bench-browser bench-hooks bench-python build ui wire fuzz clean
+.PHONY: demo test test-fast test-python lint bench bench-browser bench-hooks bench-python bench-samplers build ui wire fuzz clean
 
 CARGO ?= cargo
 STEPSCOPE = target/release/stepscope
@@ -74,6 +74,12 @@ bench-python: ui
 ## What counting calls and timing lines costs, next to cProfile and line_profiler. See BENCHMARKS.md. Pass options with ARGS.
 bench-hooks:
 	scripts/bench/python_hooks.sh $(ARGS)
+
+## What sampling a process from outside costs, next to py-spy and Austin. See BENCHMARKS.md. Pass options with ARGS.
+bench-samplers: build
+	test -x target/peers/bin/py-spy || python3 -m venv target/peers
+	target/peers/bin/python -m pip install --quiet py-spy austin-dist numpy
+	target/peers/bin/python scripts/bench/samplers.py --stepscope $(STEPSCOPE) --py-spy target/peers/bin/py-spy --austin target/peers/bin/austin $(ARGS)
 
 ## The reader against mutated files, for FUZZ_SECONDS; needs a nightly toolchain and cargo-fuzz.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would take 90% of the speed.

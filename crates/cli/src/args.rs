@@ -1,5 +1,6 @@
 //! What can be typed on the command line: the questions of the registry, and the commands that are no questions.
 
+mod attach;
 mod commands;
 mod help;
 mod questions;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+pub(crate) use attach::{Dump, Record, RecordFormat, Top};
 pub(crate) use commands::{Command, EVENTS, Export, FailOn, Repro, Target, View};
 pub(crate) use help::command;
 pub(crate) use questions::Asking;

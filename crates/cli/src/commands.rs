@@ -1,9 +1,15 @@
 //! What the program does, one file per command; all questions are one.
 
 mod doctor;
+mod dump;
+mod dumped;
 mod export;
+mod place;
 mod question;
+mod record;
 mod repro;
+mod standing;
+mod top;
 mod view;
 
 use std::io::Write;
@@ -12,6 +18,7 @@ use crate::args::{self, Command};
 use crate::failure::Failure;
 
 pub(crate) use question::question;
+pub(crate) use record::{duration, rate};
 
 /// Runs a command that is no question.
 pub(crate) fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
@@ -19,6 +26,9 @@ pub(crate) fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Fail
         Command::View(args) => view::run(&args, out),
         Command::Export(export) => export::run(&export, out),
         Command::Repro(args) => repro::run(&args, out),
+        Command::Record(args) => record::run(&args, out),
+        Command::Top(args) => top::run(&args, out),
+        Command::Dump(args) => dump::run(&args, out),
         Command::Doctor { format } => doctor::run(format, out),
         Command::Run { .. } => Err(Failure::wrong_use(
             "`stepscope run` needs the Python package",

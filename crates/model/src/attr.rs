@@ -91,4 +91,6 @@ pub enum Attr {
     KernelBackend,
     /// Sizes that the generator chose for it: `XBLOCK=512`.
     KernelConfig,
+    /// A sampled function's own nanoseconds by line: `12:30000,15:1000`.
+    LineTimes,
 }

@@ -6,6 +6,7 @@ mod monitor;
 mod pool;
 mod recording;
 mod region;
+mod sampler;
 mod table;
 mod tasks;
 mod timed;
@@ -68,6 +69,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::NativeTable>()?;
     region::add(module)?;
     hooks::add(module)?;
+    sampler::add(module)?;
     module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;

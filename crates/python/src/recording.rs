@@ -34,6 +34,11 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// The recording itself, for others that add to it.
+    pub(crate) fn shared(&self) -> Arc<Mutex<Inner>> {
+        self.inner.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,6 +12,7 @@ pub mod monitor;
 mod recording;
 mod regions;
 mod samples;
+pub mod spy;
 
 pub use doctor::{Check, State, doctor};
 pub use monitor::{CounterInfo, Missing, Monitor, MonitorOptions, Roots, Summary, end_all};

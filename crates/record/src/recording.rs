@@ -13,14 +13,17 @@ use crate::clock::now_ns;
 use crate::lanes::lanes_of;
 use crate::monitor::Monitor;
 use crate::regions::{self, Mark, NO_STACK, Region, name_of, thread_number};
-use crate::samples::{Sample, merge};
+use crate::samples::{Sample, Waits, merge};
 
 const ANNOTATION: &str = "user_annotation";
-const PYTHON: &str = "python_function";
+pub(crate) const PYTHON: &str = "python_function";
 /// The innermost frame of a thread that waits.
-const WAITING: &str = "(waiting)";
+pub(crate) const WAITING: &str = "(waiting)";
 /// What PyTorch calls the argument: frames joined by `;`, the innermost first.
 const CALL_STACK: &str = "Call stack";
+
+/// A sampled function's own time by line.
+pub(crate) const LINE_TIMES: &str = "line times";
 
 /// Which of a thread's lanes: there is more to show of a thread than nests.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
@@ -188,9 +191,27 @@ impl Recording {
         self.samples.push(Sample {
             thread,
             at_ns,
-            cpu_ns,
+            waits: cpu_ns.map_or(Waits::Unknown, Waits::Used),
             stack: stack.iter().map(|frame| regions::intern(frame)).collect(),
+            line: 0,
         });
+    }
+
+    /// A look from outside: frames by their numbers ([`regions::intern`]), the line of the innermost, and whether the thread
+    /// waits.
+    pub(crate) fn seen(
+        &mut self,
+        thread: u32,
+        name: &str,
+        at_ns: i64,
+        waits: bool,
+        stack: Vec<u32>,
+        line: u32,
+    ) {
+        if !self.thread_names.contains_key(&thread) {
+            self.thread_names.insert(thread, name.to_owned());
+        }
+        self.samples.push(Sample { thread, at_ns, waits: Waits::Known(waits), stack, line });
     }
 
     /// A counter's value.
@@ -265,6 +286,7 @@ struct Writer {
     lanes: HashMap<(u32, Beside), LaneId, RandomState>,
     named: Vec<(u32, Beside)>,
     call_stack: StrId,
+    line_times: StrId,
 }
 
 impl Writer {
@@ -272,7 +294,16 @@ impl Writer {
         let process = i64::from(std::process::id());
         let mut builder = TraceBuilder::new();
         let call_stack = builder.key(CALL_STACK, Attr::CallStack);
-        Writer { builder, base_ns, process, lanes: HashMap::default(), named: Vec::new(), call_stack }
+        let line_times = builder.key(LINE_TIMES, Attr::LineTimes);
+        Writer {
+            builder,
+            base_ns,
+            process,
+            lanes: HashMap::default(),
+            named: Vec::new(),
+            call_stack,
+            line_times,
+        }
     }
 
     fn at(&self, unix_ns: i64) -> Ns {
@@ -348,6 +379,10 @@ impl Writer {
             let builder = &mut self.builder;
             let name = *texts.entry(stretch.frame).or_insert_with(|| builder.intern(&name_of(stretch.frame)));
             let lane = self.lane(stretch.thread, Beside::Samples);
+            if let Some(times) = stretch.line_times() {
+                let (key, times) = (self.line_times, self.builder.intern(&times));
+                self.builder.push_arg(key, ArgValue::Str(times));
+            }
             self.slice(name, PYTHON, Kind::PythonFunction, lane, stretch.start_ns, stretch.end_ns);
         }
     }

@@ -1,28 +1,66 @@
 //! Samples of threads' Python stacks as slices: neighbors with the same frames are one slice, as long as they last.
 //!
-//! A look at the stacks needs the interpreter's lock. One that comes late could not get it: some code held it throughout, and
+//! A look from inside needs the interpreter's lock. One that comes late could not get it: some code held it throughout, and
 //! lets go of it as it ends, so the stack seen then is the one that held it. So the time since the last look belongs to
-//! the stack that is seen after it, never to the one before.
+//! the stack that is seen after it, never to the one before. Looks from outside ([`crate::spy`]) need no lock and know who waits;
+//! for them the same rule only says that a look stands for the time before it.
 
 /// One look at a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) thread: u32,
     pub(crate) at_ns: i64,
-    /// The processor time that the thread has used since it began, where the system says.
-    pub(crate) cpu_ns: Option<i64>,
+    /// Whether the thread waits.
+    pub(crate) waits: Waits,
     /// Numbers of frames' names, outermost first.
     pub(crate) stack: Vec<u32>,
+    /// The line that the innermost of them is at; 0 where that is not known.
+    pub(crate) line: u32,
+}
+
+/// Whether a thread waits.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The system said so.
+    Known(bool),
+    /// It follows from the processor time that the thread has used since it began.
+    Used(i64),
+    /// Nobody can say: it counts as busy.
+    Unknown,
+}
+
+/// A stack that was seen for some time.
+#[derive(Clone, Debug)]
+pub(crate) struct Interval {
+    pub(crate) thread: u32,
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+    /// Numbers of frames' names, outermost first, with one more where the thread waits.
+    pub(crate) stack: Vec<u32>,
+    /// The line of the innermost frame, if its time is that frame's own.
+    pub(crate) line: u32,
 }
 
 /// A frame that was seen in neighboring samples.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) thread: u32,
     pub(crate) frame: u32,
     pub(crate) depth: u32,
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
+    /// Its own nanoseconds by line, in the order first seen.
+    pub(crate) lines: Vec<(u32, i64)>,
+}
+
+impl Stretch {
+    /// `12:30000,15:1000`, by line; none where no line is known.
+    pub(crate) fn line_times(&self) -> Option<String> {
+        let mut lines = self.lines.clone();
+        lines.sort_unstable();
+        let parts: Vec<String> = lines.iter().map(|(line, ns)| format!("{line}:{ns}")).collect();
+        (!parts.is_empty()).then(|| parts.join(","))
+    }
 }
 
 /// A thread that uses less than one part in so many of a processor waits: it sleeps, or stands in line for a lock, for data
@@ -35,39 +73,73 @@ pub(crate) fn merge(samples: &[Sample], before_ns: Option<i64>, waiting: u32) ->
     let looks = Looks::new(samples, before_ns);
     let mut order: Vec<&Sample> = samples.iter().collect();
     order.sort_by_key(|sample| (sample.thread, sample.at_ns));
-    let mut found = Vec::new();
+    let mut intervals = Vec::with_capacity(order.len());
     for of_thread in order.chunk_by(|a, b| a.thread == b.thread) {
-        let mut open: Vec<(u32, i64)> = Vec::new();
-        let mut until = i64::MIN;
         let mut cpu_before = None;
         for sample in of_thread {
-            let start = looks.before(sample.at_ns);
-            let waits = sample.cpu_ns.is_some_and(|cpu| {
-                // Of a thread that was not seen before, all of its time may be from then.
-                let used = cpu - cpu_before.unwrap_or(0);
-                used.saturating_mul(BUSY_PART) < sample.at_ns - start
-            });
-            cpu_before = sample.cpu_ns.or(cpu_before);
-            let stack = || sample.stack.iter().copied().chain(waits.then_some(waiting));
-            // A thread that was not there at the look before has ended what it did.
-            let same = match start > until {
-                true => 0,
-                false => open.iter().zip(stack()).take_while(|((frame, _), now)| frame == now).count(),
+            let start_ns = looks.before(sample.at_ns);
+            let waits = match sample.waits {
+                Waits::Known(waits) => waits,
+                Waits::Used(cpu) => {
+                    // Of a thread that was not seen before, all of its time may be from then.
+                    let used = cpu - cpu_before.unwrap_or(0);
+                    cpu_before = Some(cpu);
+                    used.saturating_mul(BUSY_PART) < sample.at_ns - start_ns
+                }
+                Waits::Unknown => false,
             };
-            close(&mut found, &mut open, same, sample.thread, until);
-            open.extend(stack().skip(same).map(|frame| (frame, start)));
-            until = sample.at_ns;
+            let stack = sample.stack.iter().copied().chain(waits.then_some(waiting)).collect();
+            let line = if waits { 0 } else { sample.line };
+            intervals.push(Interval { thread: sample.thread, start_ns, end_ns: sample.at_ns, stack, line });
         }
-        if let Some(sample) = of_thread.last() {
-            close(&mut found, &mut open, 0, sample.thread, until);
+    }
+    stretches(&intervals)
+}
+
+/// Merges intervals, which are in the order of their threads and times.
+pub(crate) fn stretches(intervals: &[Interval]) -> Vec<Stretch> {
+    let mut found = Vec::new();
+    for of_thread in intervals.chunk_by(|a, b| a.thread == b.thread) {
+        let mut open: Vec<Open> = Vec::new();
+        let mut until = i64::MIN;
+        for interval in of_thread {
+            // A thread that was not there at the look before has ended what it did.
+            let same = match interval.start_ns > until {
+                true => 0,
+                false => open.iter().zip(&interval.stack).take_while(|(open, now)| open.frame == **now).count(),
+            };
+            close(&mut found, &mut open, same, interval.thread, until);
+            open.extend(interval.stack[same..].iter().map(|frame| Open {
+                frame: *frame,
+                start_ns: interval.start_ns,
+                lines: Vec::new(),
+            }));
+            if let Some(innermost) = open.last_mut().filter(|_| interval.line > 0) {
+                let ns = interval.end_ns - interval.start_ns;
+                match innermost.lines.iter_mut().find(|(line, _)| *line == interval.line) {
+                    Some((_, sum)) => *sum += ns,
+                    None => innermost.lines.push((interval.line, ns)),
+                }
+            }
+            until = interval.end_ns;
+        }
+        if let Some(interval) = of_thread.last() {
+            close(&mut found, &mut open, 0, interval.thread, until);
         }
     }
     found
 }
 
-fn close(found: &mut Vec<Stretch>, open: &mut Vec<(u32, i64)>, keep: usize, thread: u32, end_ns: i64) {
-    for (depth, (frame, start_ns)) in open.drain(keep..).enumerate() {
-        found.push(Stretch { thread, frame, depth: (keep + depth) as u32, start_ns, end_ns });
+/// A frame that has begun.
+struct Open {
+    frame: u32,
+    start_ns: i64,
+    lines: Vec<(u32, i64)>,
+}
+
+fn close(found: &mut Vec<Stretch>, open: &mut Vec<Open>, keep: usize, thread: u32, end_ns: i64) {
+    for (depth, Open { frame, start_ns, lines }) in open.drain(keep..).enumerate() {
+        found.push(Stretch { thread, frame, depth: (keep + depth) as u32, start_ns, end_ns, lines });
     }
 }
 
@@ -109,7 +181,7 @@ mod tests {
     const WAITING: u32 = 99;
 
     fn sample(at_ns: i64, stack: &[u32]) -> Sample {
-        Sample { thread: 7, at_ns, cpu_ns: None, stack: stack.to_vec() }
+        Sample { thread: 7, at_ns, waits: Waits::Unknown, stack: stack.to_vec(), line: 0 }
     }
 
     fn merged(samples: &[Sample]) -> Vec<Stretch> {
@@ -154,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_thread_without_processor_time_waits() {
-        let used = |at_ns, cpu_ns, stack: &[u32]| Sample { cpu_ns: Some(cpu_ns), ..sample(at_ns, stack) };
+        let used = |at_ns, cpu_ns, stack: &[u32]| Sample { waits: Waits::Used(cpu_ns), ..sample(at_ns, stack) };
         // Busy until 20, asleep until 40, busy again with half of a processor.
         let looks = [
             used(10, 10, &[1, 2]),
@@ -165,6 +237,24 @@ mod tests {
         ];
         let found = merged(&looks);
         assert_eq!(spans(&found), [(1, 0, 50), (2, 0, 40), (WAITING, 20, 40), (3, 40, 50)]);
+    }
+
+    #[test]
+    fn lines_are_those_of_the_innermost_frame() {
+        let at = |at_ns, line, stack: &[u32], waits| Sample { line, waits, ..sample(at_ns, stack) };
+        let busy = Waits::Known(false);
+        let looks = [
+            at(10, 5, &[1], busy),
+            at(20, 7, &[1], busy),
+            at(30, 5, &[1], busy),
+            at(40, 90, &[1, 2], busy),
+            at(50, 6, &[1], Waits::Known(true)),
+        ];
+        let mut found = merged(&looks);
+        found.sort_by_key(|stretch| (stretch.start_ns, stretch.depth));
+        let told: Vec<_> = found.iter().map(|stretch| (stretch.frame, stretch.line_times())).collect();
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(told, [(1, text("5:20,7:10")), (2, text("90:10")), (WAITING, None)]);
     }
 
     #[test]

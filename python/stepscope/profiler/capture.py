@@ -76,6 +76,8 @@ class Capture:
     def forget_after_fork(self) -> None:
         """In a forked child: the recording is the parent's."""
         self.recording.forget_after_fork()
+        if self._sampler is not None:
+            self._sampler.forget_after_fork()
 
     def keep_raw(self, path: str) -> None:
         """PyTorch's own file goes here; it is removed at the latest with this capture."""

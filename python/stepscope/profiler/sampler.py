@@ -1,9 +1,13 @@
 """Looks at the Python stacks of all threads a number of times a second.
 
-The frames are wall-clock samples: a thread that waits is seen where it waits, and told from one that works by the
-processor time it used since the look before. Code that holds the interpreter's lock makes the next look late; the time
-until then belongs to the stack seen then, which held the lock. What runs between two looks can be missed, so times of
-single short functions are estimates.
+A native thread reads this process's own memory: it needs no interpreter's lock and no permission, and it knows lines
+and who waits. Where it does not know this Python, a thread of Python's looks instead (:class:`_InsideSampler`). Its
+looks need the lock: code that holds the lock makes the next look late, and the time until then belongs to the stack
+seen then, which held it. There a thread that waits is told from one that works by the processor time it used since
+the look before.
+
+The frames are wall-clock samples. What runs between two looks can be missed, so times of single short functions are
+estimates.
 """
 
 from __future__ import annotations
@@ -16,7 +20,9 @@ from collections.abc import Iterable
 from types import CodeType, FrameType
 
 from .._current_run import current_run
-from .._native import Recording, now_ns
+from .._native import Recording, StackLooker, hide_thread, now_ns, show_thread
+from ..errors import StepscopeError
+from .warn import warn_user
 
 MAX_FRAMES = 500
 """Frames kept of one stack, counted from its outermost: a runaway recursion must not fill the memory."""
@@ -33,6 +39,7 @@ _own_threads: set[int] = set()
 def hide_this_thread() -> None:
     """The calling thread is ours, not the program's: its stack is not looked at."""
     _own_threads.add(threading.get_ident())
+    hide_thread(threading.get_ident())
 
 
 def codes_of_stack(innermost: FrameType | None) -> list[CodeType]:
@@ -64,15 +71,15 @@ class FrameNames:
 
     def __init__(self) -> None:
         roots = {os.path.abspath(entry) for entry in sys.path}
-        self._roots = sorted((root.rstrip(os.sep) + os.sep for root in roots), key=len, reverse=True)
+        self.roots = sorted((root.rstrip(os.sep) + os.sep for root in roots), key=len, reverse=True)
         self._files: dict[str, str] = {}
         # Keyed by identity, because hashing a code object walks all of it. The object is kept so that its
         # identity is not given to another one.
         self._codes: dict[int, tuple[CodeType, str]] = {}
         run = current_run()
-        self._root = run.root if run is not None else None
+        self.root = run.root if run is not None else None
         """The function of ``stepscope run`` that calls the script: a stack begins after it."""
-        self._launcher = run.launcher if run is not None else None
+        self.launcher = run.launcher if run is not None else None
         """Its outermost function: a stack that does not come through the root is its own time."""
 
     def of_code(self, code: CodeType) -> str:
@@ -95,9 +102,9 @@ class FrameNames:
         caller's."""
         found: list[CodeType] = []
         for code in codes:
-            if code is self._root:
+            if code is self.root:
                 break
-            if code is self._launcher:
+            if code is self.launcher:
                 return []
             if code.co_filename.startswith(_OWN_FILES):
                 found.clear()
@@ -109,7 +116,7 @@ class FrameNames:
         known = self._files.get(filename)
         if known is None:
             known = filename
-            for root in self._roots:
+            for root in self.roots:
                 if filename.startswith(root):
                     known = filename[len(root) :]
                     break
@@ -117,13 +124,56 @@ class FrameNames:
         return known
 
 
+def _place(code: CodeType | None) -> tuple[str, str, int] | None:
+    return None if code is None else (code.co_filename, code.co_name, code.co_firstlineno)
+
+
 class StackSampler:
-    """A daemon thread that puts samples into a recording between :meth:`start` and :meth:`stop`."""
+    """Puts samples into a recording between :meth:`start` and :meth:`stop`."""
+
+    _warned = False
 
     def __init__(self, recording: Recording, hz: float) -> None:
+        self._names = names = FrameNames()
+        self._hz = min(hz, MAX_HZ)
         self._recording = recording
-        self._period_s = 1.0 / min(hz, MAX_HZ)
-        self._names = FrameNames()
+        self._used: StackLooker | _InsideSampler = StackLooker(
+            recording, self._hz, names.roots, _OWN_FILES, _DECORATOR, _place(names.root), _place(names.launcher)
+        )
+
+    def start(self) -> None:
+        """Begins to look."""
+        try:
+            self._used.start()
+        except StepscopeError as error:
+            if sys.platform.startswith("linux") and not StackSampler._warned:
+                StackSampler._warned = True
+                warn_user(f"stacks are sampled with the interpreter's lock: {error.message}")
+            self._used = _InsideSampler(self._recording, self._names, self._hz)
+            self._used.start()
+
+    def stop(self) -> None:
+        """Ends; no sample is added afterwards."""
+        self._used.stop()
+
+    def forget_after_fork(self) -> None:
+        """In a forked child: the thread is the parent's."""
+        if isinstance(self._used, StackLooker):
+            self._used.forget_after_fork()
+
+    @property
+    def samples(self) -> int:
+        """How many stacks were seen."""
+        return self._used.samples
+
+
+class _InsideSampler:
+    """A daemon thread of Python's that looks, where nothing better can."""
+
+    def __init__(self, recording: Recording, names: FrameNames, hz: float) -> None:
+        self._recording = recording
+        self._period_s = 1.0 / hz
+        self._names = names
         self._threads: dict[int, tuple[int, str]] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="stepscope-sampler", daemon=True)
@@ -141,7 +191,7 @@ class StackSampler:
 
     def _run(self) -> None:
         own = threading.get_ident()
-        _own_threads.add(own)
+        hide_this_thread()
         try:
             due = time.monotonic()
             while True:
@@ -154,6 +204,7 @@ class StackSampler:
                 self._look()
         finally:
             _own_threads.discard(own)
+            show_thread(own)
 
     def _look(self) -> None:
         at_ns = now_ns()

@@ -5,13 +5,37 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from stepscope import StepscopeError, StepscopeWarning
+from stepscope._native import Recording, StackLooker
 from stepscope.profiler import profile
-from stepscope.profiler.sampler import FrameNames, thread_cpu_ns
+from stepscope.profiler import sampler as sampler_module
+from stepscope.profiler.sampler import FrameNames, StackSampler, thread_cpu_ns
 
-pytestmark = pytest.mark.usefixtures("without_torch")
+pytestmark = pytest.mark.usefixtures("without_torch", "way")
+
+KNOWN = sys.platform == "linux" and (3, 9) <= sys.version_info[:2] <= (3, 13)
+
+
+class Unknown(StackLooker):
+    """As if this Python were not known."""
+
+    def start(self):
+        raise StepscopeError("this Python is not known")
+
+
+@pytest.fixture(params=["memory", "inside"])
+def way(request, monkeypatch):
+    """Both ways of looking see the same."""
+    if request.param == "inside":
+        monkeypatch.setattr(sampler_module, "StackLooker", Unknown)
+        monkeypatch.setattr(StackSampler, "_warned", True)
+    elif not KNOWN:
+        pytest.skip("this Python is not read from memory")
+    return request.param
 
 
 def spin_until(end):
@@ -95,11 +119,45 @@ def test_no_samples_without_being_asked(tmp_path, slices):
     assert slices(tmp_path / "t.json", "python_function") == []
 
 
-def test_the_samplers_thread_ends():
+def test_the_samplers_thread_ends(way):
+    def names():
+        tasks = Path("/proc/self/task")
+        return [(task / "comm").read_text().strip() for task in tasks.iterdir()] if tasks.exists() else []
+
     before = threading.active_count()
     with profile(monitor=False, samples=100):
-        assert threading.active_count() == before + 1
+        # The thread that reads memory is none of Python's, and takes a moment to give itself a name.
+        assert threading.active_count() == before + (way == "inside")
+        time.sleep(0.2)
+        assert ("stepscope-look" in names()) == (way == "memory")
     assert threading.active_count() == before
+    assert "stepscope-look" not in names()
+
+
+@pytest.mark.clock
+def test_lines_of_the_innermost_function_are_known(tmp_path, slices, way):
+    with profile(monitor=False, samples=200) as prof:
+        spin_until(time.perf_counter() + 0.3)
+    prof.export_chrome_trace(tmp_path / "t.json")
+    frames = [s for s in slices(tmp_path / "t.json", "python_function") if s["name"].endswith(": spin_until")]
+    times = [s["args"]["line times"] for s in frames if "line times" in s.get("args", {})]
+    first = spin_until.__code__.co_firstlineno
+    lines = {int(pair.split(":")[0]) - first for text in times for pair in text.split(",")}
+    assert lines == ({1, 2} if way == "memory" else set()), times
+
+
+def test_a_python_that_is_not_known_is_said_so_once(monkeypatch, way):
+    monkeypatch.setattr(sampler_module, "StackLooker", Unknown)
+    monkeypatch.setattr(StackSampler, "_warned", False)
+    recording = Recording()
+    for _ in range(2):
+        sampler = StackSampler(recording, 100)
+        if sys.platform == "linux" and not StackSampler._warned:
+            with pytest.warns(StepscopeWarning, match="with the interpreter's lock: this Python is not known"):
+                sampler.start()
+        else:
+            sampler.start()
+        sampler.stop()
 
 
 def test_names_of_frames(monkeypatch):

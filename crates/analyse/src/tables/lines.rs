@@ -78,7 +78,7 @@ fn timed(profile: &Profile) -> Lines {
             file: file.clone(),
             function_line,
             line: line.line,
-            hits: Some(line.hits),
+            hits: Some(line.hits).filter(|hits| *hits > 0),
             time_ns: Some(line.ns.0),
             per_hit_ns: (line.hits > 0).then(|| line.ns.0 as f64 / line.hits as f64),
             share: share(line.ns.0, total),

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{
-    CallRow, Caller, Domain, Frame, FrameId, Kind, LaneId, LineIs, Ns, Profile, Sample, SliceId, StackId,
-    StrId, Trace, ValueKind, ValueUnit,
+    Attr, CallRow, Caller, Domain, Frame, FrameId, Kind, LaneId, LineIs, LineRow, Ns, Profile, Sample, SliceId,
+    StackId, StrId, Trace, ValueKind, ValueUnit,
 };
 
 use crate::names::python_frame::python_frame;
@@ -39,6 +39,7 @@ pub fn python_calls(trace: &Trace) -> Option<Profile> {
         profile: Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]),
         frames: HashMap::default(),
         own: HashMap::default(),
+        lines: HashMap::default(),
         calls: counted.then(Calls::default),
     };
     making.profile.line_is = LineIs::Start;
@@ -46,7 +47,9 @@ pub fn python_calls(trace: &Trace) -> Option<Profile> {
     for lane in lanes.into_iter().filter(|lane| sampled(lane) != counted) {
         making.lane(lane);
     }
+    let lines = std::mem::take(&mut making.lines);
     let mut profile = making.profile;
+    profile.lines = rows_of_lines(lines);
     if let Some(calls) = making.calls {
         profile.calls = calls.rows();
     }
@@ -74,7 +77,22 @@ struct Making<'a> {
     frames: HashMap<StrId, FrameId, RandomState>,
     /// Time of each stack's own on the thread at hand.
     own: HashMap<StackId, Ns, RandomState>,
+    /// A sampled function's own time by line.
+    lines: HashMap<(FrameId, u32), Ns, RandomState>,
     calls: Option<Calls>,
+}
+
+/// The lines of a function together and rising, the function with the most time first.
+fn rows_of_lines(lines: HashMap<(FrameId, u32), Ns, RandomState>) -> Vec<LineRow> {
+    let mut sums: HashMap<FrameId, Ns, RandomState> = HashMap::default();
+    for ((function, _), ns) in &lines {
+        *sums.entry(*function).or_default() += *ns;
+    }
+    // Nobody counted how often a line ran.
+    let row = |((function, line), ns)| LineRow { function, line, hits: 0, ns };
+    let mut rows: Vec<LineRow> = lines.into_iter().map(row).collect();
+    rows.sort_unstable_by_key(|row| (std::cmp::Reverse(sums[&row.function]), row.function, row.line));
+    rows
 }
 
 /// A function that has begun.
@@ -107,6 +125,11 @@ impl Making<'_> {
             }
             now = start;
             let frame = self.frame(slices.name(slice));
+            if let Some(times) = self.trace.args(slice).text(Attr::LineTimes) {
+                for (line, ns) in line_times(times) {
+                    *self.lines.entry((frame, line)).or_default() += ns;
+                }
+            }
             let below = open.last().map_or(StackId::EMPTY, |open| open.stack);
             let stack = if open.len() < MAX_DEPTH { self.profile.stacks.push(below, frame) } else { below };
             if let Some(calls) = &mut self.calls {
@@ -150,6 +173,15 @@ impl Making<'_> {
             stacks.frame(Frame { name, file, line: found.line })
         })
     }
+}
+
+/// `12:30000,15:1000`; what is written otherwise is no time.
+fn line_times(text: &str) -> impl Iterator<Item = (u32, Ns)> {
+    text.split(',').filter_map(|pair| {
+        let (line, ns) = pair.split_once(':')?;
+        let ns = ns.parse().ok().filter(|ns| (0..i64::MAX / 1_000_000).contains(ns))?;
+        Some((line.parse().ok()?, Ns(ns)))
+    })
 }
 
 /// Whether a name is a process or a thread and no function: `process 12:"python a.py"`, `thread (13): name`.

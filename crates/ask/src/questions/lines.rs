@@ -22,7 +22,7 @@ use blocks::Block;
 pub(super) const QUESTION: Question = Question {
     name: "lines",
     alias: None,
-    about: "Lines by time and hits, with their source: of line_profiler, py-spy, Austin, pprof and other profiles that know lines.",
+    about: "Lines by time and hits, with their source: of our samples, line_profiler, py-spy, Austin, pprof and others that know lines.",
     examples: &["lines script.py.lprof", "lines out.raw --function '^train' --top 10"],
     group: Group::Time,
     by: &[],
@@ -36,7 +36,7 @@ pub(super) const QUESTION: Question = Question {
 /// Lines shown of sampled stacks: of a line profile all are, since somebody chose the functions.
 const TOP: usize = 40;
 /// What an empty answer says.
-const NONE: &str = "this file has no lines: line_profiler (kernprof -l), py-spy, Austin and pprof write some";
+const NONE: &str = "this file has no lines: `stepscope record`, `stepscope run`, line_profiler, py-spy, Austin and pprof write some";
 
 /// One line and its text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -61,7 +61,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         _ => NONE,
     };
     let matched = report.rows.len();
-    let default = if profile.lines.is_empty() { TOP } else { 0 };
+    let default = if profile.lines.iter().any(|line| line.hits > 0) { 0 } else { TOP };
     keep_largest(&mut report.rows, ask.rows.top.unwrap_or(default));
     let left_out = matched - report.rows.len();
     let path = profile.source.path.clone();

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use stepscope_analyse::findings::Severity;
 use stepscope_ask::QUESTIONS;
 
+use super::attach::{Dump, Record, Top};
 use crate::format::Format;
 
 /// The commands.
@@ -37,6 +38,19 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT")]
         words: Vec<std::ffi::OsString>,
     },
+    /// Sample a Python process from outside, without stopping it: one that runs, or one to start.
+    #[command(
+        after_help = "Examples:\n  stepscope record --pid 4711 -d 10s\n  stepscope record -o profile.svg --pid 4711\n  stepscope record --subprocesses -- python train.py --epochs 1"
+    )]
+    Record(Record),
+    /// What a running Python process spends its time on, live, without stopping it.
+    #[command(after_help = "Examples:\n  stepscope top 4711\n  stepscope top 4711 --once -d 5s --format json")]
+    Top(Top),
+    /// Where every thread of a running Python process is right now, without stopping it.
+    #[command(
+        after_help = "Examples:\n  stepscope dump 4711\n  stepscope dump 4711 --locals\n  stepscope dump --all            every Python process here: where does each rank stand?"
+    )]
+    Dump(Dump),
     /// What this machine can and cannot capture, and how to get the rest.
     #[command(after_help = "Examples:\n  stepscope doctor\n  stepscope doctor --format json")]
     Doctor {

@@ -32,8 +32,10 @@ const GROUPS: &[(Group, &[&str])] = &[
 ];
 
 /// The other commands.
-const OTHERS: &[(&str, &[&str])] =
-    &[("Recording", &["run", "doctor"]), ("The program itself", &["completions", "man", "help"])];
+const OTHERS: &[(&str, &[&str])] = &[
+    ("Recording", &["run", "record", "top", "dump", "doctor"]),
+    ("The program itself", &["completions", "man", "help"]),
+];
 
 /// Room for the names, with a gap on both sides.
 const NAMES: usize = 17;

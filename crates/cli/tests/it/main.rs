@@ -15,6 +15,8 @@ mod first_screen;
 mod growth;
 mod house;
 mod narrowed;
+#[cfg(target_os = "linux")]
+mod processes;
 mod profiles;
 mod readme;
 mod repro;

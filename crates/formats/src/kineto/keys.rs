@@ -58,6 +58,8 @@ const ATTRIBUTES: &[(&str, Attr)] = &[
     ("kernel_file", Attr::KernelFile),
     ("kernel_backend", Attr::KernelBackend),
     ("kernel_kwargs", Attr::KernelConfig),
+    // Written by our own recordings.
+    ("line times", Attr::LineTimes),
 ];
 
 /// Tells a builder what the keys of PyTorch's traces mean; for whoever makes such events without a file.

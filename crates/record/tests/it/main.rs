@@ -9,6 +9,8 @@
 mod machine;
 mod nvidia;
 mod recordings;
+#[cfg(target_os = "linux")]
+mod spy;
 
 use std::path::PathBuf;
 

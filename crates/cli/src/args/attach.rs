@@ -1,0 +1,185 @@
+//! The commands about processes that run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::commands::{duration, rate};
+use crate::failure::Failure;
+use crate::format::Format;
+use crate::terminal::ColorWhen;
+
+/// Which processes to look at, and what to say about them.
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// The number of a Python process.
+    #[arg(value_name = "PID", required_unless_present_any = ["pid_option", "all"], conflicts_with = "all")]
+    pid: Option<u32>,
+
+    /// The same as an option.
+    #[arg(long = "pid", short, value_name = "PID", id = "pid_option", conflicts_with_all = ["pid", "all"], hide_short_help = true)]
+    pid_option: Option<u32>,
+
+    /// Every Python process of this machine that may be read, and where the ranks of a job stand.
+    #[arg(long, short)]
+    pub(crate) all: bool,
+
+    /// Show local variables; nothing of the program is called for that.
+    #[arg(long, short)]
+    pub(crate) locals: bool,
+
+    /// Print JSON: all data, with full paths.
+    #[arg(long, short)]
+    pub(crate) json: bool,
+
+    /// When to use colors.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+}
+
+impl Dump {
+    /// The process asked about.
+    pub(crate) fn pid(&self) -> Result<u32, Failure> {
+        let given = self.pid.or(self.pid_option);
+        given.ok_or_else(|| Failure::wrong_use("no process given", "use: stepscope dump PID"))
+    }
+}
+
+/// What to sample, how often, and where it goes.
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// Sample this process.
+    #[arg(long, short, value_name = "PID", conflicts_with = "command")]
+    pub(crate) pid: Option<u32>,
+
+    /// Stop after this long: `10`, `10s`, `2m` (default: when the program ends or at Ctrl-C).
+    #[arg(long, short, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Looks per second.
+    #[arg(long, short, value_name = "HZ", default_value = "100", value_parser = rate)]
+    pub(crate) rate: f64,
+
+    /// The file to write; its ending says what: .json.gz (a trace), .svg, .folded, .speedscope.json, .pprof.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What to write, where the name does not say.
+    #[arg(long, short, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RecordFormat>,
+
+    /// Count threads that wait too; a trace always has them.
+    #[arg(long, short)]
+    pub(crate) idle: bool,
+
+    /// Count only the thread that holds the interpreter's lock; a trace has all.
+    #[arg(long, short)]
+    pub(crate) gil: bool,
+
+    /// Sample child processes too: data loaders, multiprocessing.
+    #[arg(long, short)]
+    pub(crate) subprocesses: bool,
+
+    /// One frame per function instead of one per line.
+    #[arg(long, short = 'F')]
+    pub(crate) function: bool,
+
+    /// Keep threads apart in folded stacks.
+    #[arg(long, short)]
+    pub(crate) threads: bool,
+
+    /// Print no summary when done.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// Accepted because other tools have it: nothing is ever stopped.
+    #[arg(long, hide = true)]
+    pub(crate) nonblocking: bool,
+
+    /// Refused with a sentence, because other tools have it.
+    #[arg(long, short, hide = true)]
+    pub(crate) native: bool,
+
+    /// The program to start and sample, after `--`.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What `record --format` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFormat {
+    /// A trace for stepscope, Perfetto and chrome://tracing.
+    #[value(alias = "chrometrace")]
+    Trace,
+    /// A flame graph as SVG.
+    #[value(alias = "svg")]
+    Flamegraph,
+    /// Folded stacks.
+    #[value(alias = "folded")]
+    Raw,
+    /// For speedscope.
+    Speedscope,
+    /// For `go tool pprof`.
+    Pprof,
+}
+
+/// Which process to watch, and how.
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// The number of a Python process.
+    #[arg(value_name = "PID", required_unless_present = "pid_option")]
+    pid: Option<u32>,
+
+    /// The same as an option.
+    #[arg(
+        long = "pid",
+        short,
+        value_name = "PID",
+        id = "pid_option",
+        conflicts_with = "pid",
+        hide_short_help = true
+    )]
+    pid_option: Option<u32>,
+
+    /// Looks per second.
+    #[arg(long, short, value_name = "HZ", default_value = "100", value_parser = rate)]
+    pub(crate) rate: f64,
+
+    /// Print one table and end, as without a terminal.
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// With --once: look this long (default: 1 s).
+    #[arg(long, short, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// With --once: this many rows; 0 means all.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+
+    /// With --once: the output format.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: Format,
+
+    /// Count threads that wait too.
+    #[arg(long, short)]
+    pub(crate) idle: bool,
+
+    /// Count only the thread that holds the interpreter's lock.
+    #[arg(long, short)]
+    pub(crate) gil: bool,
+
+    /// Count child processes too.
+    #[arg(long, short)]
+    pub(crate) subprocesses: bool,
+}
+
+impl Top {
+    /// The process asked about.
+    pub(crate) fn pid(&self) -> Result<u32, Failure> {
+        let given = self.pid.or(self.pid_option);
+        given.ok_or_else(|| Failure::wrong_use("no process given", "use: stepscope top PID"))
+    }
+}

@@ -1,0 +1,232 @@
+//! `stepscope record`: samples a Python process from outside, for some time or until it ends.
+
+mod output;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use stepscope_ask::print::units;
+use stepscope_record::clock::now_ns;
+use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
+
+use crate::args::Record;
+use crate::failure::Failure;
+use crate::input::remark;
+use output::Kind;
+
+/// How long a program that was just started may take to get to its Python.
+const START: Duration = Duration::from_secs(30);
+/// How often that is tried.
+const RETRY: Duration = Duration::from_millis(2);
+/// How often a long recording says that it still goes on.
+const ALIVE_EVERY: Duration = Duration::from_millis(500);
+
+pub(super) fn run(args: &Record, out: &mut dyn Write) -> Result<(), Failure> {
+    let kind = Kind::of(args.format, args.output.as_deref())?;
+    if args.native {
+        return Err(Failure::wrong_use(
+            "stacks of native code are not sampled",
+            "leave --native out; `perf record` sees native code",
+        ));
+    }
+    let path = args.output.clone().unwrap_or_else(|| kind.default_path(args.pid));
+    output::check(&path)?;
+    notice_interrupts();
+    let (spy, mut child) = match (&args.pid, args.command.split_first()) {
+        (Some(pid), None) => (Spy::attach(*pid)?, None),
+        (None, Some((program, rest))) => {
+            let (spy, child) = start(program, rest)?;
+            (spy, Some(child))
+        }
+        _ => {
+            return Err(Failure::wrong_use(
+                "no process given",
+                "use: stepscope record --pid PID, or stepscope record -- python script.py",
+            ));
+        }
+    };
+    let sampling = sample(spy, args, &mut child);
+    output::write(&sampling, args, kind, &path)?;
+    report(&sampling, args, &path, child.as_mut());
+    if kind == Kind::Trace && !args.quiet && io::stdout().is_terminal() {
+        out.flush()?;
+        let words = [OsString::from("stepscope"), path.into_os_string()];
+        crate::run(words);
+    }
+    Ok(())
+}
+
+/// Starts a program and waits for the Python in it.
+fn start(program: &OsString, rest: &[OsString]) -> Result<(Spy, Child), Failure> {
+    let child = Command::new(program).args(rest).stdin(Stdio::inherit()).spawn().map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "check the spelling; the program is looked for in $PATH",
+            _ => "check that it can be run",
+        };
+        Failure::wrong_use(format!("cannot start {}: {error}", program.display()), hint)
+    })?;
+    let mut child = child;
+    let began = Instant::now();
+    loop {
+        let tried = Spy::attach(child.id());
+        let ended = child.try_wait().ok().flatten();
+        match tried {
+            Ok(spy) => return Ok((spy, child)),
+            Err(error) => {
+                if let Some(status) = ended {
+                    return Err(Failure::wrong_use(
+                        format!("the program ended ({}) before a Python was seen in it", words(status)),
+                        "give the program as you would type it: stepscope record -- python script.py",
+                    ));
+                }
+                if began.elapsed() > START || interrupted() {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(error.into());
+                }
+            }
+        }
+        std::thread::sleep(RETRY);
+    }
+}
+
+/// Looks until the time is over, the program has ended, or somebody presses Ctrl-C.
+fn sample(spy: Spy, args: &Record, child: &mut Option<Child>) -> Sampling {
+    let period = Duration::from_secs_f64(1.0 / args.rate);
+    let began = Instant::now();
+    let mut sampling = Sampling::new(spy, args.subprocesses, now_ns());
+    let mut due = began + period;
+    let mut said = began;
+    let watched = io::stderr().is_terminal() && !args.quiet && child.is_none();
+    loop {
+        let now = Instant::now();
+        if let Some(wait) = due.checked_duration_since(now) {
+            std::thread::sleep(wait);
+        }
+        // Looks that were missed are not made up for.
+        while due <= Instant::now() {
+            due += period;
+        }
+        if args.duration.is_some_and(|limit| began.elapsed() >= limit) || (interrupted() && child.is_none()) {
+            break;
+        }
+        if !sampling.look(now_ns(), period) {
+            // Its Python is gone; the program may have something left to do, as after any other command.
+            if let Some(child) = child {
+                let _ = child.wait();
+            }
+            break;
+        }
+        if let Some(child) = child
+            && child.try_wait().ok().flatten().is_some()
+        {
+            break;
+        }
+        if watched && said.elapsed() >= ALIVE_EVERY {
+            said = Instant::now();
+            let seconds = began.elapsed().as_secs();
+            let _ = write!(io::stderr(), "\rsampling for {seconds} s; Ctrl-C ends and saves ");
+        }
+    }
+    if watched {
+        let _ = write!(io::stderr(), "\r\u{1b}[K");
+    }
+    sampling
+}
+
+/// What the user has to know.
+fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Child>) {
+    for what in &sampling.left_out {
+        remark(&format!("left out: {what}"));
+    }
+    if sampling.dropped > 0 {
+        remark(&format!(
+            "{} stacks came after there was no more room for them",
+            units::count(sampling.dropped)
+        ));
+    }
+    let stats = sampling.stats();
+    if stats.torn > 0 {
+        let share = stats.torn as f64 / stats.stacks.max(1) as f64;
+        remark(&format!(
+            "{} of {} stacks ({}) changed while they were read and are left out",
+            units::count(stats.torn),
+            units::count(stats.stacks),
+            units::percent(share)
+        ));
+    }
+    if sampling.late * 20 > stats.looks {
+        remark("the sampler came late often: the machine is busy, or --rate is too high for it");
+    }
+    if let Some(child) = child {
+        match child.try_wait() {
+            Ok(Some(status)) if !status.success() => remark(&format!("the program ended ({})", words(status))),
+            Ok(None) => remark("the program still runs"),
+            _ => {}
+        }
+    } else if sampling.running().next().is_none() {
+        remark("the process ended; what was seen until then is saved");
+    }
+    if !args.quiet {
+        let seconds = (sampling.ended_ns - sampling.began_ns) as f64 / 1e9;
+        let threads = sampling.threads.len();
+        let processes = match sampling.processes.len() {
+            1 => String::new(),
+            many => format!(" of {many} processes"),
+        };
+        let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+        remark(&format!(
+            "{}: {} looks at {threads}{processes} in {seconds:.1} s",
+            path.display(),
+            units::count(stats.looks),
+        ));
+    }
+}
+
+fn words(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => "killed by a signal".to_owned(),
+    }
+}
+
+/// `10`, `10s`, `500ms`, `2m` or `unlimited`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "a duration is a number of seconds, or one with ms, s, m or h: 10s".to_owned();
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+    let unit = match text[digits.len()..].trim() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let number = digits.parse::<f64>().map_err(|_| wrong())?;
+    if number > 0.0 && number * unit < 1e8 { Ok(Duration::from_secs_f64(number * unit)) } else { Err(wrong()) }
+}
+
+/// A rate from 1 to 10,000 looks per second.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let found = text.trim().parse::<f64>().ok().filter(|rate| (0.1..=10_000.0).contains(rate));
+    found.ok_or_else(|| "a rate is a number of looks per second, up to 10000".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        let of = |text| duration(text).map(|d| d.as_millis());
+        assert_eq!(of("10"), Ok(10_000));
+        assert_eq!(of("500ms"), Ok(500));
+        assert_eq!(of("1.5 s"), Ok(1500));
+        assert_eq!(of("2m"), Ok(120_000));
+        assert!(of("0").is_err() && of("-1").is_err() && of("soon").is_err() && of("1e99").is_err());
+        assert!(rate("1000").is_ok() && rate("0").is_err() && rate("nan").is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! Where the processes of a job stand, together: which ranks are at the same place, and which is elsewhere.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+use stepscope_ask::print::{Role, Screen, wrap};
+
+use super::dumped::{Dumped, DumpedFrame};
+use super::place::{below_packages, is_library};
+
+/// Functions that only pass a call on; the one that they were called for says more.
+const PASS_ON: [&str; 8] =
+    ["wrapper", "inner", "wrapped", "_fn", "decorate_context", "__call__", "_call_impl", "_wrapped_call_impl"];
+
+/// Processes at one place.
+#[derive(Debug)]
+pub(super) struct Standing {
+    /// The function they are in.
+    function: String,
+    file: String,
+    line: u32,
+    /// The innermost function of the user's own code, where that is another.
+    called_from: Option<String>,
+    members: Vec<usize>,
+    ranks: Vec<u32>,
+    pids: Vec<u32>,
+}
+
+/// Groups processes by where their main threads stand, the largest group first.
+pub(super) fn standings(dumped: &[Dumped]) -> Vec<Standing> {
+    let mut groups: BTreeMap<(String, String, Option<String>), Standing> = BTreeMap::new();
+    for (at, one) in dumped.iter().enumerate() {
+        let Some(thread) = one.threads.iter().find(|thread| !thread.frames.is_empty()) else { continue };
+        let Some(frame) = telling(&thread.frames) else { continue };
+        let own = thread.frames.iter().find(|frame| !is_library(&frame.file));
+        let called_from = own
+            .filter(|own| own.function != frame.function)
+            .map(|own| format!("{} ({}:{})", own.function, one.paths.short(&own.file), own.line));
+        let key = (frame.function.clone(), frame.file.clone(), called_from.clone());
+        let group = groups.entry(key).or_insert_with(|| Standing {
+            function: frame.function.clone(),
+            file: one.paths.short(&frame.file).to_owned(),
+            line: frame.line,
+            called_from,
+            members: Vec::new(),
+            ranks: Vec::new(),
+            pids: Vec::new(),
+        });
+        group.members.push(at);
+        group.ranks.extend(one.process.rank);
+        group.pids.push(one.process.pid);
+    }
+    let mut groups: Vec<Standing> = groups.into_values().collect();
+    for group in &mut groups {
+        group.ranks.sort_unstable();
+    }
+    groups.sort_by(|a, b| b.members.len().cmp(&a.members.len()).then_with(|| a.pids.cmp(&b.pids)));
+    groups
+}
+
+/// The frame that says most: the innermost that is neither Python's own library nor only passes a call on.
+fn telling(frames: &[DumpedFrame]) -> Option<&DumpedFrame> {
+    let of_python = |frame: &DumpedFrame| {
+        frame.file.starts_with('<') || (is_library(&frame.file) && !frame.file.contains("-packages/"))
+    };
+    let passes = |frame: &DumpedFrame| {
+        let name = frame.function.rsplit('.').next().unwrap_or(&frame.function);
+        PASS_ON.contains(&name)
+    };
+    frames.iter().find(|frame| !of_python(frame) && !passes(frame)).or(frames.first())
+}
+
+impl Standing {
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "function": self.function,
+            "file": self.file,
+            "line": self.line,
+            "called_from": self.called_from,
+            "pids": self.pids,
+            "ranks": self.ranks,
+        })
+    }
+
+    /// Who, in words: `3 ranks (0, 1, 3)`, `rank 2`, `process 77`.
+    fn who(&self) -> String {
+        let listed = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        match (self.ranks.len() == self.members.len(), self.members.len()) {
+            (true, 1) => format!("rank {}", self.ranks[0]),
+            (true, many) => format!("{many} ranks ({})", listed(&self.ranks)),
+            (false, 1) => format!("process {}", self.pids[0]),
+            (false, many) => format!("{many} processes ({})", listed(&self.pids)),
+        }
+    }
+
+    pub(super) fn write(
+        groups: &[Standing],
+        dumped: &[Dumped],
+        screen: &Screen,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let all = dumped.len();
+        let processes =
+            if all == 1 { "1 Python process".to_owned() } else { format!("{all} Python processes") };
+        writeln!(out, "{}", screen.paint(Role::Heading, &processes))?;
+        for group in groups {
+            let from =
+                group.called_from.as_ref().map(|from| format!(", called from {from}")).unwrap_or_default();
+            let file = below_packages(&group.file);
+            let text = format!("{} in {} ({file}:{}){from}", group.who(), group.function, group.line);
+            for (at, line) in wrap(&text, screen.width.saturating_sub(4).max(20)).iter().enumerate() {
+                writeln!(out, "{}{}", if at == 0 { "  " } else { "    " }, screen.text(line))?;
+            }
+        }
+        writeln!(out)
+    }
+}

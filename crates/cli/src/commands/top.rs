@@ -1,0 +1,189 @@
+//! `stepscope top`: what a Python process spends its time on, while it runs.
+//!
+//! The screen is drawn with a few escape sequences and the terminal's mode is set by `stty`: a library for terminals would bring a
+//! hundred crates for one table and seven keys.
+
+mod counts;
+mod keys;
+mod screen;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::TryRecvError;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use stepscope_ask::print::{Cell, Column, Table, middle_ellipsis};
+use stepscope_record::clock::now_ns;
+use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
+
+use super::place::Shortener;
+use crate::args::Top;
+use crate::failure::Failure;
+use crate::format::emit;
+use crate::terminal;
+use counts::{Counts, Row, SortBy, Usage};
+use keys::{Key, Keys};
+use screen::Shown;
+
+/// How often the screen is drawn and what is recent begins anew.
+const REDRAW: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
+    let pid = args.pid()?;
+    let spy = Spy::attach(pid)?;
+    let version = spy.version().to_owned();
+    notice_interrupts();
+    let sampling = Sampling::new(spy, args.subprocesses, now_ns());
+    let mut top = Watching {
+        pid,
+        version,
+        paths: Shortener::new(pid),
+        period: Duration::from_secs_f64(1.0 / args.rate),
+        sampling,
+        counts: Counts::default(),
+        usage: Usage::new(pid),
+        gil_only: args.gil,
+        idle: args.idle,
+    };
+    let live = !args.once && io::stdout().is_terminal() && io::stdin().is_terminal();
+    match live {
+        true => top.live(out),
+        false => top.once(args, out),
+    }
+}
+
+/// What is shown, and where it comes from.
+struct Watching {
+    pid: u32,
+    version: String,
+    paths: Shortener,
+    period: Duration,
+    sampling: Sampling,
+    counts: Counts,
+    usage: Usage,
+    gil_only: bool,
+    idle: bool,
+}
+
+impl Watching {
+    /// Looks for some time; false when the process has ended.
+    fn look_for(&mut self, time: Duration, stop: &mut dyn FnMut() -> bool) -> bool {
+        let began = Instant::now();
+        let mut due = began;
+        let mut runs = true;
+        while runs && began.elapsed() < time && !interrupted() && !stop() {
+            due += self.period;
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            runs = self.sampling.look(now_ns(), self.period);
+        }
+        self.counts.add(&mut self.sampling, self.gil_only, self.idle);
+        runs
+    }
+
+    fn rows(&self, sort: SortBy, filter: &str) -> Vec<Row> {
+        self.counts.rows(&self.sampling, &self.paths, sort, filter)
+    }
+
+    /// One table for a script.
+    fn once(&mut self, args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
+        let runs = self.look_for(args.duration.unwrap_or(REDRAW), &mut || false);
+        if !runs && self.counts.looks() == 0 {
+            return Err(Failure::wrong_use(
+                format!("process {} ended before it was seen", self.pid),
+                "`stepscope record -- python script.py` samples a program from its start",
+            ));
+        }
+        let rows = self.rows(SortBy::Own, "");
+        let mut table = Table::new(vec![
+            Column::number("Own"),
+            Column::number("Total"),
+            Column::number("Own time"),
+            Column::number("Total time"),
+            Column::name("Function").flexible(20, middle_ellipsis),
+            Column::text("Place").flexible(12, middle_ellipsis),
+        ])
+        .title(format!("Process {}", self.pid), self.headline())
+        .when_empty("no thread ran Python code");
+        for row in rows.iter().take(if args.top == 0 { usize::MAX } else { args.top }) {
+            table.row(vec![
+                Cell::share(row.own),
+                Cell::share(row.total),
+                Cell::time(row.own_ns),
+                Cell::time(row.total_ns),
+                Cell::text(row.function.clone()),
+                Cell::text(row.place.clone()),
+            ]);
+        }
+        let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
+        let screen = terminal::detect(&io::stdout());
+        Ok(emit(out, &screen, args.format, &table, &values)?)
+    }
+
+    /// What is true of the whole process, in a line.
+    fn headline(&mut self) -> String {
+        let usage = self.usage.since_last();
+        self.counts.headline(&self.version, &usage)
+    }
+
+    /// The screen, until somebody quits or the process ends.
+    fn live(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        let keys = Keys::listen()?;
+        screen::begin(out)?;
+        let ended = self.loop_live(&keys, out);
+        screen::end(out)?;
+        drop(keys);
+        if ended? {
+            crate::input::remark(&format!("process {} has ended", self.pid));
+        }
+        Ok(())
+    }
+
+    fn loop_live(&mut self, keys: &Keys, out: &mut dyn Write) -> Result<bool, Failure> {
+        let mut shown = Shown { command: self.sampling.processes[0].command.clone(), ..Shown::default() };
+        let mut first = true;
+        loop {
+            let mut pressed = Vec::new();
+            let time = if first { REDRAW / 4 } else { REDRAW };
+            first = false;
+            let mut stop = || loop {
+                match keys.pressed.try_recv() {
+                    Ok(key) => pressed.push(key),
+                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => return !pressed.is_empty(),
+                }
+            };
+            let runs = self.look_for(time, &mut stop);
+            let acted = !pressed.is_empty();
+            for key in pressed {
+                if shown.filtering {
+                    shown.type_filter(key);
+                    continue;
+                }
+                match key {
+                    Key::Char('q') | Key::End => return Ok(false),
+                    Key::Char('p' | ' ') => shown.paused = !shown.paused,
+                    Key::Char('s') => shown.sort = shown.sort.next(),
+                    Key::Char('/') => shown.filtering = true,
+                    Key::Char('r') => self.counts = Counts::default(),
+                    Key::Escape => shown.filter.clear(),
+                    _ => {}
+                }
+            }
+            if interrupted() {
+                return Ok(false);
+            }
+            if !shown.paused {
+                if !acted {
+                    shown.headline = self.headline();
+                }
+                shown.rows = self.rows(shown.sort, &shown.filter);
+                if !acted {
+                    self.counts.next_window();
+                }
+            }
+            screen::draw(&shown, out)?;
+            if !runs {
+                return Ok(true);
+            }
+        }
+    }
+}

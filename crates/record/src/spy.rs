@@ -1,0 +1,278 @@
+//! Looks into another Python process, or into this one, without stopping it and without its interpreter's lock.
+//!
+//! A process's memory is read as it is (`memory.rs`), Python is found in it (`find.rs`, `elf.rs`), its structures are known from
+//! tables (`layouts.rs`, one entry per version), and its threads' stacks are walked (`walk.rs`). Nothing that is read is
+//! trusted: lengths, lists and depths are bounded, and a stack that changed while it was read is read again.
+
+mod codes;
+mod elf;
+mod error;
+mod find;
+mod layout;
+mod layouts;
+mod line_table;
+mod memory;
+mod numbers;
+mod objects;
+mod own;
+mod permission;
+mod processes;
+mod sampled_trace;
+mod sampling;
+mod system;
+mod tasks;
+mod walk;
+
+use std::time::Instant;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use codes::Codes;
+use error::Unreadable;
+use find::Python;
+use layout::Locals;
+use memory::{Memory, Pages};
+use tasks::Tasks;
+use walk::Walk;
+
+pub use codes::{Code, CodeId};
+pub use error::SpyError;
+pub use own::{CodePlace, OwnNames, OwnSampler, hide_thread, show_thread};
+pub use processes::{Process, children, python_processes};
+pub use sampled_trace::Wanted;
+pub use sampling::{Function, Place, SampledThread, Sampling, StackRun};
+pub use system::{interrupted, notice_interrupts};
+pub use tasks::Doing;
+pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
+
+/// How often a look at threads that come and go is tried.
+const ATTEMPTS: usize = 5;
+const MAX_LOCALS: usize = 512;
+const MAX_NAME: usize = 256;
+/// What Python calls the thread that a program begins with.
+const MAIN_THREAD: &str = "MainThread";
+/// Where glibc keeps a thread's number in its own structure on 64-bit machines; looked for if it is not there.
+const USUAL_NUMBER_AT: usize = 720;
+const THREAD_STRUCTURE: usize = 1024;
+
+/// A process with a Python in it.
+pub struct Spy {
+    pid: u32,
+    python: Python,
+    pages: Pages,
+    codes: Codes,
+    tasks: Tasks,
+    tops: Vec<u64>,
+    stats: Stats,
+    names: HashMap<u64, String, RandomState>,
+    numbers: HashMap<u64, Option<u32>, RandomState>,
+}
+
+impl std::fmt::Debug for Spy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Spy({}, Python {})", self.pid, self.python.version)
+    }
+}
+
+impl Spy {
+    /// Finds the Python of a process, by its number.
+    pub fn attach(pid: u32) -> Result<Spy, SpyError> {
+        if !cfg!(target_os = "linux") {
+            return Err(SpyError::new(
+                "other processes can be read on Linux only",
+                "`stepscope run` works on every system",
+            ));
+        }
+        let mut memory = Memory::new(pid);
+        let python = find::find(pid, &mut memory)?;
+        let mut spy = Spy {
+            pid,
+            python,
+            pages: Pages::new(memory),
+            codes: Codes::default(),
+            tasks: Tasks::new(pid),
+            tops: Vec::new(),
+            stats: Stats::default(),
+            names: HashMap::default(),
+            numbers: HashMap::default(),
+        };
+        // A first look, so that what cannot be read is said now. A process that just starts has no threads for a moment.
+        spy.look()?;
+        spy.stats = Stats::default();
+        Ok(spy)
+    }
+
+    /// The number of the process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Its Python: `3.11.7`, or `3.9` where only that is known.
+    pub fn version(&self) -> &str {
+        &self.python.version
+    }
+
+    /// All its threads as they are now, in Python's order: the newest first.
+    pub fn look(&mut self) -> Result<Vec<Seen>, SpyError> {
+        let mut last = Unreadable::Nonsense;
+        for _ in 0..ATTEMPTS {
+            match self.try_look() {
+                Ok(Some(mut seen)) => {
+                    self.stats.looks += 1;
+                    for thread in &mut seen {
+                        if thread.native_id.is_none() {
+                            thread.native_id = self.number(thread.ident);
+                        }
+                    }
+                    return Ok(seen);
+                }
+                // A code object is another one now.
+                Ok(None) => {}
+                Err(error @ (Unreadable::Gone | Unreadable::Denied)) => {
+                    return Err(permission::unreadable(self.pid, error));
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(permission::unreadable(self.pid, last))
+    }
+
+    fn try_look(&mut self) -> Result<Option<Vec<Seen>>, Unreadable> {
+        let before = self.pages.memory.calls;
+        let now = Instant::now();
+        self.pages.begin(&self.tops)?;
+        let tops = std::mem::take(&mut self.tops);
+        let mut walk = Walk {
+            python: &self.python,
+            pages: &mut self.pages,
+            codes: &mut self.codes,
+            stats: &mut self.stats,
+            now,
+            tops: Vec::with_capacity(tops.len()),
+        };
+        let seen = walk.threads();
+        self.tops = walk.tops;
+        let changed = self.codes.recheck(&mut self.pages.memory, &self.python.layout, now);
+        self.stats.reads += self.pages.memory.calls - before;
+        Ok((!changed).then_some(seen?))
+    }
+
+    /// A function that was seen.
+    pub fn code(&self, id: CodeId) -> Option<&Code> {
+        self.codes.get(id)
+    }
+
+    /// All functions that were seen, by their numbers.
+    pub fn codes(&self) -> &[Code] {
+        self.codes.all()
+    }
+
+    /// How reading went since the start.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Whether a thread runs, by the system's number of it.
+    pub fn doing(&mut self, thread: u32) -> Option<Doing> {
+        self.tasks.doing(thread)
+    }
+
+    /// Says which threads there are, so that nothing is kept for others.
+    pub fn keep(&mut self, threads: &[u32]) {
+        self.tasks.keep(threads);
+    }
+
+    /// The system call that a thread waits in, in words.
+    pub fn waits_in(&self, thread: u32) -> Option<String> {
+        tasks::waits_in(self.pid, thread)
+    }
+
+    /// The function of the kernel that a thread waits in.
+    pub fn kernel_function(&self, thread: u32) -> Option<String> {
+        tasks::kernel_function(self.pid, thread)
+    }
+
+    /// What the program calls a thread, where it was started by Python's `threading`.
+    pub fn thread_name(&mut self, ident: u64) -> Option<String> {
+        if let Some(name) = self.names.get(&ident) {
+            return Some(name.clone());
+        }
+        // All at once: threads that are new come in groups. Names of those that are gone may be another's now.
+        self.names = self.thread_names().unwrap_or_default();
+        self.names.get(&ident).cloned()
+    }
+
+    /// The same with the system's number at hand: without `threading` only the first thread has a name.
+    pub fn name_of(&mut self, thread: &Seen) -> String {
+        let first = thread.native_id == Some(self.pid);
+        let name = self.thread_name(thread.ident);
+        name.unwrap_or_else(|| if first { MAIN_THREAD.to_owned() } else { String::new() })
+    }
+
+    fn thread_names(&mut self) -> Result<HashMap<u64, String, RandomState>, Unreadable> {
+        let layout = &self.python.layout;
+        let memory = &mut self.pages.memory;
+        let interp = memory.word(self.python.runtime + layout.runtime_interpreters_head as u64)?;
+        let modules = memory.word(interp.wrapping_add(layout.interp_modules as u64))?;
+        let mut names = HashMap::default();
+        let Some(module) = objects::item(memory, layout, modules, "threading")? else { return Ok(names) };
+        // A module's dictionary is the first thing behind the head of every object.
+        let dictionary = memory.word(module.wrapping_add(layout.var_size as u64))?;
+        let Some(active) = objects::item(memory, layout, dictionary, "_active")? else { return Ok(names) };
+        for (ident, thread) in objects::dict(memory, layout, active, usize::MAX)? {
+            let Ok(Ok(ident)) = objects::whole(memory, layout, ident) else { continue };
+            let Ok(Some(name)) = objects::attribute(memory, layout, thread, "_name") else { continue };
+            if let Ok(name) = objects::text(memory, layout, name, MAX_NAME) {
+                names.insert(ident as u64, name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The system's number of a thread, from the C library's own structure: Python has it from 3.11 on only.
+    fn number(&mut self, ident: u64) -> Option<u32> {
+        if let Some(number) = self.numbers.get(&ident) {
+            return *number;
+        }
+        let threads = tasks::threads(self.pid);
+        let bytes = self.pages.memory.bytes(ident, THREAD_STRUCTURE).ok();
+        let found = bytes.and_then(|bytes| {
+            let at =
+                |offset: usize| Some(numbers::int(&bytes, offset)).filter(|number| threads.contains(number));
+            at(USUAL_NUMBER_AT).or_else(|| (0..THREAD_STRUCTURE - 4).step_by(4).find_map(at))
+        });
+        self.numbers.insert(ident, found);
+        found
+    }
+
+    /// The local variables of a frame that was just seen: names and values in words. Meanwhile they may have changed.
+    pub fn locals(&mut self, frame: &Frame) -> Vec<(String, String)> {
+        self.try_locals(frame).unwrap_or_default()
+    }
+
+    fn try_locals(&mut self, frame: &Frame) -> Result<Vec<(String, String)>, Unreadable> {
+        let layout = &self.python.layout;
+        let memory = &mut self.pages.memory;
+        let code = memory.word(frame.at.wrapping_add(layout.frame_code as u64))?;
+        let tuples = match layout.locals {
+            Locals::Tuples { locals, cells, frees } => vec![locals, cells, frees],
+            Locals::Together { names } => vec![names],
+        };
+        let mut found = Vec::new();
+        let mut at = frame.at.wrapping_add(layout.frame_locals as u64);
+        for tuple in tuples {
+            let tuple = memory.word(code.wrapping_add(tuple as u64))?;
+            for name in objects::tuple(memory, layout, tuple, MAX_LOCALS)?.0 {
+                let value = memory.word(at)?;
+                at = at.wrapping_add(8);
+                // A variable without a value yet; what CPython keeps for itself begins with a dot.
+                let name = objects::text(memory, layout, name, MAX_NAME)?;
+                if value != 0 {
+                    found.push((name, objects::shown(memory, layout, value)));
+                }
+            }
+        }
+        Ok(found)
+    }
+}

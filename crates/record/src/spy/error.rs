@@ -1,0 +1,60 @@
+//! Why a process could not be read, and what to do about it.
+
+use std::io;
+
+/// Why memory could not be read.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There is nothing at this address: what pointed there has changed meanwhile.
+    Address(u64),
+    /// The process has ended.
+    Gone,
+    /// It may not be read.
+    Denied,
+    /// The structures make no sense.
+    Nonsense,
+}
+
+impl Unreadable {
+    pub(super) fn of(error: &io::Error, at: u64) -> Unreadable {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Unreadable::Denied,
+            _ if error.raw_os_error() == Some(NO_SUCH_PROCESS) => Unreadable::Gone,
+            io::ErrorKind::Unsupported => Unreadable::Denied,
+            _ => Unreadable::Address(at),
+        }
+    }
+}
+
+const NO_SUCH_PROCESS: i32 = 3;
+
+/// Why a process cannot be looked at: a sentence, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpyError {
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub hint: String,
+    /// Whether it is over, and not forbidden or unknown.
+    pub gone: bool,
+}
+
+impl SpyError {
+    pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> SpyError {
+        SpyError { what: what.into(), hint: hint.into(), gone: false }
+    }
+
+    pub(super) fn gone(pid: u32) -> SpyError {
+        let what = format!("there is no process with this number: {pid}");
+        let hint = "`stepscope dump --all` lists the Python processes of this machine";
+        SpyError { gone: true, ..SpyError::new(what, hint) }
+    }
+}
+
+impl std::fmt::Display for SpyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for SpyError {}

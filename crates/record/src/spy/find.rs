@@ -1,0 +1,201 @@
+//! Finds the Python inside a process: which file it is, where that is loaded, and which version.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+use super::elf::{Symbols, symbols};
+use super::error::{SpyError, Unreadable};
+use super::layout::{Layout, published};
+use super::layouts::LAYOUTS;
+use super::memory::Memory;
+
+/// A list of mappings longer than this is not read.
+const MAX_MAPS: usize = 64 << 20;
+/// Names that tell where Python is and, before 3.11, which version.
+const WANTED: [&str; 5] = ["_PyRuntime", "PyCode_Type", "Py_Version", "Py_NewRef", "PyType_GetModule"];
+
+/// The Python of a process.
+#[derive(Clone, Debug)]
+pub(super) struct Python {
+    pub(super) runtime: u64,
+    /// The type of code objects: what is not of it is no code.
+    pub(super) code_type: u64,
+    pub(super) layout: Layout,
+    /// As `3.11.7`, or `3.9` where only that is known.
+    pub(super) version: String,
+}
+
+/// One file in the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mapping {
+    start: u64,
+    end: u64,
+    offset: u64,
+    path: String,
+}
+
+/// Whether a process has a Python in it, as far as its files say; cheap enough for all processes of a machine.
+pub(super) fn may_be_python(pid: u32) -> bool {
+    mappings(pid).is_ok_and(|maps| maps.iter().any(|map| rank(&map.path, "") < 2))
+}
+
+/// Finds it.
+pub(super) fn find(pid: u32, memory: &mut Memory) -> Result<Python, SpyError> {
+    let maps = mappings(pid)?;
+    let executable = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let executable = executable.to_string_lossy().into_owned();
+    let mut paths: Vec<&str> = maps.iter().map(|map| map.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.sort_by_key(|path| rank(path, &executable));
+    for path in paths.into_iter().filter(|path| rank(path, &executable) < 3) {
+        let Some(file) = open(pid, path, &executable, &maps) else { continue };
+        let Ok(symbols) = symbols(&file, &WANTED) else { continue };
+        let Some(bias) = bias(&symbols, &maps, path) else { continue };
+        let at = |index: usize| symbols.found[index].map(|address| address.wrapping_add(bias));
+        if let (Some(runtime), Some(code_type)) = (at(0), at(1)) {
+            return known(pid, memory, &symbols, runtime, code_type, at(2));
+        }
+    }
+    Err(SpyError::new(
+        format!("there is no Python in process {pid}: {}", command(pid)),
+        "`stepscope dump --all` lists the Python processes of this machine",
+    ))
+}
+
+/// What to do with a file, the most likely first; 3 is not looked at.
+fn rank(path: &str, executable: &str) -> u8 {
+    let path = path.trim_end_matches(" (deleted)");
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match () {
+        () if name.starts_with("libpython") => 0,
+        () if name.starts_with("python") && !name.contains(".so") => 1,
+        () if path == executable.trim_end_matches(" (deleted)") => 2,
+        () => 3,
+    }
+}
+
+fn known(
+    pid: u32,
+    memory: &mut Memory,
+    symbols: &Symbols,
+    runtime: u64,
+    code_type: u64,
+    version_at: Option<u64>,
+) -> Result<Python, SpyError> {
+    let failed = |error: Unreadable| super::permission::unreadable(pid, error);
+    let unknown = |version: &str| {
+        SpyError::new(
+            format!("the Python of process {pid} is {version}, which is not known"),
+            "CPython 3.9 to 3.13 are; for others `stepscope run` samples from inside",
+        )
+    };
+    let (minor, version) = match version_at {
+        Some(at) => {
+            let hex = u32::from_le_bytes(memory.array(at).map_err(failed)?);
+            let (major, minor, patch) = (hex >> 24, hex >> 16 & 0xff, hex >> 8 & 0xff);
+            if major != 3 {
+                return Err(unknown(&format!("{major}.{minor}")));
+            }
+            (minor as u8, format!("3.{minor}.{patch}"))
+        }
+        // Each of these functions is new in one version.
+        None if symbols.found[3].is_some() => (10, "3.10".to_owned()),
+        None if symbols.found[4].is_some() => (9, "3.9".to_owned()),
+        None => return Err(unknown("older than 3.9")),
+    };
+    let layout = LAYOUTS.iter().find(|layout| layout.version == (3, minor)).cloned();
+    let mut layout = layout.ok_or_else(|| unknown(&version))?;
+    if minor >= 13 {
+        let bytes: [u8; published::WORDS * 8] = memory.array(runtime).map_err(failed)?;
+        let words: Vec<u64> =
+            bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes)).collect();
+        if bytes[..8] == *published::COOKIE {
+            if words[published::FREE_THREADED] != 0 {
+                return Err(unknown(&format!("{version} without the interpreter's lock (free-threaded)")));
+            }
+            layout = layout.with_published(&words).ok_or_else(|| failed(Unreadable::Nonsense))?;
+        }
+    }
+    Ok(Python { runtime, code_type, layout, version })
+}
+
+/// What must be added to the addresses in a file.
+fn bias(symbols: &Symbols, maps: &[Mapping], path: &str) -> Option<u64> {
+    if symbols.fixed {
+        return Some(0);
+    }
+    let map = maps.iter().find(|map| map.path == path)?;
+    let page = |n: u64| n & !(super::memory::PAGE - 1);
+    let (_, address) = symbols.loads.iter().find(|(offset, _)| page(*offset) == map.offset)?;
+    Some(map.start.wrapping_sub(page(*address)))
+}
+
+/// Opens a file as the process sees it: it may be in a container, or deleted since.
+fn open(pid: u32, path: &str, executable: &str, maps: &[Mapping]) -> Option<File> {
+    let map = maps.iter().find(|map| map.path == path)?;
+    let here = path.trim_end_matches(" (deleted)");
+    let mut places = vec![PathBuf::from(format!("/proc/{pid}/root{here}"))];
+    if path == executable {
+        places.insert(0, PathBuf::from(format!("/proc/{pid}/exe")));
+    } else if path != here {
+        places.insert(0, PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end)));
+    }
+    places.push(PathBuf::from(here));
+    places.into_iter().find_map(|place| File::open(place).ok())
+}
+
+fn mappings(pid: u32) -> Result<Vec<Mapping>, SpyError> {
+    let text = fs::read(format!("/proc/{pid}/maps")).map_err(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => super::permission::denied(pid),
+        _ => SpyError::gone(pid),
+    })?;
+    Ok(String::from_utf8_lossy(&text[..text.len().min(MAX_MAPS)]).lines().filter_map(mapping).collect())
+}
+
+/// `5581-5582 r-xp 00001000 08:01 123   /usr/bin/python3.11`
+fn mapping(line: &str) -> Option<Mapping> {
+    let (range, rest) = line.split_once(' ')?;
+    let (start, end) = range.split_once('-')?;
+    let (_, rest) = rest.split_once(' ')?;
+    let (offset, rest) = rest.split_once(' ')?;
+    let path = rest.find('/').map(|at| &rest[at..])?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    Some(Mapping { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, path: path.to_owned() })
+}
+
+/// A process's command line, shortened.
+pub(super) fn command(pid: u32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
+    let text = text.trim();
+    match text.is_empty() {
+        // Kernel threads and those that have ended have none.
+        true => fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned(),
+        false => text.chars().take(1000).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps_are_taken_apart() {
+        let line = "55d1a000-55d1b000 r-xp 00001000 08:01 1234       /opt/my python/bin/python3.11";
+        let found = mapping(line).unwrap();
+        assert_eq!((found.start, found.end, found.offset), (0x55d1_a000, 0x55d1_b000, 0x1000));
+        assert_eq!(found.path, "/opt/my python/bin/python3.11");
+        assert_eq!(mapping("7ffd1000-7ffd2000 rw-p 00000000 00:00 0      [stack]"), None);
+        assert_eq!(mapping("nonsense"), None);
+    }
+
+    #[test]
+    fn the_likely_files_come_first() {
+        let of = |path| rank(path, "/usr/bin/uwsgi");
+        assert_eq!(of("/usr/lib/libpython3.11.so.1.0"), 0);
+        assert_eq!(of("/usr/bin/python3.11 (deleted)"), 1);
+        assert_eq!(of("/usr/bin/uwsgi"), 2);
+        assert_eq!(of("/usr/lib/libc.so.6"), 3);
+    }
+}

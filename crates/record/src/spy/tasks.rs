@@ -1,0 +1,196 @@
+//! What the system says about the threads of a process: whether they run, and what they wait in.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// Files kept open; more threads than that are asked by opening each time.
+const MAX_OPEN: usize = 400;
+/// No line of the files read here is longer.
+const LINE: usize = 1024;
+
+/// What a thread does, as the system sees it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It runs, or would if a processor were free.
+    Running,
+    /// It waits.
+    Waiting,
+}
+
+/// The threads of one process.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    pid: u32,
+    open: HashMap<u32, File, RandomState>,
+}
+
+impl Tasks {
+    pub(super) fn new(pid: u32) -> Tasks {
+        Tasks { pid, open: HashMap::default() }
+    }
+
+    /// Whether a thread runs; none where the system does not say, or it has ended.
+    pub(super) fn doing(&mut self, thread: u32) -> Option<Doing> {
+        let mut line = [0; LINE];
+        let path = || format!("/proc/{}/task/{thread}/stat", self.pid);
+        let read = match self.open.get(&thread) {
+            Some(file) => file.read_at(&mut line, 0),
+            None => {
+                let file = File::open(path()).ok()?;
+                let read = file.read_at(&mut line, 0);
+                if self.open.len() < MAX_OPEN {
+                    self.open.insert(thread, file);
+                }
+                read
+            }
+        };
+        match read {
+            Ok(length) => state(&line[..length]),
+            Err(_) => {
+                self.open.remove(&thread);
+                None
+            }
+        }
+    }
+
+    /// Lets go of threads that are gone.
+    pub(super) fn keep(&mut self, threads: &[u32]) {
+        if self.open.len() > threads.len() {
+            self.open.retain(|thread, _| threads.contains(thread));
+        }
+    }
+}
+
+/// The state after the name, which may hold anything.
+fn state(line: &[u8]) -> Option<Doing> {
+    let end = line.iter().rposition(|byte| *byte == b')')?;
+    match line.get(end + 2)? {
+        b'R' => Some(Doing::Running),
+        _ => Some(Doing::Waiting),
+    }
+}
+
+/// The system call a thread waits in, in words: `futex (a lock)`, `poll`, `read`; none while it runs or where that is not said.
+pub(super) fn waits_in(pid: u32, thread: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
+    let mut words = text.split_ascii_whitespace();
+    let number = words.next()?.parse::<i64>().ok()?;
+    if number < 0 {
+        return None;
+    }
+    let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let name = system_call(number);
+    let name = name.map_or_else(|| format!("system call {number}"), str::to_owned);
+    Some(match (name.as_str(), first) {
+        ("futex", _) => "futex (a lock or condition)".to_owned(),
+        (
+            "read" | "write" | "recvfrom" | "sendto" | "recvmsg" | "sendmsg" | "accept4" | "ioctl",
+            Some(file),
+        ) => match fs::read_link(format!("/proc/{pid}/fd/{file}")) {
+            Ok(to) => format!("{name} of {}", to.display()),
+            Err(_) => name,
+        },
+        _ => name,
+    })
+}
+
+/// Where in the kernel a thread waits.
+pub(super) fn kernel_function(pid: u32, thread: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/wchan")).ok()?;
+    let text = text.trim();
+    (!text.is_empty() && text != "0").then(|| text.to_owned())
+}
+
+/// Threads of a process.
+pub(super) fn threads(pid: u32) -> Vec<u32> {
+    let Ok(folder) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let mut found: Vec<u32> =
+        folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Calls that threads wait in, by their numbers on this machine.
+#[cfg(target_arch = "x86_64")]
+fn system_call(number: i64) -> Option<&'static str> {
+    Some(match number {
+        0 => "read",
+        1 => "write",
+        7 => "poll",
+        16 => "ioctl",
+        17 => "pread64",
+        18 => "pwrite64",
+        19 => "readv",
+        20 => "writev",
+        23 => "select",
+        34 => "pause",
+        35 => "nanosleep",
+        42 => "connect",
+        43 => "accept",
+        44 => "sendto",
+        45 => "recvfrom",
+        46 => "sendmsg",
+        47 => "recvmsg",
+        61 => "wait4",
+        72 => "fcntl",
+        73 => "flock",
+        74 => "fsync",
+        75 => "fdatasync",
+        128 => "rt_sigtimedwait",
+        202 => "futex",
+        219 => "restart_syscall",
+        230 => "clock_nanosleep",
+        232 => "epoll_wait",
+        247 => "waitid",
+        257 => "openat",
+        270 => "pselect6",
+        271 => "ppoll",
+        281 => "epoll_pwait",
+        288 => "accept4",
+        _ => return None,
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn system_call(_: i64) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_stands_after_the_name() {
+        assert_eq!(state(b"12 (python) R 1 2"), Some(Doing::Running));
+        assert_eq!(state(b"12 (a) R (b) S 1"), Some(Doing::Waiting));
+        assert_eq!(state(b"12 (a"), None);
+        assert_eq!(state(b""), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_thread_runs_and_a_sleeping_one_waits() {
+        let pid = std::process::id();
+        let (number, told) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let sleeper = std::thread::spawn(move || {
+            number.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let _ = ended.recv();
+        });
+        let sleeper_id = told.recv().unwrap();
+        let mut tasks = Tasks::new(pid);
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        assert_eq!(tasks.doing(own), Some(Doing::Running));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(tasks.doing(sleeper_id), Some(Doing::Waiting));
+        assert!(threads(pid).contains(&sleeper_id));
+        drop(end);
+        sleeper.join().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(tasks.doing(sleeper_id), None);
+    }
+}

@@ -1,0 +1,274 @@
+//! One look at all threads of a process: their states, one after the other, and the frames of each.
+
+use std::time::Instant;
+
+use super::codes::{CodeId, Codes};
+use super::error::Unreadable;
+use super::find::Python;
+use super::layout::{Gil, Position, TopFrame};
+use super::memory::Pages;
+use super::numbers::{int, word};
+
+/// Lists longer than these go in a circle.
+const MAX_INTERPRETERS: usize = 256;
+const MAX_THREADS: usize = 16_384;
+/// Frames of one stack; the innermost are kept.
+pub const MAX_FRAMES: usize = 8_192;
+/// How often a stack that changed while it was read is read again.
+const ATTEMPTS: usize = 8;
+/// From this owner on a frame only marks where C called Python.
+const FIRST_MARK: u8 = 3;
+/// No header of a frame is longer.
+const HEADER: usize = 128;
+
+/// A place in a function.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The function.
+    pub code: CodeId,
+    /// The line it is at.
+    pub line: u32,
+    /// Where the frame is in the memory of the process.
+    pub(super) at: u64,
+}
+
+/// A thread as it was at one look.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What Python calls it.
+    pub ident: u64,
+    /// The system's number of it, where Python knows that.
+    pub native_id: Option<u32>,
+    /// Whether it held the interpreter's lock.
+    pub holds_gil: bool,
+    /// Its frames, the innermost first.
+    pub frames: Vec<Frame>,
+    /// Whether outer frames were left out.
+    pub cut: bool,
+    /// Its place in the innermost function, in a number: the same as long as it stands still.
+    pub position: u64,
+}
+
+/// How reading went.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Looks at all threads.
+    pub looks: u64,
+    /// Stacks that were read.
+    pub stacks: u64,
+    /// System calls that read memory.
+    pub reads: u64,
+    /// Stacks that were read again, because they changed meanwhile.
+    pub again: u64,
+    /// Stacks that made no sense however often they were read; these are left out.
+    pub torn: u64,
+}
+
+pub(super) struct Walk<'a> {
+    pub(super) python: &'a Python,
+    pub(super) pages: &'a mut Pages,
+    pub(super) codes: &'a mut Codes,
+    pub(super) stats: &'a mut Stats,
+    pub(super) now: Instant,
+    /// Where the innermost frame of each thread is named: compared before and after.
+    pub(super) tops: Vec<u64>,
+}
+
+/// What a thread state says.
+struct State {
+    at: u64,
+    next: u64,
+    ident: u64,
+    native_id: Option<u32>,
+}
+
+impl Walk<'_> {
+    /// All threads of all interpreters.
+    pub(super) fn threads(&mut self) -> Result<Vec<Seen>, Unreadable> {
+        let layout = &self.python.layout;
+        let mut found = Vec::new();
+        let mut interp = self.pages.word(self.python.runtime + layout.runtime_interpreters_head as u64)?;
+        for _ in 0..MAX_INTERPRETERS {
+            if interp == 0 {
+                break;
+            }
+            let holder = self.holder(interp).unwrap_or(0);
+            let mut at = self.pages.word(off(interp, layout.interp_threads_head))?;
+            while at != 0 && found.len() < MAX_THREADS {
+                let state = self.state(at, interp)?;
+                at = state.next;
+                let holds_gil = state.at == holder;
+                found.push(self.thread(&state, holds_gil)?);
+            }
+            interp = self.pages.word(off(interp, layout.interp_next))?;
+        }
+        Ok(found)
+    }
+
+    /// The thread that holds the interpreter's lock.
+    fn holder(&mut self, interp: u64) -> Result<u64, Unreadable> {
+        let layout = &self.python.layout;
+        let gil = match layout.gil {
+            Gil::OfRuntime { at } => off(self.python.runtime, at),
+            Gil::OfInterpreter { pointer } => self.pages.word(off(interp, pointer))?,
+        };
+        let locked = u32::from_le_bytes(self.pages.array(off(gil, layout.gil_locked))?);
+        if locked != 1 {
+            return Ok(0);
+        }
+        self.pages.word(off(gil, layout.gil_last_holder))
+    }
+
+    fn state(&mut self, at: u64, interp: u64) -> Result<State, Unreadable> {
+        let layout = &self.python.layout;
+        // A state that is not of this interpreter has been freed, or is none.
+        if self.pages.word(off(at, layout.thread_interp))? != interp {
+            return Err(Unreadable::Nonsense);
+        }
+        let native_id = match layout.thread_native_id {
+            Some(field) => u32::try_from(self.pages.word(off(at, field))?).ok().filter(|id| *id > 0),
+            None => None,
+        };
+        Ok(State {
+            at,
+            next: self.pages.word(off(at, layout.thread_next))?,
+            ident: self.pages.word(off(at, layout.thread_id))?,
+            native_id,
+        })
+    }
+
+    fn thread(&mut self, state: &State, holds_gil: bool) -> Result<Seen, Unreadable> {
+        let mut seen = Seen {
+            ident: state.ident,
+            native_id: state.native_id,
+            holds_gil,
+            frames: Vec::new(),
+            cut: false,
+            position: 0,
+        };
+        self.stats.stacks += 1;
+        self.pages.take_touched();
+        let mut made_sense = false;
+        for attempt in 0..ATTEMPTS {
+            let top_at = match self.top_at(state.at) {
+                Ok(at) => at,
+                Err(Unreadable::Address(_)) if attempt + 1 < ATTEMPTS => {
+                    let pages = self.pages.take_touched();
+                    self.pages.again(&pages, state.at)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let walked = self.pages.word(top_at).and_then(|top| self.frames(top, &mut seen).map(|()| top));
+            let settled = match walked {
+                Ok(top) => {
+                    made_sense = true;
+                    // A frame that says whether it executes needs no witness. A thread that is new was not watched; one without
+                    // frames has none to mix up.
+                    self.python.layout.frame_stack_top.is_some()
+                        || self.pages.witness(top_at).is_none_or(|both| both == [top, top])
+                        || seen.frames.is_empty()
+                }
+                Err(error @ (Unreadable::Gone | Unreadable::Denied)) => return Err(error),
+                Err(_) => {
+                    made_sense = false;
+                    false
+                }
+            };
+            if settled || attempt + 1 == ATTEMPTS {
+                self.tops.push(top_at);
+                break;
+            }
+            self.stats.again += 1;
+            let pages = self.pages.take_touched();
+            self.pages.again(&pages, top_at)?;
+        }
+        if !made_sense {
+            self.stats.torn += 1;
+            seen.frames.clear();
+        }
+        Ok(seen)
+    }
+
+    /// Where the thread's innermost frame is named.
+    fn top_at(&mut self, thread: u64) -> Result<u64, Unreadable> {
+        match self.python.layout.top_frame {
+            TopFrame::Direct(at) => Ok(off(thread, at)),
+            TopFrame::ThroughCFrame { cframe, current } => {
+                Ok(off(self.pages.word(off(thread, cframe))?, current))
+            }
+        }
+    }
+
+    /// Walks a stack from its innermost frame.
+    ///
+    /// What names that frame and the frames themselves are not read at the same instant, but each part of the stack that frames lie
+    /// on is, or nearly so. A frame that has returned meanwhile leaves its bytes behind, and its caller, or another function that was
+    /// called in its caller's place, executes. Such a function says so itself, and everything inside of it is left over.
+    fn frames(&mut self, top: u64, seen: &mut Seen) -> Result<(), Unreadable> {
+        seen.frames.clear();
+        seen.cut = false;
+        seen.position = 0;
+        let layout = &self.python.layout;
+        let position = match layout.frame_position {
+            Position::Offset(at) | Position::Index(at) => at + 4,
+            Position::Instruction(at) => at + 8,
+        };
+        let needed = [
+            position,
+            layout.frame_code + 8,
+            layout.frame_previous + 8,
+            layout.frame_owner.unwrap_or(0) + 1,
+            layout.frame_stack_top.unwrap_or(0) + 4,
+            layout.frame_is_entry.unwrap_or(0) + 1,
+        ];
+        let length = needed.into_iter().max().unwrap_or(HEADER).min(HEADER);
+        let mut buffer = [0; HEADER];
+        let header = &mut buffer[..length];
+        let mut at = top;
+        let mut called_by_c = true;
+        while at != 0 {
+            if seen.frames.len() >= MAX_FRAMES {
+                seen.cut = true;
+                return Ok(());
+            }
+            self.pages.read(at, header)?;
+            let previous = word(header, layout.frame_previous);
+            let marks = layout.frame_owner.is_some_and(|field| header[field] >= FIRST_MARK);
+            if marks {
+                called_by_c = true;
+            } else {
+                let executes = layout.frame_stack_top.is_some_and(|field| int(header, field) as i32 == -1);
+                if executes && !called_by_c {
+                    seen.frames.clear();
+                }
+                called_by_c = layout.frame_is_entry.is_some_and(|field| header[field] != 0);
+                let code = word(header, layout.frame_code);
+                let memory = &mut self.pages.memory;
+                let id = self.codes.at(memory, layout, self.python.code_type, code, self.now)?;
+                let offset = match layout.frame_position {
+                    Position::Offset(field) => i64::from(int(header, field) as i32),
+                    Position::Index(field) => i64::from(int(header, field) as i32) * 2,
+                    Position::Instruction(field) => {
+                        let start = off(code, layout.code_start.unwrap_or(0));
+                        word(header, field).wrapping_sub(start) as i64
+                    }
+                };
+                if seen.frames.is_empty() {
+                    seen.position = at.rotate_left(20) ^ offset as u64;
+                }
+                let line = self.codes.get(id).map_or(0, |code| code.lines.line(offset));
+                seen.frames.push(Frame { code: id, line, at });
+            }
+            if previous == at {
+                return Err(Unreadable::Nonsense);
+            }
+            at = previous;
+        }
+        Ok(())
+    }
+}
+
+fn off(at: u64, by: usize) -> u64 {
+    at.wrapping_add(by as u64)
+}
