@@ -9,8 +9,8 @@
     print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
 
 ``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.PerformanceProfiler`` measures regions of a program,
-``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.configure`` turns
-profiling on from a configuration file. Nothing else is imported until it is used.
+``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.calls`` records a
+timeline of every call, ``stepscope.configure`` turns profiling on from a configuration file. Nothing else is imported until it is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
     from ._doctor import doctor
-    from ._exact import functions, lines, profile_lines
+    from ._exact import calls, functions, lines, profile_lines
     from .config import configure
     from .performance import PerformanceProfiler, Unknown, is_unknown
     from .profiler import (
@@ -45,6 +45,7 @@ _WHERE = {
     "Table": "table",
     "Trace": "trace",
     "Unknown": "performance",
+    "calls": "_exact",
     "configure": "config",
     "doctor": "_doctor",
     "functions": "_exact",
@@ -70,6 +71,7 @@ __all__ = [
     "Trace",
     "Unknown",
     "__version__",
+    "calls",
     "configure",
     "doctor",
     "functions",

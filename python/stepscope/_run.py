@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
             print(HELP)
             return 0
         program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
-        if arguments.functions or arguments.lines is not None:
+        if arguments.functions or arguments.calls or arguments.lines is not None:
             return _run_exactly(program, arguments)
         recorder = _recorder(arguments)
         if recorder is not None:
@@ -65,10 +65,10 @@ def main(argv: list[str]) -> int:
 
 
 def _run_exactly(program: Program, arguments: RunArguments) -> int:
-    """Run it with every call counted, or with the lines of functions timed."""
-    from ._launch.exact_run import ExactRun, FunctionsRun, LinesRun
+    """Run it with every call counted or recorded, or with the lines of functions timed."""
+    from ._launch.exact_run import exact_run
 
-    run: ExactRun = FunctionsRun(arguments) if arguments.functions else LinesRun(arguments)
+    run = exact_run(arguments)
     run.root, run.launcher = Program._run.__code__, main.__code__
     program.take_path()
     program.around = run

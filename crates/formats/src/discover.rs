@@ -60,10 +60,12 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
     Ok(())
 }
 
-/// Files named like traces are; other JSON files are if they begin like one.
+/// Files named like traces and timelines of calls are; other JSON files are if they begin like one.
 fn is_trace(path: &Path, name: &str) -> bool {
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    plain.ends_with("trace.json") || (plain.ends_with(".json") && begins_like_a_trace(path))
+    plain.ends_with("trace.json")
+        || plain.ends_with(".calls")
+        || (plain.ends_with(".json") && begins_like_a_trace(path))
 }
 
 /// Bytes of text looked at: long lists of process groups stand before the events.

@@ -14,6 +14,7 @@
 //! # Ok::<(), stepscope_formats::ReadError>(())
 //! ```
 
+mod calls;
 mod choose;
 mod chunks;
 mod collapsed;
@@ -44,6 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::{Document, Trace};
 
+pub use calls::{CallStream, CallWords, CallsOf, Mark};
 pub use choose::{Chosen, Look, choose, rank_of};
 pub use discover::{TraceFile, discover};
 pub use error::{Limit, ReadError};

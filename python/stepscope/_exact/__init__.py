@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .call_trace import calls
 from .functions import functions
 from .lines import lines
 from .marked import profile_lines
 
-__all__ = ["functions", "lines", "profile_lines"]
+__all__ = ["calls", "functions", "lines", "profile_lines"]

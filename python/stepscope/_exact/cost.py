@@ -5,12 +5,13 @@ It is an estimate: what an event costs depends on the program around it.
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from statistics import median
 from time import perf_counter_ns
 from typing import Any, Callable
 
-from .._native import CallRecorder, LineTimer
+from .._native import CallRecorder, CallTracer, LineTimer
 
 _WORK = """
 def empty():
@@ -53,15 +54,25 @@ def _time_ns(work: Work) -> int:
 @lru_cache(maxsize=1)
 def call_costs_ns() -> tuple[float, float]:
     """The cost of counting one call of a Python function, and one of a C function. 0 if it cannot be measured now."""
+    return _costs_ns(lambda: CallRecorder(True))
+
+
+@lru_cache(maxsize=1)
+def trace_costs_ns() -> tuple[float, float]:
+    """The same of writing one to a file."""
+    return _costs_ns(lambda: CallTracer(os.devnull))
+
+
+def _costs_ns(make: Callable[[], Any]) -> tuple[float, float]:
     scope = _scope()
-    return _call_cost_ns(scope["python_calls"]), _call_cost_ns(scope["c_calls"])
+    return _call_cost_ns(scope["python_calls"], make), _call_cost_ns(scope["c_calls"], make)
 
 
-def _call_cost_ns(work: Work) -> float:
+def _call_cost_ns(work: Work, make: Callable[[], Any]) -> float:
     plain_ns = min(_time_ns(work) for _ in range(_TRIES))
     found = []
     for _ in range(_TRIES):
-        recorder = CallRecorder(True)
+        recorder = make()
         try:
             recorder.start()
         except Exception:  # another tool is there

@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: Files whose functions are ours and not the program's.
-_OURS = [str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_launch", "_run.py", "_current_run.py")]
+OURS = [str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_launch", "_run.py", "_current_run.py")]
 
 
 class functions:
@@ -94,7 +94,7 @@ class functions:
         if self._recorder.running:
             raise StepscopeError("calls are still being counted", hint="leave the `with` block or call stop() first")
         if self._stats is None:
-            self._stats = stats_of(self._recorder.rows(_OURS))
+            self._stats = stats_of(self._recorder.rows(OURS))
         return self._stats
 
     @stats.setter

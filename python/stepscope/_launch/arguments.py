@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..config.settings import FLAGS
 from ..config.values import is_boolean_word
 from ..errors import StepscopeError
+from . import call_options
 
 SECTION = "profiling"
 
@@ -27,7 +28,8 @@ first torch optimizer counts as a step. Child processes are not recorded.
 
 With --functions every call is counted instead, as `python -m cProfile` does, and with --lines the lines of
 functions are timed, as `kernprof -l` does: those decorated with @profile (no import needed) and those named
-after --lines. The table goes to stderr and into a file.
+after --lines. The table goes to stderr and into a file. With --calls every call is recorded with its start
+and end, as `viztracer` does: a timeline of what --functions adds up, written while the script runs.
 
 Options:
       --functions              count every call: how often, by whom, how long
@@ -36,10 +38,18 @@ Options:
                                the busiest functions in the first second and times them after that
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
+      --calls                  record a timeline of every call, about 8 bytes each
+      --min-duration TIME      leave out calls shorter than this, such as 10us; their caller gets the time
+      --max-depth N            leave out calls deeper than this
+      --include NAME           record only functions of this name, as after --lines; may be repeated
+      --exclude NAME           leave these functions out
+      --max-calls N            stop recording after this many calls while the script goes on
+                               [default: 10000000, about 100 MB]
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
-                               with --functions or --lines a file [default: SCRIPT.prof or SCRIPT.lprof]
+                               with --functions, --lines or --calls a file [default: SCRIPT.prof,
+                               SCRIPT.lprof or SCRIPT.calls]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
       --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
@@ -54,6 +64,7 @@ Examples:
   stepscope run --config run.yaml -m package.train run.yaml
   stepscope run --functions --sort time train.py
   stepscope run --lines train_step 'Model.*' train.py
+  stepscope run --calls --min-duration 10us train.py
 """
 
 
@@ -80,6 +91,9 @@ class RunArguments:
     lines: list[str] | None = None
     sort: str = "cumulative"
     top: int = 30
+    #: Record a timeline of every call.
+    calls: bool = False
+    call_options: call_options.CallOptions = field(default_factory=call_options.CallOptions)
 
 
 def parse(arguments: list[str]) -> RunArguments:
@@ -110,6 +124,10 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.quiet = True
         elif argument == "--functions":
             parsed.functions = True
+        elif argument == "--calls":
+            parsed.calls = True
+        elif name in call_options.NAMES:
+            parsed.call_options.set(name, attached if equals else value(name))
         elif name == "--lines":
             parsed.lines = parsed.lines or []
             parsed.lines += [one for one in attached.split(",") if one]
@@ -141,8 +159,12 @@ def parse(arguments: list[str]) -> RunArguments:
         else:
             parsed.program = argument
             break
-    if parsed.functions and parsed.lines is not None:
-        raise StepscopeError("--functions and --lines do not go together", hint="run the script once with each")
+    modes = {"--functions": parsed.functions, "--lines": parsed.lines is not None, "--calls": parsed.calls}
+    chosen = [name for name, given in modes.items() if given]
+    if len(chosen) > 1:
+        raise StepscopeError(f"{' and '.join(chosen)} do not go together", hint="run the script once with each")
+    if parsed.call_options.given and not parsed.calls:
+        raise StepscopeError(f"{parsed.call_options.given[0]} goes with --calls", hint="add --calls")
     if not parsed.program:
         raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
     parsed.program_arguments = arguments[at:]

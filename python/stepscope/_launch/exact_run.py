@@ -1,4 +1,5 @@
-"""``stepscope run --functions`` and ``stepscope run --lines``: calls counted or lines timed, and a table at the end.
+"""``stepscope run --functions``, ``--lines`` and ``--calls``: calls counted, lines timed and a table at the end, or a
+timeline of calls.
 
 Nothing in here may disturb the script: what goes wrong becomes a note in the report.
 """
@@ -15,6 +16,7 @@ from types import CodeType, TracebackType
 from typing import Protocol
 
 from .._current_run import CurrentRun
+from .._exact.call_trace import calls
 from .._exact.functions import functions
 from .._exact.hot import LOOK_S, HotFunctions
 from .._exact.lines import lines
@@ -37,8 +39,6 @@ class _Measured(Protocol):
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def overhead_s(self) -> float: ...
-    def save(self, path: str) -> None: ...
-
 
 class ExactRun(CurrentRun):
     """Goes around the script's own code; :meth:`report` then prints and writes."""
@@ -54,16 +54,16 @@ class ExactRun(CurrentRun):
         self._started_s = self._wall_s = 0.0
         self._runs = False
         self.notes: list[str] = []
-        self.measured: _Measured = self.make()
         # The script may change the current folder; the file goes where the user stood.
         name = os.path.basename(os.path.abspath(arguments.program)) or "program"
         path = arguments.output or name + self.ending
         if os.path.isdir(path):
             path = os.path.join(path, name + self.ending)
         self._path = os.path.abspath(os.path.expanduser(path))
+        self.measured = self.make()
 
     def make(self) -> _Measured:
-        """What counts or times."""
+        """What counts, times or records."""
         raise NotImplementedError
 
     def __enter__(self) -> None:
@@ -113,19 +113,32 @@ class ExactRun(CurrentRun):
             text = io.StringIO()
             self.write_table(text)
             sys.stderr.write(text.getvalue())
-        self.measured.save(self._path)
+        self.save()
         if arguments.quiet:
             return
-        overhead_s = self.measured.overhead_s()
-        self.notes.append(
-            f"{self.how_much()} in {time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for "
-            "recording them (estimated from the cost measured on this interpreter)"
-        )
-        shown = os.path.relpath(self._path)
-        shown = shlex.quote(self._path if shown.startswith("..") else shown)
+        self.notes.append(f"{self.how_much()} in {self.cost()}")
         known = any(name == self.question for name, _ in questions())
         reader = f"stepscope {self.question}" if known else self.other_reader
-        self.notes.append(f"{shown}  (look again: {reader} {shown})")
+        self.notes.append(f"{self.shown()}  (look again: {reader} {self.shown()})")
+
+    def cost(self) -> str:
+        """How long the script took, and how much of it was for recording."""
+        overhead_s = self.measured.overhead_s()
+        # What is left is what the script would have taken; an estimate may say that nothing is.
+        times = self._wall_s / max(self._wall_s - overhead_s, self._wall_s / 20) if self._wall_s else 1.0
+        return (
+            f"{time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for recording them "
+            f"(estimated from the cost measured on this interpreter): recording cost about {times:.1f}x"
+        )
+
+    def shown(self) -> str:
+        """The file by a short name that a shell takes."""
+        shown = os.path.relpath(self._path)
+        return shlex.quote(self._path if shown.startswith("..") else shown)
+
+    def save(self) -> None:
+        """Write the file."""
+        raise NotImplementedError
 
     def theirs(self) -> str:
         """What takes our place."""
@@ -159,6 +172,9 @@ class FunctionsRun(ExactRun):
         self._calls = functions()
         return self._calls
 
+    def save(self) -> None:
+        self._calls.save(self._path)
+
     def profile_starts(self, profile: object) -> None:
         if isinstance(profile, functions) and profile is not self._calls and not _BESIDE_OTHERS:
             self.step_aside("the script counts calls itself, so nothing else was recorded")
@@ -191,6 +207,9 @@ class LinesRun(ExactRun):
         self._hot = HotFunctions(self._time_these) if names == [AUTO] else None
         self._timed = lines.judged(named(names)) if names and self._hot is None else lines()
         return self._timed
+
+    def save(self) -> None:
+        self._timed.save(self._path)
 
     def _time_these(self, codes: list[CodeType]) -> None:
         for code in codes:
@@ -237,3 +256,47 @@ class LinesRun(ExactRun):
 
     def write_table(self, stream: io.StringIO) -> None:
         self._timed.print_stats(stream)
+
+
+class CallsRun(ExactRun):
+    """``--calls``. The file is written while the script runs."""
+
+    ending = ".calls"
+
+    def make(self) -> calls:
+        options = self._arguments.call_options
+        self._timeline = calls(
+            self._path,
+            min_duration=options.min_duration,
+            max_calls=options.max_calls,
+            max_depth=options.max_depth,
+            include=options.include,
+            exclude=options.exclude,
+            name=os.path.basename(self._arguments.program),
+        )
+        return self._timeline
+
+    def profile_starts(self, profile: object) -> None:
+        if isinstance(profile, (calls, functions)) and profile is not self._timeline and not _BESIDE_OTHERS:
+            self.step_aside("the script records calls itself, so nothing else was recorded")
+
+    def theirs(self) -> str:
+        return "a profile function"
+
+    def _write(self) -> None:
+        timeline = self._timeline
+        if timeline.displaced:
+            self.notes.append(f"the script installed {self.theirs()} of its own; what came after it is missing")
+        if timeline.ended_early is not None:
+            self.notes.append(f"recording ended early: {timeline.ended_early}")
+        if self._arguments.quiet:
+            return
+        self.notes.append(f"{timeline.calls:,} calls ({timeline.bytes / 1e6:.1f} MB) in {self.cost()}")
+        self.notes.append(f"{self.shown()}  (open: stepscope view {self.shown()})")
+
+
+def exact_run(arguments: RunArguments) -> ExactRun:
+    """What the arguments ask for."""
+    if arguments.calls:
+        return CallsRun(arguments)
+    return FunctionsRun(arguments) if arguments.functions else LinesRun(arguments)
