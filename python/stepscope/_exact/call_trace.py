@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from .._current_run import current_run
 from .._decorate import wrap
 from .._native import CallTracer
-from .._writing import written_by
+from .._writing import cannot_write, written_by
 from ..errors import StepscopeError
 from .cost import trace_costs_ns
 from .forks import unwatch, watch
@@ -107,7 +107,9 @@ class calls:
             tracer = self._tracer
             try:
                 # First of all, as above.
-                written_by("the calls", self.path, tracer.stop)
+                tracer.stop()
+            except OSError as error:
+                raise cannot_write("the calls", self.path, error) from error
             finally:
                 unwatch(self)
                 self._done.append(tracer)

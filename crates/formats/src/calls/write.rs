@@ -128,5 +128,6 @@ impl<W: Write> CallStream<W> {
 }
 
 fn clipped(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_NAME_BYTES)]
+    let end = (0..=MAX_NAME_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
 }
