@@ -72,7 +72,7 @@ class calls:
             "include": [include] if isinstance(include, str) else list(include),
             "exclude": [exclude] if isinstance(exclude, str) else list(exclude),
             "hidden": OURS,
-            "name": name or _process_name(),
+            "name": name or process_name(),
         }
         self._left = max_calls
         self._tracer: Any = None
@@ -182,7 +182,11 @@ class calls:
         return [*self._done, *([self._tracer] if self._tracer is not None else [])]
 
 
-def _process_name() -> str:
-    """What the process is called where several are shown: that of ``multiprocessing`` if it made it."""
+def process_name() -> str:
+    """What the process is called where several are shown: as ``multiprocessing`` named it, or after its script."""
     process = getattr(sys.modules.get("multiprocessing.process"), "_current_process", None)
-    return str(getattr(process, "_name", None) or os.path.basename(sys.argv[0] if sys.argv else "") or "python")
+    given = getattr(process, "_name", None)
+    if given and given != "MainProcess":
+        return str(given)
+    script = os.path.basename(sys.argv[0] if getattr(sys, "argv", None) else "")
+    return script if script and not script.startswith("-") else "python"

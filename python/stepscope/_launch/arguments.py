@@ -24,7 +24,7 @@ Usage: stepscope run [OPTIONS] SCRIPT [ARGUMENTS...]
 The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Without
 --config and without a schedule, the whole run is recorded: named regions, Python stacks, system
 counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
-first torch optimizer counts as a step. Child processes are not recorded.
+first torch optimizer counts as a step. Child processes are recorded only with the next three options.
 
 With --functions every call is counted instead, as `python -m cProfile` does, and with --lines the lines of
 functions are timed, as `kernprof -l` does: those decorated with @profile (no import needed) and those named
@@ -45,6 +45,8 @@ Options:
       --exclude NAME           leave these functions out
       --max-calls N            stop recording after this many calls while the script goes on
                                [default: 10000000, about 100 MB]
+      --no-follow              with the three above: do not record child processes; they are recorded otherwise,
+                               each into a file beside the script's, and added up in that
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
@@ -91,6 +93,8 @@ class RunArguments:
     lines: list[str] | None = None
     sort: str = "cumulative"
     top: int = 30
+    #: With these, record child processes too.
+    follow: bool = True
     #: Record a timeline of every call.
     calls: bool = False
     call_options: call_options.CallOptions = field(default_factory=call_options.CallOptions)
@@ -126,6 +130,8 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.functions = True
         elif argument == "--calls":
             parsed.calls = True
+        elif argument == "--no-follow":
+            parsed.follow = False
         elif name in call_options.NAMES:
             parsed.call_options.set(name, attached if equals else value(name))
         elif name == "--lines":

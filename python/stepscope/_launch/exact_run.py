@@ -6,26 +6,33 @@ Nothing in here may disturb the script: what goes wrong becomes a note in the re
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import io
 import os
 import shlex
 import sys
 import time
+from pathlib import Path
 from types import CodeType, TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from .._current_run import CurrentRun
 from .._exact.call_trace import calls
 from .._exact.functions import functions
 from .._exact.hot import LOOK_S, HotFunctions
+from .._exact.line_text import FunctionLines, write_text
 from .._exact.lines import lines
+from .._exact.lprof_file import write_lprof
 from .._exact.marked import take_over
 from .._exact.patterns import named
 from .._native import questions
 from .._units import time_text
 from ..errors import StepscopeError
 from .arguments import RunArguments
+from .child_run import follow
+from .follow import Plan
+from .joined import add_functions, add_lines, append_calls, child_files
 
 #: Given after ``--lines``: the busiest functions are found and timed.
 AUTO = "auto"
@@ -44,6 +51,7 @@ class ExactRun(CurrentRun):
     """Goes around the script's own code; :meth:`report` then prints and writes."""
 
     ending = ""
+    mode = ""
     #: The question that reads the file, and what reads it without us.
     question = ""
     other_reader = ""
@@ -52,7 +60,7 @@ class ExactRun(CurrentRun):
         self._arguments = arguments
         self._process = os.getpid()
         self._started_s = self._wall_s = 0.0
-        self._runs = False
+        self._runs = self._is_late = False
         self.notes: list[str] = []
         # The script may change the current folder; the file goes where the user stood.
         name = os.path.basename(os.path.abspath(arguments.program)) or "program"
@@ -61,14 +69,28 @@ class ExactRun(CurrentRun):
             path = os.path.join(path, name + self.ending)
         self._path = os.path.abspath(os.path.expanduser(path))
         self.measured = self.make()
+        self._began_s = time.time()
+        self._followed = follow(self.plan(), self.timed_here)
 
     def make(self) -> _Measured:
         """What counts, times or records."""
         raise NotImplementedError
 
+    def plan(self) -> Plan:
+        """What children do."""
+        return Plan(self.mode, self._path)
+
+    def timed_here(self) -> lines | None:
+        """What times lines in this process."""
+        return None
+
     def __enter__(self) -> None:
         self._started_s = time.perf_counter()
         self._runs = True
+        if self._arguments.follow:
+            # What is registered first is called last: when `multiprocessing` has ended its children.
+            atexit.register(self._report_late)
+            self._followed.following.start()
         try:
             self.measured.start()
         except StepscopeError as error:
@@ -78,10 +100,12 @@ class ExactRun(CurrentRun):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # First of all: what follows is not the script's. In a forked child it has been stopped.
-        if self._runs:
+        # First of all: what follows is not the script's. A forked child has a recording of its own.
+        if self._runs and os.getpid() == self._process:
             self.measured.stop()
             self._wall_s = time.perf_counter() - self._started_s
+        if os.getpid() == self._process and not _children_run():
+            self._followed.following.stop()
 
     def step_aside(self, reason: str) -> None:
         """The script does the same itself."""
@@ -91,9 +115,23 @@ class ExactRun(CurrentRun):
             self.notes.append(reason)
 
     def report(self) -> None:
-        """Print the table to stderr and write the file, unless this is a forked child."""
+        """Print the table to stderr and write the file, unless this is a forked child; at the very end, if
+        ``multiprocessing`` still has to end children."""
         if os.getpid() != self._process:
             return
+        if self._arguments.follow and _children_run():
+            self._is_late = True
+        else:
+            self._report()
+
+    def _report_late(self) -> None:
+        if self._is_late:
+            self._report()
+
+    def _report(self) -> None:
+        if os.getpid() != self._process:
+            return
+        self._followed.following.stop()
         if self._runs:
             try:
                 self._write()
@@ -102,10 +140,33 @@ class ExactRun(CurrentRun):
         for note in self.notes:
             print(f"stepscope: {note}", file=sys.stderr)
 
+    def _join(self) -> None:
+        """Add what children wrote."""
+        if not self._arguments.follow:
+            return
+        # A file's time is coarser than the clock.
+        paths = child_files(self._path, self._began_s - 0.05)
+        if paths:
+            self.join(paths)
+            if self._arguments.quiet:
+                return
+            were = "1 child process" if len(paths) == 1 else f"{len(paths)} child processes"
+            self.notes.append(f"{were} recorded too, {self.where_children_are()}")
+
+    def join(self, paths: list[Path]) -> None:
+        """Add these files of children."""
+        raise NotImplementedError
+
+    def where_children_are(self) -> str:
+        """Where to find them, after "recorded too,"."""
+        stem, ending = os.path.splitext(self.shown())
+        return f"each in a file {stem}.NAME-PID{ending}; all are added up in {self.shown()}"
+
     def _write(self) -> None:
         arguments = self._arguments
         if self.measured.displaced:
             self.notes.append(f"the script installed {self.theirs()} of its own; what came after it is missing")
+        self._join()
         if self.is_empty():
             self.notes.append(self.why_empty())
             return
@@ -164,6 +225,7 @@ class ExactRun(CurrentRun):
 class FunctionsRun(ExactRun):
     """``--functions``."""
 
+    mode = "functions"
     ending = ".prof"
     question = "functions"
     other_reader = "python -m pstats"
@@ -174,6 +236,11 @@ class FunctionsRun(ExactRun):
 
     def save(self) -> None:
         self._calls.save(self._path)
+
+    def join(self, paths: list[Path]) -> None:
+        stem, ending = os.path.splitext(self._path)
+        self._calls.save(f"{stem}.MainProcess-{self._process}{ending}")
+        self._calls.replace(add_functions(self._calls.stats, paths))
 
     def profile_starts(self, profile: object) -> None:
         if isinstance(profile, functions) and profile is not self._calls and not _BESIDE_OTHERS:
@@ -198,7 +265,10 @@ class FunctionsRun(ExactRun):
 class LinesRun(ExactRun):
     """``--lines``."""
 
+    mode = "lines"
     ending = ".lprof"
+    #: Of all processes, once those of children are there.
+    _together: list[FunctionLines] | None = None
     question = "lines"
     other_reader = "python -m line_profiler"
 
@@ -208,8 +278,22 @@ class LinesRun(ExactRun):
         self._timed = lines.judged(named(names)) if names and self._hot is None else lines()
         return self._timed
 
+    def plan(self) -> Plan:
+        return Plan(self.mode, self._path, lines=list(self._arguments.lines or []))
+
+    def timed_here(self) -> lines | None:
+        return self._timed
+
+    def _functions(self) -> list[FunctionLines]:
+        return self._timed.timings if self._together is None else self._together
+
     def save(self) -> None:
-        self._timed.save(self._path)
+        write_lprof(self._functions(), self._path)
+
+    def join(self, paths: list[Path]) -> None:
+        stem, ending = os.path.splitext(self._path)
+        self._timed.save(f"{stem}.MainProcess-{self._process}{ending}")
+        self._together = add_lines(self._timed.timings, paths)
 
     def _time_these(self, codes: list[CodeType]) -> None:
         for code in codes:
@@ -236,7 +320,7 @@ class LinesRun(ExactRun):
         return "a trace function"
 
     def is_empty(self) -> bool:
-        return not any(one.lines for one in self._timed.timings)
+        return not any(one.lines for one in self._functions())
 
     def why_empty(self) -> str:
         names = self._arguments.lines
@@ -251,30 +335,42 @@ class LinesRun(ExactRun):
         return "no function decorated with @profile ran; decorate one, or name functions after --lines"
 
     def how_much(self) -> str:
-        hits = sum(hits for one in self._timed.timings for _, hits, _ in one.lines)
+        hits = sum(hits for one in self._functions() for _, hits, _ in one.lines)
         return f"{hits:,} lines ran"
 
     def write_table(self, stream: io.StringIO) -> None:
-        self._timed.print_stats(stream)
+        write_text(self._functions(), stream, 1e-6)
 
 
 class CallsRun(ExactRun):
     """``--calls``. The file is written while the script runs."""
 
+    mode = "calls"
     ending = ".calls"
 
     def make(self) -> calls:
-        options = self._arguments.call_options
-        self._timeline = calls(
-            self._path,
-            min_duration=options.min_duration,
-            max_calls=options.max_calls,
-            max_depth=options.max_depth,
-            include=options.include,
-            exclude=options.exclude,
-            name=os.path.basename(self._arguments.program),
-        )
+        name = os.path.basename(self._arguments.program)
+        self._timeline = calls(self._path, name=name, **self._options())
         return self._timeline
+
+    def _options(self) -> dict[str, Any]:
+        options = self._arguments.call_options
+        return {
+            "min_duration": options.min_duration,
+            "max_calls": options.max_calls,
+            "max_depth": options.max_depth,
+            "include": options.include,
+            "exclude": options.exclude,
+        }
+
+    def plan(self) -> Plan:
+        return Plan(self.mode, self._path, calls=self._options())
+
+    def join(self, paths: list[Path]) -> None:
+        append_calls(self._path, paths)
+
+    def where_children_are(self) -> str:
+        return "all in one timeline"
 
     def profile_starts(self, profile: object) -> None:
         if isinstance(profile, (calls, functions)) and profile is not self._timeline and not _BESIDE_OTHERS:
@@ -289,10 +385,16 @@ class CallsRun(ExactRun):
             self.notes.append(f"the script installed {self.theirs()} of its own; what came after it is missing")
         if timeline.ended_early is not None:
             self.notes.append(f"recording ended early: {timeline.ended_early}")
+        self._join()
         if self._arguments.quiet:
             return
         self.notes.append(f"{timeline.calls:,} calls ({timeline.bytes / 1e6:.1f} MB) in {self.cost()}")
         self.notes.append(f"{self.shown()}  (open: stepscope view {self.shown()})")
+
+
+def _children_run() -> bool:
+    """Whether ``multiprocessing`` will end or wait for children when the interpreter ends."""
+    return bool(getattr(sys.modules.get("multiprocessing.process"), "_children", None))
 
 
 def exact_run(arguments: RunArguments) -> ExactRun:
