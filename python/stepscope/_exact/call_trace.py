@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterable
 from types import TracebackType
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from .._current_run import current_run
 from .._decorate import wrap
 from .._native import CallTracer
+from .._process_name import process_name
 from .._writing import cannot_write, written_by
 from ..errors import StepscopeError
 from .cost import trace_costs_ns
@@ -37,12 +37,12 @@ class calls:
     >>> timeline.calls
     5
 
-    The file opens as any trace: ``stepscope view PATH``, ``timeline.open()``. It is written while the program runs, about
-    8 bytes per call, so that a program that is killed leaves what it did until a second before. With
+    The file opens as any trace: ``stepscope view PATH``, ``timeline.open()``. It is written while the program runs,
+    about 8 bytes per call, so that a program that is killed leaves what it did until a second before. With
     ``timeline = calls(path)``, ``@timeline`` decorates a function, and all runs of it are in the file.
 
-    ``min_duration`` leaves out calls that are shorter (in seconds), ``max_depth`` those that are deeper; the time is then
-    their caller's. ``include`` and ``exclude`` are names as after ``--lines``: ``"train_step"``, ``"Model.*"``,
+    ``min_duration`` leaves out calls that are shorter (in seconds), ``max_depth`` those that are deeper; the time is
+    then their caller's. ``include`` and ``exclude`` are names as after ``--lines``: ``"train_step"``, ``"Model.*"``,
     ``"loader.py:*"``, ``"list.append"``. After ``max_calls`` recording ends, and the program goes on at its own speed.
     ``builtins=False`` leaves out C functions, which costs less.
     """
@@ -61,7 +61,8 @@ class calls:
     ) -> None:
         if max_calls < 1 or min_duration < 0 or (max_depth is not None and max_depth < 1):
             raise StepscopeError(
-                "max_calls and max_depth must be 1 or more, min_duration 0 or more", hint="leave them out for the defaults"
+                "max_calls and max_depth must be 1 or more, min_duration 0 or more",
+                hint="leave them out for the defaults",
             )
         #: Where the calls are.
         self.path = os.path.abspath(os.path.expanduser(os.fspath(path)))
@@ -160,7 +161,7 @@ class calls:
         """About how long the recording took: calls times what one costs on this interpreter, measured now."""
         python_ns, c_ns = trace_costs_ns()
         seen = [tracer.counts()[0] for tracer in self._all()]
-        return sum(python * python_ns + c * c_ns for python, c in seen) / 1e9
+        return float(sum(python * python_ns + c * c_ns for python, c in seen)) / 1e9
 
     def open(self) -> Trace:
         """The calls as a trace."""
@@ -180,13 +181,3 @@ class calls:
 
     def _all(self) -> list[Any]:
         return [*self._done, *([self._tracer] if self._tracer is not None else [])]
-
-
-def process_name() -> str:
-    """What the process is called where several are shown: as ``multiprocessing`` named it, or after its script."""
-    process = getattr(sys.modules.get("multiprocessing.process"), "_current_process", None)
-    given = getattr(process, "_name", None)
-    if given and given != "MainProcess":
-        return str(given)
-    script = os.path.basename(sys.argv[0] if getattr(sys, "argv", None) else "")
-    return script if script and not script.startswith("-") else "python"

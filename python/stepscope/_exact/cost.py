@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from statistics import median
 from time import perf_counter_ns
 from typing import Any, Callable
 
@@ -37,6 +36,11 @@ _TIMES = 500
 _TRIES = 9
 
 Work = Callable[[int], Any]
+
+
+def _median(numbers: list[float]) -> float:
+    """The middle one. ``statistics`` takes longer to import than all of this to run."""
+    return sorted(numbers)[len(numbers) // 2]
 
 
 def _scope() -> dict[str, Any]:
@@ -81,7 +85,7 @@ def _call_cost_ns(work: Work, make: Callable[[], Any]) -> float:
             found.append((_time_ns(work) - plain_ns) / _TIMES)
         finally:
             recorder.stop()
-    return max(0.0, median(found))
+    return max(0.0, _median(found))
 
 
 def line_event_cost_ns(*, own: bool) -> int:
@@ -104,4 +108,4 @@ def line_event_cost_ns(*, own: bool) -> int:
             timer.stop()
         if events:
             found.append((spent_ns - plain_ns) / events)
-    return max(0, int(median(found))) if found else 0
+    return max(0, int(_median(found))) if found else 0

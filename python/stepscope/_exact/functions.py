@@ -21,7 +21,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: Files whose functions are ours and not the program's.
-OURS = [str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_writing.py", "_launch", "_run.py", "_current_run.py")]
+OURS = [
+    str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_writing.py", "_launch", "_run.py", "_current_run.py")
+]
 
 
 class functions:

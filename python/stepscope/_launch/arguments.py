@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from ..config.settings import FLAGS
-from ..config.values import is_boolean_word
 from ..errors import StepscopeError
 from . import call_options
 
@@ -148,7 +146,7 @@ def parse(arguments: list[str]) -> RunArguments:
         elif name.startswith(f"--{SECTION}."):
             parsed.overrides.append(argument)
             key = name[len(SECTION) + 3 :].replace("-", "_")
-            if not equals and at < len(arguments) and (key not in FLAGS or is_boolean_word(arguments[at])):
+            if not equals and at < len(arguments) and _takes_value(key, arguments[at]):
                 parsed.overrides.append(value(name))
         elif argument == "-m" or (argument.startswith("-m") and not argument.startswith("--")):
             parsed.is_module = True
@@ -175,6 +173,14 @@ def parse(arguments: list[str]) -> RunArguments:
         raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
     parsed.program_arguments = arguments[at:]
     return parsed
+
+
+def _takes_value(key: str, word: str) -> bool:
+    """Whether the word after a setting is its value: one that is switched on needs none."""
+    from ..config.settings import FLAGS
+    from ..config.values import is_boolean_word
+
+    return key not in FLAGS or is_boolean_word(word)
 
 
 def _ends_names(word: str) -> bool:

@@ -34,7 +34,9 @@ class CallOptions:
             names = self.include if name == "--include" else self.exclude
             names += [one for one in text.split(",") if one]
         elif not text.replace("_", "").isdecimal() or int(text) < 1:
-            raise StepscopeError(f"{name} must be a number, 1 or more; it is {text!r}", hint=f"use for example {name} 20")
+            raise StepscopeError(
+                f"{name} must be a number, 1 or more; it is {text!r}", hint=f"use for example {name} 20"
+            )
         elif name == "--max-calls":
             self.max_calls = int(text)
         else:

@@ -8,14 +8,13 @@ import os
 import re
 import signal
 import sys
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
-from .._exact.call_trace import calls, process_name
-from .._exact.functions import functions
-from .._exact.lines import lines
-from .._exact.marked import take_over
-from .._exact.patterns import named
+from .._process_name import process_name
 from .follow import Following, Plan
+
+if TYPE_CHECKING:
+    from .._exact.lines import lines
 
 #: Helpers of ``multiprocessing`` that run nothing of the program. The second makes processes that do.
 _TRACKER, _SERVER = "multiprocessing.resource_tracker", "multiprocessing.forkserver"
@@ -37,11 +36,20 @@ class ChildRun:
 
     def _make(self, timed: lines | None) -> None:
         plan = self._plan
+        # Only what is needed is imported: a child starts as soon as it can.
         if plan.mode == "functions":
+            from .._exact.functions import functions
+
             self._measured = functions()
         elif plan.mode == "calls":
+            from .._exact.call_trace import calls
+
             self._measured = calls(self._path, **plan.calls)
         else:
+            from .._exact.lines import lines
+            from .._exact.marked import take_over
+            from .._exact.patterns import named
+
             names = [name for name in plan.lines if name != "auto"]
             if timed is not None:
                 self._measured = timed.anew()
@@ -81,13 +89,13 @@ class ChildRun:
 
     def finish_before_exit(self) -> None:
         """A forked child may end by ``os._exit``, as those of ``multiprocessing`` do: the file is written first."""
-        leave = os._exit
+        leave: Any = os._exit
 
         def _exit(status: int) -> None:
             self.finish()
             leave(status)
 
-        setattr(os, "_exit", _exit)
+        os._exit = _exit  # type: ignore[assignment]
 
     def _is_of_multiprocessing(self) -> bool:
         command = _command()
@@ -130,6 +138,8 @@ class _Followed:
     def __init__(self, plan: Plan, timed: Callable[[], lines | None]) -> None:
         self._plan = plan
         self._timed = timed
+        #: Whether this process was forked, and records itself.
+        self.is_child = False
         self.following = Following(plan, self._forked)
 
     def hide_and_start(self) -> None:
@@ -138,6 +148,7 @@ class _Followed:
         self.following.start()
 
     def _forked(self) -> None:
+        self.is_child = True
         try:
             child = ChildRun(self._plan, self._timed())
             child.finish_before_exit()

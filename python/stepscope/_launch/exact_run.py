@@ -7,37 +7,28 @@ Nothing in here may disturb the script: what goes wrong becomes a note in the re
 from __future__ import annotations
 
 import atexit
-import builtins
 import io
 import os
 import shlex
 import sys
 import time
 from pathlib import Path
-from types import CodeType, TracebackType
-from typing import Any, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 from .._current_run import CurrentRun
-from .._exact.call_trace import calls
-from .._exact.functions import functions
-from .._exact.hot import LOOK_S, HotFunctions
-from .._exact.line_text import FunctionLines, write_text
-from .._exact.lines import lines
-from .._exact.lprof_file import write_lprof
-from .._exact.marked import take_over
-from .._exact.patterns import named
-from .._native import questions
 from .._units import time_text
 from ..errors import StepscopeError
 from .arguments import RunArguments
 from .child_run import follow
 from .follow import Plan
-from .joined import add_functions, add_lines, append_calls, child_files
+from .joined import child_files
 
-#: Given after ``--lines``: the busiest functions are found and timed.
-AUTO = "auto"
+if TYPE_CHECKING:
+    from .._exact.lines import lines
+
 #: Whether calls and lines come from ``sys.monitoring``, beside other tools and from all threads.
-_BESIDE_OTHERS = hasattr(sys, "monitoring")
+BESIDE_OTHERS = hasattr(sys, "monitoring")
 
 
 class _Measured(Protocol):
@@ -47,14 +38,14 @@ class _Measured(Protocol):
     def stop(self) -> None: ...
     def overhead_s(self) -> float: ...
 
+
 class ExactRun(CurrentRun):
     """Goes around the script's own code; :meth:`report` then prints and writes."""
 
     ending = ""
     mode = ""
-    #: The question that reads the file, and what reads it without us.
+    #: The question that reads the file.
     question = ""
-    other_reader = ""
 
     def __init__(self, arguments: RunArguments) -> None:
         self._arguments = arguments
@@ -101,7 +92,7 @@ class ExactRun(CurrentRun):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # First of all: what follows is not the script's. A forked child has a recording of its own.
-        if self._runs and os.getpid() == self._process:
+        if self._runs and not self._followed.is_child:
             self.measured.stop()
             self._wall_s = time.perf_counter() - self._started_s
         if os.getpid() == self._process and not _children_run():
@@ -178,9 +169,7 @@ class ExactRun(CurrentRun):
         if arguments.quiet:
             return
         self.notes.append(f"{self.how_much()} in {self.cost()}")
-        known = any(name == self.question for name, _ in questions())
-        reader = f"stepscope {self.question}" if known else self.other_reader
-        self.notes.append(f"{self.shown()}  (look again: {reader} {self.shown()})")
+        self.notes.append(f"{self.shown()}  (look again: stepscope {self.question} {self.shown()})")
 
     def cost(self) -> str:
         """How long the script took, and how much of it was for recording."""
@@ -222,183 +211,6 @@ class ExactRun(CurrentRun):
         raise NotImplementedError
 
 
-class FunctionsRun(ExactRun):
-    """``--functions``."""
-
-    mode = "functions"
-    ending = ".prof"
-    question = "functions"
-    other_reader = "python -m pstats"
-
-    def make(self) -> functions:
-        self._calls = functions()
-        return self._calls
-
-    def save(self) -> None:
-        self._calls.save(self._path)
-
-    def join(self, paths: list[Path]) -> None:
-        stem, ending = os.path.splitext(self._path)
-        self._calls.save(f"{stem}.MainProcess-{self._process}{ending}")
-        self._calls.replace(add_functions(self._calls.stats, paths))
-
-    def profile_starts(self, profile: object) -> None:
-        if isinstance(profile, functions) and profile is not self._calls and not _BESIDE_OTHERS:
-            self.step_aside("the script counts calls itself, so nothing else was recorded")
-
-    def theirs(self) -> str:
-        return "a profile function"
-
-    def is_empty(self) -> bool:
-        return not self._calls.stats
-
-    def why_empty(self) -> str:
-        return "no calls were seen"
-
-    def how_much(self) -> str:
-        return f"{self._calls.calls:,} calls"
-
-    def write_table(self, stream: io.StringIO) -> None:
-        self._calls.print_stats(self._arguments.sort, self._arguments.top or None, stream)
-
-
-class LinesRun(ExactRun):
-    """``--lines``."""
-
-    mode = "lines"
-    ending = ".lprof"
-    #: Of all processes, once those of children are there.
-    _together: list[FunctionLines] | None = None
-    question = "lines"
-    other_reader = "python -m line_profiler"
-
-    def make(self) -> lines:
-        names = self._arguments.lines or []
-        self._hot = HotFunctions(self._time_these) if names == [AUTO] else None
-        self._timed = lines.judged(named(names)) if names and self._hot is None else lines()
-        return self._timed
-
-    def plan(self) -> Plan:
-        return Plan(self.mode, self._path, lines=list(self._arguments.lines or []))
-
-    def timed_here(self) -> lines | None:
-        return self._timed
-
-    def _functions(self) -> list[FunctionLines]:
-        return self._timed.timings if self._together is None else self._together
-
-    def save(self) -> None:
-        write_lprof(self._functions(), self._path)
-
-    def join(self, paths: list[Path]) -> None:
-        stem, ending = os.path.splitext(self._path)
-        self._timed.save(f"{stem}.MainProcess-{self._process}{ending}")
-        self._together = add_lines(self._timed.timings, paths)
-
-    def _time_these(self, codes: list[CodeType]) -> None:
-        for code in codes:
-            self._timed.add_code(code, getattr(code, "co_qualname", code.co_name))
-        names = ", ".join(getattr(code, "co_qualname", code.co_name) for code in codes)
-        self.notes.append(f"busiest in the first {LOOK_S:g} s, and timed after that: {names or 'nothing of yours'}")
-
-    def __enter__(self) -> None:
-        if self._hot is not None:
-            self._hot.start()
-        take_over(self._timed)
-        # As `kernprof -l` has it.
-        vars(builtins)["profile"] = self._timed.add
-        super().__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        if self._hot is not None and os.getpid() == self._process:
-            self._hot.stop()
-
-    def theirs(self) -> str:
-        return "a trace function"
-
-    def is_empty(self) -> bool:
-        return not any(one.lines for one in self._functions())
-
-    def why_empty(self) -> str:
-        names = self._arguments.lines
-        if names == [AUTO]:
-            return (
-                f"no lines: the program ended within {LOOK_S:g} s or was busy elsewhere; name functions after --lines"
-            )
-        if names:
-            return (
-                f"no function called {' or '.join(names)} ran; quote * in a shell, and name files as file.py:function"
-            )
-        return "no function decorated with @profile ran; decorate one, or name functions after --lines"
-
-    def how_much(self) -> str:
-        hits = sum(hits for one in self._functions() for _, hits, _ in one.lines)
-        return f"{hits:,} lines ran"
-
-    def write_table(self, stream: io.StringIO) -> None:
-        write_text(self._functions(), stream, 1e-6)
-
-
-class CallsRun(ExactRun):
-    """``--calls``. The file is written while the script runs."""
-
-    mode = "calls"
-    ending = ".calls"
-
-    def make(self) -> calls:
-        name = os.path.basename(self._arguments.program)
-        self._timeline = calls(self._path, name=name, **self._options())
-        return self._timeline
-
-    def _options(self) -> dict[str, Any]:
-        options = self._arguments.call_options
-        return {
-            "min_duration": options.min_duration,
-            "max_calls": options.max_calls,
-            "max_depth": options.max_depth,
-            "include": options.include,
-            "exclude": options.exclude,
-        }
-
-    def plan(self) -> Plan:
-        return Plan(self.mode, self._path, calls=self._options())
-
-    def join(self, paths: list[Path]) -> None:
-        append_calls(self._path, paths)
-
-    def where_children_are(self) -> str:
-        return "all in one timeline"
-
-    def profile_starts(self, profile: object) -> None:
-        if isinstance(profile, (calls, functions)) and profile is not self._timeline and not _BESIDE_OTHERS:
-            self.step_aside("the script records calls itself, so nothing else was recorded")
-
-    def theirs(self) -> str:
-        return "a profile function"
-
-    def _write(self) -> None:
-        timeline = self._timeline
-        if timeline.displaced:
-            self.notes.append(f"the script installed {self.theirs()} of its own; what came after it is missing")
-        if timeline.ended_early is not None:
-            self.notes.append(f"recording ended early: {timeline.ended_early}")
-        self._join()
-        if self._arguments.quiet:
-            return
-        self.notes.append(f"{timeline.calls:,} calls ({timeline.bytes / 1e6:.1f} MB) in {self.cost()}")
-        self.notes.append(f"{self.shown()}  (open: stepscope view {self.shown()})")
-
-
 def _children_run() -> bool:
     """Whether ``multiprocessing`` will end or wait for children when the interpreter ends."""
     return bool(getattr(sys.modules.get("multiprocessing.process"), "_children", None))
-
-
-def exact_run(arguments: RunArguments) -> ExactRun:
-    """What the arguments ask for."""
-    if arguments.calls:
-        return CallsRun(arguments)
-    return FunctionsRun(arguments) if arguments.functions else LinesRun(arguments)

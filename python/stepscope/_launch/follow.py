@@ -105,7 +105,7 @@ class Following:
 
     def _wrap(self) -> Callable[[], None] | None:
         """A child that is given an environment of its own gets our two variables into it, unseen by the program."""
-        subprocess = sys.modules.get("subprocess")
+        subprocess: Any = sys.modules.get("subprocess")
         owner, name = (subprocess, "_fork_exec")
         if not hasattr(owner, name):
             owner, name = (sys.modules.get("_posixsubprocess"), "fork_exec")
@@ -127,7 +127,7 @@ class Following:
         def put(function: Any, spawn: Any) -> None:
             setattr(owner, name, function)
             if spawns is not None:
-                setattr(subprocess, "_USE_POSIX_SPAWN", spawn)
+                subprocess._USE_POSIX_SPAWN = spawn
 
         put(fork_exec, False)
         return lambda: put(theirs, spawns)

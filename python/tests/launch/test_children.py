@@ -62,7 +62,11 @@ PROGRAM = dedent("""\
 
 #: How often ``square`` is called in all processes.
 SQUARES = {"pools": 95, "process": 15, "left": 15, "subprocess": 25, "fork": 15}
-MODES = {"functions": (["--functions"], ".prof"), "lines": (["--lines", "square"], ".lprof"), "calls": (["--calls"], ".calls")}
+MODES = {
+    "functions": (["--functions"], ".prof"),
+    "lines": (["--lines", "square"], ".lprof"),
+    "calls": (["--calls"], ".calls"),
+}
 
 
 def squares(path: Path) -> int:
@@ -133,7 +137,8 @@ def test_a_sitecustomize_of_the_programs_own_runs_too(tmp_path, script, python, 
 
 
 def test_workers_that_are_terminated_leave_a_file(tmp_path, script, stepscope_run):
-    file = script(dedent("""\
+    file = script(
+        dedent("""\
         import multiprocessing, time
         def busy(ready):
             while True:
@@ -148,7 +153,8 @@ def test_workers_that_are_terminated_leave_a_file(tmp_path, script, stepscope_ru
             process.terminate()
             process.join()
             print(process.exitcode)
-        """))
+        """)
+    )
     for options, ending in (["--functions"], ".prof"), (["--calls"], ".calls"):
         got = stepscope_run(*options, "-q", file)
         assert (got.out, got.code) == ("-15\n", 0)
@@ -159,7 +165,8 @@ def test_workers_that_are_terminated_leave_a_file(tmp_path, script, stepscope_ru
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="torch")
 def test_workers_of_a_data_loader(tmp_path, script, stepscope_run):
     pytest.importorskip("torch")
-    file = script(dedent("""\
+    file = script(
+        dedent("""\
         import torch
         class Numbers(torch.utils.data.Dataset):
             def __len__(self):
@@ -169,7 +176,8 @@ def test_workers_of_a_data_loader(tmp_path, script, stepscope_run):
         if __name__ == "__main__":
             loader = torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=2)
             print(sum(float(batch.sum()) for batch in loader))
-        """))
+        """)
+    )
     got = stepscope_run("--functions", "-q", file)
     assert (got.out, got.code) == ("780.0\n", 0)
     rows = stepscope.open(tmp_path / "script.py.prof").functions()

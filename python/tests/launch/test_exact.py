@@ -1,4 +1,4 @@
-"""``stepscope run --functions``, ``--lines`` and ``--calls``: counted, timed, recorded, and the program as without us."""
+"""``stepscope run --functions``, ``--lines`` and ``--calls``: counted, timed, recorded, the program as without us."""
 
 from __future__ import annotations
 

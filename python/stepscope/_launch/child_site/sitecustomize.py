@@ -4,6 +4,8 @@ The folder of this file stands first in PYTHONPATH only on the child's way here.
 its path and its modules is what it would see without us, a ``sitecustomize`` of its own included.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 
@@ -11,7 +13,8 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if entry != _FOLDER]
 sys.modules.pop("sitecustomize", None)
 try:
-    import sitecustomize as _theirs  # theirs, if there is one: ours is no longer on the path
+    # Theirs, if there is one: ours is no longer on the path.
+    import sitecustomize as _theirs  # type: ignore[import-not-found]
 except ImportError as _error:
     if _error.name != "sitecustomize":
         raise
