@@ -100,6 +100,7 @@ class CallTracer:
         include: list[str] = ...,
         exclude: list[str] = ...,
         hidden: list[str] = ...,
+        cost_ns: int = 0,
     ) -> None: ...
     @property
     def running(self) -> bool: ...

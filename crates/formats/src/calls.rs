@@ -1,12 +1,12 @@
 //! A timeline of every call, as `stepscope run --calls` streams it to disk: about 8 bytes per call.
 //!
-//! A file is a mark and chunks, each with its kind and length. What names a thread or a function stands before the calls
+//! A file is a mark and chunks, each with its kind and length. What names a thread or a function comes before the calls
 //! that need it, so that a file without an end (the program was killed, or still runs) can be read up to its last whole
 //! word. Files may be put one after the other: each is a process.
 //!
 //! | chunk | holds |
 //! |---|---|
-//! | `PROC` | process and parent, when recording began, the name |
+//! | `PROC` | process and parent, what a call costs to record, when that began, the name |
 //! | `THRD` | number in this file, the system's number, the name |
 //! | `FUNC` | functions: number, line, file, name |
 //! | `CALL` | thread, when its first word counts from, how long a tick is, words |

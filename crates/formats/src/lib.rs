@@ -108,7 +108,8 @@ impl Default for OpenOptions {
     }
 }
 
-/// Reads a file, whatever it is; `-` is standard input.
+/// Reads a file, whatever it is, or a folder of timelines of calls, which are processes of one run; `-` is standard
+/// input.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
     let name = path.display().to_string();
     if path.as_os_str() == "-" {
@@ -117,7 +118,11 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
         let file = File::open(path).map_err(|e| ReadError::open(&name, e))?;
         let info = file.metadata().map_err(|e| ReadError::open(&name, e))?;
         if info.is_dir() {
-            return Err(ReadError::IsDirectory { path: name });
+            let files = discover::timelines(path);
+            if files.is_empty() {
+                return Err(ReadError::IsDirectory { path: name });
+            }
+            return read(discover::OneAfterAnother::new(files), &name, options);
         }
         if let Some(progress) = &options.progress {
             progress.total.fetch_add(info.len(), Ordering::Relaxed);

@@ -91,7 +91,10 @@ class calls:
         if run is not None:
             run.profile_starts(self)
         watch(self)
-        tracer = CallTracer(self.path, append=bool(self._done), max_calls=max(1, self._left), **self._options)
+        # Whoever reads the file wants to know what the calls would have taken without us.
+        cost_ns = round(sum(trace_costs_ns()) / 2)
+        options = {**self._options, "max_calls": max(1, self._left), "cost_ns": cost_ns}
+        tracer = CallTracer(self.path, append=bool(self._done), **options)
         self._tracer = tracer
         try:
             # Last of all: what comes before is not the program's.

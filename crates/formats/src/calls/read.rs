@@ -21,14 +21,14 @@ const CUT: &NoteKind = &NoteKind::new(
     "calls-cut",
     Severity::Repaired,
     70,
-    "process did not end its recording (it was killed, or still runs); what it had written was read",
+    "processes did not end their recording (killed, or still running); what they had written was read",
 );
 /// Something that is no chunk.
 const BAD_CHUNK: &NoteKind = &NoteKind::new(
     "bad-chunk",
     Severity::Lost,
     71,
-    "piece of the file could not be understood; what follows it was left out",
+    "pieces of the file could not be understood and were left out",
 );
 /// A call without an end.
 const LEFT_OPEN: &NoteKind = &NoteKind::new(
@@ -48,10 +48,11 @@ const ENDED_EARLY: &NoteKind = &NoteKind::new(
     "calls-ended-early",
     Severity::Lost,
     75,
-    "recording ended before the program did; later calls are not in the file",
+    "recordings ended before their program did; later calls are not in the file",
 );
 
-/// Every kind of note that this reader makes.
+/// What recording one call cost, as analyses look for it.
+const COST: &str = "python_call_cost_ns";
 const PYTHON: &str = "python_function";
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
@@ -178,6 +179,10 @@ impl Reading {
                 self.process.name = self.text(&body[24..], offset);
                 if self.builder.meta().base_ns.is_none() {
                     self.builder.meta().base_ns = Some(0);
+                    let cost_ns = long(body, 8);
+                    if cost_ns > 0 {
+                        self.builder.meta().extra.push((COST.to_owned(), cost_ns.to_string()));
+                    }
                 }
             }
             THREAD if body.len() >= 12 => {

@@ -26,14 +26,22 @@ pub struct CallStream<W> {
 }
 
 impl<W: Write> CallStream<W> {
-    /// Begins with the process: its number, its parent's, when recording began in nanoseconds since 1970, its name.
-    pub fn new(out: W, process: u32, parent: u32, start_ns: i64, name: &str) -> io::Result<CallStream<W>> {
+    /// Begins with the process: its number, its parent's, when recording began in nanoseconds since 1970, its name, and
+    /// what recording one call costs in nanoseconds, 0 if nobody measured it.
+    pub fn new(
+        out: W,
+        process: u32,
+        parent: u32,
+        start_ns: i64,
+        cost_ns: u32,
+        name: &str,
+    ) -> io::Result<CallStream<W>> {
         let mut stream = CallStream { out, chunk: Vec::new(), bytes: MAGIC.len() as u64 };
         stream.out.write_all(&MAGIC)?;
         stream.begin(PROCESS);
         stream.number(process);
         stream.number(parent);
-        stream.long(0);
+        stream.long(u64::from(cost_ns));
         stream.long(start_ns as u64);
         stream.chunk.extend_from_slice(clipped(name).as_bytes());
         stream.end()?;
@@ -81,8 +89,10 @@ impl<W: Write> CallStream<W> {
             self.number(calls.thread);
             self.long(calls.base_ns as u64);
             self.long(calls.ns_per_tick);
-            for word in words {
-                self.chunk.extend_from_slice(&word.to_le_bytes());
+            let at = self.chunk.len();
+            self.chunk.resize(at + 4 * words.len(), 0);
+            for (place, word) in self.chunk[at..].chunks_exact_mut(4).zip(words) {
+                place.copy_from_slice(&word.to_le_bytes());
             }
             self.end()?;
         }

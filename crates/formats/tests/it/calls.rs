@@ -32,7 +32,7 @@ fn file(pid: u32, done: bool) -> Vec<u8> {
     words.enter(5000, 1_030 + (1 << 31));
     words.leave(1_040 + (1 << 31));
     words.leave(1_100 + (1 << 33));
-    let mut stream = CallStream::new(Vec::new(), pid, 1, 1_000_000, "python").unwrap();
+    let mut stream = CallStream::new(Vec::new(), pid, 1, 1_000_000, 90, "python").unwrap();
     stream.thread(0, 40, "main").unwrap();
     let far = std::iter::once((5000, "~".to_owned(), 0, "<built-in method len>".to_owned()));
     stream.functions(functions(2).chain(far)).unwrap();
@@ -66,6 +66,25 @@ fn what_is_written_is_read() {
     assert_eq!(trace.text(lane.process_name), "python");
     assert_eq!(codes(&trace), Vec::<&str>::new());
     assert_eq!(trace.origin().0, 1_000_000);
+    assert_eq!(trace.meta().extra("python_call_cost_ns"), Some("90"));
+}
+
+#[test]
+fn a_folder_of_timelines_is_one() {
+    let folder = std::env::temp_dir().join(format!("stepscope-calls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for pid in [7, 8] {
+        std::fs::write(folder.join(format!("a.{pid}.calls")), file(pid, pid == 7)).unwrap();
+    }
+    let files = stepscope_formats::discover(&folder).unwrap();
+    assert_eq!(files.iter().map(|file| &file.path).collect::<Vec<_>>(), [&folder]);
+    let document = stepscope_formats::open(&folder, &OpenOptions::default()).unwrap();
+    let stepscope_model::Document::Trace(trace) = document else { panic!("no trace") };
+    assert_eq!((trace.slices().len(), codes(&trace)), (6, vec!["calls-cut"]));
+    // Among other traces each stands for itself.
+    std::fs::write(folder.join("b.trace.json"), "[]").unwrap();
+    assert_eq!(stepscope_formats::discover(&folder).unwrap().len(), 3);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -95,7 +114,7 @@ fn short_calls_are_forgotten_and_time_goes_on() {
     words.leave(25);
     words.roll_back(mark);
     words.leave(60);
-    let mut stream = CallStream::new(Vec::new(), 7, 1, 0, "").unwrap();
+    let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
     stream.functions(functions(2)).unwrap();
     stream.calls(CallsOf { thread: 0, base_ns: 0, ns_per_tick: NS, words: words.words().0 }).unwrap();
     stream.done(100, 1, "").unwrap();
@@ -129,7 +148,7 @@ fn calls_that_are_open_end_with_their_thread() {
     words.enter(0, 10);
     words.enter(1, 20);
     words.leave(50);
-    let mut stream = CallStream::new(Vec::new(), 7, 1, 0, "").unwrap();
+    let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
     stream.functions(functions(2)).unwrap();
     stream.calls(CallsOf { thread: 0, base_ns: 0, ns_per_tick: NS, words: words.words().0 }).unwrap();
     let trace = opened(&stream.into_inner());
@@ -149,7 +168,7 @@ fn files_one_after_the_other_are_processes() {
 
 #[test]
 fn why_recording_ended_early_is_a_note() {
-    let mut stream = CallStream::new(Vec::new(), 7, 1, 0, "").unwrap();
+    let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
     stream.done(5, 0, "10 calls were recorded (--max-calls)").unwrap();
     let trace = opened(&stream.into_inner());
     let notes: Vec<_> = trace.notes().iter().collect();
@@ -195,7 +214,7 @@ fn random_bytes_are_read_or_refused() {
     // Words of a chunk that can hold anything: calls that never end, ends without a beginning, times that overflow.
     for _ in 0..2_000 {
         let words: Vec<u32> = (0..random() % 200).map(|_| (random() as u32) << (random() % 8)).collect();
-        let mut stream = CallStream::new(Vec::new(), 7, 1, 0, "").unwrap();
+        let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
         let ns_per_tick = if random() % 2 == 0 { NS } else { u64::MAX };
         stream.calls(CallsOf { thread: 3, base_ns: i64::MAX - 5, ns_per_tick, words: &words }).unwrap();
         let trace = opened(&stream.into_inner());

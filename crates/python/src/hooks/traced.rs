@@ -90,6 +90,8 @@ pub(super) struct Wanted {
     pub(super) max_calls: u64,
     pub(super) max_depth: u32,
     pub(super) choice: Choice,
+    /// What recording a call costs.
+    pub(super) cost_ns: u32,
 }
 
 /// Where it goes.
@@ -137,8 +139,14 @@ impl Traced {
     ) -> io::Result<Traced> {
         let process = std::process::id();
         let clock = Clock::start();
-        let stream =
-            CallStream::new(file, process, std::os::unix::process::parent_id(), clock.start_ns(), name)?;
+        let stream = CallStream::new(
+            file,
+            process,
+            std::os::unix::process::parent_id(),
+            clock.start_ns(),
+            wanted.cost_ns,
+            name,
+        )?;
         Ok(Traced {
             threads: Threads::new(),
             next_thread: 0,

@@ -131,7 +131,7 @@ unsafe impl Sync for CallTracer {}
 impl CallTracer {
     #[new]
     #[pyo3(signature = (path, *, append=false, name=String::new(), c_calls=true, min_ns=0, max_calls=u64::MAX, max_depth=u32::MAX,
-        include=Vec::new(), exclude=Vec::new(), hidden=Vec::new()))]
+        include=Vec::new(), exclude=Vec::new(), hidden=Vec::new(), cost_ns=0))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of one call")]
     fn new(
         path: PathBuf,
@@ -144,6 +144,7 @@ impl CallTracer {
         include: Vec<String>,
         exclude: Vec<String>,
         hidden: Vec<String>,
+        cost_ns: u32,
     ) -> CallTracer {
         let patterns = |all: Vec<String>| all.iter().map(|one| Pattern::new(one)).collect();
         let choice = Choice { include: patterns(include), exclude: patterns(exclude), hidden };
@@ -152,7 +153,7 @@ impl CallTracer {
             append,
             name,
             c_calls,
-            wanted: Some(Wanted { min_ns, max_calls: max_calls.max(1), max_depth, choice }),
+            wanted: Some(Wanted { min_ns, max_calls: max_calls.max(1), max_depth, choice, cost_ns }),
             running: null_mut(),
             tool: None,
             displaced: false,
