@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..errors import StepscopeError
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+#: How many of each are a second.
+_UNITS = {"ns": 1e9, "us": 1e6, "µs": 1e6, "ms": 1e3, "s": 1.0}
 
 #: Each takes a value.
 NAMES = ("--min-duration", "--max-calls", "--max-depth", "--include", "--exclude")
@@ -54,4 +55,4 @@ def seconds(text: str) -> float:
         raise StepscopeError(
             f"--min-duration must be a time with its unit; it is {text!r}", hint="use for example --min-duration 10us"
         )
-    return float(found[1]) * _UNITS[found[2]]
+    return float(found[1]) / _UNITS[found[2]]
