@@ -189,6 +189,14 @@ def test_deep_calls_can_be_left_out(tmp_path: Path) -> None:
     assert sum(names(trace).values()) == 4
 
 
+def test_what_recording_costs_is_measured_and_no_advice(tmp_path: Path) -> None:
+    trace = recorded(tmp_path, lambda: corpus.fib(20))
+    # Every call was recorded on purpose; with the costs of PyTorch's recorder this would be nearly all of the time.
+    assert "profiler_overhead" not in str(trace.ask("findings"))
+    cost = (tmp_path / "x.calls").read_bytes()[24:32]
+    assert 1 <= int.from_bytes(cost, "little") < 100_000
+
+
 def test_functions_can_be_chosen(tmp_path: Path) -> None:
     def work() -> None:
         corpus.objects()
