@@ -71,7 +71,7 @@ bench-python: ui
 	target/python/frameworks/bin/python -m pip install --quiet psutil
 	target/python/frameworks/bin/python scripts/bench/python_overhead.py $(ARGS)
 
-## What counting calls and timing lines costs, next to cProfile and line_profiler. See BENCHMARKS.md. Pass options with ARGS.
+## What exact profiling costs, next to cProfile, line_profiler, VizTracer and py-spy. See BENCHMARKS.md. Options in ARGS.
 bench-hooks:
 	scripts/bench/python_hooks.sh $(ARGS)
 

@@ -9,8 +9,9 @@
     print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
 
 ``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.PerformanceProfiler`` measures regions of a program,
-``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.configure`` turns
-profiling on from a configuration file. Nothing else is imported until it is used.
+``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.calls`` records a
+timeline of every call, ``stepscope.configure`` turns profiling on from a configuration file. Nothing else is imported
+until it is used.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
     from ._doctor import doctor
-    from ._exact import functions, lines, profile_lines
+    from ._exact.call_trace import calls
+    from ._exact.functions import functions
+    from ._exact.lines import lines
+    from ._exact.marked import profile_lines
     from .config import configure
     from .performance import PerformanceProfiler, Unknown, is_unknown
     from .profiler import (
@@ -45,14 +49,15 @@ _WHERE = {
     "Table": "table",
     "Trace": "trace",
     "Unknown": "performance",
+    "calls": "_exact.call_trace",
     "configure": "config",
     "doctor": "_doctor",
-    "functions": "_exact",
+    "functions": "_exact.functions",
     "is_unknown": "performance",
-    "lines": "_exact",
+    "lines": "_exact.lines",
     "open": "trace",
     "profile": "profiler",
-    "profile_lines": "_exact",
+    "profile_lines": "_exact.marked",
     "schedule": "profiler",
     "supported_activities": "profiler",
     "tensorboard_trace_handler": "profiler",
@@ -70,6 +75,7 @@ __all__ = [
     "Trace",
     "Unknown",
     "__version__",
+    "calls",
     "configure",
     "doctor",
     "functions",

@@ -86,6 +86,33 @@ class CallRecorder:
     def counts(self) -> tuple[int, int]: ...
     def rows(self, hidden: list[str]) -> list[tuple[Any, ...]]: ...
 
+class CallTracer:
+    def __init__(
+        self,
+        path: _Path,
+        *,
+        append: bool = False,
+        name: str = "",
+        c_calls: bool = True,
+        min_ns: int = 0,
+        max_calls: int = ...,
+        max_depth: int = ...,
+        include: list[str] = ...,
+        exclude: list[str] = ...,
+        hidden: list[str] = ...,
+        cost_ns: int = 0,
+    ) -> None: ...
+    @property
+    def running(self) -> bool: ...
+    @property
+    def displaced(self) -> bool: ...
+    @property
+    def ended_early(self) -> str | None: ...
+    def counts(self) -> tuple[tuple[int, int], tuple[int, int]]: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def abandon(self) -> None: ...
+
 class LineTimer:
     def __init__(
         self, judge: Callable[[CodeType], bool] | None = None, *, own: bool = False, event_cost_ns: int = 0

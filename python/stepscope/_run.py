@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 from ._current_run import set_current_run
 from ._launch.arguments import HELP, SECTION, RunArguments, parse
 from ._launch.script import Ending, Program
-from .config.overrides import split
-from .config.problems import Problems
-from .config.settings import CHECKS, Settings, check
-from .config.sources import read_document, read_section, trace_folder
 from .errors import StepscopeError
 
 if TYPE_CHECKING:
+    from ._launch.exact_run import ExactRun
     from ._launch.script_recorder import ScriptRecorder
 
 #: The exit code for a command line that cannot be understood, as elsewhere in the program.
@@ -39,7 +36,7 @@ def main(argv: list[str]) -> int:
             print(HELP)
             return 0
         program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
-        if arguments.functions or arguments.lines is not None:
+        if arguments.functions or arguments.calls or arguments.lines is not None:
             return _run_exactly(program, arguments)
         recorder = _recorder(arguments)
         if recorder is not None:
@@ -65,10 +62,8 @@ def main(argv: list[str]) -> int:
 
 
 def _run_exactly(program: Program, arguments: RunArguments) -> int:
-    """Run it with every call counted, or with the lines of functions timed."""
-    from ._launch.exact_run import ExactRun, FunctionsRun, LinesRun
-
-    run: ExactRun = FunctionsRun(arguments) if arguments.functions else LinesRun(arguments)
+    """Run it with every call counted or recorded, or with the lines of functions timed."""
+    run = _exact_run(arguments)
     run.root, run.launcher = Program._run.__code__, main.__code__
     program.take_path()
     program.around = run
@@ -79,7 +74,27 @@ def _run_exactly(program: Program, arguments: RunArguments) -> int:
     return _end_as(ending)
 
 
+def _exact_run(arguments: RunArguments) -> ExactRun:
+    """What the arguments ask for; nothing else is imported."""
+    if arguments.calls:
+        from ._launch.calls_run import CallsRun
+
+        return CallsRun(arguments)
+    if arguments.functions:
+        from ._launch.functions_run import FunctionsRun
+
+        return FunctionsRun(arguments)
+    from ._launch.lines_run import LinesRun
+
+    return LinesRun(arguments)
+
+
 def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
+    from .config.overrides import split
+    from .config.problems import Problems
+    from .config.settings import CHECKS, Settings, check
+    from .config.sources import read_document, read_section, trace_folder
+
     problems = Problems(SECTION)
     document = read_document(arguments.config, SECTION)
     _, values = read_section(document, SECTION, problems)

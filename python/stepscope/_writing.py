@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gzip
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from typing import IO, Any, Callable, cast
@@ -63,7 +61,7 @@ def whole_path(path: str) -> Iterator[str]:
     directory, name = os.path.split(path)
     # The ending says whether to compress. A name can be as long as the file system takes, and this one is longer.
     ending = ".gz" if name.endswith(".gz") else ""
-    partial = os.path.join(directory, f".{name[:40]}.{secrets.token_hex(4)}.part{ending}")
+    partial = os.path.join(directory, f".{name[:40]}.{os.urandom(4).hex()}.part{ending}")
     os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:
         yield partial
@@ -87,5 +85,11 @@ def _state_of(path: str) -> os.stat_result | None:
 def whole_file(path: str) -> Iterator[IO[Any]]:
     """A file of bytes to write to, whole or not at all; compressed if the name ends in ``.gz``."""
     with whole_path(path) as partial:
-        with gzip.open(partial, "wb", compresslevel=_LEVEL) if path.endswith(".gz") else open(partial, "wb") as file:
+        with _gzip(partial) if path.endswith(".gz") else open(partial, "wb") as file:
             yield cast(IO[Any], file)
+
+
+def _gzip(path: str) -> IO[Any]:
+    import gzip  # most files are not, and every start would pay for it
+
+    return cast("IO[Any]", gzip.open(path, "wb", compresslevel=_LEVEL))

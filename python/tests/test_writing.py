@@ -56,8 +56,8 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_link_in_the_place_of_the_new_file_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_bytes(b"mine")
-    monkeypatch.setattr("stepscope._writing.secrets.token_hex", lambda _size: "0")
-    (tmp_path / ".t.json.0.part").symlink_to(victim)
+    monkeypatch.setattr("stepscope._writing.os.urandom", bytes)
+    (tmp_path / ".t.json.00000000.part").symlink_to(victim)
     with pytest.raises(FileExistsError):
         write(tmp_path / "t.json")
     assert victim.read_bytes() == b"mine" and not (tmp_path / "t.json").exists()

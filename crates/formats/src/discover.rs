@@ -36,7 +36,55 @@ pub fn discover(path: &Path) -> Result<Vec<TraceFile>, ReadError> {
     let mut found = Vec::new();
     search(path, 0, &mut found).map_err(|e| ReadError::open(&name, e))?;
     found.sort();
+    // The processes of one run are one trace.
+    if found.len() > 1 && found.iter().all(|file| is_timeline(&file.path)) {
+        let bytes = found.iter().map(|file| file.bytes).sum();
+        return Ok(vec![TraceFile { path: path.to_owned(), bytes }]);
+    }
     if found.is_empty() { Err(ReadError::NoTraces { path: name }) } else { Ok(found) }
+}
+
+/// The timelines of calls below a folder, where there is nothing else.
+pub(crate) fn timelines(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if search(folder, 0, &mut found).is_err() || !found.iter().all(|file| is_timeline(&file.path)) {
+        return Vec::new();
+    }
+    found.sort();
+    found.into_iter().map(|file| file.path).collect()
+}
+
+fn is_timeline(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "calls")
+}
+
+/// Files read as if they were one.
+pub(crate) struct OneAfterAnother {
+    waiting: std::vec::IntoIter<PathBuf>,
+    open: Option<fs::File>,
+}
+
+impl OneAfterAnother {
+    pub(crate) fn new(files: Vec<PathBuf>) -> OneAfterAnother {
+        OneAfterAnother { waiting: files.into_iter(), open: None }
+    }
+}
+
+impl Read for OneAfterAnother {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            if let Some(file) = &mut self.open {
+                let read = file.read(buffer)?;
+                if read > 0 || buffer.is_empty() {
+                    return Ok(read);
+                }
+            }
+            match self.waiting.next() {
+                Some(path) => self.open = Some(fs::File::open(path)?),
+                None => return Ok(0),
+            }
+        }
+    }
 }
 
 fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::Result<()> {
@@ -60,10 +108,12 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
     Ok(())
 }
 
-/// Files named like traces are; other JSON files are if they begin like one.
+/// Files named like traces and timelines of calls are; other JSON files are if they begin like one.
 fn is_trace(path: &Path, name: &str) -> bool {
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
-    plain.ends_with("trace.json") || (plain.ends_with(".json") && begins_like_a_trace(path))
+    plain.ends_with("trace.json")
+        || plain.ends_with(".calls")
+        || (plain.ends_with(".json") && begins_like_a_trace(path))
 }
 
 /// Bytes of text looked at: long lists of process groups stand before the events.

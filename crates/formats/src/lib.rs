@@ -14,6 +14,7 @@
 //! # Ok::<(), stepscope_formats::ReadError>(())
 //! ```
 
+mod calls;
 mod choose;
 mod chunks;
 mod collapsed;
@@ -46,6 +47,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::{Document, Trace};
 
+pub use calls::{CallStream, CallWords, CallsOf, Mark};
 pub use choose::{Chosen, Look, choose, rank_of};
 pub use discover::{TraceFile, discover};
 pub use error::{Limit, ReadError};
@@ -108,7 +110,8 @@ impl Default for OpenOptions {
     }
 }
 
-/// Reads a file, whatever it is; `-` is standard input.
+/// Reads a file, whatever it is, or a folder of timelines of calls, which are processes of one run; `-` is standard
+/// input.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
     let name = path.display().to_string();
     if path.as_os_str() == "-" {
@@ -117,7 +120,11 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
         let file = File::open(path).map_err(|e| ReadError::open(&name, e))?;
         let info = file.metadata().map_err(|e| ReadError::open(&name, e))?;
         if info.is_dir() {
-            return Err(ReadError::IsDirectory { path: name });
+            let files = discover::timelines(path);
+            if files.is_empty() {
+                return Err(ReadError::IsDirectory { path: name });
+            }
+            return read(discover::OneAfterAnother::new(files), &name, options);
         }
         if let Some(progress) = &options.progress {
             progress.total.fetch_add(info.len(), Ordering::Relaxed);

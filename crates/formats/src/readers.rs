@@ -1,10 +1,11 @@
 //! The formats that can be read: one entry each, chosen by how a text begins, never by a file's name.
 
 use crate::reader::Reader;
-use crate::{collapsed, kineto, lprof, pprof, pstats, snapshot, speedscope};
+use crate::{calls, collapsed, kineto, lprof, pprof, pstats, snapshot, speedscope};
 
 /// Every reader. The first whose format a text begins like reads it, so those that look closest come first.
 pub const READERS: &[Reader] = &[
+    calls::READER,
     pstats::READER,
     lprof::READER,
     snapshot::READER,

@@ -5,25 +5,31 @@
 //! needed ([`symbols`]). Nothing here makes a Python object for an event, and nothing calls Python while it counts.
 
 mod calls;
+mod choice;
 mod counted;
 mod event;
 mod functions;
 mod legacy;
+mod legacy_trace;
 mod line_events;
 mod lines;
 mod monitoring;
 mod symbols;
 mod threads;
 mod ticks;
+mod traced;
+mod tracer;
 mod watched;
 
 pub(crate) use calls::CallRecorder;
 pub(crate) use lines::LineTimer;
 use pyo3::prelude::*;
+pub(crate) use tracer::CallTracer;
 
 /// Adds what is in here to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ticks::start();
     module.add_class::<CallRecorder>()?;
+    module.add_class::<CallTracer>()?;
     module.add_class::<LineTimer>()
 }

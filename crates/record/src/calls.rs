@@ -7,11 +7,13 @@
 //! Times are ticks of whatever clock the caller reads; [`CallTotals::profile`] turns them into nanoseconds.
 
 mod edge_table;
+mod pattern;
 mod totals;
 
 use edge_table::EdgeTable;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+pub use pattern::{Pattern, plain_name};
 pub use totals::CallTotals;
 
 /// Names a function in the caller's own list.

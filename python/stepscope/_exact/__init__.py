@@ -1,9 +1,1 @@
-"""Every call and every line counted and timed, in the layouts of ``cProfile`` and ``line_profiler``."""
-
-from __future__ import annotations
-
-from .functions import functions
-from .lines import lines
-from .marked import profile_lines
-
-__all__ = ["functions", "lines", "profile_lines"]
+"""Every call and every line counted, timed and recorded, in the layouts of ``cProfile`` and ``line_profiler``."""

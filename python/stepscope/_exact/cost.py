@@ -5,12 +5,12 @@ It is an estimate: what an event costs depends on the program around it.
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
-from statistics import median
 from time import perf_counter_ns
 from typing import Any, Callable
 
-from .._native import CallRecorder, LineTimer
+from .._native import CallRecorder, CallTracer, LineTimer
 
 _WORK = """
 def empty():
@@ -38,6 +38,11 @@ _TRIES = 9
 Work = Callable[[int], Any]
 
 
+def _median(numbers: list[float]) -> float:
+    """The middle one. ``statistics`` takes longer to import than all of this to run."""
+    return sorted(numbers)[len(numbers) // 2]
+
+
 def _scope() -> dict[str, Any]:
     scope: dict[str, Any] = {}
     exec(compile(_WORK, "<cell: stepscope's own>", "exec"), scope)
@@ -53,15 +58,25 @@ def _time_ns(work: Work) -> int:
 @lru_cache(maxsize=1)
 def call_costs_ns() -> tuple[float, float]:
     """The cost of counting one call of a Python function, and one of a C function. 0 if it cannot be measured now."""
+    return _costs_ns(lambda: CallRecorder(True))
+
+
+@lru_cache(maxsize=1)
+def trace_costs_ns() -> tuple[float, float]:
+    """The same of writing one to a file."""
+    return _costs_ns(lambda: CallTracer(os.devnull))
+
+
+def _costs_ns(make: Callable[[], Any]) -> tuple[float, float]:
     scope = _scope()
-    return _call_cost_ns(scope["python_calls"]), _call_cost_ns(scope["c_calls"])
+    return _call_cost_ns(scope["python_calls"], make), _call_cost_ns(scope["c_calls"], make)
 
 
-def _call_cost_ns(work: Work) -> float:
+def _call_cost_ns(work: Work, make: Callable[[], Any]) -> float:
     plain_ns = min(_time_ns(work) for _ in range(_TRIES))
     found = []
     for _ in range(_TRIES):
-        recorder = CallRecorder(True)
+        recorder = make()
         try:
             recorder.start()
         except Exception:  # another tool is there
@@ -70,7 +85,7 @@ def _call_cost_ns(work: Work) -> float:
             found.append((_time_ns(work) - plain_ns) / _TIMES)
         finally:
             recorder.stop()
-    return max(0.0, median(found))
+    return max(0.0, _median(found))
 
 
 def line_event_cost_ns(*, own: bool) -> int:
@@ -93,4 +108,4 @@ def line_event_cost_ns(*, own: bool) -> int:
             timer.stop()
         if events:
             found.append((spent_ns - plain_ns) / events)
-    return max(0, int(median(found))) if found else 0
+    return max(0, int(_median(found))) if found else 0

@@ -21,7 +21,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: Files whose functions are ours and not the program's.
-_OURS = [str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_launch", "_run.py", "_current_run.py")]
+OURS = [
+    str(_PACKAGE / name) for name in ("_exact", "_decorate.py", "_writing.py", "_launch", "_run.py", "_current_run.py")
+]
 
 
 class functions:
@@ -47,6 +49,7 @@ class functions:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._stats: Stats | None = None
+        self._replaced: Stats | None = None
 
     def start(self) -> None:
         """Begin to count, on top of what was counted before."""
@@ -94,13 +97,17 @@ class functions:
         if self._recorder.running:
             raise StepscopeError("calls are still being counted", hint="leave the `with` block or call stop() first")
         if self._stats is None:
-            self._stats = stats_of(self._recorder.rows(_OURS))
+            self._stats = stats_of(self._recorder.rows(OURS)) if self._replaced is None else dict(self._replaced)
         return self._stats
 
     @stats.setter
     def stats(self, taken: Stats) -> None:
         # `pstats.Stats(calls)` takes the dict for itself and leaves another one here.
         self._stats = None
+
+    def replace(self, stats: Stats) -> None:
+        """From now on these are the calls: those of several processes, added up."""
+        self._stats = self._replaced = stats
 
     def create_stats(self) -> None:
         """Called by ``pstats.Stats(calls)``."""

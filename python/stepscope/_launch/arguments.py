@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from ..config.settings import FLAGS
-from ..config.values import is_boolean_word
 from ..errors import StepscopeError
+from . import call_options
 
 SECTION = "profiling"
 
@@ -23,11 +22,12 @@ Usage: stepscope run [OPTIONS] SCRIPT [ARGUMENTS...]
 The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Without
 --config and without a schedule, the whole run is recorded: named regions, Python stacks, system
 counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
-first torch optimizer counts as a step. Child processes are not recorded.
+first torch optimizer counts as a step. Child processes are recorded only with the next three options.
 
 With --functions every call is counted instead, as `python -m cProfile` does, and with --lines the lines of
 functions are timed, as `kernprof -l` does: those decorated with @profile (no import needed) and those named
-after --lines. The table goes to stderr and into a file.
+after --lines. The table goes to stderr and into a file. With --calls every call is recorded with its start
+and end, as `viztracer` does: a timeline of what --functions adds up, written while the script runs.
 
 Options:
       --functions              count every call: how often, by whom, how long
@@ -36,10 +36,20 @@ Options:
                                the busiest functions in the first second and times them after that
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
+      --calls                  record a timeline of every call, about 8 bytes each
+      --min-duration TIME      leave out calls shorter than this, such as 10us; their caller gets the time
+      --max-depth N            leave out calls deeper than this
+      --include NAME           record only functions of this name, as after --lines; may be repeated
+      --exclude NAME           leave these functions out
+      --max-calls N            stop recording after this many calls while the script goes on
+                               [default: 10000000, about 100 MB]
+      --no-follow              with the three above: do not record child processes; they are recorded otherwise,
+                               each into a file beside the script's, and added up in that
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
-                               with --functions or --lines a file [default: SCRIPT.prof or SCRIPT.lprof]
+                               with --functions, --lines or --calls a file [default: SCRIPT.prof,
+                               SCRIPT.lprof or SCRIPT.calls]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
       --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
@@ -54,6 +64,7 @@ Examples:
   stepscope run --config run.yaml -m package.train run.yaml
   stepscope run --functions --sort time train.py
   stepscope run --lines train_step 'Model.*' train.py
+  stepscope run --calls --min-duration 10us train.py
 """
 
 
@@ -80,6 +91,11 @@ class RunArguments:
     lines: list[str] | None = None
     sort: str = "cumulative"
     top: int = 30
+    #: With these, record child processes too.
+    follow: bool = True
+    #: Record a timeline of every call.
+    calls: bool = False
+    call_options: call_options.CallOptions = field(default_factory=call_options.CallOptions)
 
 
 def parse(arguments: list[str]) -> RunArguments:
@@ -110,6 +126,12 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.quiet = True
         elif argument == "--functions":
             parsed.functions = True
+        elif argument == "--calls":
+            parsed.calls = True
+        elif argument == "--no-follow":
+            parsed.follow = False
+        elif name in call_options.NAMES:
+            parsed.call_options.set(name, attached if equals else value(name))
         elif name == "--lines":
             parsed.lines = parsed.lines or []
             parsed.lines += [one for one in attached.split(",") if one]
@@ -124,7 +146,7 @@ def parse(arguments: list[str]) -> RunArguments:
         elif name.startswith(f"--{SECTION}."):
             parsed.overrides.append(argument)
             key = name[len(SECTION) + 3 :].replace("-", "_")
-            if not equals and at < len(arguments) and (key not in FLAGS or is_boolean_word(arguments[at])):
+            if not equals and at < len(arguments) and _takes_value(key, arguments[at]):
                 parsed.overrides.append(value(name))
         elif argument == "-m" or (argument.startswith("-m") and not argument.startswith("--")):
             parsed.is_module = True
@@ -141,12 +163,24 @@ def parse(arguments: list[str]) -> RunArguments:
         else:
             parsed.program = argument
             break
-    if parsed.functions and parsed.lines is not None:
-        raise StepscopeError("--functions and --lines do not go together", hint="run the script once with each")
+    modes = {"--functions": parsed.functions, "--lines": parsed.lines is not None, "--calls": parsed.calls}
+    chosen = [name for name, given in modes.items() if given]
+    if len(chosen) > 1:
+        raise StepscopeError(f"{' and '.join(chosen)} do not go together", hint="run the script once with each")
+    if parsed.call_options.given and not parsed.calls:
+        raise StepscopeError(f"{parsed.call_options.given[0]} goes with --calls", hint="add --calls")
     if not parsed.program:
         raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
     parsed.program_arguments = arguments[at:]
     return parsed
+
+
+def _takes_value(key: str, word: str) -> bool:
+    """Whether the word after a setting is its value: one that is switched on needs none."""
+    from ..config.settings import FLAGS
+    from ..config.values import is_boolean_word
+
+    return key not in FLAGS or is_boolean_word(word)
 
 
 def _ends_names(word: str) -> bool:

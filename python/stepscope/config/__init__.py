@@ -14,8 +14,23 @@ False
 
 from __future__ import annotations
 
-from .profiling import Profiling
-from .settings import Settings
-from .sources import configure
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .profiling import Profiling
+    from .settings import Settings
+    from .sources import configure
 
 __all__ = ["Profiling", "Settings", "configure"]
+
+_WHERE = {"Profiling": "profiling", "Settings": "settings", "configure": "sources"}
+
+if not TYPE_CHECKING:  # `stepscope run` needs some of the modules in here, and starts sooner without the rest
+
+    def __getattr__(name: str) -> Any:
+        if name not in _WHERE:
+            raise AttributeError(f"module 'stepscope.config' has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+        globals()[name] = value
+        return value

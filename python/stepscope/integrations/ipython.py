@@ -10,7 +10,8 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._exact import functions, lines
+from .._exact.functions import functions
+from .._exact.lines import lines
 from .._launch.block_capture import BlockCapture
 from ..config.settings import Settings
 from ..errors import StepscopeError, StepscopeWarning

@@ -98,6 +98,123 @@ SCRIPTS = {
     "an encoding line": "# -*- coding: latin-1 -*-\nprint('plain')\n",
     "future annotations do not leak": "def f(x: int): pass\nprint(f.__annotations__)\n",
     "recursion": "def f(): return f()\nf()\n",
+    "the current folder": """\
+        import os, sys
+        print(os.getcwd() == os.path.dirname(os.path.abspath(__file__)))
+        os.makedirs("elsewhere", exist_ok=True)
+        os.chdir("elsewhere")
+        print(os.path.basename(os.getcwd()), os.listdir())
+        """,
+    "the environment": """\
+        import os, subprocess, sys
+        print(sorted(name for name in os.environ if name.startswith(("PYTHON", "STEPSCOPE"))))
+        print(os.environ["PYTHONPATH"] == sys.path[1], sys.path[0] == os.path.dirname(os.path.abspath(__file__)))
+        print(subprocess.run([sys.executable, "-c", "import os, sys; print(sorted(os.environ) == sys.argv[1:])",
+              *sorted(os.environ)], stdout=subprocess.PIPE).stdout)
+        """,
+    "signals of its own": """\
+        import os, signal
+        signal.signal(signal.SIGUSR1, lambda number, frame: print("heard", number, frame.f_code.co_name))
+        os.kill(os.getpid(), signal.SIGUSR1)
+        print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, signal.getsignal(signal.SIGINT).__name__)
+        """,
+    "an alarm that kills": "import signal, time\nsignal.alarm(1)\ntime.sleep(20)\n",
+    "an end by SIGTERM": "import os, signal\nprint('a', flush=True)\nos.kill(os.getpid(), signal.SIGTERM)\n",
+    "a crash": "import ctypes\nprint('a', flush=True)\nctypes.string_at(0)\n",
+    "a thousand threads": """\
+        import threading
+        done = []
+        def one(number):
+            done.append(number)
+        for start in range(0, 1000, 100):
+            threads = [threading.Thread(target=one, args=(start + number,)) for number in range(100)]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+        print(sorted(done) == list(range(1000)), threading.active_count() < 5)
+        """,
+    "an exception in a thread": """\
+        import threading
+        def fails():
+            raise ValueError("in a thread")
+        threading.excepthook = lambda args: print(args.exc_type.__name__, args.exc_value)
+        thread = threading.Thread(target=fails)
+        thread.start()
+        thread.join()
+        """,
+    "a trace function of its own": """\
+        import sys
+        seen = []
+        def trace(frame, event, argument):
+            if frame.f_code.co_name == "f":
+                seen.append((event, frame.f_lineno))
+            return trace
+        def f():
+            x = 1
+            return x
+        sys.settrace(trace)
+        f()
+        sys.settrace(None)
+        print(seen)
+        """,
+    "its own source": """\
+        import inspect, sys
+        def f(x):
+            return x + 1  # a remark
+        class Thing:
+            pass
+        print(inspect.getsource(f), inspect.getsource(Thing), inspect.getsourcefile(f) == __file__)
+        print(inspect.getmodule(f) is sys.modules["__main__"], [frame.function for frame in inspect.stack()][:1])
+        """,
+    "coroutines and generators": """\
+        import asyncio
+        def numbers():
+            try:
+                yield 1
+                yield 2
+            finally:
+                print("closed")
+        for number in numbers():
+            print(number)
+            break
+        async def one(name):
+            for _ in range(3):
+                await asyncio.sleep(0)
+                print(name, end=" ")
+            return name
+        async def main():
+            print(await asyncio.gather(*[one(name) for name in "abc"]))
+            task = asyncio.create_task(asyncio.sleep(10))
+            await asyncio.sleep(0)
+            task.cancel()
+            try:
+                await task
+            except asyncio.CancelledError:
+                print("canceled")
+        asyncio.run(main())
+        """,
+    "a forked child that fails": """\
+        import os, sys
+        child = os.fork()
+        if not child:
+            raise ValueError("in the child")
+        print(os.waitpid(child, 0)[1] >> 8)
+        """,
+    "a process that is terminated": """\
+        import multiprocessing, time
+        if __name__ == "__main__":
+            process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(30,))
+            process.start()
+            time.sleep(0.2)
+            process.terminate()
+            process.join()
+            print(process.exitcode)
+        """,
+    "objects that end with the interpreter": """\
+        class Last:
+            def __del__(self):
+                print("gone")
+        kept = Last()
+        """,
 }
 
 
@@ -116,7 +233,10 @@ def neighbour(script):
     script("VALUE = 5\n", "neighbour.py")
 
 
-@pytest.mark.parametrize("options", [[], ["--functions", "-q"], ["--lines=*", "-q"]], ids=["", "functions", "lines"])
+MODES = [["-q"], ["--functions", "-q"], ["--lines=*", "-q"], ["--calls", "-q"]]
+
+
+@pytest.mark.parametrize("options", MODES, ids=["", "functions", "lines", "calls"])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_the_same_as_python(name, options, script, python, stepscope_run):
     file = script(dedent(SCRIPTS[name]))

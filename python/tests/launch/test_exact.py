@@ -1,4 +1,4 @@
-"""``stepscope run --functions`` and ``--lines``: every call counted, lines timed, the program as without us."""
+"""``stepscope run --functions``, ``--lines`` and ``--calls``: counted, timed, recorded, the program as without us."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import sys
 from textwrap import dedent
 
 import pytest
+
+import stepscope
 
 MONITORING = hasattr(sys, "monitoring")
 
@@ -61,6 +63,29 @@ def test_functions(tmp_path, script, stepscope_run):
     assert {label[2] for label in rows["<module>"][4]} == {"<built-in method builtins.exec>"}
     # Nothing of ours is in it.
     assert not any("stepscope" in label[0] for label in pstats.Stats(str(tmp_path / "script.py.prof")).stats)
+
+
+def test_a_timeline(tmp_path, script, stepscope_run):
+    got = stepscope_run("--calls", script(PROGRAM), "a", "-b")
+    assert (got.out, got.code) == ("285 ['a', '-b']\n", 7)
+    assert re.match(r"stepscope: \d+ calls \(.* MB\) in .*: recording cost about \d+\.\dx", got.notes[-2])
+    assert got.notes[-1] == "stepscope: script.py.calls  (open: stepscope view script.py.calls)"
+    rows = {row["name"]: row for row in stepscope.open(tmp_path / "script.py.calls").functions()}
+    assert rows["square"]["calls"] == 110
+    assert not any("stepscope" in (row["file"] or "") for row in rows.values())
+
+
+def test_a_timeline_of_some_calls(tmp_path, script, stepscope_run):
+    file = script(PROGRAM)
+    stepscope_run("--calls", "--include", "square,Work.*", "--exclude=main", "-o", "x.calls", file)
+    names = {row["name"].split(".")[-1]: row["calls"] for row in stepscope.open(tmp_path / "x.calls").functions()}
+    if sys.version_info >= (3, 11):  # before, code does not know its class
+        assert names == {"square": 110, "run": 2}
+    assert names["square"] == 110
+    got = stepscope_run("--calls", "--max-calls", "20", "-o", "x.calls", file)
+    assert got.code == 7 and "stepscope: recording ended early: 20 calls were recorded (--max-calls)" in got.notes
+    stepscope_run("--calls", "--min-duration", "10s", "-o", "x.calls", file)
+    assert len(stepscope.open(tmp_path / "x.calls").functions()) == 0
 
 
 def test_counts_are_those_of_cprofile(tmp_path, script, python, stepscope_run):
@@ -201,11 +226,15 @@ def test_a_fork(tmp_path, script, stepscope_run):
     for arguments in (["--functions"], ["--lines=f"]):
         got = stepscope_run(*arguments, script(FORKS))
         assert (got.out, got.code) == ("child\nparent\n", 0)
-        assert len(got.notes) == 2
+        assert len(got.notes) == 3
+    # Twice here and once in the child.
+    assert rows_of(tmp_path / "script.py.prof")["f"][1] == 3
+    got = stepscope_run("--functions", "--no-follow", script(FORKS))
+    assert len(got.notes) == 2
     assert rows_of(tmp_path / "script.py.prof")["f"][1] == 2
 
 
-@pytest.mark.parametrize("mode", ["--functions", "--lines=*"])
+@pytest.mark.parametrize("mode", ["--functions", "--lines=*", "--calls"])
 @pytest.mark.parametrize(
     "ending",
     [

@@ -28,6 +28,9 @@ const USUAL_VIEW_NS: f64 = 1_000.0 / 1.64;
 /// Operators that bring a value to the host and wait for it.
 const READS: [&str; 2] = ["aten::_local_scalar_dense", "aten::nonzero"];
 
+/// What a recorder that measured it says about the cost of recording one Python call, in nanoseconds.
+pub(crate) const MEASURED: &str = "python_call_cost_ns";
+
 /// Operators that only describe a tensor anew.
 const VIEWS: [&str; 7] = [
     "aten::view",
@@ -59,6 +62,8 @@ pub struct Recording {
     pub slowness: f64,
     /// Whether the trace says.
     known_host: bool,
+    /// What a Python call costs here.
+    per_python_call: f64,
 }
 
 impl Recording {
@@ -66,10 +71,12 @@ impl Recording {
     pub(crate) fn new(trace: &Trace, host: &HostTime) -> Recording {
         let segments = host.segments();
         let slowness = slowness(trace);
+        let measured = trace.meta().extra(MEASURED).and_then(|text| text.parse::<u32>().ok()).map(f64::from);
         let mut recording = Recording {
             of_segment: vec![0; segments.len()],
             slowness: slowness.unwrap_or(1.0),
-            known_host: slowness.is_some(),
+            known_host: slowness.is_some() || measured.is_some(),
+            per_python_call: measured.unwrap_or(slowness.unwrap_or(1.0) * PER_PYTHON_CALL),
         };
         let allocations = trace.allocations();
         let mut marks: Vec<(LaneId, Ns)> =
@@ -97,14 +104,13 @@ impl Recording {
                 if slices.kind(id) == Kind::HostOp && reads.get(slices.name(id)) {
                     owed += PER_READ;
                 }
-                owed += self.slowness
-                    * match slices.kind(id) {
-                        Kind::HostOp => PER_OPERATOR + shapes,
-                        Kind::HostAnnotation => PER_OPERATOR,
-                        Kind::Runtime | Kind::Driver => PER_CALL,
-                        Kind::PythonFunction => PER_PYTHON_CALL,
-                        _ => 0.0,
-                    };
+                owed += match slices.kind(id) {
+                    Kind::HostOp => self.slowness * (PER_OPERATOR + shapes),
+                    Kind::HostAnnotation => self.slowness * PER_OPERATOR,
+                    Kind::Runtime | Kind::Driver => self.slowness * PER_CALL,
+                    Kind::PythonFunction => self.per_python_call,
+                    _ => 0.0,
+                };
             }
             while marks.next_if(|&mark| mark < segment.end).is_some() {
                 owed += self.slowness * PER_ALLOCATION;

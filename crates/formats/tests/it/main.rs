@@ -6,6 +6,7 @@
     reason = "a test that cannot go on has failed; helpers are tests too"
 )]
 
+mod calls;
 mod choose;
 mod columns;
 mod documents;

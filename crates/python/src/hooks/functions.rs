@@ -138,6 +138,38 @@ impl Functions {
         }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> u32 {
+        self.known.len() as u32
+    }
+
+    /// As [`Functions::describe`], with the name of its class from Python 3.11 on, and without anything that could run
+    /// Python: this may be asked in the middle of the program.
+    pub(super) fn describe_plainly(&self, py: Python<'_>, number: u32) -> (String, u32, String) {
+        let id = FunctionId(number);
+        match self.known.get(number as usize) {
+            Some(Function::Code(_)) => {
+                let (file, line, name) = self.describe(py, id);
+                (file, line, self.qualified_name(py, id).unwrap_or(name))
+            }
+            Some(Function::Module { name, this: Some(this), .. }) => {
+                let name = name.to_string_lossy();
+                let shown = match module_name(this.bind(py)) {
+                    Some(module) => format!("<built-in method {module}.{name}>"),
+                    None => format!("<built-in method {name}>"),
+                };
+                ("~".to_owned(), 0, shown)
+            }
+            Some(Function::Method { name, class, module, method }) => {
+                let name = name.to_string_lossy();
+                let class = class.bind(py).cast::<PyType>().ok();
+                let known = class.and_then(|class| method_in(class, &name, *method));
+                ("~".to_owned(), 0, known.unwrap_or_else(|| method_of(py, module.as_ref(), &name)))
+            }
+            _ => self.describe(py, id),
+        }
+    }
+
     /// The name with that of its class, from Python 3.11 on.
     pub(super) fn qualified_name(&self, py: Python<'_>, id: FunctionId) -> Option<String> {
         match self.known.get(id.0 as usize) {
@@ -239,6 +271,21 @@ fn found_in(class: &Bound<'_, PyType>, name: &str, method: Option<usize>) -> Opt
         first = first.or(Some(found));
     }
     first?.repr().ok().map(|text| text.to_string_lossy().into_owned())
+}
+
+/// The same, if the class has this very method: Python shows it without running anything.
+fn method_in(class: &Bound<'_, PyType>, name: &str, method: usize) -> Option<String> {
+    class.mro().iter().find_map(|base| {
+        // SAFETY: the class of a class is asked before its names are.
+        let plain = unsafe { ffi::Py_TYPE(base.as_ptr()) == &raw mut ffi::PyType_Type };
+        let found = plain.then(|| base.getattr("__dict__").and_then(|names| names.get_item(name)).ok())??;
+        // SAFETY: an object of exactly this class has this layout.
+        let is_method = unsafe {
+            ffi::Py_TYPE(found.as_ptr()) == &raw mut ffi::PyMethodDescr_Type
+                && (*found.as_ptr().cast::<Descriptor>()).method as usize == method
+        };
+        is_method.then(|| found.repr().ok().map(|text| text.to_string_lossy().into_owned()))?
+    })
 }
 
 fn method_of(py: Python<'_>, module: Option<&Py<PyAny>>, name: &str) -> String {

@@ -17,12 +17,12 @@ use super::watched::Lines;
 use crate::errors;
 
 // What an event is, as CPython's headers number them.
-const CALL: c_int = 0;
+pub(super) const CALL: c_int = 0;
 const LINE: c_int = 2;
-const RETURN: c_int = 3;
-const C_CALL: c_int = 4;
-const C_EXCEPTION: c_int = 5;
-const C_RETURN: c_int = 6;
+pub(super) const RETURN: c_int = 3;
+pub(super) const C_CALL: c_int = 4;
+pub(super) const C_EXCEPTION: c_int = 5;
+pub(super) const C_RETURN: c_int = 6;
 
 /// What counts calls now, or null.
 static CALLS: AtomicPtr<Calls> = AtomicPtr::new(null_mut());
@@ -71,7 +71,7 @@ unsafe extern "C" fn profile(
 ///
 /// # Safety
 /// `callable` is alive or null, and the caller holds the interpreter.
-unsafe fn c_function(callable: *mut ffi::PyObject) -> Option<usize> {
+pub(super) unsafe fn c_function(callable: *mut ffi::PyObject) -> Option<usize> {
     if callable.is_null() {
         return None;
     }
@@ -118,7 +118,7 @@ unsafe extern "C" fn trace(
 /// # Safety
 /// `frame` is a frame, and the caller holds the interpreter.
 #[inline]
-unsafe fn with_code(frame: *mut c_void, work: impl FnOnce(*mut ffi::PyObject)) {
+pub(super) unsafe fn with_code(frame: *mut c_void, work: impl FnOnce(*mut ffi::PyObject)) {
     let Ok(symbols) = symbols() else { return };
     // SAFETY: as promised. The frame holds its code, so this reference is not the last.
     unsafe {
@@ -135,7 +135,7 @@ unsafe fn frame_line(frame: *mut c_void) -> Option<u32> {
     symbols().ok().and_then(|symbols| u32::try_from(unsafe { (symbols.frame_line)(frame) }).ok())
 }
 
-fn set(work: impl FnOnce(&super::symbols::Symbols)) {
+pub(super) fn set(work: impl FnOnce(&super::symbols::Symbols)) {
     if let Ok(symbols) = symbols() {
         work(symbols);
     }
@@ -252,7 +252,7 @@ fn is_traced_by_us(py: Python<'_>) -> PyResult<bool> {
 ///
 /// # Safety
 /// The interpreter calls with a frame, the name of the event and its argument.
-unsafe fn first_event(
+pub(super) unsafe fn first_event(
     args: &Bound<'_, pyo3::types::PyTuple>,
     call: impl FnOnce(*mut c_void) -> c_int,
 ) -> PyResult<()> {
@@ -264,7 +264,7 @@ unsafe fn first_event(
 }
 
 /// Has `threading` start threads without us, unless the program has put something else there.
-fn let_go_of_threads(py: Python<'_>, place: &str, set: &str) -> PyResult<()> {
+pub(super) fn let_go_of_threads(py: Python<'_>, place: &str, set: &str) -> PyResult<()> {
     let threading = py.import("threading")?;
     let hook = threading.getattr(place)?;
     if hook.is_instance_of::<PyCFunction>()
@@ -276,9 +276,9 @@ fn let_go_of_threads(py: Python<'_>, place: &str, set: &str) -> PyResult<()> {
 }
 
 /// The name of what `threading` calls in a new thread.
-const ARM: &CStr = c"stepscope_arms_this_thread";
+pub(super) const ARM: &CStr = c"stepscope_arms_this_thread";
 
-fn taken(does: &str, other: &Bound<'_, PyAny>, so: &str) -> PyErr {
+pub(super) fn taken(does: &str, other: &Bound<'_, PyAny>, so: &str) -> PyErr {
     let class = other.get_type().name().map(|name| name.to_string()).unwrap_or_default();
     errors::stepscope(
         format!("another tool {does} this thread ({class}): a debugger, a profiler or a coverage measurement"),

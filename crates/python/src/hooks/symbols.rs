@@ -44,6 +44,12 @@ pub(super) fn thread_number(thread: *mut ffi::PyThreadState) -> u64 {
     }
 }
 
+/// The numbers that the system and `threading` have for the thread that calls.
+pub(super) fn thread_names(py: Python<'_>) -> (u64, u64) {
+    let number = |name: &str| -> PyResult<u64> { py.import("_thread")?.call_method0(name)?.extract() };
+    (number("get_native_id").unwrap_or(0), number("get_ident").unwrap_or(0))
+}
+
 #[cfg(unix)]
 fn find() -> Option<Symbols> {
     let process = libloading::os::unix::Library::this();

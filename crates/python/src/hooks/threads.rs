@@ -12,21 +12,37 @@ const MAX_APART: usize = 64;
 
 /// Something of each thread.
 pub(super) struct Threads<T> {
-    last: *mut ffi::PyThreadState,
+    /// The thread that came last, as [`here`] tells them apart.
+    last: usize,
     current: *mut T,
     /// Boxes, so that `current` stays where it is.
     by_number: HashMap<u64, Box<T>, RandomState>,
     fold_at: usize,
 }
 
+/// Where the storage of this thread is, which no other running thread has. Asking CPython for its own mark takes a twentieth
+/// of the time of a program that is recorded, most of it on the way there.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[inline]
+fn here() -> usize {
+    let here: usize;
+    // SAFETY: on this system the first word of a thread's storage is its own address.
+    unsafe {
+        std::arch::asm!("mov {}, fs:0", out(reg) here, options(nostack, preserves_flags, pure, readonly));
+    }
+    here
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[inline]
+fn here() -> usize {
+    // SAFETY: only holders of the interpreter come here.
+    unsafe { ffi::PyThreadState_Get() as usize }
+}
+
 impl<T> Threads<T> {
     pub(super) fn new() -> Threads<T> {
-        Threads {
-            last: std::ptr::null_mut(),
-            current: std::ptr::null_mut(),
-            by_number: HashMap::default(),
-            fold_at: MAX_APART,
-        }
+        Threads { last: 0, current: std::ptr::null_mut(), by_number: HashMap::default(), fold_at: MAX_APART }
     }
 
     /// What belongs to the thread that calls. `make` is asked once for each thread; `fold` takes one that can be let go of
@@ -42,12 +58,12 @@ impl<T> Threads<T> {
     ) -> &mut T {
         // SAFETY: as promised; `current` is the box of `last`.
         unsafe {
-            let thread = ffi::PyThreadState_Get();
-            if thread == self.last {
+            let here = here();
+            if here == self.last {
                 return &mut *self.current;
             }
-            self.last = thread;
-            self.current = self.other(thread, make, fold);
+            self.current = self.other(ffi::PyThreadState_Get(), make, fold);
+            self.last = here;
             &mut *self.current
         }
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use stepscope_model::Ns;
-use stepscope_record::clock::steady_ns;
+use stepscope_record::clock::{now_ns, steady_ns};
 
 static COUNTER: AtomicBool = AtomicBool::new(false);
 /// When this was loaded, on both clocks.
@@ -37,6 +37,42 @@ pub(super) fn scale() -> impl Fn(u64) -> Ns {
     move |took| {
         let took = if counts { u128::from(took) * ns / ticks } else { u128::from(took) };
         Ns(i64::try_from(took).unwrap_or(i64::MAX))
+    }
+}
+
+/// Lays ticks beside the clock of everything else that is recorded.
+pub(super) struct Clock {
+    ticks: u64,
+    unix_ns: i64,
+}
+
+impl Clock {
+    /// From now on.
+    pub(super) fn start() -> Clock {
+        let (ticks, steady) = both();
+        Clock { ticks, unix_ns: now_ns() - (steady_ns() - steady) }
+    }
+
+    /// When it was started, in nanoseconds since 1970.
+    pub(super) fn start_ns(&self) -> i64 {
+        self.unix_ns
+    }
+
+    /// A tick in nanoseconds since 1970, and how many nanoseconds a tick has, times 2 to the 32nd. The longer ago this
+    /// was loaded, the better that is known.
+    pub(super) fn at(&self, tick: u64) -> (i64, u64) {
+        let ns_per_tick = if COUNTER.load(Ordering::Relaxed) {
+            let (ticks, ns) = both();
+            let (first_ticks, first_ns) = START.get().copied().unwrap_or((0, 0));
+            let ns = u128::try_from(ns - first_ns).unwrap_or(1).max(1);
+            let ticks = u128::from(ticks.saturating_sub(first_ticks)).max(1);
+            u64::try_from((ns << 32) / ticks).unwrap_or(u64::MAX)
+        } else {
+            1 << 32
+        };
+        let since = i128::from(tick) - i128::from(self.ticks);
+        let since = (since * i128::from(ns_per_tick)) >> 32;
+        (self.unix_ns.saturating_add(i64::try_from(since).unwrap_or(0)), ns_per_tick)
     }
 }
 

@@ -1,0 +1,339 @@
+//! `CallTracer`: writes every call of the program to a file, with its beginning and end, as they happen.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::path::PathBuf;
+use std::ptr::null_mut;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use stepscope_record::calls::Pattern;
+
+use super::choice::Choice;
+use super::event::{Handler, nothing, state_of};
+use super::functions::{self, c_key};
+use super::legacy_trace;
+use super::monitoring::{self, Tool};
+use super::symbols;
+use super::traced::{Traced, Wanted};
+use crate::errors;
+
+unsafe extern "C" fn start(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: `sys.monitoring` calls this with a code object first.
+    unsafe {
+        if let Some(traced) = state_of::<Traced>(event)
+            && !traced.is_over()
+        {
+            traced.enter(*args);
+        }
+    }
+    nothing()
+}
+
+unsafe extern "C" fn end(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as above.
+    unsafe {
+        if let Some(traced) = state_of::<Traced>(event)
+            && !traced.is_over()
+        {
+            traced.leave(*args as usize);
+        }
+    }
+    nothing()
+}
+
+unsafe extern "C" fn start_c(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: `sys.monitoring` calls this with the code, the place in it, what is called and its first argument.
+    unsafe {
+        if let Some(traced) = state_of::<Traced>(event) {
+            let callable = *args.add(2);
+            if let Some(key) = c_key(callable, *args.add(3), traced.missing)
+                && !traced.is_over()
+            {
+                traced.enter_c(key, callable);
+            }
+        }
+    }
+    nothing()
+}
+
+unsafe extern "C" fn end_c(
+    event: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    _count: usize,
+    _names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as above.
+    unsafe {
+        if let Some(traced) = state_of::<Traced>(event)
+            && let Some(key) = c_key(*args.add(2), *args.add(3), traced.missing)
+            && !traced.is_over()
+        {
+            traced.leave(key);
+        }
+    }
+    nothing()
+}
+
+/// Who hears of what; the last three are of C functions. `C_RETURN` and `C_RAISE` come with `CALL`.
+const EVENTS: [(&str, Handler, bool); 9] = [
+    ("PY_START", start, true),
+    ("PY_RESUME", start, true),
+    ("PY_THROW", start, true),
+    ("PY_RETURN", end, true),
+    ("PY_YIELD", end, true),
+    ("PY_UNWIND", end, true),
+    ("CALL", start_c, true),
+    ("C_RETURN", end_c, false),
+    ("C_RAISE", end_c, false),
+];
+const PYTHON_EVENTS: usize = 6;
+
+/// Writes calls between `start` and `stop`.
+#[pyclass(module = "stepscope._native")]
+pub(crate) struct CallTracer {
+    path: PathBuf,
+    /// Add to what the file holds.
+    append: bool,
+    name: String,
+    c_calls: bool,
+    /// Taken by `start`.
+    wanted: Option<Wanted>,
+    running: *mut Traced,
+    tool: Option<Tool>,
+    displaced: bool,
+    over: Option<String>,
+    seen: (u64, u64),
+    written: (u64, u64),
+}
+
+// SAFETY: only holders of the interpreter reach it.
+unsafe impl Send for CallTracer {}
+// SAFETY: as above.
+unsafe impl Sync for CallTracer {}
+
+#[pymethods]
+impl CallTracer {
+    #[new]
+    #[pyo3(signature = (path, *, append=false, name=String::new(), c_calls=true, min_ns=0, max_calls=u64::MAX, max_depth=u32::MAX,
+        include=Vec::new(), exclude=Vec::new(), hidden=Vec::new(), cost_ns=0))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of one call")]
+    fn new(
+        path: PathBuf,
+        append: bool,
+        name: String,
+        c_calls: bool,
+        min_ns: u64,
+        max_calls: u64,
+        max_depth: u32,
+        include: Vec<String>,
+        exclude: Vec<String>,
+        hidden: Vec<String>,
+        cost_ns: u32,
+    ) -> CallTracer {
+        let patterns = |all: Vec<String>| all.iter().map(|one| Pattern::new(one)).collect();
+        let choice = Choice { include: patterns(include), exclude: patterns(exclude), hidden };
+        CallTracer {
+            path,
+            append,
+            name,
+            c_calls,
+            wanted: Some(Wanted { min_ns, max_calls: max_calls.max(1), max_depth, choice, cost_ns }),
+            running: null_mut(),
+            tool: None,
+            displaced: false,
+            over: None,
+            seen: (0, 0),
+            written: (0, 0),
+        }
+    }
+
+    /// Whether it was started and not stopped.
+    #[getter]
+    fn running(&self) -> bool {
+        !self.running.is_null()
+    }
+
+    /// Whether something took our place before the end, so that calls are missing.
+    #[getter]
+    fn displaced(&self) -> bool {
+        self.displaced
+    }
+
+    /// Why recording ended before it was stopped, or nothing.
+    #[getter]
+    fn ended_early(&self) -> Option<String> {
+        // SAFETY: it is alive while it runs.
+        match unsafe { self.running.as_ref() } {
+            Some(traced) => traced.over.clone(),
+            None => self.over.clone(),
+        }
+    }
+
+    /// Calls of Python's functions and of C's that were seen, and calls and bytes that were written.
+    fn counts(&self) -> ((u64, u64), (u64, u64)) {
+        // SAFETY: as above.
+        match unsafe { self.running.as_ref() } {
+            Some(traced) => (traced.seen, traced.written()),
+            None => (self.seen, self.written),
+        }
+    }
+
+    /// Makes the file and begins, in all threads from Python 3.12 on; before, in this one and those that are started later.
+    fn start(this: &Bound<'_, Self>) -> PyResult<()> {
+        let py = this.py();
+        symbols::check(py)?;
+        functions::prepare(py)?;
+        let Some(wanted) = this.borrow_mut().wanted.take() else {
+            return Err(errors::stepscope(
+                "these calls were recorded already".to_owned(),
+                Some("make a new one for each file".to_owned()),
+            ));
+        };
+        let api = monitoring::api(py);
+        let missing = match &api {
+            Some(api) => api.getattr("MISSING")?.as_ptr(),
+            None => null_mut(),
+        };
+        let traced = {
+            let tracer = this.borrow();
+            let file = if tracer.append {
+                File::options().append(true).create(true).open(&tracer.path)
+            } else {
+                File::create(&tracer.path)
+            };
+            file.and_then(|file| Traced::new(wanted, file, &tracer.name, missing))
+                .map_err(|error| errors::writing(&error, &tracer.path.display().to_string()))?
+        };
+        let traced = Box::into_raw(Box::new(traced));
+        let c_calls = this.borrow().c_calls;
+        let armed = match &api {
+            Some(api) => arm(api, traced, c_calls).map(Some),
+            None => legacy_trace::start(this.as_any(), traced, c_calls).map(|()| None),
+        };
+        match armed {
+            Ok(tool) => {
+                let mut tracer = this.borrow_mut();
+                (tracer.running, tracer.tool) = (traced, tool);
+                Ok(())
+            }
+            Err(error) => {
+                // SAFETY: it was a box above, and nobody listens with it.
+                drop(unsafe { Box::from_raw(traced) });
+                if !this.borrow().append {
+                    let _ = std::fs::remove_file(&this.borrow().path);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the file. Calls that are open count as ended now.
+    fn stop(this: &Bound<'_, Self>) -> PyResult<()> {
+        Self::finish(this, false)
+    }
+
+    /// In a forked child: what was recorded is the parent's, and nothing is written.
+    fn abandon(this: &Bound<'_, Self>) -> PyResult<()> {
+        Self::finish(this, true)
+    }
+}
+
+impl CallTracer {
+    fn finish(this: &Bound<'_, Self>, abandon: bool) -> PyResult<()> {
+        let py = this.py();
+        let (running, tool) = {
+            let mut tracer = this.borrow_mut();
+            (std::mem::replace(&mut tracer.running, null_mut()), tracer.tool.take())
+        };
+        if running.is_null() {
+            return Ok(());
+        }
+        let early = {
+            // SAFETY: it was made by `start`. Nothing is held while Python runs below.
+            let traced = unsafe { &mut *running };
+            if abandon {
+                traced.abandon();
+            } else if !traced.is_over() {
+                traced.end(None);
+            }
+            traced.over.is_some()
+        };
+        let ours = match tool {
+            Some(tool) => tool.release(py),
+            None => legacy_trace::stop(this.as_any()),
+        };
+        // SAFETY: nobody listens with it any more.
+        let mut traced = unsafe { Box::from_raw(running) };
+        let mut tracer = this.borrow_mut();
+        tracer.seen = traced.seen;
+        tracer.written = traced.written();
+        tracer.over = traced.over.take();
+        // What has deafened itself may find its place taken.
+        tracer.displaced |= !ours? && !early;
+        match traced.take_error().filter(|_| !abandon) {
+            Some(error) => Err(errors::writing(&error, &tracer.path.display().to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for CallTracer {
+    fn drop(&mut self) {
+        if self.running.is_null() {
+            return;
+        }
+        Python::attach(|py| {
+            // SAFETY: it is alive until below.
+            unsafe { &mut *self.running }.end(None);
+            if let Some(tool) = self.tool.take() {
+                // There is nobody left to tell.
+                let _ = tool.release(py);
+            } else {
+                legacy_trace::forget(self.running);
+            }
+            // SAFETY: nobody listens with it any more.
+            drop(unsafe { Box::from_raw(self.running) });
+        });
+    }
+}
+
+fn arm(api: &Bound<'_, PyAny>, traced: *mut Traced, c_calls: bool) -> PyResult<Tool> {
+    let mut tool = Tool::take(api)?;
+    let mut listen = || -> PyResult<()> {
+        let mut events = 0;
+        let wanted = if c_calls { EVENTS.len() } else { PYTHON_EVENTS };
+        for (name, handler, asked_for) in &EVENTS[..wanted] {
+            let number = tool.listen(api, name, *handler, traced.cast::<c_void>())?;
+            if *asked_for {
+                events |= number;
+            }
+        }
+        // SAFETY: it is alive, and nothing comes before the events are set.
+        unsafe { (*traced).place = Some(tool.place()) };
+        tool.set_events(api, events)
+    };
+    match listen() {
+        Ok(()) => Ok(tool),
+        Err(error) => {
+            // The first failure is the one to tell.
+            let _ = tool.release(api.py());
+            Err(error)
+        }
+    }
+}
