@@ -112,9 +112,10 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
                 !frame.file.is_empty() && !is_library_file(frame.file)
             })
     };
-    // By slice: its row, and whether it is a function of the program itself. Parents come before their children.
+    // By slice: its row, and the function of the program that it is. Ranges that the function itself opened count as it.
+    // Parents come before their children.
     let mut region = vec![NONE; slices.len()];
-    let mut own = vec![false; slices.len()];
+    let mut own: Vec<Option<SliceId>> = vec![None; slices.len()];
     let mut has_functions = false;
     for id in slices.ids().filter(|&id| !slices.kind(id).is_device()) {
         let parent = tree.parent(id);
@@ -122,15 +123,21 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         let at = id.index();
         region[at] = above;
         let function = is_own(id);
-        let called = !function && parent.is_some_and(|parent| own[parent.index()]) && query.by == CodeBy::Call;
-        if !function && !called {
+        let caller = parent.and_then(|parent| own[parent.index()]).filter(|_| !function);
+        if caller.is_some() && slices.kind(id) == Kind::HostAnnotation {
+            own[at] = caller;
             continue;
         }
-        own[at] = function;
         has_functions |= function;
-        let row = match function {
-            true => rows.of(slices.name(id), None),
-            false => rows.of(slices.name(parent.unwrap_or(id)), Some(slices.name(id))),
+        let row = match (function, caller) {
+            (true, _) => {
+                own[at] = Some(id);
+                rows.of(slices.name(id), None)
+            }
+            (false, Some(caller)) if query.by == CodeBy::Call => {
+                rows.of(slices.name(caller), Some(slices.name(id)))
+            }
+            _ => continue,
         };
         region[at] = row;
         if query.selection.contains(trace, id) {

@@ -73,7 +73,7 @@ const KINDS: [Kind; 4] = [
               look at those.",
         fix: "See what the other side does while this one waits, hold locks for as short as possible, and give the waiting thread \
               something to do.",
-        code: "result = compute(item)\nwith lock: results.append(result)  # hold the lock only to store",
+        code: "with lock: results.append(result)  # hold the lock only to store; compute before",
     },
     Kind {
         what: "time.sleep",
