@@ -15,6 +15,8 @@ mod question;
 mod report;
 mod run;
 mod runs;
+mod shown;
+mod source;
 #[cfg(test)]
 mod wire;
 
@@ -22,3 +24,4 @@ pub use assets::has_ui;
 pub use backend::{Backend, Found, Loading, Problem};
 pub use http::{Address, Server, ServerOptions};
 pub use report::{Report, ReportOptions, report};
+pub use source::{SourceFiles, SourceText};

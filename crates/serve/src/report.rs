@@ -16,6 +16,7 @@ use stepscope_ask::QUESTIONS;
 use crate::api::reply;
 use crate::backend::Problem;
 use crate::run::Run;
+use crate::source::{SourceFiles, largest_files, source};
 use pack::{Packed, pack};
 use redact::redact;
 
@@ -30,6 +31,8 @@ pub struct ReportOptions {
     pub label: String,
     /// This program's version.
     pub version: String,
+    /// Source code that the run names.
+    pub sources: SourceFiles,
 }
 
 /// A report, and what it lacks.
@@ -45,6 +48,9 @@ pub struct Report {
 const MAX_ROWS: [usize; 4] = [5_000, 500, 100, 20];
 /// Points of a counter over the whole run.
 const COUNTER_POINTS: usize = 2_048;
+/// Source files of a report, and the bytes one may have.
+const MAX_SOURCES: usize = 12;
+const MAX_SOURCE_BYTES: usize = 256 << 10;
 /// Stretches of the critical path.
 const PATH_PIECES: usize = 4_096;
 /// The part of the room that tables and curves may take, unless they need more at their shortest.
@@ -54,7 +60,8 @@ const FOR_SLICES: f64 = 0.6;
 
 /// Writes a report of a run.
 pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) -> Result<Report, Problem> {
-    let run = Run::new(run);
+    let sources = if options.redact { SourceFiles::default() } else { options.sources.clone() };
+    let run = Run::new(run, sources);
     let page = html::bundle()?;
     // Four letters of base64 hold three bytes.
     let mut room = options.max_bytes.saturating_sub(page.bytes()) / 4 * 3;
@@ -127,13 +134,30 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
             ("flame/host", "flame", "weight=host".to_owned()),
             ("flame/device", "flame", "weight=device".to_owned()),
             ("flame/module", "flame", "weight=module".to_owned()),
+            ("shown", "shown", String::new()),
         ] {
             sections.push(pack(name, &value_of(run, path, &query, redacted)?)?);
+        }
+        if !redacted {
+            sections.extend(source_files(run)?);
         }
         if size(&sections) <= room || tries.peek().is_none() {
             return Ok((sections, left_out));
         }
     }
+}
+
+/// The source of the files in which most of the time was spent, as long as they are short.
+fn source_files(run: &Run) -> Result<Vec<Packed>, Problem> {
+    let mut sections = Vec::new();
+    for file in largest_files(&run.run, MAX_SOURCES) {
+        let found = source(&run.run, &run.sources, &file)?;
+        let value = serde_json::to_value(&found).unwrap_or_default();
+        if value["text"].as_str().is_some_and(|text| text.len() <= MAX_SOURCE_BYTES) {
+            sections.push(pack(&format!("source/{file}"), &value)?);
+        }
+    }
+    Ok(sections)
 }
 
 /// A command's whole answer; none where the command has nothing to say about this trace.

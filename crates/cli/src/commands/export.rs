@@ -233,6 +233,7 @@ fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Fail
         redact: export.redact,
         label: name.split(".pt.trace.json").next().unwrap_or(&name).to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        sources: crate::sources::source_files(),
     };
     let report = report(run.clone(), &options)
         .map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;
