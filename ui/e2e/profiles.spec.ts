@@ -40,6 +40,41 @@ test("samples are counted, not timed", async ({ page, open }) => {
   await expect(row).not.toContainText(" ns");
 });
 
+test("the navigation of a profile shows only what it has", async ({ page, open }) => {
+  await open(PROFILES.calls, "overview");
+  const nav = page.getByRole("navigation", { name: "Views" });
+  await expect(nav.getByRole("link", { name: "Timeline" })).toHaveCount(0);
+  await expect(nav.getByRole("link")).toHaveText([/Overview/, /Functions/, /Flame graph/]);
+  await open(PROFILES.lines, "overview");
+  await expect(nav.getByRole("link")).toHaveText([/Overview/, /Functions/, /Lines/]);
+});
+
+test("functions have their callers and callees, as the terminal counts them", async ({ page, open }) => {
+  await open(PROFILES.calls, "functions", { filter: "^encode$", open: 0 });
+  const edges = ask<{ callers: { caller: string; calls: number }[] }>("functions", PROFILES.calls, "--callers", "encode");
+  const row = page.getByRole("table", { name: "Callers" }).getByRole("row").first();
+  await expect(row).toContainText(edges.callers[0]!.caller);
+  await expect(row).toContainText(`${edges.callers[0]!.calls} calls`);
+  await expectAccessible(page, "callers and callees");
+});
+
+test("a line leads to its source, with hits and heat", async ({ page, open }) => {
+  await open(PROFILES.lines, "lines");
+  const lines = ask<{ lines: { line: number; hits: number; time_ns: number }[] }>("lines", PROFILES.lines).lines;
+  const hottest = lines.reduce((a, b) => (b.time_ns > a.time_ns ? b : a));
+  const row = page.getByRole("table", { name: "Lines" }).getByRole("row").nth(1);
+  await expect(row).toContainText(`hot.py:${hottest.line}`);
+  await row.getByRole("link").click();
+  await expect(page.locator(".heat-5 .source-number")).toHaveText(String(hottest.line));
+  await expectAccessible(page, "source");
+});
+
+test("a file that the profile does not name is not shown", async ({ page, open, complaints }) => {
+  complaints.expect(/400|Bad Request/);
+  await open(PROFILES.calls, "source", { file: "/etc/passwd" });
+  await expect(page.locator("main")).toContainText("this run has no function in this file");
+});
+
 test("views of a timeline say what the file is", async ({ page, open, complaints }) => {
   complaints.expect(/400|Bad Request/);
   await open(PROFILES.samples, "kernels");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_ask::Refusal;
 use stepscope_model::Document;
 
-use crate::source::SourceFiles;
+use crate::source_files::SourceFiles;
 
 /// A sentence on what went wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -17,6 +17,7 @@ mod run;
 mod runs;
 mod shown;
 mod source;
+mod source_files;
 #[cfg(test)]
 mod wire;
 
@@ -24,4 +25,4 @@ pub use assets::has_ui;
 pub use backend::{Backend, Found, Loading, Problem};
 pub use http::{Address, Server, ServerOptions};
 pub use report::{Report, ReportOptions, report};
-pub use source::{SourceFiles, SourceText};
+pub use source_files::{SourceFiles, SourceText};

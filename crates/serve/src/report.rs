@@ -16,7 +16,8 @@ use stepscope_ask::QUESTIONS;
 use crate::api::reply;
 use crate::backend::Problem;
 use crate::run::Run;
-use crate::source::{SourceFiles, largest_files, source};
+use crate::source::{largest_files, source};
+use crate::source_files::SourceFiles;
 use pack::{Packed, pack};
 use redact::redact;
 

@@ -8,7 +8,7 @@ use stepscope_ask::write::{self, Page};
 use stepscope_ask::{Answer, Ask, answer};
 
 use crate::backend::Problem;
-use crate::source::SourceFiles;
+use crate::source_files::SourceFiles;
 
 /// Answers kept, in rows. A row takes a few hundred bytes.
 const KEPT_ROWS: usize = 400_000;

@@ -41,7 +41,9 @@ pub(crate) fn shown(run: &Run) -> Vec<&'static str> {
     pages.extend(fixed.into_iter().filter(|(_, there)| *there).map(|(page, _)| page));
     let asked = BY_QUESTION.iter().filter(|(_, question, parts)| has_rows(run, question, parts));
     pages.extend(asked.map(|(page, _, _)| *page));
-    pages.push("compare");
+    if is_trace {
+        pages.push("compare");
+    }
     pages
 }
 

@@ -2,57 +2,16 @@
 //!
 //! Only files that a run's own frames name are read, by whoever started the server; nothing else can be asked for.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::code::CodeBy;
 use stepscope_analyse::tables::functions::{AmountUnit, functions, value_of};
 use stepscope_analyse::tables::lines::lines;
-use stepscope_ask::Sources;
 use stepscope_model::Profile;
 
 use crate::backend::Problem;
-
-/// The text of a source file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceText {
-    /// The text.
-    pub text: String,
-    /// Whether it was written after the run was recorded, so that lines may have moved.
-    pub changed: bool,
-}
-
-/// Reads a source file; given the path of the run that names it and its name there.
-type Read = dyn Fn(&str, &str) -> Option<SourceText> + Send + Sync;
-
-/// Reads source files. By default there are none.
-#[derive(Clone, Default)]
-pub struct SourceFiles(Option<Arc<Read>>);
-
-impl SourceFiles {
-    /// Files that this finds.
-    pub fn new(read: impl Fn(&str, &str) -> Option<SourceText> + Send + Sync + 'static) -> SourceFiles {
-        SourceFiles(Some(Arc::new(read)))
-    }
-
-    pub(crate) fn read(&self, run: &str, file: &str) -> Option<SourceText> {
-        self.0.as_ref().and_then(|read| read(run, file))
-    }
-
-    /// The same for questions.
-    pub(crate) fn for_questions(&self) -> Sources {
-        let files = self.clone();
-        Sources::new(move |run, file| files.read(run, file).map(|source| source.text))
-    }
-}
-
-impl std::fmt::Debug for SourceFiles {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "source files" } else { "no source files" })
-    }
-}
+use crate::source_files::SourceFiles;
 
 /// A file of the program.
 #[derive(Debug, Serialize, JsonSchema)]

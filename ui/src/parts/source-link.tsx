@@ -17,6 +17,8 @@ export function placeOf(name: string): { file: string; line: number } | undefine
 export function SourceLink({ file, line }: { file: string; line?: number | null }) {
   const at = line ?? undefined;
   const shown = `${shortPath(file)}${at === undefined ? "" : `:${at}`}`;
+  // Modules inside the interpreter have no source to show.
+  if (!/\.py[xi]?$/.test(file)) return <bdi class="quiet mono-name">{shown}</bdi>;
   return (
     <a
       class="quiet-link mono-name"

@@ -7,10 +7,13 @@ use stepscope_model::SliceId;
 
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
-use crate::run::{PythonTime, Run, Saving};
+use crate::run::{AmountUnit, PythonTime, Run, Saving};
 
 /// A replay that is further off than this, as a share of the measured time, only gives bounds.
 const MAX_REPLAY_ERROR: f64 = 0.05;
+
+/// Fewer samples than this say too little about a program.
+const MIN_SAMPLES: i64 = 50;
 
 /// A run and the thresholds that findings in it are held against.
 pub struct Context<'a> {
@@ -51,7 +54,8 @@ impl<'a> Context<'a> {
 
     /// The functions of a program without operators; none where operators or devices say more.
     pub(super) fn python(&self) -> Option<&PythonTime<'a>> {
-        self.python.get_or_init(|| self.run.python_time()).as_ref()
+        let enough = |time: &PythonTime<'_>| time.unit == AmountUnit::Nanoseconds || time.whole >= MIN_SAMPLES;
+        self.python.get_or_init(|| self.run.python_time().filter(enough)).as_ref()
     }
 
     /// A finding about a program without operators that takes this share of it and may at most be saved; none if that is

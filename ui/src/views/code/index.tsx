@@ -34,7 +34,6 @@ function choices(by: Group): ColumnChoice[] {
     { field: "backward_device_ns", label: "Backward", usual: false },
     { field: "device_work", label: "Device work", usual: false },
     { field: "calls", label: "Count", usual: false },
-    { field: "file", label: "Where", usual: true },
   ];
 }
 
@@ -118,23 +117,27 @@ function columns(
   return fields.map((field) => {
     const label = all.find((column) => column.field === field)?.label ?? field;
     if (field === "function")
-      return { field, label, align: "left", cell: (row) => <bdi class="mono-name">{row.function}</bdi> };
+      return {
+        field,
+        label,
+        align: "left",
+        cell: (row) => (
+          <>
+            <bdi class="mono-name">{row.function}</bdi>{" "}
+            {row.file && <SourceLink file={row.file} line={row.line} />}
+          </>
+        ),
+      };
     if (field === "called")
       return {
         field,
         label,
         align: "left",
         width: "220px",
-        cell: (row) =>
-          row.called ? <bdi title={row.called}>{row.called.replace(/^<|>$/g, "")}</bdi> : "its own code",
-      };
-    if (field === "file")
-      return {
-        field,
-        label,
-        align: "left",
-        width: "200px",
-        cell: (row) => (row.file ? <SourceLink file={row.file} line={row.line} /> : dash),
+        cell: (row) => {
+          if (row.file === null) return dash;
+          return row.called ? <bdi title={row.called}>{row.called.replace(/^<|>$/g, "")}</bdi> : "its own code";
+        },
       };
     const column = { field, label, text: text(field), width: field.endsWith("share") ? "120px" : "104px" };
     if (field === "wait_share" || field === "device_share")

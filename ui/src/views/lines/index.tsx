@@ -9,7 +9,7 @@ import { Share } from "../../parts/figure.tsx";
 import { amount, count, time, type Unit } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
-import { Await, Empty } from "../../parts/states.tsx";
+import { Empty, Trouble } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { go, param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
@@ -27,7 +27,9 @@ interface LinesAnswer {
 
 export function Lines() {
   const answer = useAsk<LinesAnswer>("lines", { top: ROWS });
-  return <Await of={answer}>{(data) => <LineTable of={data} definitions={data.definitions} />}</Await>;
+  if (answer.problem) return <Trouble problem={answer.problem} />;
+  if (!answer.data) return <div class="skeleton" aria-busy="true" />;
+  return <LineTable of={answer.data} definitions={answer.data.definitions} />;
 }
 
 function LineTable({ of, definitions }: { of: LinesAnswer; definitions: Parameters<typeof defined>[0] }) {
@@ -44,26 +46,18 @@ function LineTable({ of, definitions }: { of: LinesAnswer; definitions: Paramete
       />
     );
   const hits = of.lines.some((row) => row.hits !== null);
-  const texts = of.lines.some((row) => row.source);
   const columns: Column<Row>[] = [
     {
       field: "file",
       label: "Line",
       align: "left",
-      width: texts ? "200px" : undefined,
-      cell: (row: Row) => (row.file ? <SourceLink file={row.file} line={row.line} /> : String(row.line)),
+      cell: (row) => (
+        <>
+          {row.file ? <SourceLink file={row.file} line={row.line} /> : row.line}{" "}
+          <code class="line-source">{row.source?.trim() ?? ""}</code>
+        </>
+      ),
     },
-    ...(texts
-      ? [
-          {
-            field: "source",
-            label: "Source",
-            align: "left" as const,
-            sortable: false,
-            cell: (row: Row) => <code class="line-source">{row.source?.trim() ?? ""}</code>,
-          },
-        ]
-      : []),
     ...(hits
       ? [
           defined<Row>(definitions, "hits", { width: "104px", cell: (row) => count(row.hits ?? 0) }),
@@ -80,7 +74,7 @@ function LineTable({ of, definitions }: { of: LinesAnswer; definitions: Paramete
       cell: (row) => <Share share={row.profile_share} />,
     }),
     { field: "function", label: "Function", align: "left", width: "160px" },
-  ].map((column) => (column.width === undefined ? withoutWidth(column) : column)) as Column<Row>[];
+  ];
   return (
     <div class="browse">
       <div class="toolbar">
@@ -111,9 +105,4 @@ function LineTable({ of, definitions }: { of: LinesAnswer; definitions: Paramete
       </footer>
     </div>
   );
-}
-
-function withoutWidth<C extends { width?: string | undefined }>(column: C): Omit<C, "width"> {
-  const { width: _, ...rest } = column;
-  return rest;
 }

@@ -6,7 +6,7 @@ import type { SourceFile } from "../../data/wire.ts";
 import { Share } from "../../parts/figure.tsx";
 import { amount, count, percent, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { Await, Empty } from "../../parts/states.tsx";
+import { Empty, Trouble } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { href, numberParam, param } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
@@ -23,7 +23,9 @@ export function Source() {
     return (
       <Empty title="No file was chosen." hint="Choose a function or a line on its page to see its source." />
     );
-  return <Await of={loaded}>{(data) => <Text of={data} />}</Await>;
+  if (loaded.problem) return <Trouble problem={loaded.problem} />;
+  if (!loaded.data) return <div class="skeleton" aria-busy="true" />;
+  return <Text of={loaded.data} />;
 }
 
 function Text({ of }: { of: SourceFile }) {
@@ -86,6 +88,25 @@ function columns(of: SourceFile, rows: SourceRow[], most: number): Column<Source
     cell: cell as NonNullable<typeof cell>,
   });
   return [
+    {
+      field: "line",
+      label: "Source",
+      align: "left",
+      sortable: false,
+      cell: (row) => (
+        <code
+          class={`source-line heat-${heat(row.share, most)}`}
+          title={
+            row.amount === undefined
+              ? undefined
+              : `${amount(row.amount, of.unit)}, ${percent(row.share)} of all`
+          }
+        >
+          <span class="source-number">{row.line}</span>
+          {row.text ?? (row.name ? `def ${row.name}` : "")}
+        </code>
+      ),
+    },
     ...(has((row) => row.hits !== undefined)
       ? [
           number(
@@ -124,25 +145,6 @@ function columns(of: SourceFile, rows: SourceRow[], most: number): Column<Source
         row.amount === undefined ? "" : <Share share={row.share} of={most} />,
       ),
       width: "120px",
-    },
-    {
-      field: "line",
-      label: "Source",
-      align: "left",
-      sortable: false,
-      cell: (row) => (
-        <code
-          class={`source-line heat-${heat(row.share, most)}`}
-          title={
-            row.amount === undefined
-              ? undefined
-              : `${amount(row.amount, of.unit)}, ${percent(row.share)} of all`
-          }
-        >
-          <span class="source-number">{row.line}</span>
-          {row.text ?? (row.name ? `def ${row.name}` : "")}
-        </code>
-      ),
     },
   ];
 }

@@ -435,6 +435,16 @@ fn healthy_programs_get_no_finding() {
 }
 
 #[test]
+fn a_few_samples_say_nothing() {
+    let of = |samples: i64| {
+        let text =
+            format!("main (app.py:3);loads (json/__init__.py:346) {samples}\nmain (app.py:4) {samples}\n");
+        found(&folded(&text))
+    };
+    assert_eq!((rules(&of(10)), rules(&of(40))), (vec![], vec!["json"]));
+}
+
+#[test]
 fn profiles_of_memory_and_empty_ones_are_left_alone() {
     let mut profile = Profile::new(vec![ValueKind { name: "size".to_owned(), unit: ValueUnit::Bytes }]);
     let name = profile.stacks.intern("deepcopy");
