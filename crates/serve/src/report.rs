@@ -148,13 +148,13 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
     }
 }
 
-/// The source of the files in which most of the time was spent, as long as they are short.
+/// The files in which most of the time was spent, with their source if it can be read and is short.
 fn source_files(run: &Run) -> Result<Vec<Packed>, Problem> {
     let mut sections = Vec::new();
     for file in largest_files(&run.run, MAX_SOURCES) {
         let found = source(&run.run, &run.sources, &file)?;
         let value = serde_json::to_value(&found).unwrap_or_default();
-        if value["text"].as_str().is_some_and(|text| text.len() <= MAX_SOURCE_BYTES) {
+        if value["text"].as_str().is_none_or(|text| text.len() <= MAX_SOURCE_BYTES) {
             sections.push(pack(&format!("source/{file}"), &value)?);
         }
     }

@@ -31,7 +31,7 @@ export function App() {
       </button>
       <Top />
       <nav class="nav" aria-label="Views">
-        {navigation(pages.data).map((v) => (
+        {navigation(pages.data, view?.id).map((v) => (
           <a key={v.id} href={href(v.id)} aria-current={v === view ? "page" : undefined}>
             {v.name}
             <span class="kbd" aria-hidden="true">

@@ -66,8 +66,9 @@ const AFTER: Record<string, string> = {
   compile: "graphs",
 };
 
-/** The navigation: views that have something to show. Before that is known, those of the digit keys. */
-export function navigation(pages: readonly string[] | undefined): View[] {
+/** The navigation: views that have something to show, and the one that is looked at. Before that is known, those of the digit
+    keys. */
+export function navigation(pages: readonly string[] | undefined, current: string | undefined): View[] {
   const order: View[] = VIEWS.filter((view) => AFTER[view.id] === undefined);
   for (const view of VIEWS) {
     const after = AFTER[view.id];
@@ -75,5 +76,5 @@ export function navigation(pages: readonly string[] | undefined): View[] {
   }
   const isThere = (view: View) =>
     pages ? pages.includes(view.id) : digitOf(VIEWS.indexOf(view)) !== undefined;
-  return order.filter((view) => !view.hidden && isThere(view));
+  return order.filter((view) => !view.hidden && (isThere(view) || view.id === current));
 }

@@ -10,6 +10,7 @@ import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { param } from "../../session/route.ts";
+import { source } from "../../session/state.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import "./style.css";
 
@@ -25,8 +26,8 @@ function AnswerPage(props: { question: string; by?: string[]; empty: string; hin
       <div class="toolbar">
         <SearchBox label="Filter rows" value={text} onInput={setText} placeholder="Filter rows" />
       </div>
-      {(props.by ?? [undefined]).map((by) => (
-        <Tables key={by ?? ""} {...props} by={by} text={text} />
+      {(props.by ?? [undefined]).map((by, at) => (
+        <Tables key={by ?? ""} {...props} by={by} text={text} first={at === 0} />
       ))}
     </div>
   );
@@ -38,14 +39,18 @@ function Tables(props: {
   text: string;
   empty: string;
   hint: string;
+  first: boolean;
 }) {
   const answer = useAsk<object>(props.question, { by: props.by, top: ROWS, step: param("step") });
+  // A report holds no answer where there is none.
+  if (answer.problem && source.isReport)
+    return props.first ? <Empty title={props.empty} hint={props.hint} /> : null;
   return (
     <Await of={answer}>
       {(data) => {
         const tables = tablesOf(data);
         if (tables.every(([, rows]) => rows.length === 0))
-          return props.by ? null : <Empty title={props.empty} hint={props.hint} />;
+          return props.first ? <Empty title={props.empty} hint={props.hint} /> : null;
         return (
           <>
             <Facts answer={data} />
