@@ -5,6 +5,7 @@ from __future__ import annotations
 import cProfile
 import copy
 import heapq
+import io
 import json
 import logging
 import re
@@ -19,20 +20,24 @@ ROWS = [{"id": number, "name": f"row {number}", "tags": ["a", "b", "c"]} for num
 
 
 def encode(turns):
-    return sum(len(json.dumps(json.loads(json.dumps(ROWS)))) for _ in range(turns))
+    for _ in range(turns):
+        json.loads(json.dumps(ROWS))
 
 
 def duplicate(turns):
-    return [copy.deepcopy(ROWS) for _ in range(turns)]
+    for _ in range(turns):
+        copy.deepcopy(ROWS)
 
 
 def chatter(turns):
     log = logging.getLogger("stepscope.test_findings")
     log.propagate = False
-    log.addHandler(logging.StreamHandler(open("/dev/null", "w")))
+    handler = logging.StreamHandler(io.StringIO())
+    log.addHandler(handler)
     log.setLevel(logging.INFO)
     for turn in range(turns * 500):
         log.info("row %d", turn)
+    log.removeHandler(handler)
 
 
 def compile_patterns(turns):
@@ -41,7 +46,8 @@ def compile_patterns(turns):
 
 
 def parse_dates(turns):
-    return [datetime.strptime(f"2024-01-{day % 28 + 1:02}", "%Y-%m-%d") for day in range(turns * 1000)]
+    for day in range(turns * 1000):
+        datetime.strptime(f"2024-01-{day % 28 + 1:02}", "%Y-%m-%d")
 
 
 def pause(turns):

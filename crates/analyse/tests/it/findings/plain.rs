@@ -234,6 +234,9 @@ fn a_function_that_does_all_itself_is_a_loop_unless_it_uses_arrays() {
     assert_eq!(all[0].source.as_deref(), Some("app.py(9): score"));
     let arrays = long().row("<method 'reduce' of 'numpy.ufunc' objects>", 3, 10, 10, "score @ app.py:9");
     assert_eq!(found(&arrays.run()), []);
+    // An algorithm that uses a heap is no arithmetic.
+    let heap = long().row("<built-in method _heapq.heappush>", 60_000, 100, 100, "score @ app.py:9");
+    assert_eq!(found(&heap.run()), []);
 }
 
 #[test]

@@ -39,6 +39,11 @@ pub(in super::super) const RULE: Rule = Rule {
             default: 0.8,
             text: "share of such a function's time that is its own",
         },
+        Threshold {
+            name: "python_loop.max_calls",
+            default: 100.0,
+            text: "calls of others per call of such a function, above which it does more than arithmetic",
+        },
     ],
     check,
 };
@@ -134,16 +139,8 @@ fn of_calls(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
             && own >= context.limit("python_loop.min_ms_per_call") * 1e6 * row.calls as f64
             && own >= context.limit("python_loop.own_share") * total
     };
-    let row = profile.calls.iter().filter(is_loop).max_by_key(|row| row.self_ns)?;
-    // Operators of arrays are not calls: a function that uses arrays may spend its own time in them.
-    let calls_arrays = profile.calls.iter().any(|callee| {
-        let function = time.function(callee.frame);
-        let arrays = ARRAYS.iter().any(|name| function.name.contains(name) || function.file.contains(name));
-        arrays && callee.callers.iter().any(|caller| caller.frame == row.frame)
-    });
-    if calls_arrays {
-        return None;
-    }
+    let simple = profile.calls.iter().filter(is_loop).filter(|row| is_simple(context, time, row));
+    let row = simple.max_by_key(|row| row.self_ns)?;
     let share = row.self_ns.0 as f64 / time.whole as f64;
     let place = time.place(row.frame, row.self_ns.0);
     let mut finding = start(context, share)?;
@@ -164,6 +161,23 @@ fn of_calls(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
     ];
     finding.source = Some(place.frame());
     Some(finding)
+}
+
+/// Whether a function calls little. One that calls others in each turn does more than arithmetic; one that uses arrays may
+/// spend its own time in their operators, which are not calls.
+fn is_simple(context: &Context<'_>, time: &PythonTime<'_>, row: &stepscope_model::CallRow) -> bool {
+    let mut made = 0u64;
+    for callee in &time.profile().calls {
+        let of_row = callee.callers.iter().filter(|caller| caller.frame == row.frame);
+        let calls = of_row.map(|caller| caller.calls).fold(0, u64::saturating_add);
+        let function = time.function(callee.frame);
+        let arrays = ARRAYS.iter().any(|name| function.name.contains(name) || function.file.contains(name));
+        if calls > 0 && arrays {
+            return false;
+        }
+        made = made.saturating_add(calls);
+    }
+    made as f64 <= context.limit("python_loop.max_calls") * row.calls as f64
 }
 
 fn start(context: &Context<'_>, share: f64) -> Option<Finding> {
