@@ -1,9 +1,9 @@
-"""Findings about plain Python, in programs that ran: faults are named with their place, healthy programs are left alone."""
+"""Findings about plain Python in programs that ran: faults are named with their place, healthy programs left alone."""
 
 from __future__ import annotations
 
-import cProfile
 import copy
+import cProfile
 import heapq
 import io
 import json

@@ -8,10 +8,11 @@ export function shortPath(file: string): string {
   return parts.length > 2 ? `…/${parts.slice(-2).join("/")}` : file;
 }
 
-/** The file and line in a frame's name: `train.py(12): step` or `step (train.py:12)`. */
-export function placeOf(name: string): { file: string; line: number } | undefined {
-  const found = /^(.+\.pyx?)\((\d+)\): /.exec(name) ?? /\(([^()]+\.pyx?):(\d+)\)$/.exec(name);
-  return found?.[1] ? { file: found[1], line: Number(found[2]) } : undefined;
+/** The file and line in a frame's name: `train.py(12): step`, `train.py: step` or `step (train.py:12)`. */
+export function placeOf(name: string): { file: string; line?: number } | undefined {
+  const found = /^(.+?\.pyx?)(?:\((\d+)\))?: /.exec(name) ?? /\(([^()]+\.pyx?):(\d+)\)$/.exec(name);
+  if (!found?.[1]) return undefined;
+  return found[2] === undefined ? { file: found[1] } : { file: found[1], line: Number(found[2]) };
 }
 
 export function SourceLink({ file, line }: { file: string; line?: number | null }) {

@@ -47,6 +47,7 @@ it("heats lines by their share of the hottest", () => {
 it("finds the place in a frame's name", () => {
   expect(placeOf("src/train.py(12): step")).toEqual({ file: "src/train.py", line: 12 });
   expect(placeOf("step (train.py:12)")).toEqual({ file: "train.py", line: 12 });
+  expect(placeOf("src/train.py: step")).toEqual({ file: "src/train.py" });
   expect(placeOf("aten::mm")).toBeUndefined();
   expect(shortPath("/usr/lib/python3/json/decoder.py")).toBe("…/json/decoder.py");
 });
