@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
         let share = share.clamp(0.0, 1.0);
         let whole = self.whole_ns();
         Some(Finding {
-            saves_ns: (whole > 0).then(|| (share * whole as f64) as i64),
+            saves_ns: (whole > 0).then_some((share * whole as f64) as i64),
             saves_share: Some(share),
             estimate: Estimate::UpperBound,
             confidence: Confidence::Medium,
