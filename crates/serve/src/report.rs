@@ -140,7 +140,7 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
             sections.push(pack(name, &value_of(run, path, &query, redacted)?)?);
         }
         if !redacted {
-            sections.extend(source_files(run)?);
+            sections.push(source_files(run)?);
         }
         if size(&sections) <= room || tries.peek().is_none() {
             return Ok((sections, left_out));
@@ -148,17 +148,17 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
     }
 }
 
-/// The files in which most of the time was spent, with their source if it can be read and is short.
-fn source_files(run: &Run) -> Result<Vec<Packed>, Problem> {
-    let mut sections = Vec::new();
+/// The files in which most of the time was spent, with their source if it can be read and is short. All are one section: a
+/// file's name may be anything, and the names of sections are markup.
+fn source_files(run: &Run) -> Result<Packed, Problem> {
+    let mut files = serde_json::Map::new();
     for file in largest_files(&run.run, MAX_SOURCES) {
-        let found = source(&run.run, &run.sources, &file)?;
-        let value = serde_json::to_value(&found).unwrap_or_default();
+        let value = serde_json::to_value(source(&run.run, &run.sources, &file)?).unwrap_or_default();
         if value["text"].as_str().is_none_or(|text| text.len() <= MAX_SOURCE_BYTES) {
-            sections.push(pack(&format!("source/{file}"), &value)?);
+            files.insert(file, value);
         }
     }
-    Ok(sections)
+    pack("sources", &Value::Object(files))
 }
 
 /// A command's whole answer; none where the command has nothing to say about this trace.

@@ -142,7 +142,7 @@ class PackSource implements Source {
   }
 
   async source(_run: number, file: string): Promise<SourceFile> {
-    const found = await jsonSection<SourceFile>(`source/${file}`);
+    const found = (await jsonSection<Record<string, SourceFile>>("sources"))?.[file];
     if (!found)
       throw new SourceError({ message: "The source of this file is not included in the report.", hint: LIVE });
     return found;
