@@ -24,6 +24,16 @@ const CONTENT: Record<ViewId, string> = {
   modules: "table[aria-label=Modules] tbody tr, .empty",
   diagnosis: "[role=tabpanel] :is(.card, .empty)",
   compare: ".card",
+  functions: "table[aria-label=Functions] tbody tr, .empty",
+  lines: "table[aria-label=Lines] tbody tr, .empty",
+  code: "table[aria-label=Code] tbody tr, .empty",
+  regions: "table tbody tr, .empty",
+  phases: "table tbody tr, .empty",
+  collectives: "table tbody tr, .empty",
+  serving: "table tbody tr, .empty",
+  graphs: "table tbody tr, .empty",
+  compile: "table tbody tr, .empty",
+  source: "table[aria-label=Source] tbody tr, .empty",
 };
 
 for (const [kind, trace] of Object.entries(KINDS)) {

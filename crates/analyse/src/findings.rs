@@ -192,7 +192,10 @@ pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
     let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name));
     let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
     found.sort_by(|a, b| {
-        let key = |f: &Finding| (f.severity, f.saves_unprofiled_ns.unwrap_or(0), f.confidence);
+        let ns = |f: &Finding| f.saves_unprofiled_ns.or(f.saves_ns).unwrap_or(0);
+        // Samples have no times.
+        let share = |f: &Finding| (f.saves_share.unwrap_or(0.0) * 1e6) as i64;
+        let key = |f: &Finding| (f.severity, ns(f), share(f), f.confidence);
         key(b).cmp(&key(a)).then_with(|| (a.rule, &a.title).cmp(&(b.rule, &b.title)))
     });
     found

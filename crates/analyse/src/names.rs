@@ -9,6 +9,7 @@ pub mod compiling;
 pub mod copies;
 pub(crate) mod kernel_family;
 pub mod kernel_name;
+pub mod library_file;
 pub mod nearest;
 pub mod python_frame;
 pub mod ranges;

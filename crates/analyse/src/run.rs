@@ -33,6 +33,7 @@ use crate::roofline::{Clocks, NoCost, OpCosts, Roofline, RooflineBy, RooflineQue
 use crate::scope::selection::Selection;
 use crate::steps::Steps;
 use crate::steps::breakdown::{Breakdown, breakdown};
+use crate::tables::code::{Code, CodeBy, CodeQuery, code};
 use crate::tables::collectives::{CollectivesReport, collectives};
 use crate::tables::compiled::{Compiled, compiled};
 use crate::tables::ops::{OpsQuery, OpsReport, ops};
@@ -46,7 +47,9 @@ use crate::views::timeline::Timeline;
 pub use hot::{Hot, Waits, hot};
 
 pub(crate) use crate::tables::collectives::CollectiveRow;
+pub(crate) use crate::tables::functions::AmountUnit;
 pub(crate) use crate::tables::phases::Phase;
+pub(crate) use crate::tables::python_time::{Count, Function, PythonTime, Spent};
 
 /// A trace and everything known about it.
 pub struct Run {
@@ -305,6 +308,26 @@ impl Run {
         self.whole.hot.get_or_init(make).as_ref()
     }
 
+    /// The time of a program without operators, ready to be asked about functions.
+    pub(crate) fn python_time(&self) -> Option<PythonTime<'_>> {
+        self.hot().and(self.profile()).and_then(PythonTime::new)
+    }
+
+    /// What the savings of a run's findings are parts of: the mean step, or all of a profile, which has none. Of a profile
+    /// without times it is 0.
+    pub fn whole_ns(&self) -> i64 {
+        match self.kind() {
+            DocumentKind::Profile => self.profile_ns(),
+            _ => self.step_ns(),
+        }
+    }
+
+    fn profile_ns(&self) -> i64 {
+        let time = self.python_time().filter(|time| time.unit == AmountUnit::Nanoseconds);
+        let lines = || self.profile().map_or(0, longest_function_ns);
+        time.map_or_else(lines, |time| time.whole)
+    }
+
     /// Calls that hand work to a device.
     fn launching_calls(&self) -> u64 {
         let slices = self.trace().slices();
@@ -493,6 +516,15 @@ impl Run {
         work.filter(|&work| self.selection.contains(self.trace(), work))
     }
 
+    /// Host time, waiting and device time by the program's functions, of a part of the trace.
+    pub fn code(&self, by: CodeBy, selection: &Selection) -> Code {
+        let slices = self.trace().slices();
+        let in_steps = self.waits().iter().filter(|wait| self.steps.at(slices.start(wait.call)).is_some());
+        let waits: Vec<(SliceId, i64)> = in_steps.map(|wait| (wait.call, wait.wait_ns)).collect();
+        let query = CodeQuery { by, selection, waits: &waits, wall_ns: self.steps.wall_ns() };
+        code(self.trace(), self.callers(), &query)
+    }
+
     /// What ranks send each other.
     pub fn collectives(&self) -> CollectivesReport {
         collectives(self.trace(), &self.selection)
@@ -514,6 +546,14 @@ impl Run {
     pub fn python_stack(&self, id: SliceId) -> Vec<String> {
         self.callers().python_stack(self.trace(), id)
     }
+}
+
+/// The longest of the functions whose lines were timed: others may be inside of it.
+pub(crate) fn longest_function_ns(profile: &Profile) -> i64 {
+    let sums = profile.lines.chunk_by(|a, b| a.function == b.function);
+    sums.map(|of_function| of_function.iter().map(|line| line.ns.0).fold(0, i64::saturating_add))
+        .max()
+        .unwrap_or(0)
 }
 
 impl std::fmt::Debug for Run {

@@ -1,5 +1,6 @@
 //! How much of what: a row per operator, kernel, module, region, function, line or stack.
 
+pub mod code;
 pub mod collectives;
 pub mod compiled;
 pub mod flops;
@@ -12,6 +13,7 @@ pub mod ops;
 pub mod phases;
 pub mod profile_info;
 pub mod python_calls;
+pub mod python_time;
 pub mod regions;
 pub mod run_info;
 pub mod stacks;

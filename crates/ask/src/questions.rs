@@ -1,6 +1,7 @@
 //! Every question there is: one file each, one entry here.
 
 mod account;
+mod code;
 mod collectives;
 mod compile;
 mod critical_path;
@@ -52,6 +53,7 @@ pub static QUESTIONS: &[&Question] = &[
     &ops::QUESTION,
     &kernels::QUESTION,
     &modules::QUESTION,
+    &code::QUESTION,
     &functions::QUESTION,
     &lines::QUESTION,
     &stacks::QUESTION,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use stepscope_model::Document;
+use stepscope_model::{Document, DocumentKind};
 
 use crate::discover::{TraceFile, discover};
 use crate::error::ReadError;
@@ -33,7 +33,7 @@ pub enum Look {
 }
 
 /// The trace at a path: a file's own; of a folder's that of the asked rank, or else of the lowest, and of equals the
-/// first by path. Traces that do not say their rank come last.
+/// first by path. Traces that do not say their rank come last, and profiles after all traces.
 ///
 /// Files that cannot be read are passed over as long as another can; if none can, the first failure is the answer.
 /// `open` reads a file; it is shown every file in turn, [`Look::AtAll`] or until the choice is clear.
@@ -60,7 +60,7 @@ pub fn choose(
         ranks.extend(own);
         let better = match rank {
             Some(_) => own == rank && best.is_none(),
-            None => best.as_ref().is_none_or(|(best, _)| order(own) < order(rank_of(best))),
+            None => best.as_ref().is_none_or(|(best, _)| place(&document) < place(best)),
         };
         if better {
             best = Some((document, file));
@@ -92,6 +92,11 @@ pub fn rank_of(document: &Document) -> Option<i64> {
         Document::Trace(trace) => trace.meta().distributed.as_ref().and_then(|known| known.rank),
         _ => None,
     }
+}
+
+/// Traces come before profiles, and low ranks before high ones.
+fn place(document: &Document) -> (bool, u64) {
+    (document.kind() != DocumentKind::Trace, order(rank_of(document)))
 }
 
 /// No real rank is below 0, so that the search may end at 0.

@@ -1,17 +1,18 @@
-//! Traces in a folder: TensorBoard's layout (`<worker>.<span>.pt.trace.json.gz`) and any other.
+//! Traces and profiles in a folder: TensorBoard's layout (`<worker>.<span>.pt.trace.json.gz`) and any other.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
-use stepscope_model::Source;
+use stepscope_model::DocumentKind;
 
 use crate::OpenOptions;
 use crate::chunks::unwrap_layers;
 use crate::error::ReadError;
+use crate::readers;
 
-/// A file that looks like a trace; only reading tells.
+/// A file that looks like a trace or a profile; only reading tells.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceFile {
     /// Where it is.
@@ -100,7 +101,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
         } else if let Ok(info) = fs::metadata(&path)
             // Opening a pipe would wait for a writer.
             && info.is_file()
-            && is_trace(&path, &name)
+            && (is_trace(&path, &name) || is_profile(&path, &name))
         {
             found.push(TraceFile { path, bytes: info.len() });
         }
@@ -119,12 +120,29 @@ fn is_trace(path: &Path, name: &str) -> bool {
 /// Bytes of text looked at: long lists of process groups stand before the events.
 const HEAD_BYTES: u64 = 256 << 10;
 
-fn begins_like_a_trace(path: &Path) -> bool {
-    let Ok(file) = fs::File::open(path) else { return false };
-    let Ok((_, text, _)) = unwrap_layers(file, "", &OpenOptions::default()) else { return false };
+/// Files of profilers, by the endings they usually have, if they begin like a profile.
+fn is_profile(path: &Path, name: &str) -> bool {
+    const ENDINGS: [&str; 9] =
+        [".pstats", ".prof", ".cprof", ".lprof", ".pprof", ".pb", ".folded", ".collapsed", ".json"];
+    let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    ENDINGS.iter().any(|ending| plain.ends_with(ending))
+        && head(path).is_some_and(|head| {
+            readers::find(&head).is_some_and(|reader| reader.yields == DocumentKind::Profile)
+        })
+}
+
+/// How the text of a file begins; none if it cannot be read. A damaged file may still be a trace: what came before the damage
+/// decides.
+fn head(path: &Path) -> Option<Vec<u8>> {
+    let file = fs::File::open(path).ok()?;
+    let (_, text, _) = unwrap_layers(file, "", &OpenOptions::default()).ok()?;
     let mut head = Vec::new();
-    // A damaged file may still be a trace: what came before the damage decides.
     let _ = text.take(HEAD_BYTES).read_to_end(&mut head);
+    Some(head)
+}
+
+fn begins_like_a_trace(path: &Path) -> bool {
+    let Some(head) = head(path) else { return false };
     let has = |word: &str| memmem::find(&head, word.as_bytes()).is_some();
     match head.iter().find(|b| !b.is_ascii_whitespace()) {
         Some(b'{') => has("\"traceEvents\"") || (has("\"schemaVersion\"") && has("\"deviceProperties\"")),
@@ -133,37 +151,9 @@ fn begins_like_a_trace(path: &Path) -> bool {
     }
 }
 
-/// Worker and span from a name such as `host_1234.1700000000000000000.pt.trace.json.gz`.
-pub(crate) fn name_parts(path: &str, source: &mut Source) {
-    let name = Path::new(path).file_name().map(|n| n.to_string_lossy()).unwrap_or_default();
-    let Some(at) = name.find(".pt.trace.json") else { return };
-    let stem = &name[..at];
-    match stem.rsplit_once('.') {
-        Some((worker, span)) if span.len() >= 6 && span.bytes().all(|b| b.is_ascii_digit()) => {
-            source.worker = Some(worker.to_owned());
-            source.span = Some(span.to_owned());
-        }
-        _ => source.worker = Some(stem.to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parts(name: &str) -> (Option<String>, Option<String>) {
-        let mut source = Source::default();
-        name_parts(name, &mut source);
-        (source.worker, source.span)
-    }
-
-    #[test]
-    fn names_carry_worker_and_span() {
-        let some = |s: &str| Some(s.to_owned());
-        assert_eq!(parts("a/host_12.1700000000123.pt.trace.json.gz"), (some("host_12"), some("1700000000123")));
-        assert_eq!(parts("rank0.pt.trace.json"), (some("rank0"), None));
-        assert_eq!(parts("trace.json"), (None, None));
-    }
 
     #[cfg(unix)]
     #[test]
@@ -182,6 +172,30 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
         let paths: Vec<PathBuf> = found.unwrap().into_iter().map(|f| f.path).collect();
         assert_eq!(paths, [folder.join("w.pt.trace.json")]);
+    }
+
+    #[test]
+    fn profiles_are_found_beside_traces() {
+        let folder = std::env::temp_dir().join(format!("stepscope-profiles-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/profiles");
+        for name in
+            ["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.speedscope.json", "austin.pprof", "hot-5.1.lprof.txt"]
+        {
+            fs::copy(fixtures.join(name), folder.join(name)).unwrap();
+        }
+        fs::write(folder.join("w.pt.trace.json"), "{").unwrap();
+        // Named like a profile, and none.
+        fs::write(folder.join("notes.prof"), "hello").unwrap();
+        fs::write(folder.join("settings.json"), "{\"a\": 1}").unwrap();
+        let found = discover(&folder);
+        fs::remove_dir_all(&folder).unwrap();
+        let names =
+            found.unwrap().into_iter().filter_map(|file| Some(file.path.file_name()?.to_str()?.to_owned()));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            ["austin.pprof", "demo-3.11.pstats", "hot-5.1.lprof", "pyspy.speedscope.json", "w.pt.trace.json"]
+        );
     }
 
     #[test]

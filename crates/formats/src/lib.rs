@@ -38,6 +38,7 @@ mod sniff;
 mod speedscope;
 mod splice;
 mod svg;
+mod worker_name;
 
 use std::fs::File;
 use std::io::Read;

@@ -14,6 +14,8 @@ use crate::backend::Problem;
 use crate::path;
 use crate::question::{self, number, pairs};
 use crate::run::Run;
+use crate::shown::shown;
+use crate::source::source;
 
 /// Most tiles of one request.
 const MAX_TILES: usize = 512;
@@ -50,18 +52,26 @@ pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, 
         "counters" => counters(run, query),
         "flame" => flames(run, query),
         "path" => critical(run, query),
+        "shown" => Reply::json(&json!({ "pages": shown(run) })),
+        "source" => source_of(run, query),
         _ => return None,
     })
 }
 
 fn ask(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
-    let (ask, page) = question::parse(question, query)?;
+    let (mut ask, page) = question::parse(question, query)?;
+    ask.sources = run.sources.for_questions();
     let key = match page {
         // Pages of one answer are cut from the same rows.
         Some(_) => key(question, query, &["part", "offset", "limit"]),
         None => key(question, query, &[]),
     };
     Ok(Reply { body: run.ask_json(&key, &ask, page.as_ref())?, kind: "application/json" })
+}
+
+fn source_of(run: &Run, query: &str) -> Result<Reply, Problem> {
+    let file = pairs(query).into_iter().find(|p| p.0 == "file").map(|p| p.1).unwrap_or_default();
+    Reply::json(&source(&run.run, &run.sources, &file)?)
 }
 
 fn csv(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {

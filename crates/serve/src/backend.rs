@@ -7,6 +7,8 @@ use serde::Serialize;
 use stepscope_ask::Refusal;
 use stepscope_model::Document;
 
+use crate::source_files::SourceFiles;
+
 /// A sentence on what went wrong, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
@@ -56,4 +58,8 @@ pub trait Backend: Send + Sync + 'static {
     fn discover(&self) -> Result<Vec<Found>, Problem>;
     /// How to read one of them.
     fn open(&self, path: &Path) -> Loading;
+    /// Source code that runs name.
+    fn sources(&self) -> SourceFiles {
+        SourceFiles::default()
+    }
 }

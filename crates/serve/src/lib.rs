@@ -15,6 +15,9 @@ mod question;
 mod report;
 mod run;
 mod runs;
+mod shown;
+mod source;
+mod source_files;
 #[cfg(test)]
 mod wire;
 
@@ -22,3 +25,4 @@ pub use assets::has_ui;
 pub use backend::{Backend, Found, Loading, Problem};
 pub use http::{Address, Server, ServerOptions};
 pub use report::{Report, ReportOptions, report};
+pub use source_files::{SourceFiles, SourceText};

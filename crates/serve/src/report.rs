@@ -16,6 +16,8 @@ use stepscope_ask::QUESTIONS;
 use crate::api::reply;
 use crate::backend::Problem;
 use crate::run::Run;
+use crate::source::{largest_files, source};
+use crate::source_files::SourceFiles;
 use pack::{Packed, pack};
 use redact::redact;
 
@@ -30,6 +32,8 @@ pub struct ReportOptions {
     pub label: String,
     /// This program's version.
     pub version: String,
+    /// Source code that the run names.
+    pub sources: SourceFiles,
 }
 
 /// A report, and what it lacks.
@@ -45,6 +49,9 @@ pub struct Report {
 const MAX_ROWS: [usize; 4] = [5_000, 500, 100, 20];
 /// Points of a counter over the whole run.
 const COUNTER_POINTS: usize = 2_048;
+/// Source files of a report, and the bytes one may have.
+const MAX_SOURCES: usize = 12;
+const MAX_SOURCE_BYTES: usize = 256 << 10;
 /// Stretches of the critical path.
 const PATH_PIECES: usize = 4_096;
 /// The part of the room that tables and curves may take, unless they need more at their shortest.
@@ -54,7 +61,8 @@ const FOR_SLICES: f64 = 0.6;
 
 /// Writes a report of a run.
 pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) -> Result<Report, Problem> {
-    let run = Run::new(run);
+    let sources = if options.redact { SourceFiles::default() } else { options.sources.clone() };
+    let run = Run::new(run, sources);
     let page = html::bundle()?;
     // Four letters of base64 hold three bytes.
     let mut room = options.max_bytes.saturating_sub(page.bytes()) / 4 * 3;
@@ -127,13 +135,30 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
             ("flame/host", "flame", "weight=host".to_owned()),
             ("flame/device", "flame", "weight=device".to_owned()),
             ("flame/module", "flame", "weight=module".to_owned()),
+            ("shown", "shown", String::new()),
         ] {
             sections.push(pack(name, &value_of(run, path, &query, redacted)?)?);
+        }
+        if !redacted {
+            sections.push(source_files(run)?);
         }
         if size(&sections) <= room || tries.peek().is_none() {
             return Ok((sections, left_out));
         }
     }
+}
+
+/// The files in which most of the time was spent, with their source if it can be read and is short. All are one section: a
+/// file's name may be anything, and the names of sections are markup.
+fn source_files(run: &Run) -> Result<Packed, Problem> {
+    let mut files = serde_json::Map::new();
+    for file in largest_files(&run.run, MAX_SOURCES) {
+        let value = serde_json::to_value(source(&run.run, &run.sources, &file)?).unwrap_or_default();
+        if value["text"].as_str().is_none_or(|text| text.len() <= MAX_SOURCE_BYTES) {
+            files.insert(file, value);
+        }
+    }
+    pack("sources", &Value::Object(files))
 }
 
 /// A command's whole answer; none where the command has nothing to say about this trace.

@@ -8,6 +8,7 @@ use stepscope_ask::write::{self, Page};
 use stepscope_ask::{Answer, Ask, answer};
 
 use crate::backend::Problem;
+use crate::source_files::SourceFiles;
 
 /// Answers kept, in rows. A row takes a few hundred bytes.
 const KEPT_ROWS: usize = 400_000;
@@ -21,15 +22,17 @@ type Answered = Result<Arc<Answer>, Problem>;
 /// One run, ready to be asked about.
 pub(crate) struct Run {
     pub(crate) run: Arc<Analysed>,
+    /// Source code that it names.
+    pub(crate) sources: SourceFiles,
     /// Answers by question. A question asked twice at once is worked out once.
     answers: Mutex<HashMap<String, Arc<OnceLock<Answered>>>>,
 }
 
 impl Run {
-    pub(crate) fn new(run: Arc<Analysed>) -> Run {
+    pub(crate) fn new(run: Arc<Analysed>, sources: SourceFiles) -> Run {
         // What every page needs, before anybody waits for it.
         run.timeline();
-        Run { run, answers: Mutex::default() }
+        Run { run, sources, answers: Mutex::default() }
     }
 
     /// The answer to a question.

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::tables::functions::EdgeRow;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
 use stepscope_ask::{Ask, QUESTIONS, Question, answer};
@@ -18,6 +19,7 @@ use stepscope_formats::{OpenOptions, open, open_trace};
 use crate::backend::Problem;
 use crate::path::Stretch;
 use crate::runs::Listed;
+use crate::source::SourceFile;
 
 /// A part or a fact of an answer: its types, and in how many of the answers it is.
 #[derive(Default)]
@@ -177,6 +179,8 @@ fn generated() -> String {
     declare::<Definition>(&mut generator);
     declare::<Problem>(&mut generator);
     declare::<Listed>(&mut generator);
+    declare::<SourceFile>(&mut generator);
+    declare::<EdgeRow>(&mut generator);
     declare::<Layout>(&mut generator);
     declare::<Details>(&mut generator);
     declare::<Counter>(&mut generator);

@@ -57,6 +57,16 @@ export const VIEWS = [
   "modules",
   "diagnosis",
   "compare",
+  "functions",
+  "lines",
+  "code",
+  "regions",
+  "phases",
+  "collectives",
+  "serving",
+  "graphs",
+  "compile",
+  "source",
 ] as const;
 export type ViewId = (typeof VIEWS)[number];
 

@@ -7,14 +7,17 @@ import { Empty, Trouble } from "../parts/states.tsx";
 import { TipLayer, tipOn } from "../parts/tip.tsx";
 import { runCommand } from "../session/commands.ts";
 import { href, param, pushParams, route } from "../session/route.ts";
-import { loading, online, run, runs, runsProblem } from "../session/state.ts";
+import { loading, online, run, runs, runsProblem, source } from "../session/state.ts";
 import { theme, toggleTheme } from "../session/theme.ts";
+import { useLoaded } from "../session/use-ask.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { RunPicker } from "./run-picker.tsx";
-import { digitOf, VIEWS } from "./views.ts";
+import { digitOf, navigation, VIEWS } from "./views.ts";
 
 export function App() {
   const view = VIEWS.find((v) => v.id === route.value.view);
+  const id = run.value?.state === "failed" ? undefined : run.value?.id;
+  const pages = useLoaded(id === undefined ? undefined : String(id), (signal) => source.shown(id ?? 0, signal));
   const main = useRef<HTMLElement>(null);
   const Shown = view?.component;
   const title = [run.value?.label, view?.name, "Stepscope"].filter(Boolean).join(" · ");
@@ -28,11 +31,11 @@ export function App() {
       </button>
       <Top />
       <nav class="nav" aria-label="Views">
-        {VIEWS.map((v, at) => (
+        {navigation(pages.data, view?.id).map((v) => (
           <a key={v.id} href={href(v.id)} aria-current={v === view ? "page" : undefined}>
             {v.name}
             <span class="kbd" aria-hidden="true">
-              {digitOf(at)}
+              {digitOf(VIEWS.indexOf(v))}
             </span>
           </a>
         ))}

@@ -15,7 +15,7 @@ const open = signal<"help" | "palette" | undefined>(undefined);
 /** Commands that work everywhere. */
 export function registerShared(): void {
   register([
-    ...VIEWS.map((view, at) => ({
+    ...VIEWS.filter((view) => !view.hidden).map((view, at) => ({
       id: `go-${view.id}`,
       name: `Go to ${view.name}`,
       keys: digitOf(at) === undefined ? [] : [`Digit${digitOf(at)}`],
@@ -64,7 +64,7 @@ function usable(): Command[] {
 function keyGroups(): { title: string; commands: Command[] }[] {
   const withKeys = allCommands().filter((c) => c.keys?.length);
   const everywhere = { title: "Everywhere", commands: withKeys.filter((c) => !c.view) };
-  const ofViews = VIEWS.map(({ id, name }) => ({
+  const ofViews = VIEWS.filter((view) => !view.hidden).map(({ id, name }) => ({
     title: name,
     commands: withKeys.filter((c) => c.view === id),
   }));

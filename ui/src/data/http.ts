@@ -14,6 +14,7 @@ import type {
   Problem,
   Runs,
   SearchQuery,
+  SourceFile,
 } from "./types.ts";
 
 const GONE: Problem = {
@@ -97,6 +98,14 @@ export class HttpSource implements Source {
 
   flame(run: number, weight: string, options: Options = {}, signal?: AbortSignal): Promise<Flame> {
     return this.#json(`api/r/${run}/flame${query({ weight, ...options })}`, signal);
+  }
+
+  async shown(run: number, signal?: AbortSignal): Promise<string[]> {
+    return (await this.#json<{ pages: string[] }>(`api/r/${run}/shown`, signal)).pages;
+  }
+
+  source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile> {
+    return this.#json(`api/r/${run}/source${query({ file })}`, signal);
   }
 
   async #json<T>(path: string, signal?: AbortSignal): Promise<T> {

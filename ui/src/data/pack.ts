@@ -20,6 +20,7 @@ import type {
   PathPiece,
   Runs,
   SearchQuery,
+  SourceFile,
 } from "./types.ts";
 import type { KernelRow } from "./wire.ts";
 
@@ -44,6 +45,9 @@ const DEFAULT_BY: Record<string, string> = {
   launches: "device",
   "critical-path": "name",
   roofline: "shape",
+  code: "function",
+  compile: "region",
+  graphs: "graph",
 };
 
 const LIVE = "A report covers the whole run only. Open the trace with `stepscope view` for everything else.";
@@ -131,6 +135,17 @@ class PackSource implements Source {
     if (options.step !== undefined)
       throw new SourceError({ message: "Single steps are not available in a report.", hint: LIVE });
     return need(jsonSection<Flame>(`flame/${weight}`), "this flame graph");
+  }
+
+  async shown(): Promise<string[]> {
+    return (await need(jsonSection<{ pages: string[] }>("shown"), "its pages")).pages;
+  }
+
+  async source(_run: number, file: string): Promise<SourceFile> {
+    const found = (await jsonSection<Record<string, SourceFile>>("sources"))?.[file];
+    if (!found)
+      throw new SourceError({ message: "The source of this file is not included in the report.", hint: LIVE });
+    return found;
   }
 
   #items(): Promise<Map<number, Items>> {

@@ -13,6 +13,7 @@ import type {
   Problem,
   Runs,
   SearchQuery,
+  SourceFile,
 } from "./types.ts";
 
 export interface Source {
@@ -33,6 +34,10 @@ export interface Source {
   counters(run: number, from: number, to: number, buckets: number, signal?: AbortSignal): Promise<Counter[]>;
   /** The critical path between two moments. */
   path(run: number, from: number, to: number, buckets: number): Promise<PathPiece[]>;
+  /** Which pages have something to show about a run, by their ids. */
+  shown(run: number, signal?: AbortSignal): Promise<string[]>;
+  /** A source file that the run names. */
+  source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile>;
   flame(run: number, weight: string, options?: Options, signal?: AbortSignal): Promise<Flame>;
 }
 

@@ -13,6 +13,7 @@ export type {
   Hits,
   Ref,
   Relation,
+  SourceFile,
   StepInfo as StepRange,
   Stretch as PathPiece,
 } from "./wire.ts";

@@ -185,6 +185,34 @@ export interface Child {
 /** Whose time is shown. */
 export type Clock = "device" | "host";
 
+/** One function, or one function and what it called. */
+export interface CodeRow {
+  /** The function. */
+  function: string;
+  /** Its file; none for what belongs to no function of the program. */
+  file: string | null;
+  /** The line it starts at. */
+  line: number | null;
+  /** What it called; none for its own code. */
+  called: string | null;
+  /** How often it ran. */
+  calls: number;
+  /** Host time. */
+  host_ns: number;
+  /** Waiting for a device. */
+  wait_ns: number;
+  /** The same as a share of the steps. */
+  wait_share: number;
+  /** Device time that it launched. */
+  device_ns: number;
+  /** The part of it that the backward pass launched. */
+  backward_device_ns: number;
+  /** The device time as a share of all. */
+  device_share: number;
+  /** Kernels, copies and memsets. */
+  device_work: number;
+}
+
 /** Calls of one operation with one message size in one group. */
 export interface CollectiveRow {
   /** What the ranks do. */
@@ -575,6 +603,34 @@ export interface EagerRow {
   device_ns: number;
 }
 
+/** One function's calls of another. */
+export interface EdgeRow {
+  /** The function that called. */
+  caller: string;
+  /** Where it is. */
+  caller_place: string;
+  /** The function that was called. */
+  callee: string;
+  /** Where it is. */
+  callee_place: string;
+  /** How often, where calls were counted. */
+  calls: number | null;
+  /** The same without calls that recursion made. */
+  primitive_calls: number | null;
+  /** Time of the called function's own in these calls. */
+  self_ns: number | null;
+  /** Samples of its own. */
+  self_samples: number | null;
+  /** Memory of its own. */
+  self_bytes: number | null;
+  /** Its time with all that it called. */
+  total_ns: number | null;
+  /** Its samples with all that it called. */
+  total_samples: number | null;
+  /** Its memory with all that it called. */
+  total_bytes: number | null;
+}
+
 /** Where the saving comes from. */
 export type Estimate = "model" | "none" | "replay" | "upper_bound";
 
@@ -736,6 +792,20 @@ export interface FoldedRow {
 
 /** How the iterations were found. */
 export type FoundBy = "copies_to_host" | "device_range" | "forward_pass" | "graph_launch" | "nothing" | "python_call" | "range";
+
+/** What a run says about one function. */
+export interface FunctionOfSource {
+  name: string;
+  line: number | null;
+  calls: number | null;
+  own: number;
+  with_callees: number;
+  with_callees_share: number;
+  /** Waiting for a device under it. */
+  device_wait_ns: number | null;
+  /** Device time that it launched. */
+  device_ns: number | null;
+}
 
 /** One function. */
 export interface FunctionRow {
@@ -1291,6 +1361,16 @@ export interface Layout {
   ledger: DrawnLedger;
   /** The steps. */
   steps: StepInfo[];
+}
+
+/** What a run says about one line. */
+export interface LineOfSource {
+  line: number;
+  hits: number | null;
+  amount: number;
+  per_hit_ns: number | null;
+  /** Of the whole profile. */
+  share: number;
 }
 
 /** A slice that belongs to another. */
@@ -2021,6 +2101,21 @@ export interface Shown {
 /** Where a collective runs. */
 export type Side = "device" | "host";
 
+/** A file of the program. */
+export interface SourceFile {
+  file: string;
+  /** Its text; none where it cannot be read here. */
+  text: string | null;
+  /** Whether it was written after the run was recorded. */
+  changed: boolean;
+  /** What amounts are. */
+  unit: AmountUnit;
+  /** Lines that ran, or were seen. */
+  lines: LineOfSource[];
+  /** Functions that start in it. */
+  functions: FunctionOfSource[];
+}
+
 /** One line and its text. */
 export interface SourceLine {
   /** The function it is in. */
@@ -2274,6 +2369,18 @@ export interface AccountAnswer {
   causes_total?: number;
   devices_total?: number;
   steps_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `code`. */
+export interface CodeAnswer {
+  code: CodeRow[];
+  device_ns: number;
+  wait_ns: number;
+  wall_ns: number;
+  code_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
@@ -2653,6 +2760,22 @@ export interface WhatIfAnswer {
   remarks: string[];
 }
 
+/** The answer to `findings` about a profile. */
+export interface FindingsOfProfile {
+  could_not_look: CouldNotLook[];
+  findings: Finding[];
+  step_ns: number;
+  steps: number;
+  unprofiled_step_high_ns: number;
+  unprofiled_step_low_ns: number;
+  unprofiled_step_ns: number;
+  worst: Severity | null;
+  findings_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
 /** The answer to `functions` about a profile. */
 export interface FunctionsOfProfile {
   calls: number | null;
@@ -2702,11 +2825,13 @@ export interface StacksOfProfile {
 
 /** The answer to `summary` about a profile. */
 export interface SummaryOfProfile {
+  findings: Finding[];
   hot_functions: HotFunction[];
   hot_lines: HotLine[];
   notes: NoteInfo[];
   unit: AmountUnit;
   verdict: Verdict | null;
+  findings_total?: number;
   hot_functions_total?: number;
   hot_lines_total?: number;
   definitions?: Definition[];

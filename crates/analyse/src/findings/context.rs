@@ -7,16 +7,20 @@ use stepscope_model::SliceId;
 
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
-use crate::run::{Run, Saving};
+use crate::run::{AmountUnit, PythonTime, Run, Saving};
 
 /// A replay that is further off than this, as a share of the measured time, only gives bounds.
 const MAX_REPLAY_ERROR: f64 = 0.05;
+
+/// Fewer samples than this say too little about a program.
+const MIN_SAMPLES: i64 = 50;
 
 /// A run and the thresholds that findings in it are held against.
 pub struct Context<'a> {
     run: &'a Run,
     thresholds: &'a Thresholds,
     warm_up: OnceCell<WarmUp>,
+    python: OnceCell<Option<PythonTime<'a>>>,
 }
 
 impl Deref for Context<'_> {
@@ -30,7 +34,7 @@ impl Deref for Context<'_> {
 impl<'a> Context<'a> {
     /// Looks at a run.
     pub fn new(run: &'a Run, thresholds: &'a Thresholds) -> Self {
-        Context { run, thresholds, warm_up: OnceCell::new() }
+        Context { run, thresholds, warm_up: OnceCell::new(), python: OnceCell::new() }
     }
 
     /// The thresholds in force.
@@ -46,6 +50,26 @@ impl<'a> Context<'a> {
     /// Compiling and loading of code inside the steps.
     pub(super) fn warm_up(&self) -> &WarmUp {
         self.warm_up.get_or_init(|| warm_up::find(self))
+    }
+
+    /// The functions of a program without operators; none where operators or devices say more.
+    pub(super) fn python(&self) -> Option<&PythonTime<'a>> {
+        let enough = |time: &PythonTime<'_>| time.unit == AmountUnit::Nanoseconds || time.whole >= MIN_SAMPLES;
+        self.python.get_or_init(|| self.run.python_time().filter(enough)).as_ref()
+    }
+
+    /// A finding about a program without operators that takes this share of it and may at most be saved; none if that is
+    /// too little to mention.
+    pub(super) fn taking(&self, rule: &'static str, share: f64) -> Option<Finding> {
+        let share = share.clamp(0.0, 1.0);
+        let whole = self.whole_ns();
+        Some(Finding {
+            saves_ns: (whole > 0).then_some((share * whole as f64) as i64),
+            saves_share: Some(share),
+            estimate: Estimate::UpperBound,
+            confidence: Confidence::Medium,
+            ..blank(rule, self.severity(share)?)
+        })
     }
 
     /// How many steps the means are over.

@@ -13,13 +13,14 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "saves_ns",
         label: "Saves",
-        text: "What a fix would save per step: of the mean wall time of the steps that are not partial. Savings of several \
-               findings do not add up: they may shorten the same time.",
+        text: "What a fix would save per step: of the mean wall time of the steps that are not partial; of a profile, which has \
+               no steps, of its longest thread. Savings of several findings do not add up: they may shorten the same time.",
     },
     Definition {
         field: "saves_share",
         label: "Of the step",
-        text: "What a fix would save, divided by the mean wall time of the steps that are not partial.",
+        text: "What a fix would save, divided by the mean wall time of the steps that are not partial, or by the longest thread \
+               of a program without steps.",
     },
     Definition {
         field: "saves_unprofiled_ns",
@@ -51,8 +52,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "source",
         label: "Source",
-        text: "The innermost Python frame of your program, outside the framework and the standard library; needs \
-               with_stack=True.",
+        text: "The innermost Python frame of your program, outside the framework and the standard library; a trace of PyTorch \
+               needs with_stack=True for it.",
     },
     Definition {
         field: "start_ns",

@@ -26,6 +26,7 @@ mod optimizer;
 mod pageable_copies;
 mod parameter_loop;
 mod profiler_overhead;
+mod python;
 mod recomputation;
 mod round_trips;
 mod slow_kernels;
@@ -75,4 +76,20 @@ pub const RULES: &[Rule] = &[
     unfused_attention::RULE,
     unfused_pointwise::RULE,
     unrepresentative::RULE,
+    python::deep_copy::RULE,
+    python::file_io::RULE,
+    python::garbage::RULE,
+    python::gil_contention::RULE,
+    python::growing_memory::RULE,
+    python::imports::RULE,
+    python::json::RULE,
+    python::logging::RULE,
+    python::one_core::RULE,
+    python::pandas_rows::RULE,
+    python::pickling::RULE,
+    python::python_loop::RULE,
+    python::regex_compile::RULE,
+    python::repeated_calls::RULE,
+    python::text_formatting::RULE,
+    python::waiting::RULE,
 ];

@@ -68,12 +68,23 @@ impl HostTime {
     }
 
     /// A backward thread on which nothing is recorded while another thread of the process communicates waits for
-    /// it: that is how the reduction of gradients looks when a library does it on threads of its own.
+    /// it: that is how the reduction of gradients looks when a library does it on threads of its own. So does a main
+    /// thread with nothing but its step, in a trace without devices: a heuristic, since Python that was not recorded looks
+    /// the same.
     fn overlay_communication(&mut self, trace: &Trace) {
-        if self.backward.is_empty() {
+        let slices = trace.slices();
+        let on_host = trace.lanes().iter().all(|(_, lane)| lane.key.domain == Domain::Host);
+        let main = self.main.filter(|_| on_host);
+        if self.backward.is_empty() && main.is_none() {
             return;
         }
-        let slices = trace.slices();
+        let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
+        let mut only_step = |segment: &Segment| {
+            segment.activity == Activity::Python
+                && segment
+                    .slice
+                    .is_some_and(|id| slices.kind(id) == Kind::HostAnnotation && is_step.get(slices.name(id)))
+        };
         let mut is_comm = ByName::new(trace, is_comm_range);
         let mut ranges: Vec<(Ns, Ns, SliceId)> = Vec::new();
         for (lane, info) in trace.lanes().iter() {
@@ -101,7 +112,8 @@ impl HostTime {
             let from = all.len();
             let waits = self.backward.binary_search_by_key(&lane, |b| b.index()).is_ok();
             for &segment in &self.segments[range.clone()] {
-                if waits && segment.activity == Activity::Unrecorded {
+                let alone = main.is_some_and(|main| main.index() == lane) && only_step(&segment);
+                if alone || waits && segment.activity == Activity::Unrecorded {
                     split_at(segment, &ranges, &mut all);
                 } else {
                     all.push(segment);
@@ -295,12 +307,12 @@ fn split_at(segment: Segment, ranges: &[(Ns, Ns, SliceId)], into: &mut Vec<Segme
     for &(start, end, id) in ranges[from..].iter().take_while(|r| r.0 < segment.end) {
         let (start, end) = (start.max(at), end.min(segment.end));
         if start < end {
-            rest(at, start, None, Activity::Unrecorded);
+            rest(at, start, segment.slice, segment.activity);
             rest(start, end, Some(id), Activity::Communication);
             at = end;
         }
     }
-    rest(at, segment.end, None, Activity::Unrecorded);
+    rest(at, segment.end, segment.slice, segment.activity);
 }
 
 struct Open {

@@ -3,6 +3,7 @@
 mod any_program;
 pub(crate) mod docs;
 mod every_rule;
+pub(crate) mod plain;
 pub(crate) mod profile;
 mod twins;
 pub(crate) mod verdicts;

@@ -1,5 +1,6 @@
 //! Tests of `tables`.
 
+mod code;
 mod collectives;
 mod compiled;
 mod functions;

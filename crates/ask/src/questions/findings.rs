@@ -11,9 +11,10 @@ use std::sync::Arc;
 use stepscope_analyse::findings::{self, CouldNotLook, Finding, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_model::DocumentKind;
 
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::options::RowsAsked;
 use crate::print::Table;
 use crate::refusal::Refusal;
@@ -37,7 +38,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["top", "filter", "step"],
     report_by: Some(&[]),
     definitions: &[findings::DEFINITIONS, STEP, OWN],
-    answers_for: TRACES,
+    answers_for: TRACES_AND_PROFILES,
     answer,
 };
 
@@ -47,7 +48,7 @@ pub(super) const STEP: &[Definition] = &[
         field: "step_ns",
         label: "Mean step",
         text: "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the \
-               nanosecond.",
+               nanosecond. Of a profile, which has no steps, its longest thread.",
     },
     Definition {
         field: "unprofiled_step_ns",
@@ -72,6 +73,9 @@ const OWN: &[Definition] =
     &[Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." }];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if runs[0].kind() == DocumentKind::Profile {
+        ask.refuse(&["step"], "a profile", "leave it out: a profile has no steps")?;
+    }
     let asked = ask.part_of(&runs[0])?;
     let found = Arc::new(Found::look(&asked.run, ask)?);
     let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
@@ -84,7 +88,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("could_not_look", &found.blind)
         .fact("worst", &found.worst);
     if found.shown.all == 0 {
-        answer.next = nothing_next(found.on_device);
+        answer.next = if found.plain { plain_next() } else { nothing_next(found.on_device) };
     }
     let (screen, explained, document, sarif) = (found.clone(), found.clone(), found.clone(), found);
     let thresholds = ask.thresholds.clone();
@@ -107,11 +111,20 @@ pub(super) fn nothing_next(on_device: bool) -> Vec<Next> {
     ]
 }
 
+/// The same of a program without operators.
+fn plain_next() -> Vec<Next> {
+    vec![Next { question: "functions --sort cumulative", about: "functions with all that they call" }]
+}
+
 /// The findings of a run and what they are measured against.
 struct Found {
     shown: Arranged<Finding>,
     /// The worst that matches the filter, shown or not.
     worst: Option<Severity>,
+    /// What savings are parts of.
+    whole: words::Whole,
+    /// Whether the program used neither operators nor devices.
+    plain: bool,
     /// The mean step.
     step_ns: i64,
     /// The same without the profiler.
@@ -140,7 +153,9 @@ impl Found {
         Ok(Found {
             shown: Arranged { rows, matched: matching.matched, all: matching.all },
             worst,
-            step_ns: run.step_ns(),
+            whole: words::Whole::of(run),
+            plain: run.hot().is_some(),
+            step_ns: run.whole_ns(),
             unprofiled: *run.unprofiled(),
             steps: run.steps().counted().count(),
             path: run.trace().meta().source.path.clone(),

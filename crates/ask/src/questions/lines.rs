@@ -27,7 +27,7 @@ pub(super) const QUESTION: Question = Question {
     group: Group::Time,
     by: &[],
     options: &["function", "top", "value"],
-    report_by: None,
+    report_by: Some(&[]),
     definitions: &[lines::DEFINITIONS],
     answers_for: TRACES_AND_PROFILES,
     answer,

@@ -38,6 +38,7 @@ use self::time::Time;
 use self::top::Top;
 use self::why::Why;
 use super::findings::STEP;
+use super::findings::words::Whole;
 use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Table, units};
@@ -154,7 +155,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
             "the summary of a profile",
             "`stepscope functions` and `stepscope lines` have options about rows",
         )?;
-        return Ok(of_profile::answer(&runs[0], profile));
+        return Ok(of_profile::answer(ask, &runs[0], profile));
     }
     let asked = ask.part_of(&runs[0])?;
     let run = &asked.run;
@@ -195,8 +196,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         );
     }
     // Where nothing was recorded there is nothing to change.
-    let fix = findings.filter(|_| verdict.is_some()).map(|findings| Fix { findings });
-    // Rules are about operators and devices: that none speaks says nothing about a program without them.
+    let fix = findings.filter(|_| verdict.is_some()).map(|findings| Fix { findings, plain: spots.is_some() });
+    // That no rule speaks says little about a program without operators.
     let fix = fix.filter(|fix| spots.is_none() || !fix.findings.is_empty());
     answer.next = match &fix {
         None if spots.is_some() => plain_next(),
@@ -350,8 +351,8 @@ fn tables(
     let steps = Part::new("steps", run.breakdown().rows.clone(), move |rows| {
         super::steps::table(rows, average.as_ref()).title("Steps", &words)
     });
-    let step_ns = run.step_ns();
-    let findings = Part::new("findings", findings.to_vec(), move |rows| fix::table(rows, step_ns));
+    let whole = Whole::of(run);
+    let findings = Part::new("findings", findings.to_vec(), move |rows| fix::table(rows, whole));
     let document_only = |part: Part| Part { on_screen: false, ..part };
     let all = all_tables(ask);
     let if_any = |part: Part| Part { on_screen: all && !part.is_empty(), ..part };

@@ -134,7 +134,9 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
             Ok(out.write_all(print::json(&object)?.as_bytes())?)
         }
         Target::Html => {
-            only_trace(run, "--to html")?;
+            if run.kind() == DocumentKind::Snapshot {
+                only_trace(run, "--to html")?;
+            }
             refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--to html")?;
             html(export, run, out)
         }
@@ -220,7 +222,7 @@ fn only_trace(run: &Run, what: &str) -> Result<(), Failure> {
         DocumentKind::Trace => Ok(()),
         kind => Err(Failure::wrong_use(
             format!("{what} needs a timeline, and this is {}", kind.what()),
-            "profiles are written as folded, speedscope, svg, pstats, pprof, firefox, csv and json",
+            "profiles are written as html, folded, speedscope, svg, pstats, pprof, firefox, csv and json",
         )),
     }
 }
@@ -233,6 +235,7 @@ fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Fail
         redact: export.redact,
         label: name.split(".pt.trace.json").next().unwrap_or(&name).to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        sources: crate::sources::source_files(),
     };
     let report = report(run.clone(), &options)
         .map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;

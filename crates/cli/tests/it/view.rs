@@ -302,3 +302,27 @@ fn half_open_connections_do_not_lock_the_page() {
     last.read_to_end(&mut answer).unwrap();
     assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
 }
+
+#[test]
+fn a_profile_offers_its_own_pages_and_the_source_that_it_names() {
+    let folder = std::env::temp_dir().join(format!("stepscope-source-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/profiles");
+    std::fs::copy(fixtures.join("demo-3.11.pstats"), folder.join("demo.pstats")).unwrap();
+    std::fs::copy(fixtures.join("src/demo.py"), folder.join("demo.py")).unwrap();
+    std::fs::write(folder.join("secret.py"), "password = 1").unwrap();
+    let view = View::start(&[folder.to_str().unwrap()]);
+    assert_eq!(view.json("api/r/0/shown")["pages"], serde_json::json!(["overview", "flame", "functions"]));
+    let source = view.json("api/r/0/source?file=demo.py");
+    assert!(source["text"].as_str().unwrap().contains("def fib(n):"), "{source}");
+    let fib = source["functions"].as_array().unwrap().iter().find(|row| row["name"] == "fib").unwrap().clone();
+    // As the file's own table says.
+    assert_eq!((fib["line"].as_u64(), fib["calls"].as_u64()), (Some(13), Some(8361)));
+    // Files that the profile does not name, whatever they are.
+    for file in ["secret.py", "%2Fetc%2Fpasswd", "..%2Fdemo.py", ""] {
+        let (status, body) = view.get(&format!("api/r/0/source?file={file}"));
+        assert_eq!(status, 400, "{file}: {}", String::from_utf8_lossy(&body));
+    }
+    drop(view);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

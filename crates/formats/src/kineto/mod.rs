@@ -24,7 +24,7 @@ use stepscope_model::{Document, DocumentKind, Trace};
 use crate::chunks::{End, Text};
 use crate::error::ReadError;
 use crate::reader::{Reader, trimmed};
-use crate::{OpenOptions, discover};
+use crate::{OpenOptions, worker_name};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
 pub(crate) use keys::OVERLOAD;
@@ -102,6 +102,6 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, Read
         _ => {}
     }
     builder.meta().source = text.source(name, "Chrome trace JSON");
-    discover::name_parts(name, &mut builder.meta().source);
+    worker_name::name_parts(name, &mut builder.meta().source);
     Ok(builder.finish())
 }

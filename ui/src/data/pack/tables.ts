@@ -30,7 +30,19 @@ export function arrange(answer: Answer, options: Options): Answer {
 }
 
 /** The fields that name a row, in the order the commands look at them. */
-const NAMES = ["name", "path", "culprit", "change", "op", "call", "title", "operator", "label"];
+const NAMES = [
+  "name",
+  "path",
+  "culprit",
+  "change",
+  "op",
+  "call",
+  "title",
+  "operator",
+  "label",
+  "function",
+  "region",
+];
 
 function matcher(pattern: string): (row: RowLike) => boolean {
   let regex: RegExp;

@@ -3,6 +3,7 @@
 import { Fragment } from "preact";
 import { amount, count, percent } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { placeOf, SourceLink } from "../../parts/source-link.tsx";
 import { Facts } from "./facts.tsx";
 import { shares } from "./match.ts";
 import { nameOf, pathTo, type Tree } from "./tree.ts";
@@ -27,6 +28,7 @@ export function Selected(props: {
 }) {
   const { tree, node } = props;
   const { ofAll, ofParent } = shares(tree, node);
+  const place = placeOf(nameOf(tree, node));
   return (
     <div class="flame-selected">
       <div class="flame-selected-name" title={nameOf(tree, node)}>
@@ -59,6 +61,7 @@ export function Selected(props: {
         >
           <Icon name="jump" size={14} /> Find on the timeline
         </button>
+        {place && <SourceLink {...place} />}
       </div>
     </div>
   );

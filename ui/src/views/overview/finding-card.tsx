@@ -5,6 +5,7 @@ import { Defined } from "../../parts/figure.tsx";
 import { percent, shortName, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { JumpButton, showRange, showSlice } from "../../parts/jump.tsx";
+import { placeOf, SourceLink } from "../../parts/source-link.tsx";
 import { Ticked } from "../../parts/states.tsx";
 import { amount } from "./findings.ts";
 import type { Finding } from "./types.ts";
@@ -26,6 +27,7 @@ export function FindingCard(props: {
   const { finding, text } = props;
   const id = useId();
   const unprofiled = unprofiledWords(finding);
+  const place = finding.source ? placeOf(finding.source) : undefined;
   const change = finding.code ? firstChange(finding.code) : undefined;
   return (
     <article class={`finding ${finding.severity}`} aria-labelledby={`${id}-title`}>
@@ -39,6 +41,12 @@ export function FindingCard(props: {
             <span>{finding.title}</span>
           </button>
         </h3>
+        {finding.saves_ns === null && finding.saves_share !== null && (
+          <p class="saves">
+            <Defined text={text("saves_share")}>saves</Defined> at most <b>{percent(finding.saves_share)}</b> of
+            the samples
+          </p>
+        )}
         {finding.saves_ns !== null && (
           <p class="saves">
             <Defined text={text("saves_ns")}>saves</Defined> {finding.estimate === "upper_bound" && "at most "}
@@ -90,7 +98,8 @@ export function FindingCard(props: {
             </dl>
             {finding.source && (
               <p class="source">
-                <Defined text={text("source")}>Source</Defined> <code>{finding.source}</code>
+                <Defined text={text("source")}>Source</Defined> <code>{finding.source}</code>{" "}
+                {place && <SourceLink {...place} />}
               </p>
             )}
             <Shows finding={finding} />

@@ -3,10 +3,12 @@
 import { Defined, definition, Share } from "../../parts/figure.tsx";
 import { amount, count, percent, time, type Unit } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { SourceLink } from "../../parts/source-link.tsx";
 import { Await, Card } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
-import type { HotFunction, HotLine, InfoOfProfile, SummaryOfProfile } from "./types.ts";
+import { Findings } from "./finding-list.tsx";
+import type { FindingsAnswer, HotFunction, HotLine, InfoOfProfile, SummaryOfProfile } from "./types.ts";
 
 const ROWS = 12;
 
@@ -21,9 +23,14 @@ export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: 
       title="Functions"
       class="largest"
       note={
-        <a class="quiet-link" href={href("flame")}>
-          Flame graph
-        </a>
+        <>
+          <a class="quiet-link" href={href("functions")}>
+            All functions
+          </a>{" "}
+          <a class="quiet-link" href={href("flame")}>
+            Flame graph
+          </a>
+        </>
       }
     >
       <table class="plain" aria-label="Functions">
@@ -56,7 +63,7 @@ export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: 
               <td class="num">{percent(row.with_callees_share)}</td>
               {waits && <td class="num">{row.waited_ns ? time(row.waited_ns) : "–"}</td>}
               <td class="hot-place quiet">
-                <bdi>{row.place}</bdi>
+                <Placed place={row.place} />
               </td>
             </tr>
           ))}
@@ -69,7 +76,15 @@ export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: 
 function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Text }) {
   if (rows.length === 0) return null;
   return (
-    <Card title="Lines" class="largest">
+    <Card
+      title="Lines"
+      class="largest"
+      note={
+        <a class="quiet-link" href={href("lines")}>
+          All lines
+        </a>
+      }
+    >
       <table class="plain" aria-label="Lines">
         <thead>
           <tr>
@@ -85,7 +100,7 @@ function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Tex
           {rows.slice(0, ROWS).map((row) => (
             <tr key={`${row.place} ${row.function}`}>
               <td class="name">
-                <bdi>{row.place}</bdi>
+                <Placed place={row.place} />
               </td>
               <td class="num">{amount(row.on_line, unit)}</td>
               <td class="num">
@@ -102,6 +117,13 @@ function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Tex
   );
 }
 
+/** `file:line` as a link to its source. */
+function Placed({ place }: { place: string }) {
+  const [, file, line] = /^(.*\.pyx?):(\d+)$/.exec(place) ?? [];
+  if (file === undefined) return <bdi>{place}</bdi>;
+  return <SourceLink file={file} line={Number(line)} />;
+}
+
 function Head({ text, children }: { text: string | undefined; children: string }) {
   return (
     <th scope="col" class="num">
@@ -113,6 +135,7 @@ function Head({ text, children }: { text: string | undefined; children: string }
 /** The overview of a file without a timeline. */
 export function ProfileOverview({ info }: { info: InfoOfProfile }) {
   const summary = useAsk<SummaryOfProfile>("summary");
+  const findings = useAsk<FindingsAnswer>("findings", {}, (summary.data?.findings.length ?? 0) > 0);
   const held = info.profile;
   const about = [
     info.info.format,
@@ -132,6 +155,9 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
               <p class="verdict-text">{data.verdict ? `${data.verdict.text}.` : "This profile is empty."}</p>
               <p class="quiet">{about.filter(Boolean).join(" · ")}</p>
             </section>
+            {data.findings.length > 0 && (
+              <Await of={findings}>{(of) => <Findings of={of} definitions={of.definitions} />}</Await>
+            )}
             <HotFunctions rows={data.hot_functions} unit={data.unit} text={text} />
             <HotLines rows={data.hot_lines} unit={data.unit} text={text} />
           </div>

@@ -81,14 +81,14 @@ function TraceOverview({ info }: { info: InfoAnswer }) {
     return (
       <>
         {verdict}
+        {(findings.data?.findings.length ?? 0) > 0 && (
+          <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
+        )}
         <HotFunctions
           rows={hot}
           unit={summary.data.unit}
           text={(field) => definition(summary.data?.definitions, field)}
         />
-        {(findings.data?.findings.length ?? 0) > 0 && (
-          <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
-        )}
         <Top of={summary.data} device={hasDevice} synthetic={synthetic} />
         {!synthetic && <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>}
         {recording}

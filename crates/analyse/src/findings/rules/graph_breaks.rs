@@ -41,7 +41,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             guard_share * 100.0,
             health.lookups as f64 / steps as f64
         ),
-        false => format!("Graph breaks: compiled code is left and entered again {breaks:.0} times per step"),
+        false => {
+            let times = match breaks {
+                b if (b - 1.0).abs() < 0.05 => "once".to_owned(),
+                b if (b - 2.0).abs() < 0.05 => "twice".to_owned(),
+                b if b < 10.0 && (b - b.round()).abs() >= 0.05 => format!("{b:.1} times"),
+                b => format!("{b:.0} times"),
+            };
+            format!("Graph breaks: compiled code is left and entered again {times} per step")
+        }
     };
     finding.evidence = vec![
         Evidence::new(

@@ -9,6 +9,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
+use crate::run::Run;
 use crate::threads::callers::at_or_under;
 
 pub(super) const RULE: Rule = Rule {
@@ -57,7 +58,7 @@ struct Chain<'a> {
     kernels: Vec<(SliceId, SliceId)>,
     /// All operators in it, also those whose kernels are too short to matter.
     ops: Vec<SliceId>,
-    context: &'a Context<'a>,
+    context: &'a Run,
 }
 
 impl Chain<'_> {
@@ -237,7 +238,7 @@ fn what(names: &[&str]) -> Option<&'static Known> {
 }
 
 /// All chains, in the order of their streams. Work in the optimizer is another rule's.
-fn chains<'a>(context: &'a Context<'a>) -> Vec<Chain<'a>> {
+fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     let (trace, slices) = (context.trace(), context.trace().slices());
     let least = context.limit("unfused_pointwise.min_chain") as usize;
     let short = Ns((context.limit("unfused_pointwise.min_us") * 1e3) as i64);

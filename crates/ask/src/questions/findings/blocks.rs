@@ -17,11 +17,18 @@ const LABEL: usize = 10;
 pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain: bool) -> io::Result<()> {
     let rows = &found.shown.rows;
     let step = match found.steps {
+        _ if !found.whole.is_step && found.whole.ns > 0 => {
+            format!(" in a run of {}", units::time(found.whole.ns))
+        }
         0 => String::new(),
         1 => format!(" in a step of {}", units::time(found.step_ns)),
         n => format!(" in {n} steps of {} on average", units::time(found.step_ns)),
     };
-    let step = format!("{step}{}", words::without_profiler(found.step_ns, found.unprofiled));
+    let without = match found.whole.is_step {
+        true => words::without_profiler(found.step_ns, found.unprofiled),
+        false => String::new(),
+    };
+    let step = format!("{step}{without}");
     let words = match found.shown.matched {
         0 if found.shown.all > 0 => "none matches --filter".to_owned(),
         0 => format!("none found{step}"),
@@ -126,7 +133,7 @@ fn head(
         writeln!(out, "{head}{}", screen.paint(Role::Heading, line))?;
     }
     let mut facts: Vec<(Role, String)> = Vec::new();
-    facts.extend(words::saves(finding, found.step_ns).map(|text| (Role::Good, text)));
+    facts.extend(words::saves(finding, found.whole).map(|text| (Role::Good, text)));
     facts.extend(words::saves_unprofiled(finding).map(|text| (Role::Good, text)));
     facts.push((Role::Dim, format!("{}; rule {}", words::confidence(finding.confidence), finding.rule)));
     for (role, text) in facts {

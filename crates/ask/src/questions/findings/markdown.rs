@@ -11,6 +11,7 @@ pub(super) fn document(found: &Found) -> String {
     let mut text = String::from("## Findings\n\n");
     // Writing to a text cannot fail.
     let _ = match found.steps {
+        _ if !found.whole.is_step => writeln!(text, "{}", markdown_text(&found.path)),
         0 => writeln!(text, "{}", markdown_text(&found.path)),
         n => writeln!(
             text,
@@ -24,7 +25,7 @@ pub(super) fn document(found: &Found) -> String {
         text.push_str(if found.shown.all > 0 { "\nNone matches the filter.\n" } else { "\nNone.\n" });
     }
     for finding in &found.shown.rows {
-        section(&mut text, finding, found.step_ns);
+        section(&mut text, finding, found.whole);
     }
     if let Some(left_out) = found.shown.left_out() {
         let _ = writeln!(text, "\n{}", markdown_text(&left_out));
@@ -32,9 +33,9 @@ pub(super) fn document(found: &Found) -> String {
     text
 }
 
-fn section(text: &mut String, finding: &Finding, step_ns: i64) {
+fn section(text: &mut String, finding: &Finding, whole: words::Whole) {
     let _ = writeln!(text, "\n### {}: {}\n", finding.severity.label(), markdown_text(&finding.title));
-    let mut facts: Vec<String> = words::saves(finding, step_ns).into_iter().collect();
+    let mut facts: Vec<String> = words::saves(finding, whole).into_iter().collect();
     facts.extend(words::saves_unprofiled(finding));
     facts.push(words::confidence(finding.confidence).to_owned());
     let _ = writeln!(text, "{} (`{}`)\n", markdown_text(&facts.join("; ")), finding.rule);

@@ -50,7 +50,7 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn result(finding: &Finding, found: &Found) -> Value {
-    let saves = words::saves(finding, found.step_ns).map(|text| format!(" ({text})")).unwrap_or_default();
+    let saves = words::saves(finding, found.whole).map(|text| format!(" ({text})")).unwrap_or_default();
     let text = format!("{}{saves}. {} {}", finding.title, finding.why, finding.fix);
     let mut result = json!({
         "ruleId": finding.rule,

@@ -1,7 +1,7 @@
 //! The parts of a finding in words, the same on the screen, in Markdown and in SARIF.
 
 use stepscope_analyse::findings::{Confidence, Estimate, Figure, Finding, Severity};
-use stepscope_analyse::run::Unprofiled;
+use stepscope_analyse::run::{Run, Unprofiled};
 
 use crate::print::{Role, units};
 
@@ -15,9 +15,30 @@ pub(crate) fn role(severity: Severity) -> Role {
     }
 }
 
+/// What savings are parts of.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Whole {
+    /// The mean step, or all of a run without steps.
+    pub(crate) ns: i64,
+    /// Whether it is a step.
+    pub(crate) is_step: bool,
+}
+
+impl Whole {
+    pub(crate) fn of(run: &Run) -> Whole {
+        Whole {
+            ns: run.whole_ns(),
+            is_step: run.hot().is_none() || !run.steps().synthetic && run.step_ns() > 0,
+        }
+    }
+}
+
 /// What a fix would save; none if nothing is known.
-pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
-    let (ns, share) = (finding.saves_ns?, finding.saves_share?);
+pub(crate) fn saves(finding: &Finding, whole: Whole) -> Option<String> {
+    let share = finding.saves_share?;
+    let Some(ns) = finding.saves_ns else {
+        return Some(format!("saves at most {} of the samples", units::percent(share)));
+    };
     let (verb, how) = match finding.estimate {
         Estimate::Replay => ("saves", ", from replay"),
         Estimate::Model => ("saves", ", from a hardware model"),
@@ -25,10 +46,11 @@ pub(crate) fn saves(finding: &Finding, step_ns: i64) -> Option<String> {
         Estimate::None => ("saves", ""),
     };
     Some(format!(
-        "{verb} {} per step ({} of {}){how}",
+        "{verb} {}{} ({} of {}){how}",
         units::time(ns),
+        if whole.is_step { " per step" } else { "" },
         units::percent(share),
-        units::time(step_ns),
+        units::time(whole.ns),
     ))
 }
 
@@ -50,8 +72,11 @@ pub(crate) fn saves_unprofiled(finding: &Finding) -> Option<String> {
 
 /// What it would save, here and without the profiler, in as few words as a list has room for.
 pub(crate) fn saves_short(finding: &Finding) -> Option<String> {
-    let (ns, share) = (finding.saves_ns?, finding.saves_share?);
+    let share = finding.saves_share?;
     let verb = if finding.estimate == Estimate::UpperBound { "saves at most" } else { "saves" };
+    let Some(ns) = finding.saves_ns else {
+        return Some(format!("{verb} {} of the samples", units::percent(share)));
+    };
     let here = format!("{verb} {} ({})", units::time(ns), units::percent(share));
     match saves_unprofiled(finding) {
         Some(unprofiled) => Some(format!("{here} here, {unprofiled}")),

@@ -16,11 +16,23 @@ const TITLE_LINES: usize = 2;
 /// The findings.
 pub(super) struct Fix {
     pub(super) findings: Vec<Finding>,
+    /// Whether the program used neither operators nor devices.
+    pub(super) plain: bool,
 }
 
 impl Fix {
     /// What to ask next.
     pub(super) fn next(&self, on_device: bool) -> Vec<Next> {
+        let plain = self.plain.then(|| {
+            vec![
+                Next { question: "findings", about: "the code to change, why, and how to check" },
+                Next { question: "functions --sort cumulative", about: "functions with all that they call" },
+                Next { question: "view", about: "the same in the browser" },
+            ]
+        });
+        if let Some(next) = plain {
+            return next;
+        }
         let all = Next { question: Next::ALL_TABLES, about: "all tables: operators, kernels, copies, memory" };
         let view = Next { question: "view", about: "the same in the browser, with a timeline" };
         let mut next = match self.findings.is_empty() {
@@ -96,7 +108,7 @@ fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
 }
 
 /// The findings as a table, for Markdown.
-pub(super) fn table(findings: &[Finding], step_ns: i64) -> Table {
+pub(super) fn table(findings: &[Finding], whole: words::Whole) -> Table {
     let mut table = Table::new(vec![
         Column::text("Severity").keep(),
         Column::name("Finding"),
@@ -106,7 +118,7 @@ pub(super) fn table(findings: &[Finding], step_ns: i64) -> Table {
     .title("Findings", "`stepscope findings` has the code to change and how to check")
     .when_empty("none");
     for f in findings {
-        let mut saving: Vec<String> = words::saves(f, step_ns).into_iter().collect();
+        let mut saving: Vec<String> = words::saves(f, whole).into_iter().collect();
         saving.extend(words::saves_unprofiled(f));
         table.row(vec![
             Cell::text(f.severity.label()).role(words::role(f.severity)),

@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
+use stepscope_analyse::findings;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::functions::value_of;
 use stepscope_analyse::tables::lines::{Lines, lines};
 use stepscope_model::{Profile, Severity};
 
+use super::super::findings::words::Whole;
 use super::super::functions::words;
 use super::first::{beside_labels, section};
+use super::fix::{self, Fix};
 use super::hot::{HotSpots, functions_table, lines_table};
 use crate::answer::{Answer, Next, Part};
+use crate::ask::Ask;
 use crate::print::{self, Role, Screen, units, wrap};
 
 /// Notes shown; `stepscope info` has all of them.
 const NOTES: usize = 3;
+/// Lines that findings may take: functions and lines follow.
+const FIX_LINES: usize = 12;
 
-pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
+pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     let none = Lines::default();
     let known = value_of(profile, None).map(|value| lines(profile, value)).unwrap_or(none);
     let hot = run.hot();
@@ -24,6 +30,8 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let verdict = hot.map(stepscope_analyse::run::Hot::verdict);
     let unit = spots.as_ref().map(HotSpots::unit).unwrap_or_default();
     let rows = spots.as_ref().map(|spots| (spots.functions.clone(), spots.lines.clone())).unwrap_or_default();
+    let found = if ask.no_findings { Vec::new() } else { findings::findings(run, &ask.thresholds) };
+    let whole = Whole::of(run);
     let document_only = |part: Part| Part { on_screen: false, ..part };
     let parts = vec![
         document_only(Part::new("hot_functions", rows.0, move |rows| {
@@ -32,10 +40,12 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
         document_only(Part::new("hot_lines", rows.1, move |rows| {
             lines_table(rows, unit).title("Lines", "`stepscope lines` shows all")
         })),
+        document_only(Part::new("findings", found.clone(), move |rows| fix::table(rows, whole))),
     ];
     let mut answer =
         Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes).fact("unit", &unit);
-    answer.next = next(profile, !known.rows.is_empty());
+    let fix = Fix { findings: found, plain: true };
+    answer.next = next(profile, !known.rows.is_empty(), !fix.findings.is_empty());
     answer.next_label = Some("MORE");
     let source = &profile.source;
     let file = source.path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(&source.path);
@@ -47,14 +57,16 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let (file, about) = (file.to_owned(), about.join(", "));
     let text = verdict.map(|verdict| verdict.text).unwrap_or_default();
     let notes = notes(run);
-    let drawn = Arc::new((spots, text, notes));
+    let drawn = Arc::new((spots, text, notes, fix));
     answer.above = Some(Box::new(move |out, screen| {
-        let (spots, text, _) = &*drawn;
+        let (spots, text, _, fix) = &*drawn;
         let inner = beside_labels(screen);
         print::heading(out, screen, &file, &about)?;
         let why: Vec<String> =
             wrap(&screen.text(text), inner.width).iter().map(|line| screen.paint(Role::Warn, line)).collect();
         section(out, screen, "WHY", if text.is_empty() { &[] } else { &why })?;
+        let change = if fix.findings.is_empty() { Vec::new() } else { fix.lines(&inner, FIX_LINES) };
+        section(out, screen, "FIX", &change)?;
         if let Some(spots) = spots {
             section(out, screen, "TOP", &spots.function_lines(&inner)?)?;
             section(out, screen, "LINES", &spots.line_lines(&inner)?)?;
@@ -65,8 +77,11 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
 }
 
 /// What is worth asking about it.
-fn next(profile: &Profile, has_lines: bool) -> Vec<Next> {
+fn next(profile: &Profile, has_lines: bool, has_findings: bool) -> Vec<Next> {
     let mut next = Vec::new();
+    if has_findings {
+        next.push(Next { question: "findings", about: "the code to change, why, and how to check" });
+    }
     if !profile.calls.is_empty() || !profile.samples().is_empty() {
         next.push(Next { question: "functions --sort cumulative", about: "functions with all that they call" });
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
 use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
-use stepscope_serve::{Backend, Found, Loading, Problem};
+use stepscope_serve::{Backend, Found, Loading, Problem, SourceFiles};
 
 use crate::failure::Failure;
 
@@ -70,6 +70,10 @@ impl Backend for Files {
             }
         }
         Ok(all)
+    }
+
+    fn sources(&self) -> SourceFiles {
+        crate::sources::source_files()
     }
 
     fn open(&self, path: &Path) -> Loading {

@@ -1,0 +1,99 @@
+//! Threads that take turns: several want to run, and together they use about one core.
+
+use super::machine;
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+
+pub(in super::super) const RULE: Rule = Rule {
+    name: "gil_contention",
+    about: "Several threads of plain Python want to run and together use about one core: they wait for the interpreter's lock. A \
+            heuristic, from samples and the process's CPU counter.",
+    thresholds: &[
+        Threshold {
+            name: "gil_contention.min_threads",
+            default: 1.5,
+            text: "threads that do not wait, on average over the run",
+        },
+        Threshold {
+            name: "gil_contention.thread_share",
+            default: 0.2,
+            text: "share of the run that a thread must be busy to count; two are needed",
+        },
+        Threshold {
+            name: "gil_contention.max_cores",
+            default: 1.2,
+            text: "cores that the process uses, on average",
+        },
+        Threshold {
+            name: "gil_contention.max_machine",
+            default: 0.9,
+            text: "busy share of all cores above which threads may wait for a core instead",
+        },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    look(context).into_iter().collect()
+}
+
+fn look(context: &Context<'_>) -> Option<Finding> {
+    let time = context.python()?;
+    let cores = machine::process_cores(context.trace())?;
+    let share = |busy: &i64| *busy as f64 / time.whole as f64;
+    let runnable: f64 = time.busy.iter().map(share).sum();
+    let busy =
+        time.busy.iter().map(share).filter(|s| *s >= context.limit("gil_contention.thread_share")).count();
+    let crowded =
+        machine::machine_busy(context.trace()).is_some_and(|b| b > context.limit("gil_contention.max_machine"));
+    let contended = busy >= 2
+        && runnable >= context.limit("gil_contention.min_threads")
+        && cores <= context.limit("gil_contention.max_cores")
+        && runnable >= 1.3 * cores;
+    if !contended || crowded {
+        return None;
+    }
+    let hot = context.hot()?.functions.rows.first()?;
+    let mut finding = context.remark(RULE.name);
+    finding.severity = Severity::Medium;
+    finding.confidence = Confidence::Medium;
+    finding.title = format!(
+        "Threads take turns: {runnable:.1} threads want to run on average, together they use {cores:.1} cores"
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "threads that want to run",
+            Figure::Number(runnable),
+            "The time in which sampled threads did not wait, summed over all threads and divided by the longest.",
+        ),
+        Evidence::new(
+            "busy threads",
+            Figure::Count(busy as u64),
+            "Threads that were busy for at least a fifth of the run.",
+        ),
+        Evidence::new(
+            "cores used by the process",
+            Figure::Number(cores),
+            "The mean of the counter process CPU, where 1 is one core.",
+        ),
+        Evidence::new(
+            "busiest function",
+            Figure::Text(format!("{} ({})", hot.name, hot.place())),
+            "The function with most time of its own, in all threads.",
+        ),
+    ];
+    finding.source = hot.file.as_ref().map(|file| format!("{file}({}): {}", hot.line.unwrap_or(0), hot.name));
+    finding.why = "Only one thread at a time runs Python code, since all share the interpreter's lock. Threads help where they wait for \
+                   files or the network, or where libraries let go of the lock, and cost switching where they compute in Python."
+        .to_owned();
+    finding.fix = "Let processes do what is pure Python, or move the loop into NumPy or another library that lets go of the lock. A \
+                   free-threaded build of Python (3.13t and later) runs threads side by side."
+        .to_owned();
+    finding.code = Some(format!(
+        "with ProcessPoolExecutor() as pool: results = list(pool.map({}, items))  # not: threads",
+        hot.name.rsplit('.').next().filter(|name| !name.starts_with('<')).unwrap_or("work")
+    ));
+    finding.verify =
+        "Record again with `stepscope run`: the process should use about as many cores as threads want to run."
+            .to_owned();
+    Some(finding)
+}

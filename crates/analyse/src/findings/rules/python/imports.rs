@@ -1,0 +1,101 @@
+//! Importing modules.
+
+use super::super::words::time as time_text;
+use super::library::Library;
+use crate::findings::{Context, Evidence, Finding, Rule, Threshold};
+use crate::run::{AmountUnit, Function};
+
+pub(in super::super) const RULE: Rule = Rule {
+    name: "imports",
+    about: "A program of plain Python spends much of its time importing modules.",
+    thresholds: &[
+        Threshold { name: "imports.min_share", default: 0.2, text: "share of the run spent importing" },
+        Threshold {
+            name: "imports.min_seconds",
+            default: 0.3,
+            text: "seconds of importing; a sample counts as 10 ms. Every program imports something",
+        },
+    ],
+    check,
+};
+
+const LIBRARY: Library = Library {
+    rule: RULE.name,
+    min_share: "imports.min_share",
+    what: "Imports",
+    doing: "importing modules",
+    why: "The first import of a module runs all of it and of what it imports in turn, before the program does anything else.",
+    fix: "Import heavy modules inside the functions that need them, and look for imports that nobody uses. python -X importtime \
+          lists every module with its time.",
+};
+
+/// Whether a function is Python's import.
+pub(super) fn is_import(function: Function<'_>) -> bool {
+    function.file.contains("importlib._bootstrap")
+        || function.is_in("importlib/_bootstrap.py")
+        || function.is_in("importlib/_bootstrap_external.py")
+        || function.is_native(&["builtins.__import__", "_imp."])
+}
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    let Some(time) = context.python() else { return Vec::new() };
+    let spent = time.spent(is_import);
+    let least = context.limit("imports.min_seconds") * 1e9;
+    // Samplers look a hundred times per second unless told otherwise.
+    let per_sample = if time.unit == AmountUnit::Nanoseconds { 1.0 } else { 1e7 };
+    let enough = |amount: i64| amount as f64 * per_sample >= least;
+    let finding = spent.as_ref().filter(|spent| enough(spent.amount)).and_then(|spent| {
+        let mut finding = LIBRARY.finding(context, spent)?;
+        let module = heaviest(context);
+        if let Some((file, total)) = &module {
+            finding.evidence.push(Evidence::new(
+                format!("running {file}"),
+                super::library::figure(time, *total),
+                "The module whose code took most, with all that it imports.",
+            ));
+        }
+        let name = module.as_ref().and_then(|(file, _)| module_name(file)).unwrap_or("pandas");
+        finding.code =
+            Some(format!("import {name}  # in the function that needs it, not at the top of the file"));
+        if time.unit == AmountUnit::Nanoseconds {
+            finding.why = format!("{} It took {} here.", finding.why, time_text(spent.amount));
+        }
+        Some(finding)
+    });
+    finding.into_iter().collect()
+}
+
+/// The file of a library whose code took most when it was imported.
+fn heaviest(context: &Context<'_>) -> Option<(String, i64)> {
+    let rows = context.hot()?.functions.rows.iter().filter(|row| row.name == "<module>");
+    let library = rows.filter_map(|row| Some((row.file.clone()?, row.total())));
+    let library = library.filter(|(file, _)| crate::names::library_file::is_library_file(file));
+    library.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)))
+}
+
+/// The package of a file: `pandas` of `…/site-packages/pandas/__init__.py`.
+fn module_name(file: &str) -> Option<&str> {
+    let inside = ["site-packages/", "dist-packages/"].iter().find_map(|mark| file.split_once(mark));
+    let path = match inside {
+        Some((_, path)) => path,
+        None if file.contains("lib/python") => file.split_once("lib/python")?.1.split_once('/')?.1,
+        None => file,
+    };
+    let first = path.split('/').next()?;
+    let name = first.strip_suffix(".py").unwrap_or(first);
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_name.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::module_name;
+
+    #[test]
+    fn a_module_is_named_by_its_file() {
+        assert_eq!(module_name("/x/lib/python3.11/site-packages/pandas/__init__.py"), Some("pandas"));
+        assert_eq!(module_name("/x/lib/python3.11/argparse.py"), Some("argparse"));
+        assert_eq!(module_name("json/decoder.py"), Some("json"));
+        assert_eq!(module_name("<frozen os>"), None);
+    }
+}

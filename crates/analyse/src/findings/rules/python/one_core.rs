@@ -1,0 +1,69 @@
+//! One core is busy and the others are not.
+
+use super::machine;
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+
+pub(in super::super) const RULE: Rule = Rule {
+    name: "one_core",
+    about: "A program of plain Python keeps one core of many busy for long.",
+    thresholds: &[
+        Threshold { name: "one_core.min_seconds", default: 10.0, text: "seconds that the run takes" },
+        Threshold { name: "one_core.min_cores", default: 4.0, text: "cores of the machine, at least" },
+        Threshold { name: "one_core.min_busy", default: 0.8, text: "cores that the process uses, at least" },
+        Threshold { name: "one_core.max_busy", default: 1.2, text: "cores that the process uses, at most" },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    look(context).into_iter().collect()
+}
+
+fn look(context: &Context<'_>) -> Option<Finding> {
+    let time = context.python()?;
+    let cores = machine::process_cores(context.trace())?;
+    let machine = machine::machine_busy(context.trace())?;
+    // What the process uses is part of what the machine does, so there are at least so many cores.
+    let there = (cores / machine.max(1e-3)).floor();
+    let busy_threads = time.busy.iter().filter(|busy| **busy as f64 >= 0.2 * time.whole as f64).count();
+    let alone = busy_threads == 1
+        && time.whole as f64 >= context.limit("one_core.min_seconds") * 1e9
+        && there >= context.limit("one_core.min_cores")
+        && cores >= context.limit("one_core.min_busy")
+        && cores <= context.limit("one_core.max_busy");
+    if !alone {
+        return None;
+    }
+    let mut finding = context.remark(RULE.name);
+    finding.confidence = Confidence::Medium;
+    finding.title = format!("One core: the program keeps {cores:.1} of at least {there:.0} cores busy");
+    finding.evidence = vec![
+        Evidence::new(
+            "cores used by the process",
+            Figure::Number(cores),
+            "The mean of the counter process CPU, where 1 is one core.",
+        ),
+        Evidence::new(
+            "busy share of the machine",
+            Figure::Share(machine),
+            "The mean of the counter CPU: busy time of all cores, by any process.",
+        ),
+        Evidence::new(
+            "cores, at least",
+            Figure::Number(there),
+            "Cores used by the process divided by the busy share of the machine.",
+        ),
+    ];
+    finding.why = "One thread of Python runs at a time, so a program that computes in one process leaves the other cores idle. Whether its \
+                   work can be divided is not in the file."
+        .to_owned();
+    finding.fix = "If items do not depend on each other, divide them among processes; libraries such as NumPy, pandas and PyTorch use \
+                   several cores by themselves."
+        .to_owned();
+    finding.code = Some(
+        "with ProcessPoolExecutor() as pool: results = list(pool.map(work, items, chunksize=64))".to_owned(),
+    );
+    finding.verify =
+        "Record again with `stepscope run`: the counter process CPU should rise above 100%.".to_owned();
+    Some(finding)
+}

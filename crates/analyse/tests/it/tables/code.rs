@@ -1,0 +1,99 @@
+//! Host time, waiting and device time by the program's functions: a worked example, and recorded traces whose sums close.
+
+use std::path::PathBuf;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::selection::Selection;
+use stepscope_analyse::tables::code::{CodeBy, CodeRow, NO_PYTHON};
+use stepscope_analyse::tables::stacks::{self, Options, Weight};
+use stepscope_model::Kind;
+use stepscope_testkit::Run as Made;
+
+use crate::data::read;
+
+/// One step on one thread, in microseconds: `step` calls `forward`, which launches a kernel of 300, and then waits for it.
+fn worked() -> Run {
+    let mut run = Made::new();
+    run.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 1000));
+    run.host(Kind::PythonFunction, "train.py(10): main", 1, (0, 1000));
+    run.host(Kind::PythonFunction, "train.py(20): step", 1, (100, 900));
+    run.host(Kind::PythonFunction, "torch/nn/modules/module.py(1): _call_impl", 1, (150, 350));
+    run.host(Kind::PythonFunction, "model.py(5): forward", 1, (160, 340));
+    run.launch(1, (200, 210), Kind::Kernel, "gemm", 7, (250, 550));
+    run.host(Kind::PythonFunction, "<built-in method item of Tensor object at 0x7f10>", 1, (400, 600));
+    run.launch(1, (410, 420), Kind::Memcpy, "Memcpy DtoH (Device -> Pageable)", 7, (550, 560));
+    run.host(Kind::Runtime, "cudaStreamSynchronize", 1, (420, 590));
+    // Nobody knows who launched this.
+    run.add(stepscope_testkit::Slice::new(Kind::Kernel, "fill", (700, 740)).stream(7));
+    Run::new(run.finish())
+}
+
+fn row<'r>(rows: &'r [CodeRow], function: &str, called: Option<&str>) -> &'r CodeRow {
+    let found = rows.iter().find(|row| row.function == function && row.called.as_deref() == called);
+    found.unwrap_or_else(|| panic!("no {function} {called:?} in {rows:#?}"))
+}
+
+#[test]
+fn time_is_charged_to_the_innermost_function_of_the_program() {
+    let run = worked();
+    let code = run.code(CodeBy::Function, &Selection::all());
+    let of = |name| {
+        let row = row(&code.rows, name, None);
+        (row.host_ns / 1000, row.wait_ns / 1000, row.device_ns / 1000, row.device_work)
+    };
+    // main has 100 before and 100 after; step has 800 less 180 in forward.
+    assert_eq!(of("main"), (200, 0, 0, 0));
+    assert_eq!((of("step").0, of("step").2, of("step").3), (620, 10, 1));
+    assert_eq!(of("forward"), (180, 0, 300, 1));
+    assert_eq!(of(NO_PYTHON), (0, 0, 40, 1));
+    // From the start of the call at 420 to the end of the copy at 560.
+    assert_eq!(of("step").1, 140);
+    let step = row(&code.rows, "step", None);
+    assert_eq!((step.place().as_str(), step.wait_share), ("train.py:20", 0.14));
+    assert_eq!(code.device_ns, 350_000);
+}
+
+#[test]
+fn a_call_is_named_without_its_address() {
+    let code = worked().code(CodeBy::Call, &Selection::all());
+    let item = row(&code.rows, "step", Some("<built-in method item of Tensor object>"));
+    assert_eq!((item.host_ns, item.wait_ns, item.device_ns), (200_000, 140_000, 10_000));
+    let own = row(&code.rows, "step", None);
+    // 800 less 200 in the module and 200 in item.
+    assert_eq!((own.host_ns, own.wait_ns), (400_000, 0));
+    let module = row(&code.rows, "step", Some("torch/nn/modules/module.py(1): _call_impl"));
+    assert_eq!(module.host_ns, 20_000);
+}
+
+#[test]
+fn device_time_and_waiting_of_recorded_traces_close() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch");
+    for path in [
+        "2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz",
+        "2.11-h200/conv_slow_loader/conv_slow_loader.pt.trace.json.gz",
+        "mini/mini.pt.trace.json",
+    ] {
+        let run = Run::new(read(&root.join(path)));
+        let options = Options { weight: Weight::DeviceSelf, ..Options::default() };
+        let all = stacks::analyse(run.trace(), &options).total_ns;
+        for by in [CodeBy::Function, CodeBy::Call] {
+            let code = run.code(by, &Selection::all());
+            let device: i64 = code.rows.iter().map(|row| row.device_ns).sum();
+            let wait: i64 = code.rows.iter().map(|row| row.wait_ns).sum();
+            assert_eq!((device, code.device_ns), (all, all), "{path}");
+            assert_eq!((wait, code.wait_ns), (run.wait_rows().wait_ns, run.wait_rows().wait_ns), "{path}");
+            assert!(code.rows.iter().all(|row| row.host_ns >= 0), "{path}");
+        }
+    }
+    // Most of the work of the trace with stacks is charged to the program: the backward pass to its forward operators.
+    let run = Run::new(read(&root.join("2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz")));
+    let code = run.code(CodeBy::Function, &Selection::all());
+    assert!(code.has_functions);
+    let nobody = code.rows.iter().find(|row| row.function == NO_PYTHON).map_or(0, |row| row.device_ns);
+    let backward: i64 = code.rows.iter().map(|row| row.backward_device_ns).sum();
+    assert!(
+        nobody * 10 < code.device_ns && backward * 4 > code.device_ns,
+        "{nobody} {backward} {}",
+        code.device_ns
+    );
+}

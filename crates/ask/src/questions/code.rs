@@ -1,0 +1,96 @@
+//! The program's own functions: host time, waiting for the device, and the device time they launched.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::code::{self, CodeBy, CodeRow};
+
+use super::TOP;
+use super::ops::ratio;
+use crate::answer::Answer;
+use crate::ask::{Ask, Group, Question, TRACES};
+use crate::print::{Cell, Column, Role, Table, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "code",
+    alias: None,
+    about: "Your program's functions by host time, waiting for the device, and device time they launched: which code makes the \
+            GPU work, and which waits for it. Needs with_stack=True.",
+    examples: &["code TRACE", "code TRACE --by call  what each function called", "code TRACE --sort device_ns"],
+    group: Group::Time,
+    by: &["function", "call"],
+    options: &["sort", "top", "filter", "step", "device"],
+    report_by: Some(&["call"]),
+    definitions: &[code::DEFINITIONS],
+    answers_for: TRACES,
+    answer,
+};
+
+/// What an empty table says.
+const NONE: &str =
+    "no Python functions in this trace; record them with with_stack=True, or with `stepscope run`";
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let asked = ask.part_of(&runs[0])?;
+    let by = if ask.grouped() == "call" { CodeBy::Call } else { CodeBy::Function };
+    let mut report = asked.run.code(by, &asked.selection);
+    // All of it without a function says nothing.
+    if !report.has_functions {
+        report.rows.clear();
+    }
+    let (device, wait, wall) = (report.device_ns, report.wait_ns, report.wall_ns);
+    let words = format!(
+        "{} of device time, {} of waiting in {} of steps",
+        units::time(device),
+        units::time(wait),
+        units::time(wall)
+    );
+    let default = if wait > 0 {
+        "wait_ns"
+    } else if device > 0 {
+        "device_ns"
+    } else {
+        "host_ns"
+    };
+    let rows = arrange(report.rows, &ask.rows, Some(default), TOP, |row| &row.function)?;
+    let part = rows.into_part("code", NONE, move |rows| table(rows, by).title("Code", &words));
+    Ok(Answer::new(vec![part]).fact("device_ns", &device).fact("wait_ns", &wait).fact("wall_ns", &wall))
+}
+
+fn table(rows: &[CodeRow], by: CodeBy) -> Table {
+    let mut columns = vec![Column::name("Function")];
+    if by == CodeBy::Call {
+        columns.push(Column::text("Calls").flexible(16, crate::print::middle_ellipsis).priority(160));
+    }
+    columns.extend([
+        Column::number("Host").keep(),
+        Column::number("Waiting").keep(),
+        Column::number("Of steps").priority(150),
+        Column::number("Device").keep(),
+        Column::number("% device").priority(140),
+        Column::number("Backward").priority(90),
+        Column::text("Where").flexible(14, crate::print::middle_ellipsis).priority(130),
+    ]);
+    let mut table = Table::new(columns);
+    let most_wait = rows.iter().map(|row| row.wait_ns).max().unwrap_or(0);
+    let most_device = rows.iter().map(|row| row.device_ns).max().unwrap_or(0);
+    for row in rows {
+        let mut cells = vec![Cell::text(&row.function)];
+        if by == CodeBy::Call {
+            cells.push(Cell::text(row.called.as_deref().map_or("its own code", super::functions::plain_name)));
+        }
+        cells.extend([
+            Cell::time(row.host_ns),
+            Cell::time(row.wait_ns),
+            Cell::percent(row.wait_share).bar(ratio(row.wait_ns, most_wait)).role(Role::Host),
+            Cell::time(row.device_ns),
+            Cell::percent(row.device_share).bar(ratio(row.device_ns, most_device)).role(Role::Device),
+            Cell::time(row.backward_device_ns),
+            Cell::text(row.place()),
+        ]);
+        table.row(cells);
+    }
+    table
+}

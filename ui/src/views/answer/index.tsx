@@ -1,0 +1,200 @@
+// Questions without a drawing of their own: each table of the answer, with the definitions of its columns one hover away.
+
+import { useMemo, useState } from "preact/hooks";
+import { rowsOf } from "../../data/rows.ts";
+import type { Answer, Definition } from "../../data/types.ts";
+import { type AnyRow, arrangedRows, columnsOf, plain } from "../../parts/answer-columns.ts";
+import { Defined, definition } from "../../parts/figure.tsx";
+import { byField, shortName } from "../../parts/format.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
+import { Await, Card, Empty } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { param } from "../../session/route.ts";
+import { source } from "../../session/state.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import "./style.css";
+
+const ROWS = 1000;
+/** Parts of every answer that are no tables of it. */
+const NOT_TABLES = new Set(["definitions", "remarks", "could_not_look"]);
+
+/** A page about one question, grouped in each of these ways. */
+function AnswerPage(props: { question: string; by?: string[]; empty: string; hint: string }) {
+  const [text, setText] = useState("");
+  return (
+    <div class="answer-page">
+      <div class="toolbar">
+        <SearchBox label="Filter rows" value={text} onInput={setText} placeholder="Filter rows" />
+      </div>
+      {(props.by ?? [undefined]).map((by, at) => (
+        <Tables key={by ?? ""} {...props} by={by} text={text} first={at === 0} />
+      ))}
+    </div>
+  );
+}
+
+function Tables(props: {
+  question: string;
+  by: string | undefined;
+  text: string;
+  empty: string;
+  hint: string;
+  first: boolean;
+}) {
+  const answer = useAsk<object>(props.question, { by: props.by, top: ROWS, step: param("step") });
+  // A report holds no answer where there is none.
+  if (answer.problem && source.isReport)
+    return props.first ? <Empty title={props.empty} hint={props.hint} /> : null;
+  return (
+    <Await of={answer}>
+      {(data) => {
+        const tables = tablesOf(data);
+        if (tables.every(([, rows]) => rows.length === 0))
+          return props.first ? <Empty title={props.empty} hint={props.hint} /> : null;
+        return (
+          <>
+            <Facts answer={data} />
+            {tables.map(([part, rows]) => (
+              <PartTable
+                key={part}
+                part={part}
+                rows={rows}
+                total={Number(data[`${part}_total`] ?? rows.length)}
+                definitions={data.definitions}
+                text={props.text}
+              />
+            ))}
+          </>
+        );
+      }}
+    </Await>
+  );
+}
+
+function tablesOf(answer: Answer): [string, AnyRow[]][] {
+  return Object.entries(answer).flatMap(([part, rows]) =>
+    Array.isArray(rows) && !NOT_TABLES.has(part) && rows.every((row) => typeof row === "object" && row !== null)
+      ? [[part, rows as AnyRow[]] as [string, AnyRow[]]]
+      : [],
+  );
+}
+
+/** Numbers about the whole answer. */
+function Facts({ answer }: { answer: Answer }) {
+  const flat = Object.entries(answer).flatMap(([key, value]) =>
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? Object.entries(value as AnyRow)
+      : [[key, value] as [string, unknown]],
+  );
+  const facts = flat.filter(
+    ([key, value]) => typeof value === "number" && value !== 0 && definition(answer.definitions, key),
+  );
+  if (facts.length === 0) return null;
+  return (
+    <p class="answer-facts">
+      {facts.map(([key, value]) => (
+        <span key={key}>
+          <Defined text={definition(answer.definitions, key)}>
+            {answer.definitions?.find((d) => d.field === key)?.label ?? plain(key)}
+          </Defined>{" "}
+          <b class="num">{byField(key, value)}</b>
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function PartTable(props: {
+  part: string;
+  rows: AnyRow[];
+  total: number;
+  definitions: Definition[] | undefined;
+  text: string;
+}) {
+  const [sort, setSort] = useState<string>();
+  const rows = useMemo(() => arrangedRows(props.rows, props.text, sort), [props.rows, props.text, sort]);
+  const columns = useMemo(
+    () => columnsOf(props.rows, props.definitions).map(tableColumn),
+    [props.rows, props.definitions],
+  );
+  if (props.rows.length === 0) return null;
+  const note =
+    props.total > props.rows.length ? `the first ${props.rows.length} of ${props.total} rows` : undefined;
+  return (
+    <Card title={plain(props.part)} note={note} class="answer-table">
+      <Table
+        label={plain(props.part)}
+        columns={columns}
+        rows={rowsOf(rows)}
+        sort={sort}
+        onSort={setSort}
+        height={520}
+        empty={<Empty title="No rows match the filter." />}
+      />
+    </Card>
+  );
+}
+
+function tableColumn(column: ReturnType<typeof columnsOf>[number], at: number): Column<AnyRow> {
+  const { field, label, text, isText } = column;
+  const cell = (row: AnyRow) => {
+    const value = row[field];
+    if (value === null || value === undefined || value === false) return <span class="quiet">–</span>;
+    const shown = byField(field, value);
+    return isText ? (
+      <bdi class="mono-name" title={shown}>
+        {shortName(shown).slice(0, 300)}
+      </bdi>
+    ) : (
+      shown
+    );
+  };
+  const width = at === 0 ? undefined : isText ? "180px" : "104px";
+  return { field, label, text, align: isText ? "left" : "right", ...(width ? { width } : {}), cell };
+}
+
+export const Regions = () => (
+  <AnswerPage
+    question="regions"
+    empty="No named ranges in this trace."
+    hint="Put torch.profiler.record_function around parts of a step."
+  />
+);
+
+export const Phases = () => (
+  <AnswerPage question="phases" empty="No phases in this trace." hint="They need operators and steps." />
+);
+
+export const Collectives = () => (
+  <AnswerPage
+    question="collectives"
+    empty="No communication in this trace."
+    hint="Collectives of NCCL, RCCL, gloo and MPI are listed here."
+  />
+);
+
+export const Serving = () => (
+  <AnswerPage
+    question="serving"
+    empty="No serving engine in this trace."
+    hint="Iterations of vLLM, SGLang and others are listed here."
+  />
+);
+
+export const Graphs = () => (
+  <AnswerPage
+    question="graphs"
+    by={["graph", "node"]}
+    empty="No CUDA graphs in this trace."
+    hint="Launches of CUDA and HIP graphs are listed here."
+  />
+);
+
+export const Compile = () => (
+  <AnswerPage
+    question="compile"
+    by={["region", "kernel", "eager", "phase"]}
+    empty="Nothing of torch.compile in this trace."
+    hint="Compiled regions, their kernels and what ran uncompiled are listed here."
+  />
+);

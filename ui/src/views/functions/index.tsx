@@ -1,0 +1,181 @@
+// Functions of a profile, or of the Python calls and samples of a trace: one table, with callers and callees below a row.
+
+import type { Answer, Definition } from "../../data/types.ts";
+import { Browse, browseOptions, dash, valueCell } from "../../parts/browse.tsx";
+import { type ColumnChoice, chosenFields } from "../../parts/columns.tsx";
+import { definition, Share } from "../../parts/figure.tsx";
+import { amount, count, type Unit } from "../../parts/format.ts";
+import { Proportion } from "../../parts/proportion.tsx";
+import { SourceLink } from "../../parts/source-link.tsx";
+import { Await, Card } from "../../parts/states.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { param, setParams } from "../../session/route.ts";
+import { useAsk } from "../../session/use-ask.ts";
+import { useRows } from "../../session/use-rows.ts";
+import { choicesOf, type EdgeRow, exactFunction, type FunctionRow, own, total } from "./rows.ts";
+import "./style.css";
+
+const TOP = 12;
+const EDGES = 12;
+
+interface Largest {
+  functions: FunctionRow[];
+  unit: Unit;
+  total: number;
+}
+
+export function Functions() {
+  const options = browseOptions("", "");
+  const table = useRows<FunctionRow>("functions", "functions", options);
+  const largest = useAsk<Largest>("functions", { top: TOP });
+  const unit = largest.data?.unit ?? "nanoseconds";
+  const text = (field: string) => definition(table.answer?.definitions, field);
+  const all = choicesOf(largest.data?.functions ?? [], unit);
+  const shown = columns(chosenFields(all, param("cols")), all, unit, text);
+  const usual = all.find((column) => column.field.startsWith("self_") && column.usual)?.field ?? "total_ns";
+  return (
+    <Browse
+      view="functions"
+      barsLabel="Functions with the most of their own"
+      bars={
+        largest.data && (
+          <Proportion
+            label="Self"
+            total_ns={largest.data.total}
+            portions={largest.data.functions.map((row) => ({ name: row.name, ns: own(row) }))}
+            onPick={(name) => setParams({ filter: `^${escaped(name)}$`, open: 0 })}
+          />
+        )
+      }
+      grouping={null}
+      table={table}
+      label="Functions"
+      command="functions"
+      options={options}
+      choices={all}
+      columns={shown}
+      usualSort={usual}
+      detail={(row) => <Detail key={`${row.name} ${row.file} ${row.line}`} row={row} unit={unit} />}
+      empty={{ title: "No functions here.", hint: "Record them with:", code: "stepscope run script.py" }}
+      ledger={(rows) => (
+        <footer class="ledger">
+          <span>{count(rows)} functions</span>
+          <span>
+            in total <b class="num">{largest.data && amount(largest.data.total, unit)}</b>
+          </span>
+        </footer>
+      )}
+    />
+  );
+}
+
+function escaped(name: string): string {
+  return name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
+function columns(
+  fields: string[],
+  all: readonly ColumnChoice[],
+  unit: Unit,
+  text: (field: string) => string | undefined,
+): Column<FunctionRow>[] {
+  return fields.map((field) => {
+    const label = all.find((column) => column.field === field)?.label ?? field;
+    if (field === "name")
+      return {
+        field,
+        label,
+        align: "left",
+        cell: (row) => (
+          <bdi class="mono-name" title={row.name}>
+            {row.name}
+          </bdi>
+        ),
+      };
+    if (field === "file")
+      return {
+        field,
+        label,
+        align: "left",
+        width: "240px",
+        cell: (row) => (row.file ? <SourceLink file={row.file} line={row.line} /> : dash),
+      };
+    const column = { field, label, text: text(field), width: field.endsWith("share") ? "120px" : "104px" };
+    if (field === "self_share" || field === "total_share")
+      return { ...column, cell: (row: FunctionRow) => <Share share={row[field]} /> };
+    if (field.endsWith("_samples"))
+      return { ...column, cell: (row: FunctionRow) => amount(Number(row[field as "self_samples"] ?? 0), unit) };
+    return { ...column, cell: (row: FunctionRow) => valueCell(field, row[field as keyof FunctionRow]) };
+  });
+}
+
+/** Who called a function and what it called. */
+function Detail({ row, unit }: { row: FunctionRow; unit: Unit }) {
+  const pattern = exactFunction(row);
+  const callers = useAsk<{ callers: EdgeRow[] }>("functions", { callers: pattern, top: EDGES });
+  const callees = useAsk<{ callees: EdgeRow[] }>("functions", { callees: pattern, top: EDGES });
+  return (
+    <div class="two-columns">
+      <Await of={callers}>
+        {(data) => (
+          <Edges title="Callers" rows={data.callers} side="caller" unit={unit} definitions={data.definitions} />
+        )}
+      </Await>
+      <Await of={callees}>
+        {(data) => (
+          <Edges title="Callees" rows={data.callees} side="callee" unit={unit} definitions={data.definitions} />
+        )}
+      </Await>
+    </div>
+  );
+}
+
+function Edges(
+  props: {
+    title: string;
+    rows: EdgeRow[];
+    side: "caller" | "callee";
+    unit: Unit;
+    definitions: Definition[] | undefined;
+  } & Pick<Answer, never>,
+) {
+  const { rows, side, unit } = props;
+  const most = Math.max(1, ...rows.map(total));
+  return (
+    <Card title={props.title}>
+      {rows.length === 0 ? (
+        <p class="quiet">None.</p>
+      ) : (
+        <table class="plain" aria-label={props.title}>
+          <tbody>
+            {rows.map((row) => {
+              const name = side === "caller" ? row.caller : row.callee;
+              const place = side === "caller" ? row.caller_place : row.callee_place;
+              return (
+                <tr key={`${name} ${place}`}>
+                  <td class="name">
+                    <a href={link(name)} title={place}>
+                      <bdi>{name}</bdi>
+                    </a>
+                  </td>
+                  {row.calls !== null && <td class="num">{count(row.calls)} calls</td>}
+                  <td class="num">{amount(total(row), unit)}</td>
+                  <td class="num">
+                    <Share share={total(row) / most} />
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </Card>
+  );
+
+  function link(name: string): string {
+    const search = new URLSearchParams({ filter: `^${escaped(name)}$`, open: "0" });
+    const run = param("run");
+    if (run !== undefined) search.set("run", run);
+    return `#/functions?${search}`;
+  }
+}
