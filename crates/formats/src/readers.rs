@@ -1,11 +1,19 @@
 //! The formats that can be read: one entry each, chosen by how a text begins, never by a file's name.
 
 use crate::reader::Reader;
-use crate::{collapsed, kineto, lprof, pprof, pstats, speedscope};
+use crate::{collapsed, heap, kineto, lprof, mprof, pprof, pstats, speedscope};
 
 /// Every reader. The first whose format a text begins like reads it, so those that look closest come first.
-pub const READERS: &[Reader] =
-    &[pstats::READER, lprof::READER, pprof::READER, speedscope::READER, collapsed::READER, kineto::READER];
+pub const READERS: &[Reader] = &[
+    pstats::READER,
+    lprof::READER,
+    pprof::READER,
+    heap::READER,
+    mprof::READER,
+    speedscope::READER,
+    collapsed::READER,
+    kineto::READER,
+];
 
 /// The reader of a text that begins like this.
 pub(crate) fn find(head: &[u8]) -> Option<&'static Reader> {
