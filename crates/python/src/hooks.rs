@@ -7,7 +7,9 @@
 mod calls;
 mod counted;
 mod event;
+mod frames;
 mod functions;
+mod heap;
 mod legacy;
 mod line_events;
 mod lines;
@@ -18,6 +20,7 @@ mod ticks;
 mod watched;
 
 pub(crate) use calls::CallRecorder;
+pub(crate) use heap::MemoryTracker;
 pub(crate) use lines::LineTimer;
 use pyo3::prelude::*;
 
@@ -25,5 +28,6 @@ use pyo3::prelude::*;
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ticks::start();
     module.add_class::<CallRecorder>()?;
-    module.add_class::<LineTimer>()
+    module.add_class::<LineTimer>()?;
+    module.add_class::<MemoryTracker>()
 }
