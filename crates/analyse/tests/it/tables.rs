@@ -3,6 +3,7 @@
 mod collectives;
 mod compiled;
 mod functions;
+mod heap;
 mod kernels;
 mod key_averages;
 mod modules;

@@ -19,8 +19,9 @@ const TRACES: &[&str] = &[
     "2.11-h200-twins/seen/slow_loader/fault.shapes.json.zst",
 ];
 
-/// Profiles that differ in what they hold: calls, lines, samples with lines, times.
-const PROFILES: &[&str] = &["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "austin.pprof"];
+/// Profiles that differ in what they hold: calls, lines, samples with lines, times, memory.
+const PROFILES: &[&str] =
+    &["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "austin.pprof", "cache.mem", "cache.mprof.dat"];
 
 /// Numbers that name something and measure nothing.
 const IDENTIFIERS: &[&str] = &["device", "device_id", "stream", "rank", "index", "depth", "parent"];
