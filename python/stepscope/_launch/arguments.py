@@ -25,6 +25,10 @@ The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code
 counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
 first torch optimizer counts as a step. Child processes are not recorded.
 
+With --memory the allocations of Python and of native libraries are tracked instead: the peak, the lines that hold
+it, and what is never freed. With --memory --lines, the memory of the process is read after each line of functions,
+as `python -m memory_profiler` does.
+
 With --functions every call is counted instead, as `python -m cProfile` does, and with --lines the lines of
 functions are timed, as `kernprof -l` does: those decorated with @profile (no import needed) and those named
 after --lines. The table goes to stderr and into a file.
@@ -34,12 +38,15 @@ Options:
       --lines [NAME...]        time the lines of these functions: train_step, 'Model.*', loader.py:read;
                                a name may have * and ?, and --lines=NAME,NAME works too; `auto` finds
                                the busiest functions in the first second and times them after that
+      --memory                 track allocations, one sample in 32 KiB on average; --memory=exact looks at every one
+      --trace                  with --memory: record the trace in the same run too
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
-                               with --functions or --lines a file [default: SCRIPT.prof or SCRIPT.lprof]
+                               with --functions, --lines or --memory a file
+                               [default: SCRIPT.prof, SCRIPT.lprof or SCRIPT.mem]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
       --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
@@ -54,6 +61,8 @@ Examples:
   stepscope run --config run.yaml -m package.train run.yaml
   stepscope run --functions --sort time train.py
   stepscope run --lines train_step 'Model.*' train.py
+  stepscope run --memory train.py
+  stepscope run --memory=exact --lines load_data train.py
 """
 
 
@@ -78,6 +87,10 @@ class RunArguments:
     functions: bool = False
     #: Time the lines of functions of these names, and of those that are marked. None: don't.
     lines: list[str] | None = None
+    #: Track memory: ``sampled`` or ``exact``. None: don't.
+    memory: str | None = None
+    #: With ``memory``: the trace too.
+    trace: bool = False
     sort: str = "cumulative"
     top: int = 30
 
@@ -110,6 +123,15 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.quiet = True
         elif argument == "--functions":
             parsed.functions = True
+        elif name == "--memory":
+            if equals and attached not in ("exact", "sampled"):
+                raise StepscopeError(
+                    f"--memory takes exact or sampled; it is {attached!r}",
+                    hint="use --memory, or --memory=exact to look at every allocation",
+                )
+            parsed.memory = attached or "sampled"
+        elif argument == "--trace":
+            parsed.trace = True
         elif name == "--lines":
             parsed.lines = parsed.lines or []
             parsed.lines += [one for one in attached.split(",") if one]
@@ -141,6 +163,10 @@ def parse(arguments: list[str]) -> RunArguments:
         else:
             parsed.program = argument
             break
+    if parsed.functions and parsed.memory is not None:
+        raise StepscopeError("--functions and --memory do not go together", hint="run the script once with each")
+    if parsed.trace and parsed.memory is None:
+        raise StepscopeError("--trace goes with --memory", hint="without it, the trace is what is recorded")
     if parsed.functions and parsed.lines is not None:
         raise StepscopeError("--functions and --lines do not go together", hint="run the script once with each")
     if not parsed.program:

@@ -36,7 +36,6 @@ class _Measured(Protocol):
     def displaced(self) -> bool: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
-    def overhead_s(self) -> float: ...
     def save(self, path: str) -> None: ...
 
 
@@ -116,16 +115,24 @@ class ExactRun(CurrentRun):
         self.measured.save(self._path)
         if arguments.quiet:
             return
-        overhead_s = self.measured.overhead_s()
-        self.notes.append(
-            f"{self.how_much()} in {time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for "
-            "recording them (estimated from the cost measured on this interpreter)"
-        )
+        self.notes.append(self.cost_note())
         shown = os.path.relpath(self._path)
         shown = shlex.quote(self._path if shown.startswith("..") else shown)
         known = any(name == self.question for name, _ in questions())
         reader = f"stepscope {self.question}" if known else self.other_reader
         self.notes.append(f"{shown}  (look again: {reader} {shown})")
+
+    def cost_note(self) -> str:
+        """What was recorded, and what that cost."""
+        took, overhead = time_text(self._wall_s * 1e9), time_text(self.overhead_s() * 1e9)
+        return (
+            f"{self.how_much()} in {took}, about {overhead} of it for "
+            "recording them (estimated from the cost measured on this interpreter)"
+        )
+
+    def overhead_s(self) -> float:
+        """About how long the recording took."""
+        raise NotImplementedError
 
     def theirs(self) -> str:
         """What takes our place."""
@@ -159,6 +166,9 @@ class FunctionsRun(ExactRun):
         self._calls = functions()
         return self._calls
 
+    def overhead_s(self) -> float:
+        return self._calls.overhead_s()
+
     def profile_starts(self, profile: object) -> None:
         if isinstance(profile, functions) and profile is not self._calls and not _BESIDE_OTHERS:
             self.step_aside("the script counts calls itself, so nothing else was recorded")
@@ -191,6 +201,9 @@ class LinesRun(ExactRun):
         self._hot = HotFunctions(self._time_these) if names == [AUTO] else None
         self._timed = lines.judged(named(names)) if names and self._hot is None else lines()
         return self._timed
+
+    def overhead_s(self) -> float:
+        return self._timed.overhead_s()
 
     def _time_these(self, codes: list[CodeType]) -> None:
         for code in codes:
