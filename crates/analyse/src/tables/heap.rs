@@ -12,7 +12,7 @@ use serde::Serialize;
 use stepscope_model::{FrameId, HeapFacts, Profile, StackId};
 
 pub use advice::{Advice, advice};
-pub use definitions::DEFINITIONS;
+pub use definitions::{DEFINITIONS, MORE_DEFINITIONS};
 
 /// What stacks say where no Python was running.
 const NO_PYTHON: &str = "<no Python>";

@@ -44,6 +44,7 @@ pub(super) const QUESTION: Question = Question {
         memory::EVENT_DEFINITIONS,
         OWN,
         heap::DEFINITIONS,
+        heap::MORE_DEFINITIONS,
     ],
     answers_for: TRACES_AND_PROFILES,
     answer,
@@ -90,7 +91,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if runs[0].kind() == DocumentKind::Profile {
         return of_profile::answer(ask, &runs[0]);
     }
-    ask.refuse(&["lines", "leaks"], "a trace", "record the script with `stepscope run --memory`")?;
+    ask.refuse(&["leaks"], "a trace", "record the script with `stepscope run --memory`")?;
+    if ask.lines {
+        return line_by_line::answer(ask, &heap::HeapReport::default(), "");
+    }
     let asked = ask.part_of(&runs[0])?;
     let options = Options {
         selection: asked.selection.clone(),

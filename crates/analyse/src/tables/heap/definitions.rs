@@ -1,8 +1,8 @@
-//! What the numbers of a program's memory mean.
+//! What the numbers of a program's memory mean. `allocated_bytes` and times are defined as for devices.
 
 use crate::scope::definition::Definition;
 
-/// Every number of the tables of memory by line and stack.
+/// Every number of the lines of memory.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "peak_bytes",
@@ -19,11 +19,6 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "peak_count",
         label: "Pieces",
         text: "Allocations that were alive at the peak; estimated as bytes are where the profile is sampled.",
-    },
-    Definition {
-        field: "peak_at_ns",
-        label: "Peak at",
-        text: "When the program held most, counted from the start of the recording.",
     },
     Definition {
         field: "live_bytes",
@@ -47,18 +42,28 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "Bytes alive at the end minus those alive near the middle of the recording (`earlier_at_ns`). What a program \
                needs it has by then; what still grows may be a leak.",
     },
+    Definition { field: "allocations", label: "Allocations", text: "How often memory was allocated." },
+    Definition {
+        field: "line",
+        label: "Line",
+        text: "The line in its file, counted from 1; 0 where it is not known.",
+    },
+    Definition {
+        field: "peak_rss_bytes",
+        label: "Peak RSS",
+        text: "The most of the process that was in memory at any point of the curve. Memory that was allocated and never \
+               written to is not in it; code, libraries and freed memory that was kept are.",
+    },
+];
+
+/// Every number beside them: of the curve, of lines one by one, and of how it was recorded.
+pub const MORE_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "earlier_at_ns",
         label: "Compared with",
         text: "The moment that growth is counted from: a mark at 0.25 s, or twice that, four times, … whichever is nearest \
                to the middle of the recording.",
     },
-    Definition {
-        field: "allocated_bytes",
-        label: "Allocated",
-        text: "Bytes ever allocated, whether they were freed or not.",
-    },
-    Definition { field: "allocations", label: "Allocations", text: "How often memory was allocated." },
     Definition {
         field: "sample_bytes",
         label: "Sample every",
@@ -68,19 +73,6 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "rss_bytes",
         label: "RSS",
         text: "How much of the process is in memory, as the system says: the resident set.",
-    },
-    Definition {
-        field: "peak_rss_bytes",
-        label: "Peak RSS",
-        text: "The most of the process that was in memory at any point of the curve. Memory that was allocated and never \
-               written to is not in it; code, libraries and freed memory that was kept are.",
-    },
-    Definition { field: "at_ns", label: "At", text: "When, counted from the start of the recording." },
-    Definition { field: "duration_ns", label: "Duration", text: "How long memory was recorded." },
-    Definition {
-        field: "line",
-        label: "Line",
-        text: "The line in its file, counted from 1; 0 where it is not known.",
     },
     Definition { field: "function_line", label: "Starts at", text: "The line at which the function starts." },
     Definition { field: "occurrences", label: "Occurrences", text: "How often the line ran." },
@@ -95,4 +87,5 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "How much of the process was in memory after the line minus before it, summed over its runs. The system is \
                asked when 4 KiB were allocated or freed since it last was, or 20 µs have passed.",
     },
+    Definition { field: "recorded_ns", label: "Duration", text: "How long memory was recorded." },
 ];

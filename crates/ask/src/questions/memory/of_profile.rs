@@ -72,7 +72,7 @@ fn with_facts(answer: Answer, report: &HeapReport) -> Answer {
         .fact("end_bytes", &facts.end_bytes)
         .fact("peak_rss_bytes", &report.peak_rss().map(|(bytes, _)| bytes))
         .fact("sample_bytes", &facts.sample_bytes)
-        .fact("duration_ns", &facts.duration.0)
+        .fact("recorded_ns", &facts.duration.0)
         .fact("earlier_at_ns", &facts.earlier_at.map(|at| at.0))
 }
 
