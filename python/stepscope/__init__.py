@@ -10,7 +10,8 @@
 
 ``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.PerformanceProfiler`` measures regions of a program,
 ``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.calls`` records a
-timeline of every call, ``stepscope.configure`` turns profiling on from a configuration file. Nothing else is imported
+timeline of every call, ``stepscope.memory.track`` says who allocates memory, ``stepscope.configure`` turns profiling on
+from a configuration file. Nothing else is imported
 until it is used.
 """
 
@@ -23,6 +24,7 @@ from ._native import Monitor, __version__, record_function
 from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
+    from . import memory as memory
     from ._doctor import doctor
     from ._exact.call_trace import calls
     from ._exact.functions import functions
@@ -55,6 +57,7 @@ _WHERE = {
     "functions": "_exact.functions",
     "is_unknown": "performance",
     "lines": "_exact.lines",
+    "memory": "",
     "open": "trace",
     "profile": "profiler",
     "profile_lines": "_exact.marked",
@@ -81,6 +84,7 @@ __all__ = [
     "functions",
     "is_unknown",
     "lines",
+    "memory",
     "profile",
     "profile_lines",
     "record_function",
@@ -100,6 +104,9 @@ if not TYPE_CHECKING:  # a type checker knows the names from above, and a mistyp
             near = difflib.get_close_matches(name, sorted({*__all__, *_WHERE}), n=1)
             hint = f". Did you mean {near[0]!r}?" if near and not name.startswith("_") else ""
             raise AttributeError(f"module 'stepscope' has no attribute {name!r}{hint}")
+        # Without a module of its own, the name is one.
+        if not module:
+            return importlib.import_module(f".{name}", __name__)
         value = getattr(importlib.import_module(f".{module}", __name__), name)
         globals()[name] = value
         return value

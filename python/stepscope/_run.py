@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -36,7 +37,8 @@ def main(argv: list[str]) -> int:
             print(HELP)
             return 0
         program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
-        if arguments.functions or arguments.calls or arguments.lines is not None:
+        exact = arguments.functions or arguments.calls or arguments.lines is not None or arguments.memory is not None
+        if exact and not arguments.trace:
             return _run_exactly(program, arguments)
         recorder = _recorder(arguments)
         if recorder is not None:
@@ -44,6 +46,13 @@ def main(argv: list[str]) -> int:
     except StepscopeError as error:
         print(f"stepscope run: {error}", file=sys.stderr)
         return USAGE
+    memory = None
+    if arguments.memory is not None:
+        from ._launch.memory_run import MemoryRun
+
+        # Its file goes beside the script's name; the output that was named is the trace's.
+        memory = MemoryRun(replace(arguments, output=None))
+        program.around = memory
     program.take_path()
     if recorder is None:
         ending = program.run()
@@ -58,11 +67,13 @@ def main(argv: list[str]) -> int:
             recorder.notes.append("interrupted while the trace was written")
         set_current_run(None)
         _report(recorder.traces, recorder.notes, arguments.quiet)
+    if memory is not None:
+        memory.report()
     return _end_as(ending)
 
 
 def _run_exactly(program: Program, arguments: RunArguments) -> int:
-    """Run it with every call counted or recorded, or with the lines of functions timed."""
+    """Run it with every call counted or recorded, the lines of functions timed, or memory tracked."""
     run = _exact_run(arguments)
     run.root, run.launcher = Program._run.__code__, main.__code__
     program.take_path()
@@ -76,6 +87,10 @@ def _run_exactly(program: Program, arguments: RunArguments) -> int:
 
 def _exact_run(arguments: RunArguments) -> ExactRun:
     """What the arguments ask for; nothing else is imported."""
+    if arguments.memory is not None:
+        from ._launch.memory_run import MemoryRun
+
+        return MemoryRun(arguments)
     if arguments.calls:
         from ._launch.calls_run import CallsRun
 

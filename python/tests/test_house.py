@@ -25,6 +25,7 @@ PUBLIC = {
     "stepscope.integrations.lightning",
     "stepscope.integrations.pytest_plugin",
     "stepscope.integrations.transformers",
+    "stepscope.memory",
     "stepscope.performance",
     "stepscope.profiler",
     "stepscope.table",

@@ -5,6 +5,7 @@ pub mod collectives;
 pub mod compiled;
 pub mod flops;
 pub mod functions;
+pub mod heap;
 pub mod inputs;
 pub mod kernels;
 pub mod lines;

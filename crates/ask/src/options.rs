@@ -27,6 +27,8 @@ pub struct Given {
     pub(crate) callees: Option<String>,
     pub(crate) function: Option<String>,
     pub(crate) value: Option<String>,
+    pub(crate) lines: bool,
+    pub(crate) leaks: bool,
 }
 
 impl Default for Given {
@@ -53,6 +55,8 @@ impl Default for Given {
             callees: None,
             function: None,
             value: None,
+            lines: false,
+            leaks: false,
         }
     }
 }
@@ -153,6 +157,24 @@ pub const OPTIONS: &[OptionSpec] = &[
         help: "Python frames to keep with `--by stack` (default: 5)",
         set: |ask, value| {
             ask.frames = number("frames", value)?;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "lines",
+        value: None,
+        help: "Line by line: memory of the process after each, and what it added",
+        set: |ask, _| {
+            ask.lines = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "leaks",
+        value: None,
+        help: "What was not freed when the recording ended, by line",
+        set: |ask, _| {
+            ask.leaks = true;
             Ok(())
         },
     },

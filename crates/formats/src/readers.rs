@@ -1,7 +1,7 @@
 //! The formats that can be read: one entry each, chosen by how a text begins, never by a file's name.
 
 use crate::reader::Reader;
-use crate::{calls, collapsed, kineto, lprof, pprof, pstats, snapshot, speedscope};
+use crate::{calls, collapsed, heap, kineto, lprof, mprof, pprof, pstats, snapshot, speedscope};
 
 /// Every reader. The first whose format a text begins like reads it, so those that look closest come first.
 pub const READERS: &[Reader] = &[
@@ -10,6 +10,8 @@ pub const READERS: &[Reader] = &[
     lprof::READER,
     snapshot::READER,
     pprof::READER,
+    heap::READER,
+    mprof::READER,
     speedscope::READER,
     collapsed::READER,
     kineto::READER,

@@ -24,6 +24,10 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"\xfe\xff", "UTF-16 text"),
     (b"<!DOCTYPE", "an HTML page"),
     (b"<html", "an HTML page"),
+    (
+        b"memray\0",
+        "a memray file (convert it: python -c \"import stepscope.memory; stepscope.memory.from_memray('FILE')\")",
+    ),
     (b"version https://git-lfs", "a Git LFS pointer (run `git lfs pull`)"),
 ];
 

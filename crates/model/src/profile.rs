@@ -3,6 +3,7 @@
 //! Samplers write weighted stacks, counting profilers (such as Python's `cProfile`) a row per function with its callers.
 //! Line profilers write a row per line. A profile holds any of these.
 
+use crate::heap::HeapFacts;
 use crate::meta::Source;
 use crate::notes::Notes;
 use crate::samples::{Sample, Samples};
@@ -101,6 +102,8 @@ pub struct Profile {
     pub calls: Vec<CallRow>,
     /// A row per line that ran, where the profiler timed lines; those of a function stand together.
     pub lines: Vec<LineRow>,
+    /// The memory of the program, where that was looked at; samples then have the values of [`crate::HEAP_VALUES`].
+    pub heap: Option<HeapFacts>,
     /// What was kept, repaired and set aside.
     pub notes: Notes,
     values: Vec<ValueKind>,
@@ -128,9 +131,9 @@ impl Profile {
         &self.samples
     }
 
-    /// Whether there is no sample, no call and no line.
+    /// Whether there is no sample, no call, no line and no memory.
     pub fn is_empty(&self) -> bool {
-        self.samples.is_empty() && self.calls.is_empty() && self.lines.is_empty()
+        self.samples.is_empty() && self.calls.is_empty() && self.lines.is_empty() && self.heap.is_none()
     }
 
     /// The sum of one value over all samples. It stops at the largest number there is.

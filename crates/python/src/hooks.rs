@@ -8,7 +8,9 @@ mod calls;
 mod choice;
 mod counted;
 mod event;
+mod frames;
 mod functions;
+mod heap;
 mod legacy;
 mod legacy_trace;
 mod line_events;
@@ -22,6 +24,7 @@ mod tracer;
 mod watched;
 
 pub(crate) use calls::CallRecorder;
+pub(crate) use heap::MemoryTracker;
 pub(crate) use lines::LineTimer;
 use pyo3::prelude::*;
 pub(crate) use tracer::CallTracer;
@@ -31,5 +34,6 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ticks::start();
     module.add_class::<CallRecorder>()?;
     module.add_class::<CallTracer>()?;
-    module.add_class::<LineTimer>()
+    module.add_class::<LineTimer>()?;
+    module.add_class::<MemoryTracker>()
 }

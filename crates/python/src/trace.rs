@@ -9,6 +9,7 @@ use stepscope_analyse::run::Run;
 use stepscope_ask::print::Screen;
 use stepscope_ask::{Answer, Ask, QUESTIONS, answer, write};
 use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open};
+use stepscope_model::Document;
 
 use crate::table::{self, NativeTable};
 use crate::{errors, pool};
@@ -88,6 +89,11 @@ impl NativeTrace {
 }
 
 impl NativeTrace {
+    /// A document that is in memory.
+    pub(crate) fn of(document: Document, path: PathBuf) -> NativeTrace {
+        NativeTrace { run: Arc::new(Run::of_document(document)), path }
+    }
+
     fn answer(&self, question: &str, options: &[(String, String)]) -> PyResult<Answer> {
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let ask = Ask::with(question, options);

@@ -6,6 +6,7 @@
 pub mod calls;
 pub mod clock;
 mod doctor;
+pub mod heap;
 mod lanes;
 pub mod lines;
 pub mod monitor;

@@ -52,10 +52,10 @@ fn runs() -> Vec<Arc<Run>> {
     paths.iter().map(read).map(|trace| Arc::new(Run::new(trace))).collect()
 }
 
-/// Profiles that together have everything: calls, lines and stacks.
+/// Profiles that together have everything: calls, lines, stacks and memory.
 fn profiles() -> Vec<Arc<Run>> {
     let fixtures = root().join("fixtures/profiles");
-    let paths = ["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw"];
+    let paths = ["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "cache.mem"];
     let read = |path: &&str| open(&fixtures.join(path), &OpenOptions::default()).unwrap();
     paths.iter().map(read).map(|document| Arc::new(Run::of_document(document))).collect()
 }

@@ -24,6 +24,10 @@ The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code
 counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
 first torch optimizer counts as a step. Child processes are recorded only with the next three options.
 
+With --memory the allocations of Python and of native libraries are tracked instead: the peak, the lines that hold
+it, and what is never freed. With --memory --lines, the memory of the process is read after each line of functions,
+as `python -m memory_profiler` does.
+
 With --functions every call is counted instead, as `python -m cProfile` does, and with --lines the lines of
 functions are timed, as `kernprof -l` does: those decorated with @profile (no import needed) and those named
 after --lines. The table goes to stderr and into a file. With --calls every call is recorded with its start
@@ -34,6 +38,8 @@ Options:
       --lines [NAME...]        time the lines of these functions: train_step, 'Model.*', loader.py:read;
                                a name may have * and ?, and --lines=NAME,NAME works too; `auto` finds
                                the busiest functions in the first second and times them after that
+      --memory                 track allocations, one sample in 32 KiB on average; --memory=exact looks at every one
+      --trace                  with --memory: record the trace in the same run too
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
       --calls                  record a timeline of every call, about 8 bytes each
@@ -48,8 +54,8 @@ Options:
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
-                               with --functions, --lines or --calls a file [default: SCRIPT.prof,
-                               SCRIPT.lprof or SCRIPT.calls]
+                               with --functions, --lines, --calls or --memory a file [default:
+                               SCRIPT.prof, SCRIPT.lprof, SCRIPT.calls or SCRIPT.mem]
       --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
       --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
@@ -65,6 +71,8 @@ Examples:
   stepscope run --functions --sort time train.py
   stepscope run --lines train_step 'Model.*' train.py
   stepscope run --calls --min-duration 10us train.py
+  stepscope run --memory train.py
+  stepscope run --memory=exact --lines load_data train.py
 """
 
 
@@ -89,6 +97,10 @@ class RunArguments:
     functions: bool = False
     #: Time the lines of functions of these names, and of those that are marked. None: don't.
     lines: list[str] | None = None
+    #: Track memory: ``sampled`` or ``exact``. None: don't.
+    memory: str | None = None
+    #: With ``memory``: the trace too.
+    trace: bool = False
     sort: str = "cumulative"
     top: int = 30
     #: With these, record child processes too.
@@ -132,6 +144,15 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.follow = False
         elif name in call_options.NAMES:
             parsed.call_options.set(name, attached if equals else value(name))
+        elif name == "--memory":
+            if equals and attached not in ("exact", "sampled"):
+                raise StepscopeError(
+                    f"--memory takes exact or sampled; it is {attached!r}",
+                    hint="use --memory, or --memory=exact to look at every allocation",
+                )
+            parsed.memory = attached or "sampled"
+        elif argument == "--trace":
+            parsed.trace = True
         elif name == "--lines":
             parsed.lines = parsed.lines or []
             parsed.lines += [one for one in attached.split(",") if one]
@@ -167,6 +188,10 @@ def parse(arguments: list[str]) -> RunArguments:
     chosen = [name for name, given in modes.items() if given]
     if len(chosen) > 1:
         raise StepscopeError(f"{' and '.join(chosen)} do not go together", hint="run the script once with each")
+    if chosen and chosen != ["--lines"] and parsed.memory is not None:
+        raise StepscopeError(f"{chosen[0]} and --memory do not go together", hint="run the script once with each")
+    if parsed.trace and parsed.memory is None:
+        raise StepscopeError("--trace goes with --memory", hint="without it, the trace is what is recorded")
     if parsed.call_options.given and not parsed.calls:
         raise StepscopeError(f"{parsed.call_options.given[0]} goes with --calls", hint="add --calls")
     if not parsed.program:

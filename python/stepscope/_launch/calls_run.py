@@ -58,5 +58,8 @@ class CallsRun(ExactRun):
         self._join()
         if self._arguments.quiet:
             return
-        self.notes.append(f"{timeline.calls:,} calls ({timeline.bytes / 1e6:.1f} MB) in {self.cost()}")
+        self.notes.append(self.cost_note())
         self.notes.append(f"{self.shown()}  (open: stepscope view {self.shown()})")
+
+    def how_much(self) -> str:
+        return f"{self._timeline.calls:,} calls ({self._timeline.bytes / 1e6:.1f} MB)"

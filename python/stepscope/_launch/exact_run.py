@@ -168,16 +168,16 @@ class ExactRun(CurrentRun):
         self.save()
         if arguments.quiet:
             return
-        self.notes.append(f"{self.how_much()} in {self.cost()}")
+        self.notes.append(self.cost_note())
         self.notes.append(f"{self.shown()}  (look again: stepscope {self.question} {self.shown()})")
 
-    def cost(self) -> str:
-        """How long the script took, and how much of it was for recording."""
+    def cost_note(self) -> str:
+        """What was recorded, how long the script took, and how much of that was for recording."""
         overhead_s = self.measured.overhead_s()
         # What is left is what the script would have taken; an estimate may say that nothing is.
         times = self._wall_s / max(self._wall_s - overhead_s, self._wall_s / 20) if self._wall_s else 1.0
         return (
-            f"{time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for recording them "
+            f"{self.how_much()} in {time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for recording them "
             f"(estimated from the cost measured on this interpreter): recording cost about {times:.1f}x"
         )
 

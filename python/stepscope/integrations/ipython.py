@@ -1,4 +1,5 @@
-"""Magics for IPython and Jupyter: ``%load_ext stepscope``, then ``%%stepscope``, ``%ssfunctions`` and ``%sslines``."""
+"""Magics for IPython and Jupyter: ``%load_ext stepscope``, then ``%%stepscope``, ``%ssfunctions``, ``%sslines`` and
+``%ssmem``."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._exact.functions import functions
 from .._exact.lines import lines
+from .._exact.memory import track
 from .._launch.block_capture import BlockCapture
 from ..config.settings import Settings
 from ..errors import StepscopeError, StepscopeWarning
@@ -117,7 +119,26 @@ class StepscopeMagics(Magics):
         for path in options.get("o", []):
             timed.save(path)
 
-    def _run_within(self, measured: functions | lines, text: str) -> None:
+    @line_cell_magic
+    def ssmem(self, line: str, cell: str | None = None) -> None:
+        """Track who allocates memory while a statement or a cell runs: ``%ssmem -f load load("data")``.
+
+        ``-f NAME`` prints what each line of a function added, as ``%mprun`` does, ``-s`` looks at one allocation in 32
+        KiB on average instead of all, ``-o FILE`` writes a file for ``stepscope memory``. The result is in
+        ``_stepscope``.
+        """
+        options, statement = self.parse_options(line, "f:so:", list_all=True, posix=False, strict=False)
+        memory = track(exact="s" not in options)
+        for name in options.get("f", []):
+            memory.add(eval(name, self.shell.user_ns))
+        self._run_within(memory, statement if cell is None else cell)
+        if "f" in options:
+            memory.print_lines()
+        print(memory)
+        for path in options.get("o", []):
+            memory.save(path)
+
+    def _run_within(self, measured: functions | lines | track, text: str) -> None:
         """Run what the user typed, and nothing of IPython's, while calls are counted or lines timed."""
         code = compile(self.shell.transform_cell(text), "<ipython-input-stepscope>", "exec")
         self.shell.user_ns["_stepscope"] = measured

@@ -117,3 +117,13 @@ def test_lines_are_timed(shell, tmp_path, capsys):
         shell.run_line_magic("sslines", "square(3)")
     with pytest.raises(ZeroDivisionError):
         shell.run_line_magic("sslines", "-f square 1 / 0")
+
+
+def test_memory_is_tracked(shell, tmp_path, capsys):
+    shell.run_cell("def load(size):\n    table = bytearray(size)\n    return table\n")
+    shell.run_line_magic("ssmem", "-f load -o out.mem kept = load(9_000_000)")
+    printed = capsys.readouterr().out
+    assert "Line #    Mem usage    Increment  Occurrences   Line Contents" in printed
+    assert "PEAK" in printed and "load" in printed
+    assert shell.user_ns["_stepscope"].peak > 9_000_000
+    assert (tmp_path / "out.mem").stat().st_size > 100

@@ -4,6 +4,7 @@ mod code;
 mod collectives;
 mod compiled;
 mod functions;
+mod heap;
 mod kernels;
 mod key_averages;
 mod modules;

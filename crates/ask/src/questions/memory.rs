@@ -1,5 +1,8 @@
 //! Memory over time, what was live at the peak, and which operators allocate.
 
+mod line_by_line;
+mod of_profile;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -7,30 +10,43 @@ use serde::Serialize;
 use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Options, Report};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
-use stepscope_model::{Ns, Trace};
+use stepscope_analyse::tables::heap;
+use stepscope_model::{DocumentKind, Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
 use crate::refusal::Refusal;
 use crate::rows::arrange;
 
+pub(super) use of_profile::{end_words, lines_table, peak_words};
+
 pub(super) const QUESTION: Question = Question {
     name: "memory",
     alias: None,
-    about: "Memory over time, what was live at the peak, and which operators allocate.",
+    about: "Memory over time, what was live at the peak, and which operators allocate; of `stepscope run --memory`, which \
+            lines hold the peak and what was never freed.",
     examples: &[
         "memory TRACE",
         "memory TRACE --by event --sort bytes",
         "memory TRACE --from 12ms --to 1.5s --by peak",
+        "memory train.py.mem --leaks  what was not freed, by line",
+        "memory train.py.mem --lines  line by line, as memory_profiler shows it",
     ],
     group: Group::Device,
     by: &["op", "event", "peak", "stack"],
-    options: &["sort", "top", "filter", "step", "device", "frames", "from", "to"],
+    options: &["sort", "top", "filter", "step", "device", "frames", "from", "to", "lines", "leaks"],
     report_by: Some(&["event", "peak", "stack"]),
-    definitions: &[memory::DEFINITIONS, memory::OPERATOR_DEFINITIONS, memory::EVENT_DEFINITIONS, OWN],
-    answers_for: TRACES,
+    definitions: &[
+        memory::DEFINITIONS,
+        memory::OPERATOR_DEFINITIONS,
+        memory::EVENT_DEFINITIONS,
+        OWN,
+        heap::DEFINITIONS,
+        heap::MORE_DEFINITIONS,
+    ],
+    answers_for: TRACES_AND_PROFILES,
     answer,
 };
 
@@ -72,6 +88,13 @@ struct PeakStackRow {
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if runs[0].kind() == DocumentKind::Profile {
+        return of_profile::answer(ask, &runs[0]);
+    }
+    ask.refuse(&["leaks"], "a trace", "record the script with `stepscope run --memory`")?;
+    if ask.lines {
+        return line_by_line::answer(ask, &heap::HeapReport::default(), "");
+    }
     let asked = ask.part_of(&runs[0])?;
     let options = Options {
         selection: asked.selection.clone(),

@@ -4,6 +4,7 @@ mod first;
 mod fix;
 mod head;
 mod hot;
+mod of_heap;
 mod of_profile;
 mod remarks;
 mod runs;
@@ -23,6 +24,7 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown;
 use stepscope_analyse::tables::flops;
+use stepscope_analyse::tables::heap;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
 use stepscope_analyse::tables::lines::Lines;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
@@ -71,6 +73,7 @@ pub(super) const QUESTION: Question = Question {
         STEP,
         run_info::DEFINITIONS,
         hot::DEFINITIONS,
+        heap::DEFINITIONS,
     ],
     answers_for: TRACES_AND_PROFILES,
     answer,
@@ -155,6 +158,9 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
             "the summary of a profile",
             "`stepscope functions` and `stepscope lines` have options about rows",
         )?;
+        if profile.heap.is_some() {
+            return Ok(of_heap::answer(&runs[0], profile));
+        }
         return Ok(of_profile::answer(ask, &runs[0], profile));
     }
     let asked = ask.part_of(&runs[0])?;

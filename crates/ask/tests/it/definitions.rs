@@ -19,8 +19,9 @@ const TRACES: &[&str] = &[
     "2.11-h200-twins/seen/slow_loader/fault.shapes.json.zst",
 ];
 
-/// Profiles that differ in what they hold: calls, lines, samples with lines, times.
-const PROFILES: &[&str] = &["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "austin.pprof"];
+/// Profiles that differ in what they hold: calls, lines, samples with lines, times, memory.
+const PROFILES: &[&str] =
+    &["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "austin.pprof", "cache.mem", "cache.mprof.dat"];
 
 /// Numbers that name something and measure nothing.
 const IDENTIFIERS: &[&str] = &["device", "device_id", "stream", "rank", "index", "depth", "parent"];
@@ -36,6 +37,7 @@ const COMBINED: &[(&str, &[&str])] =
 /// Options without which an answer lacks a fact or a part.
 const MORE: &[(&str, &[(&str, &str)])] = &[
     ("memory", &[("from", "0ms"), ("to", "1s")]),
+    ("memory", &[("lines", "")]),
     ("functions", &[("callers", "")]),
     ("functions", &[("callees", "")]),
 ];
@@ -65,7 +67,9 @@ fn fields_of(question: &'static Question) -> Fields {
         asks.push((Ask::with(question.name, by.map(|by| ("by", by))).unwrap(), by.is_some()));
     }
     for (_, options) in MORE.iter().filter(|(name, _)| *name == question.name) {
-        asks.push((Ask::with(question.name, options.iter().copied()).unwrap(), false));
+        // A profile has no timeline to take a stretch of.
+        let timed = options.iter().any(|(name, _)| *name == "from");
+        asks.push((Ask::with(question.name, options.iter().copied()).unwrap(), timed));
     }
     let mut fields = Fields::default();
     for (ask, grouped) in &asks {

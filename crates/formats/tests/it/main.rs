@@ -13,6 +13,7 @@ mod documents;
 mod eras;
 mod growth;
 mod hostile;
+mod memory_files;
 mod profilers;
 mod round_trip;
 mod salvage;

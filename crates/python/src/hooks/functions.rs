@@ -302,6 +302,6 @@ fn module_name(module: &Bound<'_, PyAny>) -> Option<String> {
     module.cast::<PyModule>().ok()?.name().ok().map(|name| name.to_string_lossy().into_owned())
 }
 
-fn lossy(text: &Bound<'_, PyAny>) -> String {
+pub(super) fn lossy(text: &Bound<'_, PyAny>) -> String {
     text.cast::<PyString>().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }

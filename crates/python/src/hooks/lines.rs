@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use pyo3::prelude::*;
 use stepscope_model::{Frame, FrameId, LineRow, Profile};
 use stepscope_record::calls::FunctionId;
+use stepscope_record::heap::{LineMemories, Rss};
 use stepscope_record::lines::{Share, ThreadLines};
 
 use super::functions::Functions;
@@ -22,6 +23,11 @@ use super::watched::{Lines, add, places};
 
 /// File, first line and name of the function; line, hits and time in ns.
 type Row = (String, u32, String, u32, u64, i64);
+
+/// How much of the process is in memory is read this often at the most, unless memory was allocated.
+const ASK_NS: u64 = 20_000;
+/// File, first line and name of the function; line, hits, the most in memory after it and what it added.
+type MemoryRow = (String, u32, String, u32, u64, u64, i64);
 
 /// Times lines between `start` and `stop`: of the functions given to `watch`, and of those that `judge` accepts, which is
 /// asked about every code object when it is first called. The time of a line holds what it calls; with `own`, each moment
@@ -45,8 +51,8 @@ unsafe impl Sync for LineTimer {}
 #[pymethods]
 impl LineTimer {
     #[new]
-    #[pyo3(signature = (judge=None, *, own=false, event_cost_ns=0))]
-    fn new(judge: Option<Py<PyAny>>, own: bool, event_cost_ns: u64) -> LineTimer {
+    #[pyo3(signature = (judge=None, *, own=false, event_cost_ns=0, memory=false))]
+    fn new(judge: Option<Py<PyAny>>, own: bool, event_cost_ns: u64, memory: bool) -> LineTimer {
         let share = if own { Share::Own } else { Share::Total };
         let lines = Box::new(Lines {
             share,
@@ -59,6 +65,10 @@ impl LineTimer {
             judge: judge.as_ref().map_or(null_mut(), Py::as_ptr),
             judging: 0,
             place: (0, 0),
+            memory: memory
+                .then(Rss::open)
+                .flatten()
+                .map(|rss| (LineMemories::new(ticks::from_ns(ASK_NS)), rss)),
             cost: ticks::from_ns(event_cost_ns),
             disable: null_mut(),
         });
@@ -190,11 +200,29 @@ impl LineTimer {
                 Share::Own => lines.threads.known().and_then(|t| t.as_ref()).map_or(0, ThreadLines::events),
                 Share::Total => {
                     lines.passed
+                        + lines.memory.as_ref().map_or(0, |(memory, _)| memory.events())
                         + lines.folded_events
                         + lines.threads.all().flatten().map(|t| t.events()).sum::<u64>()
                 }
             }
         }
+    }
+
+    /// With `memory`: what each line did to the process's memory, those of a function together and in order.
+    fn memory_rows(&self, py: Python<'_>) -> Vec<MemoryRow> {
+        // SAFETY: the interpreter is held.
+        let lines = unsafe { &mut *self.lines };
+        let Some((memory, _)) = &lines.memory else { return Vec::new() };
+        let mut rows: Vec<MemoryRow> = memory
+            .sums()
+            .map(|(function, line, growth)| {
+                let (file, first, name) = lines.functions.describe(py, function);
+                let name = lines.functions.qualified_name(py, function).unwrap_or(name);
+                (file, first, name, line, growth.hits, growth.most_bytes, growth.increment_bytes)
+            })
+            .collect();
+        rows.sort_unstable();
+        rows
     }
 
     /// The lines that ran, those of a function together and in order; with `own`, of this thread.

@@ -1,6 +1,7 @@
 //! A place among the tools of `sys.monitoring` (CPython 3.12 and later).
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 
@@ -16,6 +17,13 @@ pub(super) fn api(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     py.import("sys").ok()?.getattr("monitoring").ok()
 }
 
+static IS_THERE: AtomicBool = AtomicBool::new(false);
+
+/// Whether a place was ever taken: events come from `sys.monitoring`.
+pub(super) fn is_there() -> bool {
+    IS_THERE.load(Ordering::Relaxed)
+}
+
 /// The place, and who listens there.
 pub(super) struct Tool {
     place: u8,
@@ -28,6 +36,7 @@ impl Tool {
         for place in PLACES {
             if api.call_method1("get_tool", (place,))?.is_none() {
                 api.call_method1("use_tool_id", (place, NAME))?;
+                IS_THERE.store(true, Ordering::Relaxed);
                 return Ok(Tool { place, handlers: Vec::new() });
             }
         }

@@ -50,6 +50,12 @@ pub(super) fn thread_names(py: Python<'_>) -> (u64, u64) {
     (number("get_native_id").unwrap_or(0), number("get_ident").unwrap_or(0))
 }
 
+/// The number of the thread that calls, which holds the interpreter.
+pub(super) fn this_thread() -> u64 {
+    // SAFETY: as promised.
+    thread_number(unsafe { ffi::PyThreadState_Get() })
+}
+
 #[cfg(unix)]
 fn find() -> Option<Symbols> {
     let process = libloading::os::unix::Library::this();
@@ -91,18 +97,19 @@ pub(super) struct Descriptor {
     pub(super) method: *mut ffi::PyMethodDef,
 }
 
+/// Whether this Python was built without the global lock.
+pub(super) fn is_free_threaded(py: Python<'_>) -> PyResult<bool> {
+    if !py.import("sys")?.hasattr("_is_gil_enabled")? {
+        return Ok(false);
+    }
+    let variable = py.import("sysconfig")?.call_method1("get_config_var", ("Py_GIL_DISABLED",))?;
+    variable.is_truthy()
+}
+
 /// Whether this Python can be listened to. Its built-in functions are looked at, since no header promises their shape.
 pub(super) fn check(py: Python<'_>) -> PyResult<()> {
     symbols()?;
-    let sys = py.import("sys")?;
-    let free_threaded = match sys.getattr("_is_gil_enabled") {
-        Ok(_) => {
-            let variable = py.import("sysconfig")?.call_method1("get_config_var", ("Py_GIL_DISABLED",))?;
-            variable.is_truthy()?
-        }
-        Err(_) => false,
-    };
-    if free_threaded {
+    if is_free_threaded(py)? {
         return Err(errors::stepscope(
             "calls and lines cannot be recorded in a free-threaded Python".to_owned(),
             Some("use the build of Python with the global interpreter lock".to_owned()),

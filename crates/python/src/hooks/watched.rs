@@ -5,10 +5,13 @@ use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use stepscope_record::calls::FunctionId;
+use stepscope_record::heap::{LineMemories, Rss};
 use stepscope_record::lines::{LineSum, Share, ThreadLines};
 
 use super::functions::Functions;
+use super::heap::live_bytes;
 use super::monitoring;
+use super::symbols::this_thread;
 use super::threads::Threads;
 use super::ticks;
 
@@ -42,6 +45,8 @@ pub(super) struct Lines {
     pub(super) judging: u32,
     /// Our place in `sys.monitoring`, and the events of code that is watched there.
     pub(super) place: (u8, u32),
+    /// What lines do to memory, if that is asked instead of their time.
+    pub(super) memory: Option<(LineMemories, Rss)>,
     /// Ticks that an event costs.
     pub(super) cost: u64,
     /// What is returned to hear no more of a place. Borrowed from `sys.monitoring`, and never freed.
@@ -127,6 +132,14 @@ impl Lines {
     /// # Safety
     /// `code` is watched and alive, and the caller holds the interpreter.
     pub(super) unsafe fn enter(&mut self, code: *mut ffi::PyObject, line: Option<u32>) {
+        if let Some((memory, rss)) = &mut self.memory {
+            let (key, thread) = (code as usize, this_thread());
+            memory.enter(thread, key, about(&self.watched, key).0);
+            if let Some(line) = line.filter(|_| monitoring::is_there()) {
+                memory.line(thread, key, line, live_bytes(), ticks::now, || rss.read().unwrap_or(0));
+            }
+            return;
+        }
         let now = ticks::now();
         // SAFETY: as promised.
         let (thread, watched) = unsafe { self.thread() };
@@ -142,6 +155,11 @@ impl Lines {
     /// As above.
     #[inline]
     pub(super) unsafe fn line(&mut self, code: *mut ffi::PyObject, line: u32) {
+        if let Some((memory, rss)) = &mut self.memory {
+            let ask = || rss.read().unwrap_or(0);
+            memory.line(this_thread(), code as usize, line, live_bytes(), ticks::now, ask);
+            return;
+        }
         let now = ticks::now();
         // SAFETY: as promised.
         let (thread, watched) = unsafe { self.thread() };
@@ -156,6 +174,11 @@ impl Lines {
     /// # Safety
     /// As above.
     pub(super) unsafe fn leave(&mut self, code: *mut ffi::PyObject) {
+        if let Some((memory, rss)) = &mut self.memory {
+            let ask = || rss.read().unwrap_or(0);
+            memory.leave(this_thread(), code as usize, live_bytes(), ticks::now, ask);
+            return;
+        }
         let now = ticks::now();
         // SAFETY: as promised.
         if let (Some(thread), _) = unsafe { self.thread() } {

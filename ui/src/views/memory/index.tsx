@@ -24,7 +24,7 @@ export function Memory() {
   return (
     <Await of={whole}>
       {(answer) =>
-        answer.devices.length === 0 ? (
+        !answer.devices || answer.devices.length === 0 ? (
           <Empty
             title="No allocations in this trace."
             hint="Record with profile_memory=True:"

@@ -97,7 +97,7 @@ fn next(profile: &Profile, has_lines: bool, has_findings: bool) -> Vec<Next> {
     next
 }
 
-fn notes(run: &Run) -> Vec<(Severity, String)> {
+pub(super) fn notes(run: &Run) -> Vec<(Severity, String)> {
     let text = |note: &stepscope_model::Note| {
         (note.kind.severity(), format!("{}× {}", units::count(note.count), note.kind.sentence()))
     };
@@ -106,7 +106,7 @@ fn notes(run: &Run) -> Vec<(Severity, String)> {
     notes
 }
 
-fn note_lines(notes: &[(Severity, String)], screen: &Screen) -> Vec<String> {
+pub(super) fn note_lines(notes: &[(Severity, String)], screen: &Screen) -> Vec<String> {
     let line = |(severity, text): &(Severity, String)| {
         let role = match severity {
             Severity::Lost => Role::Bad,
