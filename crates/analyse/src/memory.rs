@@ -13,6 +13,7 @@ mod innermost;
 mod level;
 mod lifetime;
 mod live;
+pub mod of_snapshot;
 mod operators;
 mod record;
 

@@ -9,7 +9,9 @@ mod hot;
 
 use std::sync::{Arc, OnceLock};
 
-use stepscope_model::{CallTree, Document, DocumentKind, Kind, Ns, Profile, SliceId, Trace, TraceBuilder};
+use stepscope_model::{
+    CallTree, Document, DocumentKind, Kind, Ns, Profile, SliceId, Snapshot, Trace, TraceBuilder,
+};
 
 use crate::causes::account::{self, Account};
 use crate::causes::data_loading::{self, DataLoading};
@@ -21,7 +23,8 @@ use crate::causes::verdict::{Circumstances, Verdict, verdict};
 use crate::causes::waits::{self, Wait, WaitsReport};
 use crate::devices::streams::{Stream, streams};
 use crate::devices::utilization::{GpuReport, gpu};
-use crate::memory;
+use crate::memory::history::{History, histories};
+use crate::memory::{self, of_snapshot};
 use crate::names::by_name::ByName;
 use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
@@ -103,6 +106,7 @@ struct Whole {
     trace: Arc<Trace>,
     /// That of the file, or the Python functions of its trace.
     profile: OnceLock<Option<Arc<Profile>>>,
+    snapshot: Option<(Snapshot, Vec<History>)>,
     hot: OnceLock<Option<Hot>>,
     steps: OnceLock<Steps>,
     host: OnceLock<HostTime>,
@@ -118,7 +122,7 @@ struct Whole {
 impl Run {
     /// All of a trace.
     pub fn new(trace: impl Into<Arc<Trace>>) -> Run {
-        Run::of(DocumentKind::Trace, trace.into(), OnceLock::new())
+        Run::of(DocumentKind::Trace, trace.into(), OnceLock::new(), None)
     }
 
     /// Whatever a file holds. Of a file without a timeline the trace is empty but for where it came from and what was
@@ -130,19 +134,42 @@ impl Run {
             Document::Profile(profile) => {
                 (profile.source.clone(), profile.notes.clone(), Some(Arc::new(profile)))
             }
-            Document::Snapshot(snapshot) => (snapshot.source, snapshot.notes, None),
+            Document::Snapshot(snapshot) => return Run::of_snapshot(snapshot),
         };
         let mut empty = TraceBuilder::new();
         empty.meta().source = source;
         *empty.notes() = notes;
-        Run::of(kind, Arc::new(empty.finish()), OnceLock::from(profile))
+        Run::of(kind, Arc::new(empty.finish()), OnceLock::from(profile), None)
     }
 
-    fn of(kind: DocumentKind, trace: Arc<Trace>, profile: OnceLock<Option<Arc<Profile>>>) -> Run {
+    /// Looks at a snapshot: as a profile of the memory of the device that held most.
+    fn of_snapshot(snapshot: Snapshot) -> Run {
+        let histories = histories(&snapshot);
+        let largest = histories.iter().max_by_key(|history| history.peak.allocated);
+        let profile = largest.map(|history| Arc::new(of_snapshot::profile(&snapshot, history)));
+        let mut empty = TraceBuilder::new();
+        empty.meta().source = snapshot.source.clone();
+        *empty.notes() = snapshot.notes.clone();
+        let trace = Arc::new(empty.finish());
+        Run::of(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)))
+    }
+
+    /// The snapshot of the file and the histories of its devices, if it is one.
+    pub fn snapshot(&self) -> Option<&(Snapshot, Vec<History>)> {
+        self.whole.snapshot.as_ref()
+    }
+
+    fn of(
+        kind: DocumentKind,
+        trace: Arc<Trace>,
+        profile: OnceLock<Option<Arc<Profile>>>,
+        snapshot: Option<(Snapshot, Vec<History>)>,
+    ) -> Run {
         let whole = Arc::new(Whole {
             kind,
             trace,
             profile,
+            snapshot,
             hot: OnceLock::new(),
             steps: OnceLock::new(),
             host: OnceLock::new(),

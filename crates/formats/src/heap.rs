@@ -113,6 +113,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
     profile.notes.add_count(UNFINISHED, u64::from(file.unfinished));
     let point = |(at, live_bytes, rss_bytes)| HeapPoint { at: Ns(at), live_bytes, rss_bytes };
     profile.heap = Some(HeapFacts {
+        on_device: false,
         sample_bytes: file.sample_bytes,
         duration: Ns(file.duration_ns),
         peak_bytes: file.peak_bytes,

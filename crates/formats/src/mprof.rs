@@ -98,6 +98,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
         lines.push(HeapLine { function, line: 0, hits, rss_bytes, increment_bytes });
     }
     profile.heap = Some(HeapFacts {
+        on_device: false,
         duration: readings.last().map_or(Ns(0), |reading| since(reading.0)),
         peak_bytes: peak.map_or(0, |reading| reading.1),
         peak_at: peak.map_or(Ns(0), |reading| since(reading.0)),

@@ -52,6 +52,8 @@ pub struct HeapLine {
 pub struct HeapFacts {
     /// One sample in so many bytes, on average; 0 if every allocation counts.
     pub sample_bytes: u64,
+    /// Whether it is the memory of a device, not of the process.
+    pub on_device: bool,
     /// How long it was looked at.
     pub duration: Ns,
     /// The most bytes that were allocated at once.

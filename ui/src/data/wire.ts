@@ -35,6 +35,20 @@ export interface AccountRow {
   unlinked_ns: number;
 }
 
+/** One thing to change. */
+export interface Advice {
+  /** What kind of thing: `holds`, `grows` or `churns`. */
+  kind: string;
+  /** The line. */
+  place: string;
+  /** The function. */
+  function: string;
+  /** The bytes that it is about. */
+  bytes: number;
+  /** What to do. */
+  change: string;
+}
+
 /** What an amount counts. */
 export type AmountUnit = "bytes" | "nanoseconds" | "samples";
 
@@ -1079,6 +1093,50 @@ export interface Health {
   compile_ns: number;
 }
 
+/** Bytes and allocations of one line. */
+export interface HeapLineRow {
+  /** The function. */
+  function: string;
+  /** The file. */
+  file: string;
+  /** The line. */
+  line: number;
+  /** Bytes alive at the peak. */
+  peak_bytes: number;
+  /** Its share of the peak. */
+  peak_share: number;
+  /** Allocations alive at the peak. */
+  peak_count: number;
+  /** Bytes alive at the end. */
+  live_bytes: number;
+  /** Allocations alive at the end. */
+  live_count: number;
+  /** What was added to them in the later part of the run; none in one too short to say. */
+  growth_bytes: number | null;
+  /** Bytes ever allocated. */
+  allocated_bytes: number;
+  /** How often. */
+  allocations: number;
+}
+
+/** Bytes and allocations of one stack. */
+export interface HeapStackRow {
+  /** Its frames, innermost first, as `file(line): name`. */
+  stack: string[];
+  /** Bytes alive at the peak. */
+  peak_bytes: number;
+  /** Its share of the peak. */
+  peak_share: number;
+  /** Allocations alive at the peak. */
+  peak_count: number;
+  /** Bytes alive at the end. */
+  live_bytes: number;
+  /** Bytes ever allocated. */
+  allocated_bytes: number;
+  /** How often. */
+  allocations: number;
+}
+
 /** All hits of one name. */
 export interface HitName {
   /** The name's number. */
@@ -1440,6 +1498,16 @@ export interface LoadingTotals {
   loading_ns: number;
   exposed_ns: number;
   wall_ns: number;
+}
+
+/** How much memory there was at one time. */
+export interface MemoryPoint {
+  /** When, since the start. */
+  at_ns: number;
+  /** The most bytes allocated since the point before. */
+  live_bytes: number | null;
+  /** How much of the process was in memory. */
+  rss_bytes: number | null;
 }
 
 /** One module at one place of the model. */
@@ -2812,6 +2880,26 @@ export interface LinesOfProfile {
   remarks: string[];
 }
 
+/** The answer to `memory` about a profile. */
+export interface MemoryOfProfile {
+  curve: MemoryPoint[];
+  earlier_at_ns: number | null;
+  end_bytes: number;
+  heap_lines?: HeapLineRow[];
+  heap_stacks?: HeapStackRow[];
+  peak_at_ns: number;
+  peak_bytes: number;
+  peak_rss_bytes: number | null;
+  recorded_ns: number;
+  sample_bytes: number;
+  curve_total?: number;
+  heap_lines_total?: number;
+  heap_stacks_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
 /** The answer to `stacks` about a profile. */
 export interface StacksOfProfile {
   stacks: FoldedRow[];
@@ -2825,15 +2913,25 @@ export interface StacksOfProfile {
 
 /** The answer to `summary` about a profile. */
 export interface SummaryOfProfile {
-  findings: Finding[];
-  hot_functions: HotFunction[];
-  hot_lines: HotLine[];
+  advice?: Advice[];
+  end_bytes?: number;
+  findings?: Finding[];
+  heap_lines?: HeapLineRow[];
+  hot_functions?: HotFunction[];
+  hot_lines?: HotLine[];
+  left_lines?: HeapLineRow[];
   notes: NoteInfo[];
-  unit: AmountUnit;
-  verdict: Verdict | null;
+  peak_at_ns?: number;
+  peak_bytes?: number;
+  peak_rss_bytes?: number | null;
+  unit?: AmountUnit;
+  verdict?: Verdict | null;
+  advice_total?: number;
   findings_total?: number;
+  heap_lines_total?: number;
   hot_functions_total?: number;
   hot_lines_total?: number;
+  left_lines_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];

@@ -2,6 +2,7 @@
 
 mod line_by_line;
 mod of_profile;
+mod of_snapshot;
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ pub(super) const QUESTION: Question = Question {
         memory::EVENT_DEFINITIONS,
         OWN,
         heap::DEFINITIONS,
+        of_snapshot::DEFINITIONS,
         heap::MORE_DEFINITIONS,
     ],
     answers_for: TRACES_AND_PROFILES,
@@ -89,7 +91,11 @@ struct PeakStackRow {
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if runs[0].kind() == DocumentKind::Profile {
-        return of_profile::answer(ask, &runs[0]);
+        let mut answer = of_profile::answer(ask, &runs[0])?;
+        if let Some((snapshot, histories)) = runs[0].snapshot() {
+            answer.parts.extend(of_snapshot::parts(snapshot, histories));
+        }
+        return Ok(answer);
     }
     ask.refuse(&["leaks"], "a trace", "record the script with `stepscope run --memory`")?;
     if ask.lines {

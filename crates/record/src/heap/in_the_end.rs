@@ -64,6 +64,7 @@ impl HeapEnd {
             stacks: heap.stacks.iter().collect(),
             rows: heap.rows(now_ns),
             facts: HeapFacts {
+                on_device: false,
                 sample_bytes,
                 duration: ns(now_ns),
                 peak_bytes,

@@ -54,14 +54,27 @@ pub fn advice(report: &HeapReport) -> Vec<Advice> {
         .iter()
         .take(MOST)
         .map(|row| {
-            let change = "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or \
-                          delete it when it was used";
+            let change = match report.facts.on_device {
+                true => {
+                    "it keeps growing: collect .item() or .detach().cpu(), since a tensor that is kept keeps its graph"
+                }
+                false => {
+                    "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or \
+                     delete it when it was used"
+                }
+            };
             of("grows", row, row.growth_bytes.unwrap_or(0), change)
         })
         .collect();
     let holds = known().filter(|row| row.peak_share >= LARGE_SHARE).take(MOST);
     found.extend(holds.filter(|row| !grows.contains(row)).map(|row| {
         let change = match row.live_bytes >= row.peak_bytes / 2 {
+            true if report.facts.on_device => {
+                "it is kept to the end: bfloat16 weights or an 8-bit optimizer make it smaller, if it is one of them"
+            }
+            false if report.facts.on_device => {
+                "it is freed later: activation checkpointing, bfloat16 autocast or a smaller batch make it smaller"
+            }
             true => "it is kept to the end: load less of it at once, use a smaller type (float32, int32), or map the file",
             false => "it is freed later: free it earlier (del), work in pieces, or write into an array that exists (out=)",
         };

@@ -57,7 +57,11 @@ fn levels_and_peaks_are_pytorchs_to_the_byte() {
         if history.at_start == Level::default() {
             assert_eq!(history.peak, level(stats, "peak"), "{name} at its peak");
             assert_eq!(history.unmatched, 0, "{name}");
-            assert_eq!(history.allocations.len() as u64, stats["allocation.all.allocated"].as_u64().unwrap(), "{name}");
+            assert_eq!(
+                history.allocations.len() as u64,
+                stats["allocation.all.allocated"].as_u64().unwrap(),
+                "{name}"
+            );
             seen += 1;
         }
         let refused = stats["num_ooms"].as_u64().unwrap_or(0) as usize;

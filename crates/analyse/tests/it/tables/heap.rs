@@ -26,6 +26,7 @@ fn profile() -> Profile {
     profile.add(Sample::new(0, caching, &[80, 80 * MIB, 80, 40, 10 * MIB, 80 * MIB, 40 * MIB]));
     profile.add(Sample::new(0, StackId::EMPTY, &[1, MIB, 1, 1, MIB, MIB, MIB]));
     profile.heap = Some(HeapFacts {
+        on_device: false,
         duration: Ns(10_000_000_000),
         peak_bytes: 146 * MIB as u64,
         peak_at: Ns(4_000_000_000),

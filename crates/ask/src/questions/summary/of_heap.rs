@@ -45,7 +45,7 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let source = &profile.source;
     let file = source.path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(&source.path);
     let (file, about) = (file.to_owned(), peak_words(&report));
-    let why = why(&report);
+    let why = format!("{}{}", refused(run), why(&report));
     let fix: Vec<String> = advice.iter().map(words).collect();
     let notes = notes(run);
     let drawn = Arc::new((report, left));
@@ -88,6 +88,27 @@ fn why(report: &HeapReport) -> String {
     }
     text.push('.');
     text
+}
+
+/// The last request that a device could not meet, if a snapshot has one.
+fn refused(run: &Run) -> String {
+    let histories = run.snapshot().map_or(&[][..], |(_, histories)| histories);
+    let Some(last) = histories.iter().filter_map(|history| history.refusals.last()).next_back() else {
+        return String::new();
+    };
+    let size = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+    let free = last.level.reserved.saturating_sub(last.level.active);
+    let why = match free >= last.bytes {
+        true => format!(
+            "{} was free, but at most {} in one piece: fragmentation, which expandable_segments:True avoids",
+            size(free),
+            size(last.largest_gap)
+        ),
+        false => {
+            format!("{} was in use and only {} was free: a shortage", size(last.level.allocated), size(free))
+        }
+    };
+    format!("Out of memory: {} was asked for, {why}. ", size(last.bytes))
 }
 
 /// One thing to change, in words.

@@ -1,0 +1,240 @@
+//! What a snapshot says beside its stacks: what each device's allocator held, and which requests it refused.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::memory::history::{History, Refusal};
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_model::{BlockState, Segment, Snapshot};
+
+use crate::answer::Part;
+use crate::print::{self, Cell, Column, Table, units};
+
+pub(super) const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "allocated_bytes_now",
+        label: "In use",
+        text: "Bytes that the program holds when the snapshot was taken, rounded up as the allocator does.",
+    },
+    Definition {
+        field: "allocated_bytes_peak",
+        label: "In use, peak",
+        text: "The most bytes that the program held at once since the history begins.",
+    },
+    Definition {
+        field: "reserved_bytes_now",
+        label: "Reserved",
+        text: "Bytes that the allocator has taken from the device and not given back.",
+    },
+    Definition {
+        field: "reserved_bytes_peak",
+        label: "Reserved, peak",
+        text: "The most bytes that the allocator had taken at once since the history begins.",
+    },
+    Definition {
+        field: "pending_bytes",
+        label: "Pending",
+        text: "Bytes that the program gave back, but that another stream may still use.",
+    },
+    Definition { field: "free_bytes", label: "Free inside", text: "Reserved bytes that nothing uses." },
+    Definition {
+        field: "largest_free_bytes",
+        label: "Largest free",
+        text: "The longest free stretch of one segment: a request for more needs new memory from the device.",
+    },
+    Definition {
+        field: "segments_taken",
+        label: "Taken",
+        text: "Segments that the allocator took from the device during the history. Each makes the host wait.",
+    },
+    Definition {
+        field: "segments_returned",
+        label: "Returned",
+        text: "Segments that the allocator gave back to the device during the history.",
+    },
+    Definition {
+        field: "asked_bytes",
+        label: "Asked for",
+        text: "Bytes of a request that the allocator could not meet.",
+    },
+    Definition {
+        field: "device_free_bytes",
+        label: "Left on device",
+        text: "Bytes that the device had left then. A limit on the process may forbid using them.",
+    },
+    Definition {
+        field: "unmatched",
+        label: "Unmatched",
+        text: "Entries of the history that do not fit the others: frees of what was never allocated, and the like.",
+    },
+];
+
+/// One device's allocator.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct DeviceRow {
+    /// The device; pinned memory of the host is -1.
+    device: i64,
+    /// In use now.
+    allocated_bytes_now: u64,
+    /// In use at most.
+    allocated_bytes_peak: u64,
+    /// Taken from the device now.
+    reserved_bytes_now: u64,
+    /// Taken at most.
+    reserved_bytes_peak: u64,
+    /// Given back, but not yet free.
+    pending_bytes: u64,
+    /// Reserved and free.
+    free_bytes: u64,
+    /// In one piece.
+    largest_free_bytes: u64,
+    /// Segments taken during the history.
+    segments_taken: u64,
+    /// Segments given back.
+    segments_returned: u64,
+    /// Entries that do not fit.
+    unmatched: u64,
+}
+
+/// A request that was refused.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct RefusalRow {
+    /// The device.
+    device: i64,
+    /// Asked for.
+    asked_bytes: u64,
+    /// What the device had left.
+    device_free_bytes: u64,
+    /// In use then.
+    allocated_bytes: u64,
+    /// Taken from the device then.
+    reserved_bytes: u64,
+    /// Reserved and free then.
+    free_bytes: u64,
+    /// In one piece.
+    largest_free_bytes: u64,
+    /// Whether what was free would have been enough in one piece: `fragmentation`; otherwise `shortage`.
+    why: &'static str,
+}
+
+pub(super) fn parts(snapshot: &Snapshot, histories: &[History]) -> Vec<Part> {
+    let devices: Vec<DeviceRow> = histories.iter().map(|history| device(snapshot, history)).collect();
+    let refusals: Vec<RefusalRow> = histories
+        .iter()
+        .flat_map(|history| history.refusals.iter().map(|refusal| refused(history.device, refusal)))
+        .collect();
+    let mut parts = vec![Part::new("devices", devices, devices_table)];
+    if !refusals.is_empty() {
+        parts.push(Part::new("refusals", refusals, refusals_table));
+    }
+    parts
+}
+
+fn device(snapshot: &Snapshot, history: &History) -> DeviceRow {
+    let now = history.levels.last().copied().unwrap_or(history.at_start);
+    let segments = snapshot.segments.iter().filter(|segment| segment.device == history.device);
+    DeviceRow {
+        device: history.device,
+        allocated_bytes_now: now.allocated,
+        allocated_bytes_peak: history.peak.allocated,
+        reserved_bytes_now: now.reserved,
+        reserved_bytes_peak: history.peak.reserved,
+        pending_bytes: now.active.saturating_sub(now.allocated),
+        free_bytes: now.reserved.saturating_sub(now.active),
+        largest_free_bytes: segments.flat_map(free_blocks).max().unwrap_or(0),
+        segments_taken: history.segments.0,
+        segments_returned: history.segments.1,
+        unmatched: history.unmatched,
+    }
+}
+
+fn free_blocks(segment: &Segment) -> impl Iterator<Item = u64> + '_ {
+    segment.blocks.iter().filter(|block| block.state == BlockState::Free).map(|block| block.bytes)
+}
+
+fn refused(device: i64, refusal: &Refusal) -> RefusalRow {
+    let free = refusal.level.reserved.saturating_sub(refusal.level.active);
+    RefusalRow {
+        device,
+        asked_bytes: refusal.bytes,
+        device_free_bytes: refusal.device_free,
+        allocated_bytes: refusal.level.allocated,
+        reserved_bytes: refusal.level.reserved,
+        free_bytes: free,
+        largest_free_bytes: refusal.largest_gap,
+        why: if free >= refusal.bytes { "fragmentation" } else { "shortage" },
+    }
+}
+
+fn size(bytes: u64) -> Cell {
+    Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+fn name(device: i64) -> String {
+    if device == Snapshot::HOST { "host (pinned)".to_owned() } else { format!("GPU {device}") }
+}
+
+fn devices_table(rows: &[DeviceRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Allocator"),
+        Column::number("In use").keep(),
+        Column::number("Peak").keep(),
+        Column::number("Reserved").priority(150),
+        Column::number("Peak").priority(120),
+        Column::number("Free inside").priority(140),
+        Column::number("Largest free").priority(130),
+        Column::number("Pending").priority(90),
+        Column::number("Taken").priority(80),
+        Column::number("Returned").priority(80),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Cell::text(name(row.device)),
+            size(row.allocated_bytes_now),
+            size(row.allocated_bytes_peak),
+            size(row.reserved_bytes_now),
+            size(row.reserved_bytes_peak),
+            size(row.free_bytes),
+            size(row.largest_free_bytes),
+            size(row.pending_bytes),
+            Cell::count(row.segments_taken),
+            Cell::count(row.segments_returned),
+        ]);
+    }
+    table.title("Allocators", "bytes in use by the program, and what the allocator holds")
+}
+
+fn refusals_table(rows: &[RefusalRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Allocator"),
+        Column::number("Asked for").keep(),
+        Column::number("In use").keep(),
+        Column::number("Reserved").priority(120),
+        Column::number("Free inside").priority(140),
+        Column::number("Largest free").priority(130),
+        Column::number("Left on device").priority(100),
+        Column::text("Why").flexible(24, print::end_ellipsis).keep(),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Cell::text(name(row.device)),
+            size(row.asked_bytes),
+            size(row.allocated_bytes),
+            size(row.reserved_bytes),
+            size(row.free_bytes),
+            size(row.largest_free_bytes),
+            size(row.device_free_bytes),
+            Cell::text(reason(row)),
+        ]);
+    }
+    table.title("Out of memory", "requests that could not be met")
+}
+
+fn reason(row: &RefusalRow) -> String {
+    let bytes = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+    match row.why {
+        "fragmentation" => {
+            "fragmentation: enough is free, but not in one piece; try expandable_segments:True".to_owned()
+        }
+        _ => format!("shortage: {} too little", bytes(row.asked_bytes.saturating_sub(row.free_bytes))),
+    }
+}
