@@ -43,6 +43,9 @@ const UNFINISHED: &NoteKind = &NoteKind::new(
     "file written while the program was still running: what came later is missing",
 );
 
+/// A stack and its values.
+type Row = (u32, i64, i64, i64, i64, i64, i64, i64);
+
 #[derive(Serialize, Deserialize)]
 struct File {
     stepscope_memory: u32,
@@ -59,7 +62,7 @@ struct File {
     /// The stack that each continues, counted from 1, and its frame.
     stacks: Vec<(u32, u32)>,
     /// The stack, and the values.
-    samples: Vec<(u32, i64, i64, i64, i64, i64, i64, i64)>,
+    samples: Vec<Row>,
     curve: Vec<(i64, Option<u64>, Option<u64>)>,
     /// Function, line, hits, memory after it and what it added.
     lines: Vec<(u32, u32, u64, u64, i64)>,

@@ -177,8 +177,8 @@ class ExactRun(CurrentRun):
         # What is left is what the script would have taken; an estimate may say that nothing is.
         times = self._wall_s / max(self._wall_s - overhead_s, self._wall_s / 20) if self._wall_s else 1.0
         return (
-            f"{self.how_much()} in {time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for recording them "
-            f"(estimated from the cost measured on this interpreter): recording cost about {times:.1f}x"
+            f"{self.how_much()} in {time_text(self._wall_s * 1e9)}, about {time_text(overhead_s * 1e9)} of it for "
+            f"recording them (estimated from the cost measured on this interpreter): recording cost about {times:.1f}x"
         )
 
     def shown(self) -> str:

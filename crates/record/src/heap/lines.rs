@@ -148,13 +148,15 @@ mod tests {
         let f = FunctionId(0);
         lines.enter(1, 7, f);
         lines.line(1, 7, 10, live.get(), || 0, ask);
-        (rss.set(1_500_000), live.set(500_000));
+        rss.set(1_500_000);
+        live.set(500_000);
         lines.line(1, 7, 11, live.get(), || 0, ask);
         // Nothing was allocated and no time passed, so that nobody is asked.
         rss.set(1_500_100);
         lines.line(1, 7, 12, live.get(), || 10, ask);
         assert_eq!(asked.get(), 2);
-        (rss.set(1_200_000), live.set(200_000));
+        rss.set(1_200_000);
+        live.set(200_000);
         lines.leave(1, 7, live.get(), || 10, ask);
         // A function that is not open ends.
         lines.leave(1, 7, live.get(), || 10, ask);

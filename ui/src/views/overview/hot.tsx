@@ -8,6 +8,7 @@ import { Await, Card } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { Findings } from "./finding-list.tsx";
+import { HeapOverview } from "./heap.tsx";
 import type { FindingsAnswer, HotFunction, HotLine, InfoOfProfile, SummaryOfProfile } from "./types.ts";
 
 const ROWS = 12;
@@ -135,7 +136,7 @@ function Head({ text, children }: { text: string | undefined; children: string }
 /** The overview of a file without a timeline. */
 export function ProfileOverview({ info }: { info: InfoOfProfile }) {
   const summary = useAsk<SummaryOfProfile>("summary");
-  const findings = useAsk<FindingsAnswer>("findings", {}, (summary.data?.findings.length ?? 0) > 0);
+  const findings = useAsk<FindingsAnswer>("findings", {}, (summary.data?.findings?.length ?? 0) > 0);
   const held = info.profile;
   const about = [
     info.info.format,
@@ -146,6 +147,8 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
     <Await of={summary}>
       {(data) => {
         const text = (field: string) => definition(data.definitions, field);
+        const unit = data.unit ?? "samples";
+        if (data.heap_lines) return <HeapOverview data={data} about={about.filter(Boolean).join(" · ")} />;
         return (
           <div class="hot-page">
             <section class="card verdict host" aria-label="Verdict">
@@ -155,11 +158,11 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
               <p class="verdict-text">{data.verdict ? `${data.verdict.text}.` : "This profile is empty."}</p>
               <p class="quiet">{about.filter(Boolean).join(" · ")}</p>
             </section>
-            {data.findings.length > 0 && (
+            {(data.findings ?? []).length > 0 && (
               <Await of={findings}>{(of) => <Findings of={of} definitions={of.definitions} />}</Await>
             )}
-            <HotFunctions rows={data.hot_functions} unit={data.unit} text={text} />
-            <HotLines rows={data.hot_lines} unit={data.unit} text={text} />
+            <HotFunctions rows={data.hot_functions ?? []} unit={unit} text={text} />
+            <HotLines rows={data.hot_lines ?? []} unit={unit} text={text} />
           </div>
         );
       }}

@@ -7,6 +7,7 @@ export type {
   FindingsAnswer,
   GpuAnswer,
   GpuRow,
+  HeapLineRow,
   HotFunction,
   HotLine,
   InfoAnswer,

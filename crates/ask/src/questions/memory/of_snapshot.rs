@@ -122,7 +122,7 @@ pub(super) fn parts(snapshot: &Snapshot, histories: &[History]) -> Vec<Part> {
         .iter()
         .flat_map(|history| history.refusals.iter().map(|refusal| refused(history.device, refusal)))
         .collect();
-    let mut parts = vec![Part::new("devices", devices, devices_table)];
+    let mut parts = vec![Part::new("allocators", devices, devices_table)];
     if !refusals.is_empty() {
         parts.push(Part::new("refusals", refusals, refusals_table));
     }

@@ -142,8 +142,8 @@ impl ThreadMemory {
                 tracked.hold_on_to(place.code, &has_interpreter);
             }
             node = child;
-            if at < REMEMBERED {
-                remembered[at] = Remembered { place, node };
+            if let Some(remembered) = remembered.get_mut(at) {
+                *remembered = Remembered { place, node };
             }
         }
         self.depth.set(depth.min(REMEMBERED));
