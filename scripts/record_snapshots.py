@@ -87,8 +87,8 @@ def out_of_memory_by_fragmentation():
 
 @case("expandable_segments:True", limit=4 * GB)
 def expandable_segments():
-    """The same with segments that grow."""
-    pieces = [torch.empty(9 * MB, dtype=torch.uint8, device="cuda") for _ in range(400)]
+    """Segments that grow, and give back what lies between others."""
+    pieces = [torch.empty(100 * MB, dtype=torch.uint8, device="cuda") for _ in range(38)]
     del pieces[::2]
     wide = torch.empty(1500 * MB, dtype=torch.uint8, device="cuda")
     del wide

@@ -10,7 +10,7 @@ mod hot;
 use std::sync::{Arc, OnceLock};
 
 use stepscope_model::{
-    CallTree, Document, DocumentKind, Kind, Ns, Profile, SliceId, Snapshot, Trace, TraceBuilder,
+    CallTree, Document, DocumentKind, Kind, LaneId, Ns, Profile, SliceId, Snapshot, Trace, TraceBuilder,
 };
 
 use crate::causes::account::{self, Account};
@@ -45,6 +45,7 @@ use crate::tables::python_calls::python_calls;
 use crate::tables::run_info;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
+use crate::threads::sampled::Sampled;
 use crate::views::timeline::Timeline;
 
 pub use hot::{Hot, Waits, hot};
@@ -66,6 +67,7 @@ pub struct Run {
     replay: OnceLock<Replay>,
     unprofiled: OnceLock<Unprofiled>,
     clocks: OnceLock<Clocks>,
+    sampled: OnceLock<Sampled>,
     path: OnceLock<CriticalPath>,
     breakdown: OnceLock<Breakdown>,
     gpu: OnceLock<GpuReport>,
@@ -200,6 +202,7 @@ impl Run {
             replay: OnceLock::new(),
             unprofiled: OnceLock::new(),
             clocks: OnceLock::new(),
+            sampled: OnceLock::new(),
             path: OnceLock::new(),
             breakdown: OnceLock::new(),
             gpu: OnceLock::new(),
@@ -567,6 +570,14 @@ impl Run {
         let is_op = |id: &SliceId| self.trace().slices().kind(*id) == Kind::HostOp;
         let links = self.trace().links();
         links.op(work).filter(is_op).or_else(|| self.callers().op(links.launch(work)?))
+    }
+
+    /// Python frames that a sampler saw on a thread at a moment, innermost first; the first few.
+    pub fn sampled_stack(&self, lane: LaneId, at: Ns) -> Vec<&str> {
+        let tree = self.callers().tree();
+        let seen = self.sampled.get_or_init(|| Sampled::new(self.trace())).at(self.trace(), tree, lane, at);
+        let frames = std::iter::successors(seen, |&frame| tree.parent(frame));
+        frames.take(64).map(|frame| self.trace().name(frame)).collect()
     }
 
     /// Python frames around a slice, innermost first; the first few.

@@ -3,5 +3,6 @@
 pub mod activity;
 pub(crate) mod callers;
 pub mod host_time;
+pub(crate) mod sampled;
 mod segment;
 pub(crate) mod told_by_device;

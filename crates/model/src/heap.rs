@@ -1,25 +1,7 @@
 //! What a profile of a program's memory says beside its stacks.
 
-use crate::profile::{ValueKind, ValueUnit};
 use crate::stack_table::FrameId;
 use crate::time::Ns;
-
-/// The values of a profile of memory, in their order: allocations and bytes ever made, allocations alive at the end and at the
-/// peak, bytes alive in the middle, at the end and at the peak. What matters most comes last.
-pub const HEAP_VALUES: [(&str, ValueUnit); 7] = [
-    ("allocations", ValueUnit::Plain),
-    ("allocated", ValueUnit::Bytes),
-    ("live_count", ValueUnit::Plain),
-    ("peak_count", ValueUnit::Plain),
-    ("earlier", ValueUnit::Bytes),
-    ("live", ValueUnit::Bytes),
-    ("peak", ValueUnit::Bytes),
-];
-
-/// The same as a profile wants them.
-pub fn heap_values() -> Vec<ValueKind> {
-    HEAP_VALUES.iter().map(|&(name, unit)| ValueKind { name: name.to_owned(), unit }).collect()
-}
 
 /// How much memory there was at one time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -30,6 +30,23 @@ pub struct ValueKind {
     pub unit: ValueUnit,
 }
 
+/// The values of a profile of memory, in their order: allocations and bytes ever made, allocations alive at the end and at the
+/// peak, bytes alive in the middle, at the end and at the peak. What matters most comes last.
+pub const HEAP_VALUES: [(&str, ValueUnit); 7] = [
+    ("allocations", ValueUnit::Plain),
+    ("allocated", ValueUnit::Bytes),
+    ("live_count", ValueUnit::Plain),
+    ("peak_count", ValueUnit::Plain),
+    ("earlier", ValueUnit::Bytes),
+    ("live", ValueUnit::Bytes),
+    ("peak", ValueUnit::Bytes),
+];
+
+/// The same as a profile wants them.
+pub fn heap_values() -> Vec<ValueKind> {
+    HEAP_VALUES.iter().map(|&(name, unit)| ValueKind { name: name.to_owned(), unit }).collect()
+}
+
 /// What the profile says about one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRow {
@@ -102,7 +119,7 @@ pub struct Profile {
     pub calls: Vec<CallRow>,
     /// A row per line that ran, where the profiler timed lines; those of a function stand together.
     pub lines: Vec<LineRow>,
-    /// The memory of the program, where that was looked at; samples then have the values of [`crate::HEAP_VALUES`].
+    /// The memory of the program, where that was looked at; samples then have the values of [`HEAP_VALUES`].
     pub heap: Option<HeapFacts>,
     /// What was kept, repaired and set aside.
     pub notes: Notes,

@@ -55,7 +55,13 @@ fn runs() -> Vec<Arc<Run>> {
 /// Profiles that together have everything: calls, lines, stacks and memory.
 fn profiles() -> Vec<Arc<Run>> {
     let fixtures = root().join("fixtures/profiles");
-    let paths = ["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "cache.mem"];
+    let paths = [
+        "demo-3.11.pstats",
+        "hot-5.1.lprof",
+        "pyspy.raw",
+        "cache.mem",
+        "../memory/out_of_memory_by_shortage.pickle.gz",
+    ];
     let read = |path: &&str| open(&fixtures.join(path), &OpenOptions::default()).unwrap();
     paths.iter().map(read).map(|document| Arc::new(Run::of_document(document))).collect()
 }

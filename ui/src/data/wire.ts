@@ -536,6 +536,32 @@ export interface DeviceQueuePoint {
   queued: number;
 }
 
+/** One device's allocator. */
+export interface DeviceRow {
+  /** The device; pinned memory of the host is -1. */
+  device: number;
+  /** In use now. */
+  allocated_bytes_now: number;
+  /** In use at most. */
+  allocated_bytes_peak: number;
+  /** Taken from the device now. */
+  reserved_bytes_now: number;
+  /** Taken at most. */
+  reserved_bytes_peak: number;
+  /** Given back, but not yet free. */
+  pending_bytes: number;
+  /** Reserved and free. */
+  free_bytes: number;
+  /** In one piece. */
+  largest_free_bytes: number;
+  /** Segments taken during the history. */
+  segments_taken: number;
+  /** Segments given back. */
+  segments_returned: number;
+  /** Entries that do not fit. */
+  unmatched: number;
+}
+
 /** A step on one device. */
 export interface DeviceStep {
   step: number;
@@ -1919,6 +1945,26 @@ export interface Ref {
   dur_ns: number;
 }
 
+/** A request that was refused. */
+export interface RefusalRow {
+  /** The device. */
+  device: number;
+  /** Asked for. */
+  asked_bytes: number;
+  /** What the device had left. */
+  device_free_bytes: number;
+  /** In use then. */
+  allocated_bytes: number;
+  /** Taken from the device then. */
+  reserved_bytes: number;
+  /** Reserved and free then. */
+  free_bytes: number;
+  /** In one piece. */
+  largest_free_bytes: number;
+  /** Whether what was free would have been enough in one piece: `fragmentation`; otherwise `shortage`. */
+  why: string;
+}
+
 /** All ranges of one name. */
 export interface RegionRow {
   /** The name. */
@@ -2882,6 +2928,7 @@ export interface LinesOfProfile {
 
 /** The answer to `memory` about a profile. */
 export interface MemoryOfProfile {
+  allocators?: DeviceRow[];
   curve: MemoryPoint[];
   earlier_at_ns: number | null;
   end_bytes: number;
@@ -2891,10 +2938,13 @@ export interface MemoryOfProfile {
   peak_bytes: number;
   peak_rss_bytes: number | null;
   recorded_ns: number;
+  refusals?: RefusalRow[];
   sample_bytes: number;
+  allocators_total?: number;
   curve_total?: number;
   heap_lines_total?: number;
   heap_stacks_total?: number;
+  refusals_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];

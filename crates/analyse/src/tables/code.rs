@@ -18,6 +18,7 @@ use crate::names::python_frame::python_frame;
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 use crate::threads::callers::Callers;
+use crate::threads::sampled::Sampled;
 
 /// Stands for no region.
 const NONE: u32 = u32::MAX;
@@ -149,11 +150,12 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
             }
         }
     }
+    let sampled = Sampled::new(trace);
     let mut report = Code { wall_ns: query.wall_ns, has_functions, ..Code::default() };
     for id in slices.ids().filter(|&id| is_work(slices.kind(id)) && query.selection.contains(trace, id)) {
         let links = trace.links();
         let from = links.launch(id).or_else(|| links.op(id));
-        let (row, backward) = place(trace, callers, &region, from);
+        let (row, backward) = place(trace, callers, &sampled, &region, from);
         let row = if row == NONE { rows.nobody() } else { row };
         let dur = slices.dur(id).0;
         report.device_ns = report.device_ns.saturating_add(dur);
@@ -166,7 +168,7 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         });
     }
     for &(call, wait_ns) in query.waits {
-        let (row, _) = place(trace, callers, &region, Some(call));
+        let (row, _) = place(trace, callers, &sampled, &region, Some(call));
         let row = if row == NONE { rows.nobody() } else { row };
         report.wait_ns = report.wait_ns.saturating_add(wait_ns);
         rows.add(row, |row| row.wait_ns = row.wait_ns.saturating_add(wait_ns));
@@ -190,23 +192,35 @@ fn is_work(kind: Kind) -> bool {
 }
 
 /// The row of a host slice, and whether it was found through the forward pass.
-fn place(trace: &Trace, callers: &Callers, region: &[u32], from: Option<SliceId>) -> (u32, bool) {
+fn place(
+    trace: &Trace,
+    callers: &Callers,
+    sampled: &Sampled,
+    region: &[u32],
+    from: Option<SliceId>,
+) -> (u32, bool) {
     let Some(from) = from else { return (NONE, false) };
-    let direct = region[from.index()];
+    // Where functions are not recorded, what a sampler saw on the thread then.
+    let row = |slice: SliceId| match region[slice.index()] {
+        NONE => {
+            let (lane, start) = (trace.slices().lane(slice), trace.slices().start(slice));
+            sampled.at(trace, callers.tree(), lane, start).map_or(NONE, |seen| region[seen.index()])
+        }
+        row => row,
+    };
+    let direct = row(from);
     if direct != NONE {
         return (direct, false);
     }
     // A call on a lane of its own is in the operator it names.
     let op = trace.links().op(from).filter(|op| *op != from);
-    if let Some(op) = op
-        && region[op.index()] != NONE
-    {
-        return (region[op.index()], false);
+    if let Some(of_op) = op.map(row).filter(|row| *row != NONE) {
+        return (of_op, false);
     }
     let mut at = Some(from);
     for _ in 0..MAX_DEPTH {
         let Some(slice) = at else { break };
-        let forward = trace.links().forward_of(slice).map(|forward| region[forward.index()]);
+        let forward = trace.links().forward_of(slice).map(row);
         if let Some(row) = forward.filter(|row| *row != NONE).min() {
             return (row, true);
         }

@@ -13,9 +13,8 @@ use stepscope_model::{
 };
 
 use crate::names::python_frame::python_frame;
+use crate::threads::sampled::SAMPLES_OF;
 
-/// Threads whose stacks were sampled are named so by our recordings.
-const SAMPLES_OF: &str = "samples of ";
 /// The category of py-spy's traces, which are sampled too.
 const PY_SPY: &str = "py-spy";
 /// Frames a stack may have; the time of deeper ones counts in the last.

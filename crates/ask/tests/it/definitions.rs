@@ -20,8 +20,15 @@ const TRACES: &[&str] = &[
 ];
 
 /// Profiles that differ in what they hold: calls, lines, samples with lines, times, memory.
-const PROFILES: &[&str] =
-    &["demo-3.11.pstats", "hot-5.1.lprof", "pyspy.raw", "austin.pprof", "cache.mem", "cache.mprof.dat"];
+const PROFILES: &[&str] = &[
+    "demo-3.11.pstats",
+    "hot-5.1.lprof",
+    "pyspy.raw",
+    "austin.pprof",
+    "cache.mem",
+    "cache.mprof.dat",
+    "../memory/out_of_memory_by_shortage.pickle.gz",
+];
 
 /// Numbers that name something and measure nothing.
 const IDENTIFIERS: &[&str] = &["device", "device_id", "stream", "rank", "index", "depth", "parent"];

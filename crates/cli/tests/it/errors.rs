@@ -269,7 +269,12 @@ fn a_profile_is_told_from_a_trace() {
     for (path, what) in [(&speedscope, "a profile (speedscope JSON)"), (&folded, "a profile (folded stacks)")] {
         let err = refused(&["ops", path]);
         assert!(err.contains(what) && err.contains("`ops` needs a timeline"), "{err}");
-        assert!(err.contains("hint: about this file, ask summary, functions, lines, stacks, info"), "{err}");
+        assert!(
+            err.contains(
+                "hint: about this file, ask summary, findings, functions, lines, stacks, memory, info"
+            ),
+            "{err}"
+        );
     }
     for path in [speedscope, folded] {
         std::fs::remove_file(path).unwrap();

@@ -157,7 +157,7 @@ impl MemoryTracker {
         // SAFETY: the interpreter is held, and `TAKEN` says that no hooks are in.
         unsafe { allocators::install(found.access) };
         if libraries::can_patch() {
-            libraries::patch();
+            libraries::patch(native::hooks());
         }
         self.running = true;
         Ok(())
@@ -170,7 +170,7 @@ impl MemoryTracker {
         }
         let tracked = state::end();
         if libraries::can_patch() {
-            libraries::restore();
+            libraries::restore(native::hooks());
         }
         // SAFETY: the interpreter is held.
         self.displaced |= !unsafe { allocators::remove(found()?.access) };

@@ -98,6 +98,3 @@ pub(super) fn forget(traced: *mut Traced) {
         TRACER.store(null_mut(), Ordering::Relaxed);
     }
 }
-
-/// No more events are wanted; each thread takes the function out when it next hears of one.
-pub(super) fn deafen() {}

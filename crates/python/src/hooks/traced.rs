@@ -380,7 +380,8 @@ impl Traced {
                     let _ = api.call_method1("set_events", (place, 0));
                 }
             }
-            None => super::legacy_trace::deafen(),
+            // Each thread takes the function out when it next hears of an event.
+            None => {}
         }
     }
 

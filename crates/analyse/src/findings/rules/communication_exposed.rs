@@ -53,9 +53,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let sent = Sent::look(context);
     // Part of this time is waiting for slower ranks, which one rank's trace cannot tell.
     finding.confidence = Confidence::Medium;
-    let who = if row.device.is_some() { "device" } else { "program" };
+    let who = if row.device.is_some() { "the device" } else { "the program" };
     finding.title = format!(
-        "Communication: for {:.0}% of the time the {who} communicates and computes nothing{}",
+        "Communication: for {:.0}% of the time {who} communicates and computes nothing{}",
         share * 100.0,
         if sent.small { ", mostly in small messages" } else { "" }
     );

@@ -78,6 +78,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 fn is_forward(name: &str) -> bool {
     name == "DataParallel.forward"
-        || name.starts_with("torch/nn/parallel/data_parallel.py(")
+        // Not its import, which every program has.
+        || (name.starts_with("torch/nn/parallel/data_parallel.py(") && name.ends_with(": forward"))
         || name.starts_with("nn.Module: DataParallel_")
 }

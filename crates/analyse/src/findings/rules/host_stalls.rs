@@ -1,12 +1,14 @@
 //! The program's own work that holds a step up: a long stretch in which nothing is launched.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Ns, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold, is_users,
+};
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::Segment;
@@ -94,6 +96,27 @@ fn launching_operators(context: &Context<'_>) -> HashSet<SliceId, RandomState> {
     launches.map(|call| context.callers().blamed(call)).collect()
 }
 
+/// The function of the program in which a sampler saw most of the stalls, where one looked.
+fn sampled<'a>(context: &'a Context<'_>, stalls: &[Stall]) -> Option<&'a str> {
+    let lane = context.host().main()?;
+    let mut sums: HashMap<&str, i64, RandomState> = HashMap::default();
+    for piece in stalls.iter().flat_map(|stall| &stall.pieces) {
+        let part = (piece.end - piece.start).0 / LOOKS;
+        for look in 0..LOOKS {
+            let at = Ns(piece.start.0.saturating_add(part.saturating_mul(look)).saturating_add(part / 2));
+            let frames = context.sampled_stack(lane, at);
+            if let Some(frame) = frames.into_iter().find(|frame| is_users(frame)) {
+                let sum = sums.entry(frame).or_default();
+                *sum = sum.saturating_add(part);
+            }
+        }
+    }
+    sums.into_iter().max_by_key(|&(name, ns)| (ns, std::cmp::Reverse(name))).map(|sum| sum.0)
+}
+
+/// Moments of a stall at which the samples are looked up.
+const LOOKS: i64 = 8;
+
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let trace = context.trace();
     let stalls = stalls(context);
@@ -120,7 +143,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let prepares = sum(|stall| stall.in_operators_ns).saturating_mul(2) >= total;
     let is_step = |name: &str| step_number(name).is_some();
     let place = slice.map(|id| trace.name(context.callers().blamed(id)));
-    let place = place.filter(|name| !is_step(name)).unwrap_or("the loop itself");
+    let sampled = sampled(context, &stalls);
+    let place = place.filter(|name| !is_step(name)).or(sampled).unwrap_or("the loop itself");
     finding.confidence = Confidence::Medium;
     finding.title = format!(
         "Host stalls: the device waits {:.0}% of the time for code that launches nothing, mostly in {place}",
@@ -144,7 +168,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The host's own time in the longest of them.",
         ),
     ];
-    finding.source = slice.and_then(|id| context.source(id));
+    finding.source = slice.and_then(|id| context.source(id)).or_else(|| sampled.map(str::to_owned));
     (finding.why, finding.fix, finding.code) = if prepares {
         (
             "The main thread prepares data with operators on the CPU, and the device waits until it is done.".to_owned(),

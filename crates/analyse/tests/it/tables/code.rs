@@ -97,3 +97,29 @@ fn device_time_and_waiting_of_recorded_traces_close() {
         code.device_ns
     );
 }
+
+/// Operators of a thread, and what a sampler saw of it: `load` until 400, then `step`.
+const SAMPLED: &str = r#"{"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9, "ts": 0, "dur": 1000},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 500, "dur": 20},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 505, "dur": 5, "args": {"correlation": 3}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 520, "dur": 300, "args": {"correlation": 3, "device": 0, "stream": 7}},
+{"ph": "X", "cat": "python_function", "name": "train.py(1): main", "pid": 9, "tid": "samples of 9", "ts": 0, "dur": 1000},
+{"ph": "X", "cat": "python_function", "name": "train.py(2): load", "pid": 9, "tid": "samples of 9", "ts": 0, "dur": 400},
+{"ph": "X", "cat": "python_function", "name": "train.py(8): step", "pid": 9, "tid": "samples of 9", "ts": 400, "dur": 600}
+]}"#;
+
+#[test]
+fn samples_say_who_launched_what() {
+    let options = stepscope_formats::OpenOptions::default();
+    let run = Run::new(stepscope_formats::read_trace(SAMPLED.as_bytes(), "sampled", &options).unwrap());
+    let code = run.code(CodeBy::Function, &Selection::all());
+    assert_eq!(row(&code.rows, "step", None).device_ns, 300_000);
+    assert!(code.rows.iter().all(|row| row.function != NO_PYTHON), "{:?}", code.rows);
+    let lane = run.trace().slices().ids().find(|&id| run.trace().name(id) == "aten::mm").unwrap();
+    let lane = run.trace().slices().lane(lane);
+    let at = |us: i64| run.sampled_stack(lane, stepscope_model::Ns(us * 1_000));
+    assert_eq!(at(100), ["train.py(2): load", "train.py(1): main"]);
+    assert_eq!(at(400), ["train.py(8): step", "train.py(1): main"]);
+    assert!(at(5_000).is_empty());
+}

@@ -232,9 +232,7 @@ fn refusals_table(rows: &[RefusalRow]) -> Table {
 fn reason(row: &RefusalRow) -> String {
     let bytes = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     match row.why {
-        "fragmentation" => {
-            "fragmentation: enough is free, but not in one piece; try expandable_segments:True".to_owned()
-        }
+        "fragmentation" => "fragmentation: set expandable_segments:True".to_owned(),
         _ => format!("shortage: {} too little", bytes(row.asked_bytes.saturating_sub(row.free_bytes))),
     }
 }

@@ -7,7 +7,10 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::native;
+/// A function's name, what is called instead of it, and the function.
+pub(super) type Hook = (&'static [u8], usize, usize);
+/// How many there are.
+pub(super) const HOOKS: usize = 14;
 
 #[repr(C)]
 struct Dynamic {
@@ -60,7 +63,7 @@ pub(super) fn can_patch() -> bool {
 }
 
 struct Work {
-    hooks: [(&'static [u8], usize, usize); 14],
+    hooks: [Hook; HOOKS],
     /// Whether hooks go in or out.
     into: bool,
     /// Libraries that are left alone, by where they begin.
@@ -83,12 +86,12 @@ fn base_of(address: usize) -> usize {
     }
 }
 
-fn walk(into: bool) -> u64 {
+fn walk(hooks: [Hook; HOOKS], into: bool) -> u64 {
     let _alone = PATCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     // SAFETY: it is asked for a number.
     PAGE.store(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as usize, Ordering::Relaxed);
     let mut work = Work {
-        hooks: native::hooks(),
+        hooks,
         into,
         own: base_of(walk as *const () as usize),
         allocator: base_of(libc::malloc as *const () as usize),
@@ -102,23 +105,23 @@ fn walk(into: bool) -> u64 {
 }
 
 /// Puts the hooks into all libraries.
-pub(super) fn patch() {
-    walk(true);
+pub(super) fn patch(hooks: [Hook; HOOKS]) {
+    walk(hooks, true);
 }
 
 /// Puts them into libraries that came since.
-pub(super) fn patch_new() {
+pub(super) fn patch_new(hooks: [Hook; HOOKS]) {
     let mut loaded = 0u64;
     // SAFETY: as above.
     unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut loaded).cast()) };
     if loaded != LOADED.load(Ordering::Relaxed) {
-        walk(true);
+        walk(hooks, true);
     }
 }
 
 /// Takes them out of all.
-pub(super) fn restore() {
-    walk(false);
+pub(super) fn restore(hooks: [Hook; HOOKS]) {
+    walk(hooks, false);
 }
 
 unsafe extern "C" fn count(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut c_void) -> c_int {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use super::libraries;
+use super::libraries::{self, HOOKS, Hook};
 use super::state::{self, Teller};
 
 unsafe extern "C" {
@@ -113,13 +113,13 @@ unsafe extern "C" fn hook_munmap(address: *mut c_void, size: usize) -> c_int {
 unsafe extern "C" fn hook_dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
     let made = unsafe { libc::dlopen(path, flags) };
     if !made.is_null() && state::is_active() {
-        libraries::patch_new();
+        libraries::patch_new(hooks());
     }
     made
 }
 
 /// What replaces what.
-pub(super) fn hooks() -> [(&'static [u8], usize, usize); 14] {
+pub(super) fn hooks() -> [Hook; HOOKS] {
     [
         (b"malloc", hook_malloc as *const () as usize, libc::malloc as *const () as usize),
         (b"calloc", hook_calloc as *const () as usize, libc::calloc as *const () as usize),

@@ -22,7 +22,7 @@ pub(super) fn machine_busy(trace: &Trace) -> Option<f64> {
 
 /// The memory of the process over time.
 pub(super) fn process_memory(trace: &Trace) -> Curve {
-    curve(trace, PROCESS_MEMORY, "bytes")
+    curve(trace, PROCESS_MEMORY, "")
 }
 
 /// A counter in order of time; of several of this name the first.
