@@ -79,7 +79,7 @@ class calls:
         self._tracer: Any = None
         self._done: list[Any] = []
         self._depth = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
 
     def start(self) -> None:
         """Begin to record, after what was recorded before."""
@@ -179,7 +179,7 @@ class calls:
         if self._tracer is not None:
             self._tracer.abandon()
         self._tracer = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
         self._depth = 0
 
     def _all(self) -> list[Any]:

@@ -46,7 +46,7 @@ class functions:
     def __init__(self, *, builtins: bool = True) -> None:
         self._recorder = CallRecorder(builtins)
         self._depth = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
         self._process = os.getpid()
         self._stats: Stats | None = None
         self._replaced: Stats | None = None
@@ -160,5 +160,5 @@ class functions:
         """In a forked child: what was counted is the parent's."""
         self._recorder.stop()
         self._recorder = CallRecorder(False)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
         self._depth = 0

@@ -44,7 +44,7 @@ class lines:
         self._codes: list[CodeType] = []
         self._names: dict[tuple[str, int, str], str] = {}
         self._judge: Callable[[CodeType], bool] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
         self._depth = 0
         self._earlier: tuple[Sums, int] = ({}, 0)
         self._sums: Sums = {}

@@ -58,7 +58,7 @@ class track:
         self._judge: Callable[[CodeType], bool] | None = None
         self._lines: LineTimer | None = None
         self._rows: list[LineOfMemory] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
         self._depth = 0
         self._trace: Trace | None = None
         #: What it is called where it is shown.
@@ -223,5 +223,5 @@ class track:
         if self._lines is not None:
             self._lines.stop()
             self._lines = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come in between
         self._depth = 0

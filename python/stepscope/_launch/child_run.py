@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._process_name import process_name
@@ -118,8 +120,32 @@ class ChildRun:
         try:
             if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
                 signal.signal(signal.SIGTERM, terminated)
+                _repeat_until_heard(signal.SIGTERM)
         except ValueError:
             pass  # not in the main thread
+
+
+def _repeat_until_heard(number: int) -> None:
+    """Sends a signal again and again once it has come.
+
+    Python's handlers run between two instructions. A signal that comes right before a call that waits, as workers of
+    pools wait for a lock, is not heard until that call is interrupted, which may be never.
+    """
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    if signal.set_wakeup_fd(told, warn_on_full_buffer=False) != -1:
+        return
+    main = threading.get_ident()
+
+    def repeat() -> None:
+        came = b"-"
+        while came and number not in came:
+            came = os.read(heard, 64)
+        while came:
+            time.sleep(0.1)
+            signal.pthread_kill(main, number)
+
+    threading.Thread(target=repeat, name="stepscope", daemon=True).start()
 
 
 def begin(text: str) -> None:
