@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 import threading
 import time
 from collections.abc import Iterable
@@ -145,6 +146,7 @@ class StackSampler:
         """Begins to look."""
         try:
             self._used.start()
+            _looking.add(self)
         except StepscopeError as error:
             if sys.platform.startswith("linux") and not StackSampler._warned:
                 StackSampler._warned = True
@@ -154,6 +156,7 @@ class StackSampler:
 
     def stop(self) -> None:
         """Ends; no sample is added afterwards."""
+        _looking.discard(self)
         self._used.stop()
 
     def forget_after_fork(self) -> None:
@@ -230,3 +233,21 @@ class _InsideSampler:
 def _small(ident: int) -> int:
     """A thread's number in 31 bits: its identity is an address."""
     return (ident >> 6) & 0x7FFF_FFFF
+
+
+#: Those whose thread may hold the recording at any time. A child forked meanwhile would wait for it forever.
+_looking: weakref.WeakSet[StackSampler] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    for one in list(_looking):
+        one._used.stop()
+
+
+def _after_fork_in_parent() -> None:
+    for one in list(_looking):
+        one._used.start()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_looking.clear)
