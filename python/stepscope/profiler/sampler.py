@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 import threading
 import time
+import weakref
 from collections.abc import Iterable
 from types import CodeType, FrameType
 
