@@ -6,11 +6,13 @@
 //! Do not ask a run from inside a rayon task: a worker that waits for an analysis could be the one that must finish it.
 
 mod hot;
+mod sampled;
+mod snapshot;
 
 use std::sync::{Arc, OnceLock};
 
 use stepscope_model::{
-    CallTree, Document, DocumentKind, Kind, LaneId, Ns, Profile, SliceId, Snapshot, Trace, TraceBuilder,
+    CallTree, Document, DocumentKind, Kind, Ns, Profile, SliceId, Snapshot, Trace, TraceBuilder,
 };
 
 use crate::causes::account::{self, Account};
@@ -23,8 +25,8 @@ use crate::causes::verdict::{Circumstances, Verdict, verdict};
 use crate::causes::waits::{self, Wait, WaitsReport};
 use crate::devices::streams::{Stream, streams};
 use crate::devices::utilization::{GpuReport, gpu};
-use crate::memory::history::{History, histories};
-use crate::memory::{self, of_snapshot};
+use crate::memory;
+use crate::memory::history::History;
 use crate::names::by_name::ByName;
 use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
@@ -142,23 +144,6 @@ impl Run {
         empty.meta().source = source;
         *empty.notes() = notes;
         Run::of(kind, Arc::new(empty.finish()), OnceLock::from(profile), None)
-    }
-
-    /// Looks at a snapshot: as a profile of the memory of the device that held most.
-    fn of_snapshot(snapshot: Snapshot) -> Run {
-        let histories = histories(&snapshot);
-        let largest = histories.iter().max_by_key(|history| history.peak.allocated);
-        let profile = largest.map(|history| Arc::new(of_snapshot::profile(&snapshot, history)));
-        let mut empty = TraceBuilder::new();
-        empty.meta().source = snapshot.source.clone();
-        *empty.notes() = snapshot.notes.clone();
-        let trace = Arc::new(empty.finish());
-        Run::of(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)))
-    }
-
-    /// The snapshot of the file and the histories of its devices, if it is one.
-    pub fn snapshot(&self) -> Option<&(Snapshot, Vec<History>)> {
-        self.whole.snapshot.as_ref()
     }
 
     fn of(
@@ -570,14 +555,6 @@ impl Run {
         let is_op = |id: &SliceId| self.trace().slices().kind(*id) == Kind::HostOp;
         let links = self.trace().links();
         links.op(work).filter(is_op).or_else(|| self.callers().op(links.launch(work)?))
-    }
-
-    /// Python frames that a sampler saw on a thread at a moment, innermost first; the first few.
-    pub fn sampled_stack(&self, lane: LaneId, at: Ns) -> Vec<&str> {
-        let tree = self.callers().tree();
-        let seen = self.sampled.get_or_init(|| Sampled::new(self.trace())).at(self.trace(), tree, lane, at);
-        let frames = std::iter::successors(seen, |&frame| tree.parent(frame));
-        frames.take(64).map(|frame| self.trace().name(frame)).collect()
     }
 
     /// Python frames around a slice, innermost first; the first few.

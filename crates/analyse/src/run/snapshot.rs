@@ -1,0 +1,28 @@
+//! A run of a memory snapshot.
+
+use std::sync::{Arc, OnceLock};
+
+use stepscope_model::{DocumentKind, Snapshot, TraceBuilder};
+
+use super::Run;
+use crate::memory::history::{History, histories};
+use crate::memory::of_snapshot;
+
+impl Run {
+    /// Looks at a snapshot: as a profile of the memory of the device that held most.
+    pub(super) fn of_snapshot(snapshot: Snapshot) -> Run {
+        let histories = histories(&snapshot);
+        let largest = histories.iter().max_by_key(|history| history.peak.allocated);
+        let profile = largest.map(|history| Arc::new(of_snapshot::profile(&snapshot, history)));
+        let mut empty = TraceBuilder::new();
+        empty.meta().source = snapshot.source.clone();
+        *empty.notes() = snapshot.notes.clone();
+        let trace = Arc::new(empty.finish());
+        Run::of(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)))
+    }
+
+    /// The snapshot of the file and the histories of its devices, if it is one.
+    pub fn snapshot(&self) -> Option<&(Snapshot, Vec<History>)> {
+        self.whole.snapshot.as_ref()
+    }
+}
