@@ -19,6 +19,8 @@ class Tool:
     without: tuple[tuple[str, str], ...] = ()
     #: The first Python it runs on.
     since: tuple[int, int] = (3, 9)
+    #: Takes minutes: runs only if --tools names it.
+    slow: bool = False
 
 
 #: The run that all others are compared with comes first.
@@ -47,5 +49,18 @@ TOOLS = [
     Tool(
         "`stepscope run --calls --min-duration 10us`",
         "{python} -m stepscope run -q --calls --min-duration 10us -o {out} {script} {workload}",
+    ),
+    Tool("tracemalloc, 20 frames", "{python} -X tracemalloc=20 {script} {workload}"),
+    Tool("memray", "{python} -m memray run -q -o {out} {script} {workload}"),
+    Tool(
+        "memray, Python's own allocator too",
+        "{python} -m memray run -q --trace-python-allocators -o {out} {script} {workload}",
+    ),
+    Tool("memory_profiler, one function", "{python} -m memory_profiler {script} {workload}", slow=True),
+    Tool("`stepscope run --memory`", "{python} -m stepscope run -q --memory -o {out} {script} {workload}"),
+    Tool("`stepscope run --memory=exact`", "{python} -m stepscope run -q --memory=exact -o {out} {script} {workload}"),
+    Tool(
+        "`stepscope run --memory --lines`, one function",
+        "{python} -m stepscope run -q --memory --lines={watched} -o {out} {script} {workload}",
     ),
 ]

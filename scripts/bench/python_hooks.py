@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What exact profiling costs, beside other profilers in one run.
+"""What profiling Python costs, beside other profilers in one run.
 
     make bench-hooks         # a release wheel in an environment for Python 3.11 and one for 3.13, then this
 
@@ -108,7 +108,8 @@ def main() -> None:
     parser.add_argument("pythons", nargs="*", default=[sys.executable], help="with stepscope and its contenders")
     options = parser.parse_args()
     words = [word for word in options.tools.split(",") if word]
-    tools = [tool for at, tool in enumerate(TOOLS) if at == 0 or not words or any(word in tool.name for word in words)]
+    named = [tool for tool in TOOLS[1:] if any(word in tool.name for word in words)]
+    tools = [TOOLS[0], *(named if words else [tool for tool in TOOLS[1:] if not tool.slow])]
     for python in options.pythons:
         ask = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
         version = subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout.strip()

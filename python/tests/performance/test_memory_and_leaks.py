@@ -18,13 +18,23 @@ from stepscope.performance.leaks import LEAK, NO_LEAK, TOO_FEW, judge
 MB = 1_048_576
 
 
+def wait_for_a_sample(profiler: PerformanceProfiler, at_least_mb: float) -> None:
+    """Until the monitor has seen so much: its thread is due every 100 ms, and late on a busy machine."""
+    assert profiler._watch is not None
+    until = time.monotonic() + 20
+    while profiler._watch.totals()["process.rss_bytes"].high < at_least_mb * MB:
+        assert time.monotonic() < until, "no sample saw it"
+        time.sleep(0.05)
+
+
 def test_the_peak_and_the_growth_of_a_region() -> None:
     profiler = PerformanceProfiler(track_gpu=False)
     with profiler.profile("allocate"):
+        held_before = profiler.get_current_memory()
         block = bytearray(200 * MB)
         block[::4096] = b"x" * len(block[::4096])
         # Where the process once held more, only samples can tell.
-        time.sleep(0.4)
+        wait_for_a_sample(profiler, at_least_mb=held_before + 190)
         del block
     memory = profiler.get_metrics().memory
     assert memory.peak_ram_mb >= memory.start_ram_mb + 190
