@@ -47,6 +47,7 @@ use crate::tables::python_calls::python_calls;
 use crate::tables::run_info;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
+use crate::threads::python_places::PythonPlaces;
 use crate::threads::sampled::Sampled;
 use crate::views::timeline::Timeline;
 
@@ -70,6 +71,7 @@ pub struct Run {
     unprofiled: OnceLock<Unprofiled>,
     clocks: OnceLock<Clocks>,
     sampled: OnceLock<Sampled>,
+    places: OnceLock<PythonPlaces>,
     path: OnceLock<CriticalPath>,
     breakdown: OnceLock<Breakdown>,
     gpu: OnceLock<GpuReport>,
@@ -188,6 +190,7 @@ impl Run {
             unprofiled: OnceLock::new(),
             clocks: OnceLock::new(),
             sampled: OnceLock::new(),
+            places: OnceLock::new(),
             path: OnceLock::new(),
             breakdown: OnceLock::new(),
             gpu: OnceLock::new(),
@@ -308,7 +311,11 @@ impl Run {
                 false => 0,
             },
         };
-        verdict(self.account(), &circumstances)
+        let mut verdict = verdict(self.account(), &circumstances)?;
+        if let Some(words) = verdict.in_python.and_then(|of| Some(of.words(&self.python_place()?))) {
+            verdict.text.push_str(&words);
+        }
+        Some(verdict)
     }
 
     /// What a program that used neither devices nor operators spends its time on, where its functions are known.
@@ -536,7 +543,9 @@ impl Run {
         let slices = self.trace().slices();
         let in_steps = self.waits().iter().filter(|wait| self.steps.at(slices.start(wait.call)).is_some());
         let waits: Vec<(SliceId, i64)> = in_steps.map(|wait| (wait.call, wait.wait_ns)).collect();
-        let query = CodeQuery { by, selection, waits: &waits, wall_ns: self.steps.wall_ns() };
+        let windows = if self.steps.synthetic { Vec::new() } else { self.steps.windows() };
+        let query =
+            CodeQuery { by, selection, waits: &waits, windows: &windows, wall_ns: self.steps.wall_ns() };
         code(self.trace(), self.callers(), &query)
     }
 

@@ -50,6 +50,31 @@ pub struct Verdict {
     pub bound_by: &'static str,
     /// The share of the time for which nobody can say what the device did.
     pub unknown_share: f64,
+    /// Whether Python is the largest part of what it blames, so that a function could be named.
+    #[serde(skip)]
+    pub in_python: Option<InPython>,
+}
+
+/// How a sentence that blames Python goes on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum InPython {
+    /// It has named Python last.
+    Alone,
+    /// It has named Python among others.
+    AmongOthers,
+    /// Another sentence has followed.
+    Before,
+}
+
+impl InPython {
+    /// The rest of the sentence.
+    pub(crate) fn words(self, place: &str) -> String {
+        match self {
+            InPython::Alone => format!(", most of it in {place}"),
+            InPython::AmongOthers => format!("; most of the Python is in {place}"),
+            InPython::Before => format!(". Most of the Python is in {place}"),
+        }
+    }
 }
 
 /// What holds a device up, as people call it.
@@ -231,6 +256,7 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
                 percent(unknown)
             ),
         };
+        verdict.in_python = verdict.in_python.map(|_| InPython::Before);
         if verdict.grade == Grade::Good {
             verdict.grade = Grade::Fair;
         }
@@ -253,6 +279,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
         grade,
         bound_by,
         unknown_share: 0.0,
+        in_python: None,
     };
     let copies = run.causes.get(Cause::Copy).saturating_add(run.causes.get(Cause::Fill));
     let moving = [
@@ -285,7 +312,8 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
             percent(most_share),
             most.because()
         );
-        return verdict(most.key(), text, Grade::Poor);
+        let in_python = (most == Holder::Host && mostly_python(&run.causes)).then_some(InPython::AmongOthers);
+        return Verdict { in_python, ..verdict(most.key(), text, Grade::Poor) };
     }
     let here = match differs {
         true => format!(
@@ -311,6 +339,12 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
     verdict("gpu", text, Grade::Good)
 }
 
+/// Whether Python is the largest of the host's causes.
+fn mostly_python(causes: &ByCause) -> bool {
+    let of_host = Cause::all().filter(|&cause| Holder::of(cause) == Some(Holder::Host));
+    of_host.max_by_key(|&cause| causes.get(cause)) == Some(Cause::Host(Activity::Python))
+}
+
 fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
@@ -332,7 +366,8 @@ fn host_only(row: &AccountRow, circumstances: &Circumstances) -> Verdict {
             other => other.label(),
         }
     );
-    Verdict { text, grade: Grade::Fair, bound_by: "host_only", unknown_share: 0.0 }
+    let in_python = (cause == Cause::Host(Activity::Python)).then_some(InPython::Alone);
+    Verdict { text, grade: Grade::Fair, bound_by: "host_only", unknown_share: 0.0, in_python }
 }
 
 #[cfg(test)]

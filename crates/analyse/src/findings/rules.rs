@@ -81,6 +81,7 @@ pub const RULES: &[Rule] = &[
     python::garbage::RULE,
     python::gil_contention::RULE,
     python::growing_memory::RULE,
+    python::hot_function::RULE,
     python::imports::RULE,
     python::json::RULE,
     python::logging::RULE,

@@ -99,6 +99,7 @@ impl Hot {
             grade: Grade::Fair,
             bound_by: if waiting { "waiting" } else { "python" },
             unknown_share: 0.0,
+            in_python: None,
         }
     }
 

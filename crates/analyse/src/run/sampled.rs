@@ -3,13 +3,36 @@
 use stepscope_model::{LaneId, Ns};
 
 use super::Run;
+use crate::threads::python_places::{PythonPlaces, python_places};
 use crate::threads::sampled::Sampled;
 
+/// A function with less of the time in Python than this is not most of it.
+const MOST: f64 = 0.4;
+
 impl Run {
+    fn sampled(&self) -> &Sampled {
+        self.sampled.get_or_init(|| Sampled::new(self.trace()))
+    }
+
+    /// Where the main thread is while it runs Python between operators, in the steps that means are over.
+    pub fn python_places(&self) -> &PythonPlaces {
+        self.places.get_or_init(|| {
+            let windows: Vec<(Ns, Ns)> = self.steps().counted().map(|step| step.window()).collect();
+            python_places(self.trace(), self.host(), self.callers(), self.sampled(), &windows)
+        })
+    }
+
+    /// The function of the program in which most of that time goes by, where there is one.
+    pub(super) fn python_place(&self) -> Option<String> {
+        let places = self.python_places();
+        let most = places.places.first().filter(|most| most.ns as f64 >= MOST * places.ns as f64)?;
+        Some(most.words())
+    }
+
     /// Python frames that a sampler saw on a thread at a moment, innermost first; the first few.
     pub fn sampled_stack(&self, lane: LaneId, at: Ns) -> Vec<&str> {
         let tree = self.callers().tree();
-        let seen = self.sampled.get_or_init(|| Sampled::new(self.trace())).at(self.trace(), tree, lane, at);
+        let seen = self.sampled().at(self.trace(), tree, lane, at);
         let frames = std::iter::successors(seen, |&frame| tree.parent(frame));
         frames.take(64).map(|frame| self.trace().name(frame)).collect()
     }

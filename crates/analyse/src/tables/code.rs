@@ -11,12 +11,13 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, SliceId, StrId, Trace};
+use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
+use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
 use crate::threads::sampled::Sampled;
 
@@ -98,6 +99,8 @@ pub(crate) struct CodeQuery<'a> {
     pub(crate) selection: &'a Selection,
     /// Calls that waited in the steps, with how long.
     pub(crate) waits: &'a [(SliceId, i64)],
+    /// The steps; none where the trace marks none, and all of it counts.
+    pub(crate) windows: &'a [(Ns, Ns)],
     pub(crate) wall_ns: i64,
 }
 
@@ -118,6 +121,11 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
     let mut region = vec![NONE; slices.len()];
     let mut own: Vec<Option<SliceId>> = vec![None; slices.len()];
     let mut has_functions = false;
+    let steps = (!query.windows.is_empty()).then(|| Windows::new(query.windows, |_| true));
+    let in_steps = |id: SliceId| match &steps {
+        Some(steps) => signed(steps.length((slices.start(id), slices.end(id)))),
+        None => slices.dur(id).0,
+    };
     for id in slices.ids().filter(|&id| !slices.kind(id).is_device()) {
         let parent = tree.parent(id);
         let above = parent.map_or(NONE, |parent| region[parent.index()]);
@@ -141,8 +149,8 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
             _ => continue,
         };
         region[at] = row;
-        if query.selection.contains(trace, id) {
-            let dur = slices.dur(id).0;
+        let dur = in_steps(id);
+        if dur > 0 && query.selection.contains(trace, id) {
             rows.rows[row as usize].calls += 1;
             rows.add(row, |row| row.host_ns = row.host_ns.saturating_add(dur));
             if above != NONE {
@@ -291,7 +299,8 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "host_ns",
         label: "Host",
         text: "Time on its thread while this was the innermost function of the program, with all that it called outside of \
-               the program: operators, libraries and waiting. Grouped by call: the part of it in what was called.",
+               the program: operators, libraries and waiting; only inside of steps, where the trace marks them. Grouped by \
+               call: the part of it in what was called.",
     },
     Definition {
         field: "wait_ns",

@@ -12,7 +12,7 @@ use stepscope_model::{
     StackId, StrId, Trace, ValueKind, ValueUnit,
 };
 
-use crate::names::python_frame::python_frame;
+use crate::names::python_frame::{PythonFrame, python_frame};
 use crate::threads::sampled::SAMPLES_OF;
 
 /// The category of py-spy's traces, which are sampled too.
@@ -100,6 +100,8 @@ struct Open {
     frame: FrameId,
     stack: StackId,
     own: Ns,
+    /// Whether a profiler does its own work there.
+    profiler: bool,
 }
 
 impl Making<'_> {
@@ -120,11 +122,14 @@ impl Making<'_> {
             self.close(&mut open, &mut now, start);
             if let Some(inner) = open.last_mut() {
                 inner.own += start - now;
-                *self.own.entry(inner.stack).or_default() += start - now;
+                self.add(inner.stack, start - now, inner.profiler);
             }
             now = start;
             let frame = self.frame(slices.name(slice));
-            if let Some(times) = self.trace.args(slice).text(Attr::LineTimes) {
+            let above = open.last().is_some_and(|open| open.profiler);
+            let profiler = self.calls.is_none() && is_profilers(python_frame(self.trace.name(slice)), above);
+            let times = self.trace.args(slice).text(Attr::LineTimes).filter(|_| !profiler);
+            if let Some(times) = times {
                 for (line, ns) in line_times(times) {
                     *self.lines.entry((frame, line)).or_default() += ns;
                 }
@@ -134,7 +139,7 @@ impl Making<'_> {
             if let Some(calls) = &mut self.calls {
                 calls.begin(frame, open.last().map(|open| open.frame));
             }
-            open.push(Open { slice, frame, stack, own: Ns::ZERO });
+            open.push(Open { slice, frame, stack, own: Ns::ZERO, profiler });
         }
         self.close(&mut open, &mut now, Ns::MAX);
         let mut own: Vec<(StackId, Ns)> = self.own.drain().filter(|(_, own)| *own > Ns::ZERO).collect();
@@ -152,15 +157,24 @@ impl Making<'_> {
         {
             let end = slices.end(inner.slice);
             if end > *now {
-                inner.own += end - *now;
-                *self.own.entry(inner.stack).or_default() += end - *now;
+                let own = end - *now;
+                inner.own += own;
                 *now = end;
+                let (stack, profiler) = (inner.stack, inner.profiler);
+                self.add(stack, own, profiler);
             }
             if let Some(ended) = open.pop()
                 && let Some(calls) = &mut self.calls
             {
                 calls.end(ended.frame, open.last().map(|open| open.frame), ended.own, slices.dur(ended.slice));
             }
+        }
+    }
+
+    /// Time of a stack; what a profiler does is not the program's.
+    fn add(&mut self, stack: StackId, own: Ns, profiler: bool) {
+        if !profiler {
+            *self.own.entry(stack).or_default() += own;
         }
     }
 
@@ -172,6 +186,15 @@ impl Making<'_> {
             stacks.frame(Frame { name, file, line: found.line })
         })
     }
+}
+
+/// Whether a sampled function is a profiler at work: ours, or PyTorch's called by ours. What such a function calls of the
+/// program's is the program's.
+fn is_profilers(frame: PythonFrame<'_>, above: bool) -> bool {
+    let ours = frame.file.starts_with("stepscope/") || frame.file.contains("/stepscope/_launch/");
+    let theirs = frame.file.contains("torch/profiler/") || frame.file.contains("torch/autograd/profiler.py");
+    // It stands around every import that is waited for.
+    (ours && frame.name != "exec_module") || (theirs && above)
 }
 
 /// `12:30000,15:1000`; what is written otherwise is no time.

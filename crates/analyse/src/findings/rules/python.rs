@@ -5,6 +5,7 @@ pub(super) mod file_io;
 pub(super) mod garbage;
 pub(super) mod gil_contention;
 pub(super) mod growing_memory;
+pub(super) mod hot_function;
 pub(super) mod imports;
 pub(super) mod json;
 mod library;

@@ -10,12 +10,13 @@ use stepscope_model::{
 };
 
 /// Rules that are tested here.
-pub(crate) const RULES: [&str; 16] = [
+pub(crate) const RULES: [&str; 17] = [
     "deep_copy",
     "file_io",
     "garbage_collection",
     "gil_contention",
     "growing_memory",
+    "hot_function",
     "imports",
     "json",
     "logging",
@@ -457,4 +458,67 @@ fn profiles_of_memory_and_empty_ones_are_left_alone() {
     profile.add(stepscope_model::Sample::new(0, stack, &[1 << 30]));
     assert_eq!(found(&Run::of_document(Document::Profile(profile))), []);
     assert_eq!(found(&Run::of_document(Document::Profile(Profile::default()))), []);
+}
+
+/// Two steps of 10 ms on a thread: 2 ms in an operator, the rest in Python; and what a sampler saw of it.
+fn steps_beside_samples() -> Run {
+    let mut events = vec![
+        r#"{"ph":"M","name":"thread_name","pid":1,"tid":"samples of 1","ts":0,"args":{"name":"samples of thread 1 (MainThread)"}}"#
+            .to_owned(),
+    ];
+    let mut add = |cat: &str, name: &str, tid: &str, from_us: i64, us: i64| {
+        events.push(format!(
+            r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":1,"tid":{tid},"ts":{from_us},"dur":{us}}}"#
+        ));
+    };
+    let samples = r#""samples of 1""#;
+    // Before the steps: a long start, of which the profiler takes half.
+    add("python_function", "train.py(1): <module>", samples, 0, 120_000);
+    add("python_function", "stepscope/_launch/late_import.py(69): exec_module", samples, 0, 100_000);
+    add("python_function", "torch/__init__.py(1): <module>", samples, 0, 50_000);
+    add("python_function", "stepscope/_launch/torch_join.py(70): _imported", samples, 50_000, 50_000);
+    add("python_function", "torch/profiler/profiler.py(1551): _transit_action", samples, 50_000, 50_000);
+    for step in 0..2 {
+        let start = 100_000 + step * 10_000;
+        add("user_annotation", &format!("ProfilerStep#{step}"), "1", start, 10_000);
+        add("python_function", "train.py(9): step", samples, start, 10_000);
+        add("python_function", "train.py(4): augment", samples, start, 6_000);
+        add("python_function", "torch/nn/modules/module.py(1700): _call_impl", samples, start + 6_000, 4_000);
+        add("cpu_op", "aten::mm", "1", start + 7_000, 2_000);
+    }
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+    let read = stepscope_formats::read(text.as_bytes(), "test", &OpenOptions::default());
+    Run::of_document(read.unwrap_or_else(|error| panic!("{error}")))
+}
+
+#[test]
+fn a_function_of_the_program_that_holds_steps_without_a_device_up() {
+    let run = steps_beside_samples();
+    let verdict = run.verdict().map(|verdict| verdict.text).unwrap_or_default();
+    assert_eq!(
+        verdict,
+        "No device work was recorded: the main thread spent 80% of the time in Python, most of it in augment (train.py:4)"
+    );
+    let found = findings(&run, &Thresholds::default());
+    let hot = found.iter().find(|finding| finding.rule == "hot_function").expect("it is found");
+    assert_eq!(
+        hot.title,
+        "Python: augment (train.py:4) takes 60% of each step in its own code, outside of operators"
+    );
+    assert_eq!(hot.source.as_deref(), Some("train.py(4): augment"));
+    assert_eq!((hot.saves_ns, hot.estimate), (Some(6_000_000), Estimate::UpperBound));
+    assert!(!found.iter().any(|finding| finding.rule == "growing_memory"));
+}
+
+#[test]
+fn what_a_profiler_does_is_not_the_programs() {
+    let run = steps_beside_samples();
+    let profile = run.profile().expect("its functions");
+    let sum: i64 = profile.samples().iter().map(|sample| sample.amounts[0]).sum();
+    assert_eq!(sum, 70_000_000, "50 ms of importing and 20 ms of steps; not 50 ms of starting a profiler");
+    // The table of code is about the steps.
+    let selection = stepscope_analyse::scope::selection::Selection::default();
+    let code = run.code(stepscope_analyse::tables::code::CodeBy::Function, &selection);
+    let host = |name: &str| code.rows.iter().find(|row| row.function == name).map(|row| row.host_ns);
+    assert_eq!((host("augment"), host("step"), host("<module>")), (Some(12_000_000), Some(8_000_000), None));
 }

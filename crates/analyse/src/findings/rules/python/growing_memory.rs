@@ -1,5 +1,7 @@
 //! The memory of the process grows for as long as it runs.
 
+use stepscope_model::Kind;
+
 use super::super::words::size;
 use super::machine::{self, Curve};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
@@ -7,7 +9,7 @@ use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Seve
 pub(in super::super) const RULE: Rule = Rule {
     name: "growing_memory",
     about: "The memory of the process rises steadily over the run. A heuristic: a straight line through the monitor's values, without \
-            the first quarter of the run.",
+            the first quarter of the run. Not judged where operators are recorded, which fill memory themselves.",
     thresholds: &[
         Threshold { name: "growing_memory.min_points", default: 10.0, text: "values needed to judge" },
         Threshold { name: "growing_memory.min_seconds", default: 2.0, text: "seconds that they must span" },
@@ -31,6 +33,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 }
 
 fn look(context: &Context<'_>) -> Option<Finding> {
+    // Recorded operators stay in memory until the trace is written: they would be what grows.
+    if context.trace().slices().kinds().contains(&Kind::HostOp) {
+        return None;
+    }
     let all = machine::process_memory(context.trace());
     let (first, last) = (all.first()?.0, all.last()?.0);
     let settled = first.saturating_add(last.saturating_sub(first) / 4);
