@@ -83,6 +83,9 @@ def shown(values: list[float]) -> str:
 
 def report(version: str, workload: str, found: dict[str, list[dict[str, float] | str]], tools: list[Tool]) -> None:
     bare = found[tools[0].name]
+    failed = next((one for one in bare if isinstance(one, str)), None)
+    if failed is not None:
+        sys.exit(f"the bare run failed: {failed}")
     times = [one["cpu"] for one in bare if isinstance(one, dict)]
     base_rest = statistics.median(one["rest"] for one in bare if isinstance(one, dict))
     print(f"\nPython {version}, {workload}: bare {statistics.median(times):.3f} s of processor time, {len(bare)} rounds\n")
@@ -110,7 +113,8 @@ def main() -> None:
     words = [word for word in options.tools.split(",") if word]
     named = [tool for tool in TOOLS[1:] if any(word in tool.name for word in words)]
     tools = [TOOLS[0], *(named if words else [tool for tool in TOOLS[1:] if not tool.slow])]
-    for python in options.pythons:
+    # Each run has a folder of its own. Not resolved: an environment is known by the link.
+    for python in map(os.path.abspath, options.pythons):
         ask = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
         version = subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout.strip()
         able = [tool for tool in tools if tool.since <= tuple(int(part) for part in version.split(".")[:2])]

@@ -2,13 +2,15 @@
 //!
 //! Only files that a run's own frames name are read, by whoever started the server; nothing else can be asked for.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::code::CodeBy;
 use stepscope_analyse::tables::functions::{AmountUnit, functions, value_of};
 use stepscope_analyse::tables::lines::lines;
-use stepscope_model::Profile;
+use stepscope_model::{LineIs, Profile};
 
 use crate::backend::Problem;
 use crate::source_files::SourceFiles;
@@ -56,10 +58,11 @@ pub(crate) struct FunctionOfSource {
 }
 
 /// The file of this name, if the run names it.
-pub(crate) fn source(run: &Run, files: &SourceFiles, file: &str) -> Result<SourceFile, Problem> {
+pub(crate) fn source(run: &Run, files: &SourceFiles, asked: &str) -> Result<SourceFile, Problem> {
     let unknown =
         || Problem::new("this run has no function in this file", "only files that the run names can be shown");
-    let profile = run.profile().filter(|profile| names(profile, file)).ok_or_else(unknown)?;
+    let named = |profile| Some((profile, name_of(profile, asked)?));
+    let (profile, file) = run.profile().and_then(named).ok_or_else(unknown)?;
     let read = files.read(&run.trace().meta().source.path, file);
     let value = value_of(profile, None).unwrap_or(0);
     let of_file = |known: &Option<String>| known.as_deref() == Some(file);
@@ -76,6 +79,9 @@ pub(crate) fn source(run: &Run, files: &SourceFiles, file: &str) -> Result<Sourc
             share: row.profile_share,
         })
         .collect();
+    if profile.lines.is_empty() && profile.line_is == LineIs::Current {
+        of_lines = charged(profile, value, file);
+    }
     of_lines.sort_by_key(|row| row.line);
     let all = functions(profile, value);
     let code = run.code(CodeBy::Function, &run.narrowed()).rows;
@@ -101,15 +107,58 @@ pub(crate) fn source(run: &Run, files: &SourceFiles, file: &str) -> Result<Sourc
     Ok(SourceFile { file: file.to_owned(), text, changed, unit: all.unit, lines: of_lines, functions })
 }
 
-fn names(profile: &Profile, file: &str) -> bool {
+/// Each amount charged to the innermost line of the file that is on its stack, whatever that line called.
+fn charged(profile: &Profile, value: usize, file: &str) -> Vec<LineOfSource> {
     let stacks = &profile.stacks;
-    !file.is_empty() && stacks.frames().any(|(_, frame)| stacks.text(frame.file) == file)
+    // A stack comes after the one it was called from. Line 0 stands for none.
+    let mut lines = vec![0; stacks.nodes().len() + 1];
+    for (stack, below, frame) in stacks.nodes() {
+        let frame = stacks.get(frame);
+        let is_here = stacks.text(frame.file) == file;
+        lines[stack.index()] = if is_here { frame.line } else { lines[below.index()] };
+    }
+    let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
+    for sample in profile.samples().iter() {
+        let line = lines.get(sample.stack.index()).copied().unwrap_or(0);
+        let amount = sample.amounts.get(value).copied().unwrap_or(0);
+        if line > 0 && amount != 0 {
+            let sum = sums.entry(line).or_default();
+            *sum = sum.saturating_add(amount);
+        }
+    }
+    let total = profile.total(value).max(1) as f64;
+    let row = |(line, amount)| LineOfSource {
+        line,
+        hits: None,
+        amount,
+        per_hit_ns: None,
+        share: amount as f64 / total,
+    };
+    sums.into_iter().map(row).collect()
+}
+
+/// What a profile calls a file: as asked, or in full where another run of the program calls it by the end of its path.
+fn name_of<'a>(profile: &'a Profile, asked: &str) -> Option<&'a str> {
+    let names = || profile.stacks.frames().map(|(_, frame)| profile.stacks.text(frame.file));
+    if asked.is_empty() {
+        return None;
+    }
+    if let Some(same) = names().find(|name| *name == asked) {
+        return Some(same);
+    }
+    let ends =
+        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with(['/', '\\']));
+    let mut alike: Vec<&str> =
+        names().filter(|name| !name.is_empty() && (ends(name, asked) || ends(asked, name))).collect();
+    alike.sort_unstable();
+    alike.dedup();
+    if let [only] = alike[..] { Some(only) } else { None }
 }
 
 /// Files whose functions took most, the largest first.
 pub(crate) fn largest_files(run: &Run, most: usize) -> Vec<String> {
     let Some(profile) = run.profile() else { return Vec::new() };
-    let mut sums: std::collections::BTreeMap<String, i64> = std::collections::BTreeMap::new();
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
     let value = value_of(profile, None).unwrap_or(0);
     for row in functions(profile, value).rows {
         if let Some(file) = &row.file {

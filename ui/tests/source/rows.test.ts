@@ -51,3 +51,16 @@ it("finds the place in a frame's name", () => {
   expect(placeOf("aten::mm")).toBeUndefined();
   expect(shortPath("/usr/lib/python3/json/decoder.py")).toBe("…/json/decoder.py");
 });
+
+it("lays the memory of another run beside the times, line by line", () => {
+  const lines = [
+    { line: 2, hits: null, amount: 4096, per_hit_ns: null, share: 0.5 },
+    { line: 3, hits: null, amount: 100, per_hit_ns: null, share: 0.1 },
+  ];
+  const rows = sourceRows(FILE, { ...FILE, unit: "bytes", lines, functions: [] });
+  expect(rows.map((row) => [row.amount, row.beside])).toEqual([
+    [undefined, undefined],
+    [600, 4096],
+    [undefined, 100],
+  ]);
+});

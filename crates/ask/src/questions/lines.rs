@@ -129,3 +129,12 @@ fn amount_title(unit: AmountUnit) -> &'static str {
         AmountUnit::Bytes => "Memory",
     }
 }
+
+/// The column of shares.
+fn share_title(unit: AmountUnit) -> &'static str {
+    match unit {
+        AmountUnit::Nanoseconds => "% Time",
+        AmountUnit::Samples => "% Samples",
+        AmountUnit::Bytes => "% Memory",
+    }
+}

@@ -9,27 +9,38 @@ import { Icon } from "../../parts/icons.tsx";
 import { Empty, Trouble } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { href, numberParam, param } from "../../session/route.ts";
-import { runId, source } from "../../session/state.ts";
+import { run, runId, runs, source } from "../../session/state.ts";
 import { useLoaded } from "../../session/use-ask.ts";
 import { heat, type SourceRow, sourceRows } from "./rows.ts";
 import "./style.css";
 
 export function Source() {
   const file = param("file");
-  const run = runId.value;
-  const key = file === undefined || run === undefined ? undefined : JSON.stringify([run, file]);
-  const loaded = useLoaded(key, (signal) => source.source(run ?? 0, file ?? "", signal));
+  const id = runId.value;
+  const key = file === undefined || id === undefined ? undefined : JSON.stringify([id, file]);
+  const loaded = useLoaded(key, (signal) => source.source(id ?? 0, file ?? "", signal));
+  const other = useBeside(file);
   if (file === undefined)
     return (
       <Empty title="No file was chosen." hint="Choose a function or a line on its page to see its source." />
     );
   if (loaded.problem) return <Trouble problem={loaded.problem} />;
   if (!loaded.data) return <div class="skeleton" aria-busy="true" />;
-  return <Text of={loaded.data} />;
+  return <Text of={loaded.data} beside={other?.unit === loaded.data.unit ? undefined : other} />;
 }
 
-function Text({ of }: { of: SourceFile }) {
-  const rows = useMemo(() => sourceRows(of), [of]);
+/** The same file in a run that tracked memory, beside one that took times, and the other way round. */
+function useBeside(file: string | undefined): SourceFile | undefined {
+  const tracked = (path: string) => path.endsWith(".mem");
+  const here = run.value;
+  const other =
+    here && runs.value?.runs.find((one) => one.id !== here.id && tracked(one.path) !== tracked(here.path));
+  const key = file === undefined || !other ? undefined : JSON.stringify([other.id, file]);
+  return useLoaded(key, (signal) => source.source(other?.id ?? 0, file ?? "", signal)).data;
+}
+
+function Text({ of, beside }: { of: SourceFile; beside: SourceFile | undefined }) {
+  const rows = useMemo(() => sourceRows(of, beside), [of, beside]);
   const line = numberParam("line");
   const most = Math.max(0, ...rows.map((row) => row.share));
   const at = line === undefined ? undefined : rows.findIndex((row) => row.line >= line);
@@ -62,7 +73,7 @@ function Text({ of }: { of: SourceFile }) {
         <Table
           fill
           label="Source"
-          columns={columns(of, rows, most)}
+          columns={columns(of, beside, rows, most)}
           rows={rowsOf(rows)}
           open={at === undefined || at < 0 ? undefined : at}
           empty={<Empty title="Nothing is known about the lines of this file." />}
@@ -72,7 +83,12 @@ function Text({ of }: { of: SourceFile }) {
   );
 }
 
-function columns(of: SourceFile, rows: SourceRow[], most: number): Column<SourceRow>[] {
+function columns(
+  of: SourceFile,
+  beside: SourceFile | undefined,
+  rows: SourceRow[],
+  most: number,
+): Column<SourceRow>[] {
   const has = (is: (row: SourceRow) => boolean) => rows.some(is);
   const number = (
     field: string,
@@ -126,7 +142,7 @@ function columns(of: SourceFile, rows: SourceRow[], most: number): Column<Source
       : []),
     number(
       "amount",
-      of.unit === "nanoseconds" ? "Time" : of.unit === "bytes" ? "Memory" : "Samples",
+      amountLabel(of),
       "Of the line; where only functions are known, of the function that starts here with all that it called.",
       (row) => (row.amount === undefined ? "" : amount(row.amount, of.unit)),
     ),
@@ -140,6 +156,18 @@ function columns(of: SourceFile, rows: SourceRow[], most: number): Column<Source
           ),
         ]
       : []),
+    ...(beside && has((row) => row.beside !== undefined)
+      ? [
+          number(
+            "beside",
+            amountLabel(beside),
+            beside.unit === "bytes"
+              ? "What the line had allocated of the memory held at the peak, in the run that tracked it."
+              : "Of the line, in the run that took times.",
+            (row) => (row.beside ? amount(row.beside, beside.unit) : ""),
+          ),
+        ]
+      : []),
     {
       ...number("share", "Of all", "The same as a share of the whole profile.", (row) =>
         row.amount === undefined ? "" : <Share share={row.share} of={most} />,
@@ -147,4 +175,8 @@ function columns(of: SourceFile, rows: SourceRow[], most: number): Column<Source
       width: "120px",
     },
   ];
+}
+
+function amountLabel(of: SourceFile): string {
+  return of.unit === "nanoseconds" ? "Time" : of.unit === "bytes" ? "Memory" : "Samples";
 }

@@ -13,10 +13,12 @@ export interface SourceRow {
   share: number;
   wait: number | undefined;
   device: number | undefined;
+  /** What another run of the program says: memory beside time, or time beside memory. */
+  beside: number | undefined;
 }
 
 /** All lines of a file that can be read; else those that the run says something about. */
-export function sourceRows(file: SourceFile): SourceRow[] {
+export function sourceRows(file: SourceFile, beside?: SourceFile): SourceRow[] {
   const texts = file.text?.split(/\r\n|\r|\n/);
   if (texts?.[texts.length - 1] === "") texts.pop();
   const rows = new Map<number, SourceRow>();
@@ -33,6 +35,7 @@ export function sourceRows(file: SourceFile): SourceRow[] {
       share: 0,
       wait: undefined,
       device: undefined,
+      beside: undefined,
     };
     rows.set(line, row);
     return row;
@@ -58,6 +61,10 @@ export function sourceRows(file: SourceFile): SourceRow[] {
     row.hits = of.calls === null ? row.hits : (row.hits ?? 0) + of.calls;
     row.amount = (row.amount ?? 0) + of.with_callees;
     row.share = Math.min(1, row.share + of.with_callees_share);
+  }
+  for (const line of beside?.lines ?? []) {
+    const row = at(line.line);
+    row.beside = (row.beside ?? 0) + line.amount;
   }
   return [...rows.values()].sort((a, b) => a.line - b.line);
 }

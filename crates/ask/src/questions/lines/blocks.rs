@@ -4,7 +4,7 @@ use stepscope_analyse::tables::functions::AmountUnit;
 use stepscope_analyse::tables::lines::LineRow;
 
 use super::super::functions::{amount, amount_text};
-use super::{SourceLine, amount_title};
+use super::{SourceLine, amount_title, share_title};
 use crate::print::{Cell, Column, Role, Table};
 
 /// Lines of one function that are shown at most: source files may be anything.
@@ -111,7 +111,7 @@ impl Block {
         if hits {
             columns.push(Column::number("Per hit").priority(90));
         }
-        columns.push(Column::number("% Time").keep());
+        columns.push(Column::number(share_title(unit)).keep());
         if self.has_source {
             columns.push(Column::text("Source").flexible(24, crate::print::end_ellipsis).keep());
         }
