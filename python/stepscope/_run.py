@@ -147,12 +147,12 @@ def _report(traces: list[Path], notes: list[str], quiet: bool) -> None:
     target = shown[-1] if len(shown) == 1 else os.path.dirname(shown[-1]) or "."
     what = shown[0] if len(shown) == 1 else f"{len(shown)} traces in {target}"
     print(f"stepscope: {what}  (open: stepscope view {shlex.quote(target)})", file=sys.stderr)
-    if len(traces) == 1:
+    if len(traces) == 1 and sys.stderr.isatty():
         _summarize(traces[0])
 
 
 def _summarize(trace: Path) -> None:
-    """The first screen about a trace. It goes where the script's own output does not."""
+    """The first screen about a trace, for someone who watches. It goes where the script's own output does not."""
     from ._native import main as native_main
 
     sys.stdout.flush()

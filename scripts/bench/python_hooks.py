@@ -88,7 +88,9 @@ def report(version: str, workload: str, found: dict[str, list[dict[str, float] |
         sys.exit(f"the bare run failed: {failed}")
     times = [one["cpu"] for one in bare if isinstance(one, dict)]
     base_rest = statistics.median(one["rest"] for one in bare if isinstance(one, dict))
-    print(f"\nPython {version}, {workload}: bare {statistics.median(times):.3f} s of processor time, {len(bare)} rounds\n")
+    print(
+        f"\nPython {version}, {workload}: bare {statistics.median(times):.3f} s of processor time, {len(bare)} rounds\n"
+    )
     print("| what | processor time | wall time | start and end | written |\n|---|---:|---:|---:|---:|")
     for tool in tools[1:]:
         all_ = found[tool.name]

@@ -60,7 +60,7 @@ Options:
                                [default: 60 with PyTorch, whose operators fill memory; no limit without]
       --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
                                no limit [default: half of what is free, at most 8]
-  -q, --quiet                  don't print the summary and the trace path when done
+  -q, --quiet                  don't print the summary (on a terminal) and the path when done
   -m MODULE                    run a module, like `python -m`
   -h, --help                   print this help
 
