@@ -45,7 +45,7 @@ def look_at(path):
                 text += len(piece)
                 piece = kept + piece
                 events += piece.count(mark)
-                kept = piece[-(len(mark) - 1) :]
+                kept = piece[-(len(mark) - 1):]
     return {"file_bytes": size, "text_bytes": text, "events": events}
 
 
@@ -58,7 +58,7 @@ def ending(file):
     lines, last = 0, b""
     for chunk in iter(lambda: file.read(1 << 16), b""):
         lines += chunk.count(b"\n")
-        last = (last + chunk)[-(1 << 16) :]
+        last = (last + chunk)[-(1 << 16):]
     return lines, last.decode("utf-8", "replace").strip()
 
 

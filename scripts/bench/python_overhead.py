@@ -92,22 +92,8 @@ def regions() -> None:
     their_off = per_call(region(theirs), rounds=3, loops=LOOPS // 5) - bare
     with profile(activities=[ProfilerActivity.CPU]):
         their_on = per_call(region(theirs), rounds=3, loops=LOOPS // 20) - bare
-    row(
-        f"torch {torch.__version__}: the same, nothing records",
-        f"{their_off:.0f} ns",
-        None,
-        0,
-        "",
-        f"{their_off / off:.0f}x ours",
-    )
-    row(
-        f"torch {torch.__version__}: the same, recording",
-        f"{their_on:.0f} ns",
-        None,
-        0,
-        "",
-        f"{their_on / on:.0f}x ours",
-    )
+    row(f"torch {torch.__version__}: the same, nothing records", f"{their_off:.0f} ns", None, 0, "", f"{their_off / off:.0f}x ours")
+    row(f"torch {torch.__version__}: the same, recording", f"{their_on:.0f} ns", None, 0, "", f"{their_on / on:.0f}x ours")
 
 
 def performance_regions() -> None:
@@ -154,14 +140,7 @@ def monitor(seconds: float) -> None:
         own.cpu_percent()
         time.sleep(0.1)
     theirs = 100 * (time.thread_time() - start) / seconds
-    row(
-        "psutil at 10 Hz, the same counters",
-        f"{theirs:.2f}%",
-        None,
-        0,
-        "",
-        f"{theirs / share:.1f}x ours, and it holds the GIL",
-    )
+    row("psutil at 10 Hz, the same counters", f"{theirs:.2f}%", None, 0, "", f"{theirs / share:.1f}x ours, and it holds the GIL")
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -211,14 +190,7 @@ def training(rounds: int) -> None:
     added, low, high = (100 * (q - 1) for q in quartiles([mine / other for _, other, mine in times]))
     row("training loop under torch.profiler", f"{torch_x:.3f}x bare", None, 0, "")
     row("training loop under stepscope.profile", f"{ours_x:.3f}x bare", None, 0, "", "counters of the machine included")
-    row(
-        "added over torch.profiler alone",
-        f"{added:+.1f}%",
-        3,
-        added,
-        "%",
-        f"median of {rounds} pairs in turns, quartiles {low:+.1f} and {high:+.1f}%",
-    )
+    row("added over torch.profiler alone", f"{added:+.1f}%", 3, added, "%", f"median of {rounds} pairs in turns, quartiles {low:+.1f} and {high:+.1f}%")
 
 
 def main() -> int:

@@ -1,16 +1,6 @@
 """Tables and checks from the measurements."""
 
-HEADINGS = [
-    "tool",
-    "wall best",
-    "wall median",
-    "CPU best",
-    "inside",
-    "peak memory",
-    "B/event over input",
-    "ratio",
-    "note",
-]
+HEADINGS = ["tool", "wall best", "wall median", "CPU best", "inside", "peak memory", "B/event over input", "ratio", "note"]
 
 # A rival's figure must be at least so many times stepscope's.
 RIVALS = [("orjson", 8.0), ("orjson_nogc", 8.0), ("tb_plugin", 30.0), ("hta", 40.0)]
@@ -136,12 +126,12 @@ def render(data, markdown):
     """The whole report."""
     host = data["machine"]
     versions = ", ".join("%s %s" % pair for pair in host["versions"].items())
-    facts = "%s, %d cores, %.1f GB, %s" % (host["processor"], host["cores"], host["memory_bytes"] / 1e9, host["system"])
+    facts = "%s, %d cores, %.1f GB, %s" % (
+        host["processor"], host["cores"], host["memory_bytes"] / 1e9, host["system"])
     method = (
         "%d runs each in turn, page cache warm, each in a process of its own; peak memory is the "
         "process's largest resident size (nothing below %s can be seen); `inside` leaves out the "
-        "interpreter's start and imports; the ratio is wall best to stepscope's."
-        % (data["repeat"], size(data["rss_floor"]))
+        "interpreter's start and imports; the ratio is wall best to stepscope's." % (data["repeat"], size(data["rss_floor"]))
     )
     lines = [facts, "", versions, "", method, ""]
     if data["load"] > 0.5 * host["cores"]:
@@ -149,11 +139,7 @@ def render(data, markdown):
         lines += [busy % (data["load"], host["cores"]), ""]
     for trace in data["traces"]:
         title = "%s: %d events, %s as a file, %s as text" % (
-            trace["name"],
-            trace["events"],
-            size(trace["file_bytes"]),
-            size(trace["text_bytes"]),
-        )
+            trace["name"], trace["events"], size(trace["file_bytes"]), size(trace["text_bytes"]))
         lines += [("### " if markdown else "") + title, ""] + table(trace, markdown) + [""]
         lines += [("- " if markdown else "") + line for line in checks(trace)] + [""]
     if any(trace["synthetic"] for trace in data["traces"]):

@@ -43,12 +43,8 @@ def options():
     add("--timeout", type=float, default=600, metavar="SECONDS", help="per run (default 600)")
     add("--memory", type=float, default=0, metavar="GB", help="per run (default: 85%% of what is free)")
     add("--stepscope", default=os.path.join(environment.ROOT, "target", "release", "stepscope"), metavar="PATH")
-    add(
-        "--stepscope-args",
-        default="summary --no-findings",
-        metavar="WORDS",
-        help="what stands before the trace (default: the tables that the peers make too)",
-    )
+    add("--stepscope-args", default="summary --no-findings", metavar="WORDS",
+        help="what stands before the trace (default: the tables that the peers make too)")
     add("--json", metavar="OUT", help="write all measurements there")
     add("--markdown", nargs="?", const="-", metavar="OUT", help="write the report as Markdown, there or to stdout")
     given = parser.parse_args()
@@ -71,9 +67,7 @@ def default_trace():
     if named:
         return [named]
     bundled = os.path.join(environment.ROOT, "fixtures", "pytorch")
-    found = [
-        p for end in ("json.gz", "json") for p in glob.glob(os.path.join(bundled, "**", "*." + end), recursive=True)
-    ]
+    found = [p for end in ("json.gz", "json") for p in glob.glob(os.path.join(bundled, "**", "*." + end), recursive=True)]
     return sorted(found, key=os.path.getsize)[-1:]
 
 
@@ -143,13 +137,7 @@ def main():
     missing = environment.prepare() if given.only != ["stepscope"] else {}
     limit = int(given.memory * 1e9 or environment.free_memory() * 0.85)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    data = {
-        "load": load,
-        "machine": environment.machine(given.stepscope),
-        "repeat": given.repeat,
-        "memory_limit": limit,
-        "traces": [],
-    }
+    data = {"load": load, "machine": environment.machine(given.stepscope), "repeat": given.repeat, "memory_limit": limit, "traces": []}
     for path in paths:
         data["traces"].append(measure_trace(given, os.path.abspath(path), missing, limit))
     # A child starts as a copy of this process, so no child can show less than one that does nothing.
