@@ -30,15 +30,14 @@ def load(count):
     return [json.dumps({"id": i, "values": list(range(60))}) for i in range(count)]
 
 for _ in range(8):
-    texts = load(3000)
-    rows = [json.loads(text) for text in texts]
+    load(5000)
 """
 
 
 def test_json_is_named_with_the_line_that_asks_for_it(found):
     verdict, rules = found(JSON)
     assert "json" in rules, (verdict, rules)
-    assert rules["json"]["source"].startswith("program.py(4): "), rules["json"]
+    assert rules["json"]["source"] in ("program.py(4): <listcomp>", "program.py(4): load"), rules["json"]
     assert rules["json"]["saves_share"] > 0.5
 
 
@@ -99,6 +98,7 @@ def test_a_program_that_computes_in_c_gets_no_advice(found):
 TRAIN = """\
 import torch
 
+torch.set_num_threads(1)
 model = torch.nn.Linear(256, 10)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
@@ -122,6 +122,6 @@ for _ in range(150):
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
 def test_python_that_holds_training_up_is_named(found):
     verdict, rules = found(TRAIN)
-    assert "augment (program.py:6)" in verdict, verdict
+    assert "augment (program.py:7)" in verdict, verdict
     assert "hot_function" in rules and "growing_memory" not in rules, (verdict, rules)
-    assert rules["hot_function"]["source"] == "program.py(6): augment"
+    assert rules["hot_function"]["source"] == "program.py(7): augment"
