@@ -57,6 +57,7 @@ pub use error::{Limit, ReadError};
 pub use firefox::write_firefox;
 pub use heap::write_memory;
 pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
+pub use lprof::write_lprof;
 pub use pprof::write_pprof;
 pub use pstats::write_pstats;
 pub use reader::Reader;

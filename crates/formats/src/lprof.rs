@@ -1,5 +1,7 @@
 //! What `line_profiler` saves: a pickled `LineStats` with hits and times of the lines of functions.
 
+mod write;
+
 use stepscope_model::{
     Document, DocumentKind, Frame, LineIs, LineRow, NoteKind, Ns, Profile, Severity, ValueKind, ValueUnit,
 };
@@ -9,6 +11,8 @@ use crate::chunks::Text;
 use crate::error::ReadError;
 use crate::pickle::{Pickle, Value};
 use crate::reader::{Reader, whole};
+
+pub use write::write_lprof;
 
 pub(crate) const READER: Reader = Reader {
     name: "a line_profiler file",

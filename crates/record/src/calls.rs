@@ -24,6 +24,7 @@ pub struct FunctionId(pub u32);
 const NOBODY: u32 = u32::MAX;
 
 /// A call that has not ended.
+#[derive(Clone)]
 struct Open {
     key: usize,
     edge: u32,
@@ -34,6 +35,7 @@ struct Open {
 }
 
 /// One function's calls of another.
+#[derive(Clone)]
 struct Edge {
     caller: u32,
     called: u32,
@@ -45,6 +47,7 @@ struct Edge {
 }
 
 /// What a function took in this thread, beyond what its edges say.
+#[derive(Clone)]
 struct Function {
     id: FunctionId,
     primitive: u64,
@@ -53,7 +56,7 @@ struct Function {
 }
 
 /// The calls of one thread.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ThreadCalls {
     stack: Vec<Open>,
     edges: Vec<Edge>,

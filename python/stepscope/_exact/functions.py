@@ -156,6 +156,10 @@ class functions:
         """Write a file for ``pstats.Stats(path)``, ``snakeviz`` and other readers of ``cProfile``'s files."""
         write_pstats(self.stats, os.fspath(path))
 
+    def keep(self, path: str, every_s: float) -> None:
+        """Between the next :meth:`start` and :meth:`stop`, write the file every so often, so that a crash leaves it."""
+        self._recorder.keep(path, every_s, OURS)
+
     def turn_off_in_child(self) -> None:
         """In a forked child: what was counted is the parent's."""
         self._recorder.stop()

@@ -49,6 +49,7 @@ class lines:
         self._earlier: tuple[Sums, int] = ({}, 0)
         self._sums: Sums = {}
         self._events = 0
+        self._kept: tuple[str, float] | None = None
         #: Whether the program put a trace function of its own in the place of ours, so that lines are missing.
         self.displaced = False
         for function in functions:
@@ -87,6 +88,8 @@ class lines:
         with self._lock:
             if self._depth == 0:
                 self._earlier = shared.begin(self._codes, self._judge)
+                if self._kept is not None:
+                    shared.keep(*self._kept)
             self._depth += 1
 
     def stop(self) -> None:
@@ -149,3 +152,7 @@ class lines:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file for ``python -m line_profiler path``."""
         write_lprof(self.timings, os.fspath(path))
+
+    def keep(self, path: str, every_s: float) -> None:
+        """Between the next :meth:`start` and :meth:`stop`, write the file every so often, so that a crash leaves it."""
+        self._kept = (path, every_s)

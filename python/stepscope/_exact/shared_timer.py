@@ -68,6 +68,12 @@ class SharedTimer:
                 for code in codes:
                     self._timer.watch(code)
 
+    def keep(self, path: str, every_s: float) -> None:
+        """Write what is timed into a file every so often, until nobody wants it any more."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.keep(path, every_s)
+
     def end(self, codes: list[CodeType]) -> tuple[Sums, int]:
         """Time these no more. Returns the sums and events up to now."""
         with self._lock:

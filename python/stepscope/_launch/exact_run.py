@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: Whether calls and lines come from ``sys.monitoring``, beside other tools and from all threads.
 BESIDE_OTHERS = hasattr(sys, "monitoring")
 
+#: The file is written this often while the script runs, so that a crash leaves it.
+KEEP_EVERY_S = 1.0
+
 
 class _Measured(Protocol):
     @property

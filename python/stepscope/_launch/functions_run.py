@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from .._exact.functions import functions
-from .exact_run import BESIDE_OTHERS, ExactRun
+from .exact_run import BESIDE_OTHERS, KEEP_EVERY_S, ExactRun
 from .joined import add_functions
 
 
@@ -20,6 +20,7 @@ class FunctionsRun(ExactRun):
 
     def make(self) -> functions:
         self._calls = functions()
+        self._calls.keep(self._path, KEEP_EVERY_S)
         return self._calls
 
     def save(self) -> None:

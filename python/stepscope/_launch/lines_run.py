@@ -14,7 +14,7 @@ from .._exact.lines import lines
 from .._exact.lprof_file import write_lprof
 from .._exact.marked import take_over
 from .._exact.patterns import named
-from .exact_run import ExactRun
+from .exact_run import KEEP_EVERY_S, ExactRun
 from .follow import Plan
 from .joined_lines import add_lines
 
@@ -35,6 +35,7 @@ class LinesRun(ExactRun):
         names = self._arguments.lines or []
         self._hot = HotFunctions(self._time_these) if names == [AUTO] else None
         self._timed = lines.judged(named(names)) if names and self._hot is None else lines()
+        self._timed.keep(self._path, KEEP_EVERY_S)
         return self._timed
 
     def plan(self) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import pstats
 import re
+import signal
 import subprocess
 import sys
 from textwrap import dedent
@@ -362,3 +363,33 @@ def test_a_program_that_ends_before_it_is_known(script, stepscope_run):
     got = stepscope_run("--lines=auto", script(PROGRAM))
     assert (got.out, got.code) == ("285 []\n", 7)
     assert "the program ended within 1 s" in got.notes[-1]
+
+
+CRASHES = """\
+import ctypes, os, signal, sys, time
+
+def work():
+    total = 0
+    for number in range(2000):
+        total += number
+    return total
+
+end = time.monotonic() + 2.5
+while time.monotonic() < end:
+    work()
+if sys.argv[1] == "segfault":
+    ctypes.string_at(0)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("how", ["segfault", "kill"])
+def test_a_crash_leaves_what_was_counted(how, tmp_path, script, stepscope_run):
+    file = script(CRASHES)
+    assert stepscope_run("--functions", file, how).code in (-signal.SIGSEGV, -signal.SIGKILL)
+    row = rows_of(tmp_path / "script.py.prof")["work"]
+    assert row[1] > 100 and 0.5 < row[3] < 3
+    assert stepscope_run("--lines", "work", file, how).code in (-signal.SIGSEGV, -signal.SIGKILL)
+    lines = {row["line"]: row for row in stepscope.open(tmp_path / "script.py.lprof").ask("lines")["lines"]}
+    assert lines[6]["hits"] > 100_000 and set(lines) == {4, 5, 6, 7}
+    assert not list(tmp_path.glob("*.part"))

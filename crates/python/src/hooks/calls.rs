@@ -1,6 +1,7 @@
 //! `CallRecorder`: counts every call of the program, with its callers and times, as `cProfile` does.
 
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::ptr::null_mut;
 
 use pyo3::ffi;
@@ -9,7 +10,8 @@ use stepscope_model::{FrameId, Profile};
 
 use super::counted::Calls;
 use super::event::{nothing, state_of};
-use super::functions::{self, c_key};
+use super::functions::{self, Functions, c_key};
+use super::kept::Kept;
 use super::legacy;
 use super::monitoring::{self, Tool};
 use super::symbols;
@@ -109,6 +111,8 @@ pub(crate) struct CallRecorder {
     tool: Option<Tool>,
     done: Option<Box<Calls>>,
     displaced: bool,
+    /// The file that is written meanwhile, how often, and without which files' functions.
+    kept: Option<(PathBuf, u64, Vec<String>)>,
 }
 
 // SAFETY: only holders of the interpreter reach it.
@@ -121,7 +125,7 @@ impl CallRecorder {
     #[new]
     #[pyo3(signature = (c_calls=true))]
     fn new(c_calls: bool) -> CallRecorder {
-        CallRecorder { c_calls, running: null_mut(), tool: None, done: None, displaced: false }
+        CallRecorder { c_calls, running: null_mut(), tool: None, done: None, displaced: false, kept: None }
     }
 
     /// Whether calls are counted.
@@ -153,7 +157,11 @@ impl CallRecorder {
             Some(api) => api.getattr("MISSING")?.as_ptr(),
             None => null_mut(),
         };
-        let calls = this.borrow_mut().done.take().unwrap_or_else(|| Box::new(Calls::new(missing)));
+        let mut calls = this.borrow_mut().done.take().unwrap_or_else(|| Box::new(Calls::new(missing)));
+        if let Some((path, every_ns, hidden)) = this.borrow_mut().kept.take() {
+            let (kept, due) = Kept::new(path, every_ns);
+            calls.keep(kept, due, hidden);
+        }
         let calls = Box::into_raw(calls);
         let c_calls = this.borrow().c_calls;
         let armed = match &api {
@@ -174,6 +182,12 @@ impl CallRecorder {
         }
     }
 
+    /// From the next start on, writes what was counted into a file for `pstats` every so often, so that a crash leaves it.
+    /// `hidden` as for `rows`.
+    fn keep(&mut self, path: PathBuf, every_s: f64, hidden: Vec<String>) {
+        self.kept = Some((path, (every_s.max(0.0) * 1e9) as u64, hidden));
+    }
+
     /// Ends. Calls that are open count as ended now.
     fn stop(this: &Bound<'_, Self>) -> PyResult<()> {
         let now = ticks::now();
@@ -191,6 +205,7 @@ impl CallRecorder {
         };
         // SAFETY: it was made by `start`, and nobody listens with it any more.
         let mut calls = unsafe { Box::from_raw(running) };
+        calls.keep_no_more();
         let Calls { threads, totals, .. } = &mut *calls;
         for thread in threads.all() {
             thread.end_all(now);
@@ -215,12 +230,8 @@ impl CallRecorder {
     /// of this module, are left out.
     fn rows(&self, py: Python<'_>, hidden: Vec<String>) -> Vec<FunctionRow> {
         let Some(calls) = &self.done else { return Vec::new() };
-        let profile = calls.totals.profile(ticks::scale(), |id| {
-            let name = calls.functions.describe(py, id);
-            let ours = calls.functions.is_ours(py, id) || hidden.iter().any(|start| name.0.starts_with(start));
-            (!ours).then_some(name)
-        });
-        rows(&profile)
+        let describe = |functions: &Functions, id| functions.describe(py, id);
+        rows(&calls.profile(&calls.totals, &hidden, describe, |functions, id| functions.is_ours(py, id)))
     }
 }
 

@@ -1,9 +1,13 @@
 //! The calls that were counted, by thread.
 
 use pyo3::ffi;
-use stepscope_record::calls::{CallTotals, ThreadCalls};
+use pyo3::prelude::*;
+use stepscope_formats::write_pstats;
+use stepscope_model::Profile;
+use stepscope_record::calls::{CallTotals, FunctionId, ThreadCalls};
 
 use super::functions::Functions;
+use super::kept::Kept;
 use super::threads::Threads;
 use super::ticks;
 
@@ -14,6 +18,9 @@ pub(super) struct Calls {
     pub(super) totals: CallTotals,
     /// What `sys.monitoring` gives for a first argument that is not there. Borrowed from it, and never freed.
     pub(super) missing: *mut ffi::PyObject,
+    /// Where it is written meanwhile, without functions of these files, and when that is due.
+    kept: Option<(Kept, Vec<String>)>,
+    due: u64,
 }
 
 impl Calls {
@@ -23,7 +30,53 @@ impl Calls {
             functions: Functions::default(),
             totals: CallTotals::default(),
             missing,
+            kept: None,
+            due: u64::MAX,
         }
+    }
+
+    /// Writes what was counted into a file now and then.
+    pub(super) fn keep(&mut self, kept: Kept, due: u64, hidden: Vec<String>) {
+        (self.kept, self.due) = (Some((kept, hidden)), due);
+    }
+
+    /// The end of the run writes it all.
+    pub(super) fn keep_no_more(&mut self) {
+        (self.kept, self.due) = (None, u64::MAX);
+    }
+
+    /// All calls as a profile, without functions of files whose names begin with one of `hidden`, and of this module.
+    pub(super) fn profile(
+        &self,
+        totals: &CallTotals,
+        hidden: &[String],
+        describe: impl Fn(&Functions, FunctionId) -> (String, u32, String),
+        is_ours: impl Fn(&Functions, FunctionId) -> bool,
+    ) -> Profile {
+        totals.profile(ticks::scale(), |id| {
+            let name = describe(&self.functions, id);
+            let ours = is_ours(&self.functions, id) || hidden.iter().any(|start| name.0.starts_with(start));
+            (!ours).then_some(name)
+        })
+    }
+
+    /// # Safety
+    /// The caller holds the interpreter.
+    #[cold]
+    unsafe fn write(&mut self, now: u64) {
+        let Some((kept, hidden)) = self.kept.take() else { return };
+        // SAFETY: as promised.
+        let py = unsafe { Python::assume_attached() };
+        let mut totals = self.totals.clone();
+        for thread in self.threads.all() {
+            let mut open = thread.clone();
+            open.end_all(now);
+            totals.add(&open);
+        }
+        let describe = |functions: &Functions, id: FunctionId| functions.describe_quietly(py, id);
+        let profile = self.profile(&totals, &hidden, describe, |functions, id| functions.is_ours(py, id));
+        self.due = kept.write(|mut out| write_pstats(&profile, &profile.calls, &mut out));
+        self.kept = Some((kept, hidden));
     }
 
     /// # Safety
@@ -77,6 +130,11 @@ impl Calls {
     pub(super) unsafe fn leave(&mut self, key: usize) {
         let now = ticks::now();
         // SAFETY: as promised.
-        unsafe { self.thread().0.leave(key, now) };
+        unsafe {
+            self.thread().0.leave(key, now);
+            if now >= self.due {
+                self.write(now);
+            }
+        }
     }
 }

@@ -170,6 +170,11 @@ impl Functions {
         }
     }
 
+    /// As [`Functions::describe`], without anything that could run Python.
+    pub(super) fn describe_quietly(&self, py: Python<'_>, id: FunctionId) -> (String, u32, String) {
+        if self.is_code(id) { self.describe(py, id) } else { self.describe_plainly(py, id.0) }
+    }
+
     /// The name with that of its class, from Python 3.11 on.
     pub(super) fn qualified_name(&self, py: Python<'_>, id: FunctionId) -> Option<String> {
         match self.known.get(id.0 as usize) {

@@ -1,25 +1,25 @@
 //! `LineTimer`: counts and times the lines of chosen functions, or of all that are the user's.
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::ptr::null_mut;
 
-use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use pyo3::prelude::*;
-use stepscope_model::{Frame, FrameId, LineRow, Profile};
-use stepscope_record::calls::FunctionId;
+use stepscope_model::Profile;
 use stepscope_record::heap::{LineMemories, Rss};
 use stepscope_record::lines::{Share, ThreadLines};
 
 use super::functions::Functions;
+use super::kept::Kept;
 use super::legacy;
 use super::line_events::{GLOBAL, LOCAL};
+use super::line_profile::{add, profile};
 use super::monitoring::{self, Tool};
 use super::symbols;
 use super::threads::Threads;
 use super::ticks;
-use super::watched::{Lines, add, places};
+use super::watched::{Lines, places};
 
 /// File, first line and name of the function; line, hits and time in ns.
 type Row = (String, u32, String, u32, u64, i64);
@@ -71,6 +71,8 @@ impl LineTimer {
                 .map(|rss| (LineMemories::new(ticks::from_ns(ASK_NS)), rss)),
             cost: ticks::from_ns(event_cost_ns),
             disable: null_mut(),
+            kept: None,
+            due: u64::MAX,
         });
         LineTimer { judge, lines: Box::into_raw(lines), tool: None, own, running: false }
     }
@@ -135,6 +137,15 @@ impl LineTimer {
         Ok(())
     }
 
+    /// While it runs, writes the lines of all threads into a file of line_profiler's every so often, so that a crash leaves
+    /// them.
+    fn keep(&mut self, path: PathBuf, every_s: f64) {
+        // SAFETY: the interpreter is held.
+        let lines = unsafe { &mut *self.lines };
+        let (kept, due) = Kept::new(path, (every_s.max(0.0) * 1e9) as u64);
+        (lines.kept, lines.due) = (Some(kept), due);
+    }
+
     /// Ends, in all threads; whether nobody had taken our place.
     fn stop(&mut self, py: Python<'_>) -> PyResult<bool> {
         let now = ticks::now();
@@ -142,6 +153,8 @@ impl LineTimer {
             return Ok(true);
         }
         self.running = false;
+        // SAFETY: the interpreter is held. The end of the run writes it all.
+        unsafe { ((*self.lines).kept, (*self.lines).due) = (None, u64::MAX) };
         // SAFETY: the interpreter is held.
         for thread in unsafe { (*self.lines).threads.all() }.flatten() {
             thread.end_all(now);
@@ -230,21 +243,17 @@ impl LineTimer {
         let now = ticks::now();
         // SAFETY: the interpreter is held.
         let lines = unsafe { &mut *self.lines };
-        let mut sums = lines.folded.clone();
-        match lines.share {
+        let sums = match lines.share {
             Share::Own => {
+                let mut sums = lines.folded.clone();
                 if let Some(Some(thread)) = lines.threads.known() {
                     thread.settle(now);
                     add(&mut sums, thread.sums());
                 }
+                sums
             }
-            Share::Total => {
-                for thread in lines.threads.all().flatten() {
-                    thread.settle(now);
-                    add(&mut sums, thread.sums());
-                }
-            }
-        }
+            Share::Total => lines.sums(now),
+        };
         rows(&profile(py, &lines.functions, sums))
     }
 }
@@ -317,32 +326,6 @@ impl Drop for LineTimer {
             }
         });
     }
-}
-
-fn profile(
-    py: Python<'_>,
-    functions: &Functions,
-    sums: HashMap<(FunctionId, u32), (u64, u64), RandomState>,
-) -> Profile {
-    let scale = ticks::scale();
-    let mut profile = Profile::default();
-    let mut frames: HashMap<FunctionId, FrameId, RandomState> = HashMap::default();
-    let mut lines: BTreeMap<(FrameId, u32), (u64, u64)> = BTreeMap::new();
-    for ((function, line), (hits, ticks)) in sums {
-        let frame = *frames.entry(function).or_insert_with(|| {
-            let (file, line, name) = functions.describe(py, function);
-            let name = functions.qualified_name(py, function).unwrap_or(name);
-            let frame = Frame { name: profile.stacks.intern(&name), file: profile.stacks.intern(&file), line };
-            profile.stacks.frame(frame)
-        });
-        // Functions of the same name and place are one.
-        let known = lines.entry((frame, line)).or_default();
-        known.0 += hits;
-        known.1 += ticks;
-    }
-    let row = |((function, line), (hits, ticks))| LineRow { function, line, hits, ns: scale(ticks) };
-    profile.lines = lines.into_iter().map(row).collect();
-    profile
 }
 
 fn rows(profile: &Profile) -> Vec<Row> {

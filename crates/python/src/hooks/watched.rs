@@ -4,12 +4,15 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use stepscope_formats::write_lprof;
 use stepscope_record::calls::FunctionId;
 use stepscope_record::heap::{LineMemories, Rss};
-use stepscope_record::lines::{LineSum, Share, ThreadLines};
+use stepscope_record::lines::{Share, ThreadLines};
 
 use super::functions::Functions;
 use super::heap::live_bytes;
+use super::kept::Kept;
+use super::line_profile::{LineSums, add, profile};
 use super::monitoring;
 use super::symbols::this_thread;
 use super::threads::Threads;
@@ -34,7 +37,7 @@ pub(super) struct Lines {
     pub(super) threads: Threads<Option<ThreadLines>>,
     pub(super) functions: Functions,
     /// Of threads that are gone.
-    pub(super) folded: HashMap<(FunctionId, u32), (u64, u64), RandomState>,
+    pub(super) folded: LineSums,
     pub(super) folded_events: u64,
     /// Events of code that is not watched, which come too before Python 3.12.
     pub(super) passed: u64,
@@ -51,6 +54,9 @@ pub(super) struct Lines {
     pub(super) cost: u64,
     /// What is returned to hear no more of a place. Borrowed from `sys.monitoring`, and never freed.
     pub(super) disable: *mut ffi::PyObject,
+    /// Where it is written meanwhile, and when that is due.
+    pub(super) kept: Option<Kept>,
+    pub(super) due: u64,
 }
 
 impl Lines {
@@ -167,6 +173,32 @@ impl Lines {
             let key = code as usize;
             thread.line(key, || about(watched, key), line, now);
         }
+        if now >= self.due {
+            // SAFETY: as promised.
+            unsafe { self.write(now) };
+        }
+    }
+
+    /// The lines that ran by now, in all threads.
+    pub(super) fn sums(&mut self, now: u64) -> LineSums {
+        let mut sums = self.folded.clone();
+        for thread in self.threads.all().flatten() {
+            thread.settle(now);
+            add(&mut sums, thread.sums());
+        }
+        sums
+    }
+
+    /// # Safety
+    /// The caller holds the interpreter.
+    #[cold]
+    unsafe fn write(&mut self, now: u64) {
+        let Some(kept) = self.kept.take() else { return };
+        let sums = self.sums(now);
+        // SAFETY: as promised.
+        let profile = profile(unsafe { Python::assume_attached() }, &self.functions, sums);
+        self.due = kept.write(|mut out| write_lprof(&profile, &mut out));
+        self.kept = Some(kept);
     }
 
     /// A function ends or pauses.
@@ -195,18 +227,6 @@ impl Lines {
 
 fn about(watched: &HashMap<usize, Watched, RandomState>, key: usize) -> (FunctionId, u32) {
     watched.get(&key).map_or((FunctionId(u32::MAX), 0), |known| (known.function, known.first_line))
-}
-
-/// Adds lines to sums.
-pub(super) fn add(
-    sums: &mut HashMap<(FunctionId, u32), (u64, u64), RandomState>,
-    more: impl Iterator<Item = LineSum>,
-) {
-    for line in more {
-        let known = sums.entry((line.function, line.line)).or_default();
-        known.0 += line.hits;
-        known.1 += line.ticks;
-    }
 }
 
 /// Where code can pause, which line each place in it is on.

@@ -14,6 +14,7 @@ struct Slot {
 const FREE: Slot = Slot { key: 0, caller: 0, edge: EMPTY };
 
 /// An open hash table, at most half full. Keys are addresses of this process, not input.
+#[derive(Clone)]
 pub(super) struct EdgeTable {
     slots: Vec<Slot>,
     used: usize,

@@ -25,7 +25,7 @@ impl Sums {
 }
 
 /// Calls that have ended, of any number of threads.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct CallTotals {
     functions: BTreeMap<FunctionId, Sums>,
     /// By (called, caller).

@@ -1,0 +1,44 @@
+//! Writes what was counted so far while the program still runs, so that a crash leaves it.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use super::ticks;
+
+/// The file is written so rarely that it takes one part in so many of the time at the most.
+const PARTS: u64 = 100;
+
+/// A file that is written now and then.
+#[derive(Default)]
+pub(super) struct Kept {
+    path: PathBuf,
+    every: u64,
+}
+
+impl Kept {
+    /// Into this file, every so many nanoseconds, and when it is due first.
+    pub(super) fn new(path: PathBuf, every_ns: u64) -> (Kept, u64) {
+        let every = ticks::from_ns(every_ns).max(1);
+        (Kept { path, every }, ticks::now().saturating_add(every))
+    }
+
+    /// Writes it, whole or not at all; when it is due again. If it cannot be written there is nobody to tell now: the end
+    /// of the run will.
+    pub(super) fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> u64 {
+        let began = ticks::now();
+        let mut partial = self.path.clone().into_os_string();
+        partial.push(format!(".{}.part", std::process::id()));
+        let written = fs::File::create(&partial).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            content(&mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error).map(drop)
+        });
+        if written.and_then(|()| fs::rename(&partial, &self.path)).is_err() {
+            let _ = fs::remove_file(&partial);
+            return u64::MAX;
+        }
+        let now = ticks::now();
+        now.saturating_add(self.every.max(now.saturating_sub(began).saturating_mul(PARTS)))
+    }
+}
