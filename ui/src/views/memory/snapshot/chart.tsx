@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { DrawnPlace } from "../../../data/wire.ts";
 import { bytes, count, percent, time } from "../../../parts/format.ts";
 import { shortPath } from "../../../parts/source-link.tsx";
-import { Trouble } from "../../../parts/states.tsx";
+import { Ticked, Trouble } from "../../../parts/states.tsx";
 import { hideTip, showTip } from "../../../parts/tip.tsx";
 import { theme } from "../../../session/theme.ts";
 import { Board } from "./board.ts";
@@ -210,8 +210,17 @@ function Notes({ model, what }: { model: Model; what: string }) {
   return (
     <p class="quiet snap-notes">
       {count(drawn)} of the {count(alive)} {what} in this window are drawn.
-      {hidden > 0 &&
-        ` ${count(hidden)} are under a pixel high, freed within one column, or outside of the bytes in sight${model.isReport ? "; open the file with `stepscope view` to zoom in on them" : ": zoom in to see them"}.`}
+      {hidden > 0 && (
+        <>
+          {" "}
+          {count(hidden)} are under a pixel high, freed within one column, or outside of the bytes in sight:{" "}
+          {model.isReport ? (
+            <Ticked text="open the file with `stepscope view` to zoom in on them." />
+          ) : (
+            "zoom in to see them."
+          )}
+        </>
+      )}
       {model.axis === "entry" &&
         perColumn > 1 &&
         " Each column shows its highest moment, so no peak is lost; its paler part is above its lowest moment."}

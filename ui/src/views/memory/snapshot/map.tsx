@@ -5,8 +5,11 @@ import type { Definition, Instant } from "../../../data/types.ts";
 import type { MapBlock, MapSegment } from "../../../data/wire.ts";
 import { Defined, definition } from "../../../parts/figure.tsx";
 import { bytes, count, percent } from "../../../parts/format.ts";
+import { shortPath } from "../../../parts/source-link.tsx";
 import { Card } from "../../../parts/states.tsx";
 import { hideTip, showTip } from "../../../parts/tip.tsx";
+import { source } from "../../../session/state.ts";
+import { useLoaded } from "../../../session/use-ask.ts";
 import { many } from "./words.ts";
 
 const ROWS = 12;
@@ -14,7 +17,12 @@ const MORE = 100;
 /** The width of a bar in its own units. */
 const UNITS = 10_000;
 
+/** Frames of a stack in a tip. */
+const FRAMES = 6;
+
 interface Props {
+  run: number;
+  device: number;
   of: Instant;
   definitions: Definition[];
   onAllocation: (id: number) => void;
@@ -27,7 +35,7 @@ const STATES: readonly { state: MapBlock["state"]; name: string }[] = [
   { state: "mixed", name: "several small blocks" },
 ];
 
-export function Segments({ of, definitions, onAllocation }: Props) {
+export function Segments({ run, device, of, definitions, onAllocation }: Props) {
   const [rows, setRows] = useState(ROWS);
   const { segments, segment_count, outside } = of.map;
   const text = (field: string) => definition(definitions, field);
@@ -80,7 +88,7 @@ export function Segments({ of, definitions, onAllocation }: Props) {
               <td class="num">{segment.stream ?? "–"}</td>
               {pools && <td>{segment.pool === "0.0" ? "default" : (segment.pool ?? "–")}</td>}
               <td class="snap-map-bar">
-                <Blocks segment={segment} onAllocation={onAllocation} />
+                <Blocks run={run} device={device} segment={segment} onAllocation={onAllocation} />
               </td>
             </tr>
           ))}
@@ -120,7 +128,13 @@ function kind(segment: MapSegment): string {
 }
 
 /** The blocks of one segment as a drawing; a click shows the allocation. */
-function Blocks({ segment, onAllocation }: { segment: MapSegment; onAllocation: (id: number) => void }) {
+function Blocks(props: {
+  run: number;
+  device: number;
+  segment: MapSegment;
+  onAllocation: (id: number) => void;
+}) {
+  const { segment, onAllocation } = props;
   const scale = UNITS / Math.max(1, segment.bytes);
   const starts: number[] = [];
   let end = 0;
@@ -145,7 +159,12 @@ function Blocks({ segment, onAllocation }: { segment: MapSegment; onAllocation: 
       onMouseMove={(event) => {
         const block = find(event);
         const [x, y] = [event.clientX, event.clientY];
-        if (block) showTip({ left: x, right: x, top: y, bottom: y }, tip(block), true);
+        if (block)
+          showTip(
+            { left: x, right: x, top: y, bottom: y },
+            <Tip run={props.run} device={props.device} block={block} />,
+            true,
+          );
       }}
       onMouseLeave={hideTip}
       onClick={(event) => {
@@ -167,7 +186,15 @@ function Blocks({ segment, onAllocation }: { segment: MapSegment; onAllocation: 
   );
 }
 
-function tip(block: MapBlock) {
+/** What a block is, and who asked for it. */
+function Tip({ run, device, block }: { run: number; device: number; block: MapBlock }) {
+  const id = block.allocation ?? undefined;
+  const key = id === undefined ? undefined : JSON.stringify(["block", run, device, id]);
+  const loaded = useLoaded(key, (signal) =>
+    source.memoryAllocation(run, device, id ?? 0, "allocations", signal),
+  );
+  const details = loaded.data?.id === id ? loaded.data : undefined;
+  const frames = (details?.frames ?? []).filter((frame) => frame.python).slice(0, FRAMES);
   const name = STATES.find(({ state }) => state === block.state)?.name ?? block.state;
   return (
     <div class="snap-tip num">
@@ -179,7 +206,14 @@ function tip(block: MapBlock) {
           {count(block.blocks)} blocks, {percent(block.used_bytes / Math.max(1, block.bytes))} in use
         </p>
       )}
-      {block.allocation !== null && <p class="quiet">Click for its stack</p>}
+      {frames.map((frame, at) => (
+        <p key={at} class="quiet">
+          <bdi>
+            {frame.function} {shortPath(frame.file)}:{frame.line}
+          </bdi>
+        </p>
+      ))}
+      {id !== undefined && <p class="quiet">Click for everything about it</p>}
     </div>
   );
 }

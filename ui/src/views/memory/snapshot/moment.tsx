@@ -41,7 +41,13 @@ export function Moment(props: Props) {
           </Card>
           <Lines of={data} definitions={props.definitions} onAllocation={props.onAllocation} />
           <Await of={flame}>{(columns) => <LiveFlame columns={columns} />}</Await>
-          <Segments of={data} definitions={props.definitions} onAllocation={props.onAllocation} />
+          <Segments
+            run={run}
+            device={device.device}
+            of={data}
+            definitions={props.definitions}
+            onAllocation={props.onAllocation}
+          />
         </div>
       )}
     </Await>
@@ -168,7 +174,7 @@ function Lines(props: { of: Instant; definitions: Definition[]; onAllocation: (i
                 {line.place.file ? (
                   <SourceLink file={line.place.file} line={line.place.line || null} />
                 ) : (
-                  "no Python on the stack, usually the backward pass"
+                  noPlace(line.place.function)
                 )}
               </td>
             </tr>
@@ -187,6 +193,11 @@ function Lines(props: { of: Instant; definitions: Definition[]; onAllocation: (i
       )}
     </Card>
   );
+}
+
+/** Why a line has no place in a file. */
+function noPlace(name: string): string {
+  return name.startsWith("(backward") ? "threads without Python" : "no Python on the stack";
 }
 
 function Head({ text, children }: { text: string | undefined; children: string }) {
