@@ -358,11 +358,13 @@ export class Board {
     const { axis, whole, part } = this.#model;
     const state = this.#model.state.peek();
     if (axis === "entry") return state + 0.5;
+    const { clicked } = this.#model;
+    if (clicked?.state === state) return clicked.x;
     for (const picture of [part, whole]) {
       const at = picture?.state.indexOf(state) ?? -1;
       if (picture && at >= 0) return picture.atNs[at];
     }
-    return this.#model.stateNs;
+    return undefined;
   }
 
   #drag(context: CanvasRenderingContext2D): void {

@@ -12,6 +12,7 @@ import { Board } from "./board.ts";
 import { css, lineColor, sizeColor } from "./colors.ts";
 import { Gestures, type Pointed } from "./gestures.ts";
 import type { Model } from "./model.ts";
+import { many } from "./words.ts";
 
 interface Props {
   model: Model;
@@ -44,7 +45,7 @@ export function Chart({ model, onChoose }: Props) {
           now.current.onChoose(model.state.value, id);
           return;
         }
-        model.stateNs = state.atNs;
+        model.clicked = { state: state.state, x: Math.max(at.x, state.atNs) };
         say(`${bytes(state.total)} in use at event ${count(state.state)}`);
         now.current.onChoose(state.state, id);
       },
@@ -127,8 +128,10 @@ function tip(board: Board, model: Model, at: Pointed | undefined): void {
         </p>
       )}
       <p class="quiet">
-        {model.device.duration_ns !== null && `${time(state.atNs)} · `}event {count(state.state)} ·{" "}
-        {bytes(state.total)} {model.stacked.of === "segments" ? "reserved" : "in use"}
+        {model.device.duration_ns !== null &&
+          `${time(model.axis === "time" ? Math.max(at.x, state.atNs) : state.atNs)} · `}
+        event {count(state.state)} · {bytes(state.total)}{" "}
+        {model.stacked.of === "segments" ? "reserved" : "in use"}
         {model.stacked.of !== "segments" && `, ${bytes(state.reserved)} reserved`}
       </p>
     </div>,
@@ -180,7 +183,7 @@ function Legend({ model }: { model: Model }) {
       {hidden > 0 && (
         <li>
           <button type="button" class="snap-line quiet" onClick={() => showAll(!all)}>
-            {all ? `${count(hidden)} smaller lines` : `${count(hidden)} more lines`}
+            {many(hidden, all ? "smaller line" : "more line")}
           </button>
         </li>
       )}

@@ -104,8 +104,8 @@ export class Gestures {
     const before = model.window;
     const { width, height } = this.#board.inner;
     let moved = false;
-    event.preventDefault();
-    host.focus({ preventScroll: true });
+    // The wheel as a button would scroll by itself.
+    if (event.button === 1) event.preventDefault();
     startDrag(host, event, {
       move: (to) => {
         const { x, y } = this.#place(to);

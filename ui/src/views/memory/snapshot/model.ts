@@ -36,8 +36,8 @@ export class Model {
   readonly atHome = signal(true);
   /** The state looked at, and the allocation that was clicked. */
   readonly state = signal(0);
-  /** When it began, once that is known. */
-  stateNs: number | undefined;
+  /** Where on the axis it was clicked. */
+  clicked: { state: number; x: number } | undefined;
   readonly chosen = signal<number | undefined>(undefined);
   /** Where the chosen allocation lies on the axis, once that is known. */
   readonly life = signal<{ from: number; to: number } | undefined>(undefined);
