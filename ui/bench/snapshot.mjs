@@ -22,7 +22,7 @@ async function main([file]) {
     bin: process.env.STEPSCOPE_BIN ?? "target/release/stepscope",
     uiDir: process.env.STEPSCOPE_UI_DIR,
     chromium: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    angle: "swiftshader",
+    angle: process.env.ANGLE,
     port: 8900,
   };
   const { browser } = await launch(options);

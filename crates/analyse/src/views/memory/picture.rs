@@ -122,7 +122,7 @@ fn draw(made: &mut Picture, seen: &[Seen], frame: Frame) {
     let mut stack = Sums::new(seen.len());
     let (mut begun, mut ended) = (0, 0);
     let mut place_of = vec![u32::MAX; seen.len()];
-    for column in 0..made.columns.len() {
+    for (column, &weight) in weights.iter().enumerate() {
         while let Some(next) = seen.get(begun).filter(|next| next.from as usize == column) {
             stack.add(begun, next.band.bytes);
             begun += 1;
@@ -149,7 +149,7 @@ fn draw(made: &mut Picture, seen: &[Seen], frame: Frame) {
                 made.drawn.push(band);
                 made.pixels.push(0);
             }
-            made.pixels[place_of[at] as usize] += u64::from(end - row) * weights[column];
+            made.pixels[place_of[at] as usize] += u64::from(end - row) * weight;
             made.runs.push(Run { drawn: place_of[at], end_row: end as u16 });
             row = end;
         }
