@@ -210,6 +210,12 @@ function Notes({ model, what }: { model: Model; what: string }) {
   const { alive, drawn, columns, to, from } = picture.head;
   const hidden = Math.max(0, alive - drawn);
   const perColumn = (to - from) / columns;
+  if (model.device.states === 1)
+    return (
+      <p class="quiet snap-notes">
+        <Ticked text="The snapshot has no history. Call `torch.cuda.memory._record_memory_history()` before the program allocates to see its memory over time." />
+      </p>
+    );
   return (
     <p class="quiet snap-notes">
       {count(drawn)} of the {count(alive)} {what} in this window are drawn.

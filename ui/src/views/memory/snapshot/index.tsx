@@ -41,8 +41,12 @@ export function SnapshotMemory({ refusals }: { refusals: RefusalRow[] }) {
 }
 
 /** What a device is called. */
-export function deviceName(device: number): string {
+function deviceName(device: number): string {
   return device < 0 ? "Host (pinned)" : `GPU ${device}`;
+}
+
+function title(device: number): string {
+  return device < 0 ? "Pinned memory of the host" : `Memory of ${deviceName(device)}`;
 }
 
 function stackedOf(text: string | undefined): Stacked {
@@ -51,7 +55,7 @@ function stackedOf(text: string | undefined): Stacked {
 }
 
 function Loaded({ about, run, refusals }: { about: MemoryAbout; run: number; refusals: RefusalRow[] }) {
-  const asked = numberParam("device");
+  const asked = numberParam("on");
   const device = about.devices.find((one) => one.device === asked) ?? about.devices[0]!;
   const hasTimes = device.duration_ns !== null && device.duration_ns > 0;
   const stack = param("stack");
@@ -83,7 +87,7 @@ function Loaded({ about, run, refusals }: { about: MemoryAbout; run: number; ref
   return (
     <div class="mem snap">
       <Refusals rows={refusals} device={device} onState={(at) => onChoose(at, undefined)} />
-      <Card title={`Memory of ${deviceName(device.device)}`} note={<Head about={about} device={device} />}>
+      <Card title={title(device.device)} note={<Head about={about} device={device} />}>
         <Toolbar model={model} device={device} hasTimes={canChoose} />
         <Chart model={model} onChoose={onChoose} />
       </Card>
@@ -161,7 +165,7 @@ function Head({ about, device }: { about: MemoryAbout; device: MemoryDevice }) {
           }))}
           value={String(device.device)}
           onChange={(value) =>
-            setParams({ device: value, at: undefined, alloc: undefined, window: undefined, stack: undefined })
+            setParams({ on: value, at: undefined, alloc: undefined, window: undefined, stack: undefined })
           }
         />
       )}

@@ -56,6 +56,7 @@ export function Moment(props: Props) {
 
 function title(of: Instant, device: MemoryDevice): string {
   const when = [of.at_ns === null ? "" : `at ${time(of.at_ns)}, `, `event ${count(of.state)}`].join("");
+  if (device.states === 1) return "State when the snapshot was taken";
   if (of.state === device.peak_state) return `State at the peak, ${when}`;
   if (of.state === device.states - 1) return `State when the snapshot was taken, ${when}`;
   return `State ${when}`;
@@ -70,6 +71,7 @@ function Jumps({ device, state, onState }: Props) {
     { name: "End", state: device.states - 1 },
   ];
   const shown = source.isReport ? moments.filter((one) => one.name === "Peak" || one.name === "End") : moments;
+  if (device.states === 1) return null;
   return (
     <fieldset class="choice">
       <legend class="sr-only">Moment</legend>
