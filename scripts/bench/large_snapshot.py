@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Write a synthetic memory snapshot of any size, to measure how readers and pages take it.
 
-Training steps of a stack of layers: parameters and optimizer state that stay, activations that live from their forward to
-their backward call, workspaces that live for a moment, and a list that grows. Stacks have 40 frames and are shared, as
-PyTorch's are. Segments are of 2 GiB, and blocks are placed first fit, so that the history is one an allocator could have
-written.
+Training steps of a stack of layers: parameters and optimizer state that stay, activations that live from their forward
+to their backward call, workspaces that live for a moment, and a list that grows. Stacks have 40 frames and are shared,
+as PyTorch's are. Segments are of 2 GiB, and blocks are placed first fit, so that the history is one an allocator could
+have written.
 
     python scripts/bench/large_snapshot.py --events 1000000 snapshot.pickle
 """
+
+from __future__ import annotations
 
 import argparse
 import bisect
@@ -39,9 +41,10 @@ class Allocator:
     def allocate(self, size: int, frames: list) -> int:
         """Place a block."""
         size = -(-size // 512) * 512
-        for at, (address, room) in enumerate(self.free):
-            if room >= size:
-                break
+        fits = (place for place, (_, room) in enumerate(self.free) if room >= size)
+        at = next(fits, None)
+        if at is not None:
+            address, room = self.free[at]
         else:
             address, room = 0x7F0000000000 + len(self.segments) * 2 * SEGMENT, max(SEGMENT, size)
             self.segments.append(address)
@@ -83,20 +86,22 @@ class Allocator:
         for address in self.segments:
             inside = blocks[address]
             used = sum(block["size"] for block in inside if block["state"] != "inactive")
-            segments.append({
-                "device": 0,
-                "address": address,
-                "total_size": sum(block["size"] for block in inside),
-                "allocated_size": used,
-                "active_size": used,
-                "requested_size": used,
-                "stream": 0,
-                "segment_type": "large",
-                "segment_pool_id": (0, 0),
-                "is_expandable": False,
-                "frames": [],
-                "blocks": inside,
-            })
+            segments.append(
+                {
+                    "device": 0,
+                    "address": address,
+                    "total_size": sum(block["size"] for block in inside),
+                    "allocated_size": used,
+                    "active_size": used,
+                    "requested_size": used,
+                    "stream": 0,
+                    "segment_type": "large",
+                    "segment_pool_id": (0, 0),
+                    "is_expandable": False,
+                    "frames": [],
+                    "blocks": inside,
+                }
+            )
         return {
             "segments": segments,
             "device_traces": [self.trace],
@@ -121,8 +126,8 @@ def record(events: int, layers: int, seed: int) -> dict:
     model = "/home/user/train/model.py"
 
     def place(function: str, line: int) -> list[dict]:
-        caller = ("train_step", "/home/user/train/train.py", 88)
-        return stack([("empty", "/usr/lib/python3.12/site-packages/torch/_tensor.py", 12), (function, model, line), caller])
+        inner = ("empty", "/usr/lib/python3.12/site-packages/torch/_tensor.py", 12)
+        return stack([inner, (function, model, line), ("train_step", "/home/user/train/train.py", 88)])
 
     forward = [place(f"layer_{at}", 100 + at) for at in range(layers)]
     backward = [place(f"layer_{at}_backward", 400 + at) for at in range(layers)]
