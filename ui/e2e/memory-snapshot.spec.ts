@@ -146,6 +146,18 @@ test("a report has the picture, the peak and the stacks", async ({ page, context
   expect(asked).toEqual([]);
 });
 
+test("the overview leads to the picture", async ({ page, open }) => {
+  await open(SNAPSHOTS.graph, "overview");
+  await page.getByRole("link", { name: "Every allocation over time" }).click();
+  await expect(chart(page)).toBeVisible();
+  // A CUDA graph has a pool of its own, which can be looked at alone.
+  const notes = page.locator(".snap-notes");
+  const all = await notes.textContent();
+  await page.getByRole("button", { name: "Pool 1.0" }).click();
+  await expect(notes).not.toHaveText(all ?? "");
+  await expect(notes).toContainText("allocations in this window are drawn");
+});
+
 test("what is not in a snapshot is not offered", async ({ page, open }) => {
   await open(SNAPSHOTS.ring, "memory");
   await expect(page.getByRole("button", { name: "Out of memory" })).toHaveCount(0);
