@@ -161,7 +161,7 @@ function Legend({ model }: { model: Model }) {
     <ul class="legend snap-legend" aria-label="Lines by their share of the picture">
       {model.stacked.of !== "segments" && (
         <li class="snap-line">
-          <span class="mem-key reserved" /> reserved
+          <span class="mem-key reserved" /> {model.stacked.of === "pool" ? "reserved, all pools" : "reserved"}
         </li>
       )}
       {shown.map((one, at) => (
