@@ -28,6 +28,8 @@ const ARROWS: Record<string, readonly string[]> = {
 const BETWEEN_VIEWS: Record<string, readonly string[]> = {
   // The frame of the tabs, each of which is a view of its own.
   diagnosis: ["critical-path", "data-loading", "idle", "launches", "roofline", "transfers", "waits", "what-if"],
+  // What a GPU's memory held at one moment is a flame graph of bytes.
+  memory: ["flame"],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" });

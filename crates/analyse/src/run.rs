@@ -49,6 +49,7 @@ use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
 use crate::threads::python_places::PythonPlaces;
 use crate::threads::sampled::Sampled;
+use crate::views::memory::MemoryView;
 use crate::views::timeline::Timeline;
 
 pub use hot::{Hot, Waits, hot};
@@ -113,6 +114,7 @@ struct Whole {
     /// That of the file, or the Python functions of its trace.
     profile: OnceLock<Option<Arc<Profile>>>,
     snapshot: Option<(Snapshot, Vec<History>)>,
+    memory_view: OnceLock<MemoryView>,
     hot: OnceLock<Option<Hot>>,
     steps: OnceLock<Steps>,
     host: OnceLock<HostTime>,
@@ -159,6 +161,7 @@ impl Run {
             trace,
             profile,
             snapshot,
+            memory_view: OnceLock::new(),
             hot: OnceLock::new(),
             steps: OnceLock::new(),
             host: OnceLock::new(),

@@ -11,6 +11,7 @@ use stepscope_ask::write;
 use stepscope_model::DocumentKind;
 
 use crate::backend::Problem;
+use crate::memory::memory;
 use crate::path;
 use crate::question::{self, number, pairs};
 use crate::run::Run;
@@ -29,7 +30,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    fn json(value: &impl Serialize) -> Result<Reply, Problem> {
+    pub(crate) fn json(value: &impl Serialize) -> Result<Reply, Problem> {
         let text = serde_json::to_vec(value);
         let body =
             text.map_err(|e| Problem { message: format!("cannot be written as JSON: {e}"), hint: None })?;
@@ -54,6 +55,7 @@ pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, 
         "path" => critical(run, query),
         "shown" => Reply::json(&json!({ "pages": shown(run) })),
         "source" => source_of(run, query),
+        "memory" => return memory(run, rest, query),
         _ => return None,
     })
 }

@@ -10,6 +10,7 @@ mod backend;
 mod connections;
 mod guard;
 mod http;
+mod memory;
 mod path;
 mod question;
 mod report;

@@ -4,6 +4,7 @@
 //! slices themselves, which become buckets that say how many they hold. The page says so.
 
 mod html;
+mod memory;
 mod pack;
 mod redact;
 mod rows;
@@ -76,6 +77,9 @@ pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) ->
     if options.redact {
         left_out.push("folders and arguments (--redact)".to_owned());
     }
+    let (memory, without) = memory::memory(&run, room, options.redact)?;
+    left_out.extend(without);
+    room = room.saturating_sub(add(memory));
     let (slices, level) = rows::slices(&run, (room as f64 * FOR_SLICES) as usize, options.redact)?;
     if level > 0 {
         left_out.push(format!(

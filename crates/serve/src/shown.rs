@@ -36,6 +36,7 @@ pub(crate) fn shown(run: &Run) -> Vec<&'static str> {
         ("operators", operators),
         ("kernels", device),
         ("flame", is_trace && !slices.is_empty() || stacks),
+        ("memory", run.run.snapshot().is_some()),
         ("diagnosis", is_trace && (device || has(|kind| kind == Kind::HostOp))),
     ];
     pages.extend(fixed.into_iter().filter(|(_, there)| *there).map(|(page, _)| page));

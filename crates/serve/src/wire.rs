@@ -12,6 +12,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::functions::EdgeRow;
 use stepscope_analyse::views::flame::Flame;
+use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, PictureHead};
 use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
 use stepscope_ask::{Ask, QUESTIONS, Question, answer};
 use stepscope_formats::{OpenOptions, open, open_trace};
@@ -193,6 +194,10 @@ fn generated() -> String {
     declare::<Area>(&mut generator);
     declare::<Hits>(&mut generator);
     declare::<Flame>(&mut generator);
+    declare::<MemoryAbout>(&mut generator);
+    declare::<PictureHead>(&mut generator);
+    declare::<Instant>(&mut generator);
+    declare::<AllocationDetails>(&mut generator);
     declare::<Stretch<'static>>(&mut generator);
     let mut text = String::from(
         "// What the server sends, written by a test of `crates/serve` from the Rust types: `make wire` writes it anew.\n\

@@ -46,6 +46,22 @@ export const PROFILES = {
   lines: profiles("hot-5.1.lprof"),
 } as const;
 
+const memory = (name: string) => join(REPO, "fixtures/memory", `${name}.pickle.gz`);
+
+/** Snapshots of PyTorch's allocator on an H200. */
+export const SNAPSHOTS = {
+  /** Training that keeps its activations. */
+  training: memory("activations_kept"),
+  /** A request that failed although enough was free. */
+  fragmentation: memory("out_of_memory_by_fragmentation"),
+  /** Blocks that another stream still uses. */
+  pending: memory("pending_frees"),
+  /** A history that has lost its beginning. */
+  ring: memory("ring_buffer"),
+  /** A pool of a CUDA graph. */
+  graph: memory("graph_pool"),
+} as const;
+
 /** The views, in the order of the navigation and of the digit keys. */
 export const VIEWS = [
   "overview",

@@ -2,13 +2,17 @@
 
 import { type Source, SourceError } from "./source.ts";
 import type {
+  AllocationDetails,
   Answer,
   Area,
   Counter,
   Details,
   Flame,
   Hits,
+  Instant,
   Layout,
+  MemoryAbout,
+  MemoryWindow,
   Options,
   PathPiece,
   Problem,
@@ -106,6 +110,33 @@ export class HttpSource implements Source {
 
   source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile> {
     return this.#json(`api/r/${run}/source${query({ file })}`, signal);
+  }
+
+  memoryAbout(run: number, signal?: AbortSignal): Promise<MemoryAbout> {
+    return this.#json(`api/r/${run}/memory/about`, signal);
+  }
+
+  async memoryPicture(run: number, window: MemoryWindow, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const response = await this.#get(`api/r/${run}/memory/picture${query({ ...window })}`, signal);
+    return response.arrayBuffer();
+  }
+
+  memoryState(run: number, device: number, state: number, signal?: AbortSignal): Promise<Instant> {
+    return this.#json(`api/r/${run}/memory/state${query({ device, state })}`, signal);
+  }
+
+  memoryFlame(run: number, device: number, state: number, signal?: AbortSignal): Promise<Flame> {
+    return this.#json(`api/r/${run}/memory/flame${query({ device, state })}`, signal);
+  }
+
+  memoryAllocation(
+    run: number,
+    device: number,
+    id: number,
+    of: "allocations" | "segments",
+    signal?: AbortSignal,
+  ): Promise<AllocationDetails> {
+    return this.#json(`api/r/${run}/memory/allocation${query({ device, id, of })}`, signal);
   }
 
   async #json<T>(path: string, signal?: AbortSignal): Promise<T> {

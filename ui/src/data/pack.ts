@@ -9,13 +9,17 @@ import { encodeTiles } from "./pack/tiles.ts";
 import { type Source, SourceError } from "./source.ts";
 import { FIRST_INSTANT } from "./tiles.ts";
 import type {
+  AllocationDetails,
   Answer,
   Area,
   Counter,
   Details,
   Flame,
   Hits,
+  Instant,
   Layout,
+  MemoryAbout,
+  MemoryWindow,
   Options,
   PathPiece,
   Runs,
@@ -135,6 +139,44 @@ class PackSource implements Source {
     if (options.step !== undefined)
       throw new SourceError({ message: "Single steps are not available in a report.", hint: LIVE });
     return need(jsonSection<Flame>(`flame/${weight}`), "this flame graph");
+  }
+
+  memoryAbout(): Promise<MemoryAbout> {
+    return need(jsonSection<MemoryAbout>("memory/about"), "the memory");
+  }
+
+  async memoryPicture(_run: number, window: MemoryWindow): Promise<ArrayBuffer> {
+    if (window.pool !== undefined)
+      throw new SourceError({ message: "Single pools are not available in a report.", hint: LIVE });
+    const name = `memory/picture/${window.of ?? window.axis}/${window.device}`;
+    return (await need(section(name), "this picture of the memory")).buffer;
+  }
+
+  async memoryState(_run: number, device: number, state: number): Promise<Instant> {
+    const all = await jsonSection<Record<string, Instant>>(`memory/states/${device}`);
+    const found = all?.[String(state)];
+    if (!found)
+      throw new SourceError({
+        message: "A report has the state at the peak and at the end only.",
+        hint: LIVE,
+      });
+    return found;
+  }
+
+  async memoryFlame(_run: number, device: number, state: number): Promise<Flame> {
+    const all = await jsonSection<Record<string, Flame>>(`memory/flames/${device}`);
+    return need(Promise.resolve(all?.[String(state)]), "this flame graph");
+  }
+
+  async memoryAllocation(_run: number, device: number, id: number, of: string): Promise<AllocationDetails> {
+    const all = await jsonSection<Record<string, AllocationDetails>>(`memory/${of}/${device}`);
+    const found = all?.[String(id)];
+    if (!found)
+      throw new SourceError({
+        message: "The details of this allocation are not included in the report.",
+        hint: LIVE,
+      });
+    return found;
   }
 
   async shown(): Promise<string[]> {

@@ -1,13 +1,17 @@
 // Where data comes from: the server, or the pack inside a report. Views know this interface only.
 
 import type {
+  AllocationDetails,
   Answer,
   Area,
   Counter,
   Details,
   Flame,
   Hits,
+  Instant,
   Layout,
+  MemoryAbout,
+  MemoryWindow,
   Options,
   PathPiece,
   Problem,
@@ -39,6 +43,22 @@ export interface Source {
   /** A source file that the run names. */
   source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile>;
   flame(run: number, weight: string, options?: Options, signal?: AbortSignal): Promise<Flame>;
+  /** What a memory snapshot has to draw. */
+  memoryAbout(run: number, signal?: AbortSignal): Promise<MemoryAbout>;
+  /** A window of its stacked allocations, in the wire format. A report has the whole only, whatever is asked for. */
+  memoryPicture(run: number, window: MemoryWindow, signal?: AbortSignal): Promise<ArrayBuffer>;
+  /** One state of a device's memory. */
+  memoryState(run: number, device: number, state: number, signal?: AbortSignal): Promise<Instant>;
+  /** The same by stack, in bytes. */
+  memoryFlame(run: number, device: number, state: number, signal?: AbortSignal): Promise<Flame>;
+  /** One allocation, or one segment. */
+  memoryAllocation(
+    run: number,
+    device: number,
+    id: number,
+    of: "allocations" | "segments",
+    signal?: AbortSignal,
+  ): Promise<AllocationDetails>;
 }
 
 /** A failure with a sentence and a hint, to be shown where the answer would have been. */

@@ -3,6 +3,7 @@
 import type * as wire from "./wire.ts";
 
 export type {
+  AllocationDetails,
   Area,
   AreaName,
   Counter,
@@ -11,6 +12,9 @@ export type {
   Flame,
   GroupInfo as Group,
   Hits,
+  Instant,
+  MemoryAbout,
+  MemoryDevice,
   Ref,
   Relation,
   SourceFile,
@@ -63,3 +67,17 @@ export type Options = Record<
   string,
   string | number | boolean | undefined | (string | number)[] | [name: string, value: string | number][]
 >;
+
+/** What to draw of a memory snapshot: what is stacked, from where to where, in how many pixels. */
+export interface MemoryWindow {
+  device: number;
+  axis: "entry" | "time";
+  of?: "segments";
+  pool?: string;
+  from: number;
+  to: number;
+  low: number;
+  high: number;
+  columns: number;
+  rows: number;
+}

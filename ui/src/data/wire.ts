@@ -49,6 +49,58 @@ export interface Advice {
   change: string;
 }
 
+/** One allocation, or one segment. */
+export interface AllocationDetails {
+  /** Its number. */
+  id: number;
+  /** Where it begins, in hexadecimal. */
+  address: string;
+  /** Bytes that it takes. */
+  bytes: number;
+  /** Bytes that were asked for. */
+  requested_bytes: number;
+  /** The first state it is in. */
+  start_state: number;
+  /** The first state it is no longer in; none if it was in use when the snapshot was taken. */
+  end_state: number | null;
+  /** When it began, since the first entry; none if it was there before, or the history has no times. */
+  start_ns: number | null;
+  /** When it ended. */
+  end_ns: number | null;
+  /** How long it was in use; until the snapshot was taken, if it still was. */
+  lifetime_ns: number | null;
+  /** How long other streams may have used it after the program gave it back. */
+  pending_ns: number | null;
+  /** Whether it was there before the history. */
+  before: boolean;
+  /** Where the segment begins that it is in, in hexadecimal; none if it is not known. */
+  segment: string | null;
+  /** How long that was when it was taken. */
+  segment_bytes: number | null;
+  /** The stream of the segment. */
+  stream: number | null;
+  /** The segment's pool, as `a.b`; none if it was gone when the snapshot was taken. */
+  pool: string | null;
+  /** The line it is charged to. */
+  place: MemoryPlace;
+  /** Who asked for it, innermost first. */
+  frames: FrameText[];
+  /** Frames that are not listed. */
+  more_frames: number;
+}
+
+/** The map. */
+export interface AllocatorMap {
+  /** The largest segments, by falling size. */
+  segments: MapSegment[];
+  /** How many there are. */
+  segment_count: number;
+  /** The longest free stretch of all. */
+  largest_free_bytes: number;
+  /** Allocations that lie in no segment: the history does not say where they are. */
+  outside: number;
+}
+
 /** What an amount counts. */
 export type AmountUnit = "bytes" | "nanoseconds" | "samples";
 
@@ -87,6 +139,9 @@ export interface AreaName {
   /** The one with the most time inside the area. */
   longest: number;
 }
+
+/** What a stretch of a segment is used for. */
+export type BlockUse = "active" | "free" | "mixed" | "pending";
 
 /** What limits a call on a device that wastes nothing. */
 export type Bound = "compute" | "host_bus" | "memory";
@@ -627,6 +682,14 @@ export interface DrawnLedger {
   events_in_file: number;
 }
 
+/** A line of the program in a picture. */
+export interface DrawnPlace {
+  /** The line. */
+  place: MemoryPlace;
+  /** Its share of the pixels that show something. */
+  share: number;
+}
+
 /** An operator that ran without being compiled between compiled parts. */
 export interface EagerRow {
   /** The operator. */
@@ -832,6 +895,18 @@ export interface FoldedRow {
 
 /** How the iterations were found. */
 export type FoundBy = "copies_to_host" | "device_range" | "forward_pass" | "graph_launch" | "nothing" | "python_call" | "range";
+
+/** A frame of a stack. */
+export interface FrameText {
+  /** The function. */
+  function: string;
+  /** Its file, or empty. */
+  file: string;
+  /** The line, or 0. */
+  line: number;
+  /** Whether it is of Python; the others are of C++. */
+  python: boolean;
+}
 
 /** What a run says about one function. */
 export interface FunctionOfSource {
@@ -1259,6 +1334,32 @@ export interface HtaQueueRow {
   full_share: number | null;
 }
 
+/** One state of a device's memory. */
+export interface Instant {
+  /** The state. */
+  state: number;
+  /** When it began, since the first entry; none where the history has no times. */
+  at_ns: number | null;
+  /** In use by the program. */
+  allocated_bytes: number;
+  /** Asked for by it. */
+  requested_bytes: number;
+  /** Given back, but not yet free. */
+  pending_bytes: number;
+  /** Taken from the device. */
+  reserved_bytes: number;
+  /** Reserved and unused. */
+  free_bytes: number;
+  /** Allocations in use. */
+  allocations: number;
+  /** Lines by what they held, the largest first. */
+  lines: LiveLine[];
+  /** How many lines held something. */
+  line_count: number;
+  /** Where everything lay. */
+  map: AllocatorMap;
+}
+
 /** One iteration. */
 export interface Iteration {
   /** What stands for it in the trace. */
@@ -1479,6 +1580,20 @@ export interface Listed {
   error: Problem | null;
 }
 
+/** What a line held. */
+export interface LiveLine {
+  /** The line. */
+  place: MemoryPlace;
+  /** Bytes that it held. */
+  bytes: number;
+  /** Their share of all that were in use. */
+  share: number;
+  /** In how many allocations. */
+  allocations: number;
+  /** The largest of them, to be shown. */
+  largest: number;
+}
+
 /** Bytes alive at the peak that one kind of operator had allocated. */
 export interface LiveOperator {
   /** The operator. */
@@ -1524,6 +1639,103 @@ export interface LoadingTotals {
   loading_ns: number;
   exposed_ns: number;
   wall_ns: number;
+}
+
+/** A stretch of a segment. */
+export interface MapBlock {
+  /** What it is used for. */
+  state: BlockUse;
+  /** How long it is. */
+  bytes: number;
+  /** The allocation in it; none where it is free or mixed. */
+  allocation: number | null;
+  /** How many blocks it stands for. */
+  blocks: number;
+  /** Of a mixed one: bytes that are not free. */
+  used_bytes: number;
+}
+
+/** One segment. */
+export interface MapSegment {
+  /** Where it begins, in hexadecimal. */
+  address: string;
+  /** How long it is. */
+  bytes: number;
+  /** In use by the program. */
+  allocated_bytes: number;
+  /** Given back, but not yet free. */
+  pending_bytes: number;
+  /** Its longest free stretch. */
+  largest_free_bytes: number;
+  /** Blocks that are not free. */
+  blocks_in_use: number;
+  /** The stream it is for; none if that was not recorded. */
+  stream: number | null;
+  /** Whether it can grow. */
+  expandable: boolean;
+  /** Whether it is for small blocks; none if it was gone when the snapshot was taken. */
+  small: boolean | null;
+  /** The pool it belongs to, as `a.b`; none if it was gone when the snapshot was taken. */
+  pool: string | null;
+  /** What it is made of, by rising address. */
+  blocks: MapBlock[];
+}
+
+/** What there is to draw. */
+export interface MemoryAbout {
+  /** Devices, the one with the highest peak first. */
+  devices: MemoryDevice[];
+  /** How many there are. */
+  device_count: number;
+  /** What the numbers mean. */
+  definitions: Definition[];
+}
+
+/** What the horizontal axis counts. */
+export type MemoryAxis = "entry" | "time";
+
+/** A device with memory. */
+export interface MemoryDevice {
+  /** Its number; pinned memory of the host is -1. */
+  device: number;
+  /** Entries of its history and the state before the first. */
+  states: number;
+  /** From the first entry to the last; none where the history has no times. */
+  duration_ns: number | null;
+  /** The state in which most was in use. */
+  peak_state: number;
+  /** How much that was. */
+  peak_bytes: number;
+  /** The most that was reserved. */
+  peak_reserved_bytes: number;
+  /** Allocations of the history, and those that were there before it. */
+  allocations: number;
+  /** Those that were there before it. */
+  before: number;
+  /** Segments of the history. */
+  segments: number;
+  /** Entries that do not fit the others. */
+  unmatched: number;
+  /** Pools other than the one everything shares, as `a.b`, the largest first. */
+  pools: string[];
+  /** How many there are. */
+  pool_count: number;
+  /** Requests that could not be met. */
+  refusals: RefusalAt[];
+  /** How many there are. */
+  refusal_count: number;
+}
+
+/** A line of a program. */
+export interface MemoryPlace {
+  /** The function. */
+  function: string;
+  /** Its file; empty where there is none. */
+  file: string;
+  /** The line, or 0. */
+  line: number;
+  /** A number from the text of all that: the same in every file. */
+  hash: number;
 }
 
 /** How much memory there was at one time. */
@@ -1860,6 +2072,36 @@ export interface PhaseTotals {
   steps: number;
 }
 
+/** What a picture is about. */
+export interface PictureHead {
+  /** What the horizontal axis counts. */
+  axis: MemoryAxis;
+  /** Where it begins. */
+  from: number;
+  /** Where it ends. */
+  to: number;
+  /** Bytes at the lower edge. */
+  low: number;
+  /** Bytes at the upper edge. */
+  high: number;
+  /** Columns of pixels. */
+  columns: number;
+  /** Rows of pixels. */
+  rows: number;
+  /** States that are shown. */
+  states: number;
+  /** Runs of pixels. */
+  runs: number;
+  /** Allocations in at least one pixel. */
+  drawn: number;
+  /** Allocations alive in some state of the window. */
+  alive: number;
+  /** Lines by their pixels, the most first. Those beyond the last share the number after it. */
+  places: DrawnPlace[];
+  /** How many lines are not named. */
+  other_places: number;
+}
+
 /** One piece of the path. */
 export interface PieceRow {
   /** A kernel, operator, range or call; what kind of gap, where there is no slice. */
@@ -1943,6 +2185,16 @@ export interface Ref {
   start_ns: number;
   /** How long it takes. */
   dur_ns: number;
+}
+
+/** A request that could not be met. */
+export interface RefusalAt {
+  /** The state that it left. */
+  state: number;
+  /** When, since the first entry. */
+  at_ns: number | null;
+  /** Bytes that were asked for. */
+  asked_bytes: number;
 }
 
 /** A request that was refused. */

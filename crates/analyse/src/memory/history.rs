@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{Action, BlockState, Ns, Snapshot, StackId};
+use stepscope_model::{Action, BlockState, HistoryEntry, Ns, Segment, Snapshot, StackId};
 
 /// Sizes are multiples of this.
 const ROUNDING: u64 = 512;
@@ -54,6 +54,9 @@ pub struct Allocation {
     pub from: u32,
     /// The entry that gave it back; [`u32::MAX`] if it was in use at the end.
     pub to: u32,
+    /// The entry after which its bytes could be used again: other streams may use it longer than the program.
+    /// [`u32::MAX`] if that was not recorded.
+    pub done: u32,
     /// Whether it was there before the history.
     pub before: bool,
     /// Who asked for it.
@@ -111,7 +114,26 @@ pub struct History {
 
 /// The histories of a snapshot's devices.
 pub fn histories(snapshot: &Snapshot) -> Vec<History> {
-    snapshot.devices().into_iter().map(|device| Replay::new(snapshot, device).run(snapshot, device)).collect()
+    by_device(snapshot).iter().map(|device| Replay::new(device).run(device)).collect()
+}
+
+/// What a snapshot says about one device.
+pub(crate) struct OfDevice<'a> {
+    pub(crate) device: i64,
+    pub(crate) segments: Vec<&'a Segment>,
+    pub(crate) entries: Vec<&'a HistoryEntry>,
+}
+
+/// A snapshot by device, in one look at it: a file may name a device for every entry.
+pub(crate) fn by_device(snapshot: &Snapshot) -> Vec<OfDevice<'_>> {
+    let devices = snapshot.devices();
+    let empty = |device| OfDevice { device, segments: Vec::new(), entries: Vec::new() };
+    let mut all: Vec<OfDevice<'_>> = devices.iter().map(|&device| empty(device)).collect();
+    // All devices that have something are listed.
+    let place = |device: i64| devices.partition_point(|&other| other < device);
+    snapshot.segments.iter().for_each(|segment| all[place(segment.device)].segments.push(segment));
+    snapshot.history.iter().for_each(|entry| all[place(entry.device)].entries.push(entry));
+    all
 }
 
 /// What lies where.
@@ -136,12 +158,12 @@ struct Replay {
 
 impl Replay {
     /// What was there before the history.
-    fn new(snapshot: &Snapshot, device: i64) -> Replay {
+    fn new(of: &OfDevice<'_>) -> Replay {
         let mut replay = Replay::default();
         // Backwards: what is freed later was there, what is allocated later was not.
         let mut live: BTreeMap<u64, (u64, u64, StackId)> = BTreeMap::new();
         let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
-        for segment in snapshot.segments.iter().filter(|s| s.device == device) {
+        for segment in &of.segments {
             if !segment.expandable {
                 segments.insert(segment.address, segment.bytes);
             } else {
@@ -151,7 +173,7 @@ impl Replay {
                 live.insert(block.address, (block.bytes, block.requested_bytes, block.stack));
             }
         }
-        for entry in snapshot.history.iter().rev().filter(|e| e.device == device) {
+        for entry in of.entries.iter().rev() {
             match entry.action {
                 Action::Alloc => drop(live.remove(&entry.address)),
                 Action::FreeCompleted => {
@@ -174,9 +196,9 @@ impl Replay {
         replay
     }
 
-    fn run(mut self, snapshot: &Snapshot, device: i64) -> History {
-        self.history.device = device;
-        for entry in snapshot.history.iter().filter(|e| e.device == device) {
+    fn run(mut self, of: &OfDevice<'_>) -> History {
+        self.history.device = of.device;
+        for entry in &of.entries {
             let Ok(moment) = u32::try_from(self.history.levels.len()) else { break };
             match entry.action {
                 Action::Alloc => {
@@ -255,6 +277,7 @@ impl Replay {
             requested,
             from: moment,
             to: u32::MAX,
+            done: u32::MAX,
             before,
             stack,
         });
@@ -293,6 +316,7 @@ impl Replay {
         if !block.pending {
             self.no_longer_allocated(block, moment);
         }
+        self.history.allocations[block.allocation as usize].done = moment;
         self.level.active = self.level.active.saturating_sub(block.bytes);
         self.level.requested = self.level.requested.saturating_sub(block.requested);
     }
@@ -323,7 +347,7 @@ fn rounded(bytes: u64) -> u64 {
 }
 
 /// Adds a stretch to segments that grow, joined with those it touches.
-fn add(segments: &mut BTreeMap<u64, u64>, address: u64, bytes: u64) {
+pub(crate) fn add(segments: &mut BTreeMap<u64, u64>, address: u64, bytes: u64) {
     let (mut start, mut end) = (address, address.saturating_add(bytes));
     if let Some((&before, &length)) = segments.range(..=start).next_back()
         && before.saturating_add(length) >= start
@@ -339,7 +363,7 @@ fn add(segments: &mut BTreeMap<u64, u64>, address: u64, bytes: u64) {
 }
 
 /// Takes a stretch out of segments that shrink; what is left of one on both sides stays.
-fn take(segments: &mut BTreeMap<u64, u64>, address: u64, bytes: u64) {
+pub(crate) fn take(segments: &mut BTreeMap<u64, u64>, address: u64, bytes: u64) {
     let end = address.saturating_add(bytes);
     while let Some((&start, &length)) = segments.range(..end).next_back() {
         let stop = start.saturating_add(length);

@@ -60,7 +60,7 @@ const BACKWARD: &str = "(backward pass)";
 
 /// The stacks with their frames of Python alone, by the number they have in the snapshot: those of C++ say the same in many
 /// words.
-fn python_alone(stacks: &StackTable, python: &mut StackTable) -> Vec<StackId> {
+pub(crate) fn python_alone(stacks: &StackTable, python: &mut StackTable) -> Vec<StackId> {
     let name = python.intern(BACKWARD);
     let backward = python.frame(Frame { name, ..Frame::default() });
     let backward = python.push(StackId::EMPTY, backward);
@@ -87,7 +87,7 @@ fn python_alone(stacks: &StackTable, python: &mut StackTable) -> Vec<StackId> {
 }
 
 /// Whether a file is Python's: frames of libraries have sources of C++, or none.
-fn is_python(file: &str) -> bool {
+pub(crate) fn is_python(file: &str) -> bool {
     const OTHERS: [&str; 6] = [".cpp", ".cc", ".c", ".cu", ".h", ".so"];
     !file.is_empty() && file != "??" && !OTHERS.iter().any(|ending| file.ends_with(ending))
 }

@@ -7,6 +7,7 @@ use stepscope_model::{DocumentKind, Snapshot, TraceBuilder};
 use super::Run;
 use crate::memory::history::{History, histories};
 use crate::memory::of_snapshot;
+use crate::views::memory::MemoryView;
 
 impl Run {
     /// Looks at a snapshot: as a profile of the memory of the device that held most.
@@ -24,5 +25,11 @@ impl Run {
     /// The snapshot of the file and the histories of its devices, if it is one.
     pub fn snapshot(&self) -> Option<&(Snapshot, Vec<History>)> {
         self.whole.snapshot.as_ref()
+    }
+
+    /// What pictures of the snapshot's memory are made of, if the file is one.
+    pub fn memory_view(&self) -> Option<&MemoryView> {
+        let (snapshot, histories) = self.snapshot()?;
+        Some(self.whole.memory_view.get_or_init(|| MemoryView::new(snapshot, histories)))
     }
 }

@@ -15,7 +15,7 @@ pub use advice::{Advice, advice};
 pub use definitions::{DEFINITIONS, MORE_DEFINITIONS};
 
 /// What stacks say where no Python was running.
-const NO_PYTHON: &str = "<no Python>";
+pub(crate) const NO_PYTHON: &str = "<no Python>";
 /// Parts of paths that are not the user's.
 const LIBRARIES: [&str; 4] = ["site-packages/", "dist-packages/", "lib/python3", "<frozen "];
 
@@ -144,7 +144,7 @@ pub fn heap(profile: &Profile) -> HeapReport {
 }
 
 /// The frame that each stack is charged to, and whether it is the user's.
-fn users_frames(profile: &Profile) -> (Vec<Option<FrameId>>, Vec<bool>) {
+pub(crate) fn users_frames(profile: &Profile) -> (Vec<Option<FrameId>>, Vec<bool>) {
     let users: Vec<bool> = profile
         .stacks
         .frames()

@@ -1,6 +1,7 @@
 //! Tests of `views`.
 
 mod flame;
+mod memory;
 mod timeline;
 pub(crate) mod timeline_any;
 mod timeline_area;

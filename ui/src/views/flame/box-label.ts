@@ -2,14 +2,14 @@
 
 import { shortName } from "../../parts/format.ts";
 
-const FRAME = /^(?:.*[\\/])?([^\\/]+\.pyx?)\((\d+)\): (.+)$/;
+const FRAME = /^(?:.*[\\/])?([^\\/]+\.pyx?)(?:\((\d+)\))?: (.+)$/;
 const BUILT_IN = /^<built-in (?:method|function) ([^\s>]+)/;
 
 /** Ways to write a name, the fullest first. */
 export function labels(name: string): string[] {
   const full = shortName(name.slice(0, 2000));
   const frame = FRAME.exec(full);
-  if (frame) return [full, `${frame[3]} ${frame[1]}:${frame[2]}`, frame[3]!];
+  if (frame) return [full, `${frame[3]} ${frame[1]}${frame[2] ? `:${frame[2]}` : ""}`, frame[3]!];
   const built = BUILT_IN.exec(full);
   if (built) return [full, built[1]!];
   if (full.startsWith("nn.Module: ")) return [full, full.slice(11)];

@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import type { StepsAnswer } from "../../data/account.ts";
 import type { Options } from "../../data/types.ts";
-import type { InfoAnswer } from "../../data/wire.ts";
+import type { InfoAnswer, MemoryOfProfile } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
 import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
@@ -15,6 +15,7 @@ import { spanOf, spanOfSteps, stepsOf } from "./curve.ts";
 import { LiveAtPeak } from "./live.tsx";
 import { Figures, Notes } from "./metrics.tsx";
 import { RangeBar } from "./range-bar.tsx";
+import { SnapshotMemory } from "./snapshot/index.tsx";
 import "./style.css";
 import { Tables } from "./tables.tsx";
 import type { DeviceMemory, MemoryAnswer, Span } from "./types.ts";
@@ -24,7 +25,9 @@ export function Memory() {
   return (
     <Await of={whole}>
       {(answer) =>
-        !answer.devices || answer.devices.length === 0 ? (
+        "allocators" in answer ? (
+          <SnapshotMemory refusals={(answer as Partial<MemoryOfProfile>).refusals ?? []} />
+        ) : !answer.devices || answer.devices.length === 0 ? (
           <Empty
             title="No allocations in this trace."
             hint="Record with profile_memory=True:"

@@ -11,7 +11,14 @@ import type { HeapLineRow, SummaryOfProfile } from "./types.ts";
 const ROWS = 12;
 const WORDS: Record<string, string> = { grows: "grew by", churns: "allocated" };
 
-export function HeapOverview({ data, about }: { data: SummaryOfProfile; about: string }) {
+interface Props {
+  data: SummaryOfProfile;
+  about: string;
+  /** Of a GPU's allocator: it has a history. */
+  isSnapshot: boolean;
+}
+
+export function HeapOverview({ data, about, isSnapshot }: Props) {
   const text = (field: string) => definition(data.definitions, field);
   const advice = data.advice ?? [];
   return (
@@ -23,7 +30,15 @@ export function HeapOverview({ data, about }: { data: SummaryOfProfile; about: s
         <p class="verdict-text">
           {`The peak was ${bytes(data.peak_bytes ?? 0)}, at ${time(data.peak_at_ns ?? 0)}; ${bytes(data.end_bytes ?? 0)} was left at the end.`}
         </p>
-        <p class="quiet">{about}</p>
+        <p class="quiet">
+          {about}
+          {isSnapshot && (
+            <>
+              {" · "}
+              <a href={href("memory")}>Every allocation over time</a>
+            </>
+          )}
+        </p>
       </section>
       {advice.length > 0 && (
         <Card title="What to change">

@@ -148,7 +148,14 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
       {(data) => {
         const text = (field: string) => definition(data.definitions, field);
         const unit = data.unit ?? "samples";
-        if (data.heap_lines) return <HeapOverview data={data} about={about.filter(Boolean).join(" · ")} />;
+        if (data.heap_lines)
+          return (
+            <HeapOverview
+              data={data}
+              about={about.filter(Boolean).join(" · ")}
+              isSnapshot={info.info.format.startsWith("memory snapshot")}
+            />
+          );
         return (
           <div class="hot-page">
             <section class="card verdict host" aria-label="Verdict">

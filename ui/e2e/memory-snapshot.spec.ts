@@ -1,0 +1,166 @@
+// Snapshots of a GPU's memory: the picture's numbers are the terminal's, every allocation leads to its stack, and a report
+// has it all without a server.
+
+import type { Page } from "@playwright/test";
+import { bytes } from "../src/parts/format.ts";
+import { expectAccessible } from "./support/axe.ts";
+import { ask } from "./support/cli.ts";
+import { expect, test, visit } from "./support/fixtures.ts";
+import { SNAPSHOTS } from "./support/paths.ts";
+import { offline, urlOf, writeReport } from "./support/report.ts";
+
+interface Memory {
+  peak_bytes: number;
+  allocators: { allocated_bytes_peak: number; reserved_bytes_now: number }[];
+  heap_lines: { function: string; peak_bytes: number }[];
+}
+
+interface About {
+  devices: { peak_state: number; states: number; peak_bytes: number }[];
+}
+
+const chart = (page: Page) => page.getByRole("application", { name: "Allocations over time" });
+
+/** Whether a pixel of the chart is colored: shares of the inner width and height, from below. */
+async function colorAt(page: Page, right: number, up: number): Promise<number[]> {
+  return chart(page).evaluate(
+    (host, [right, up]) => {
+      const canvas = host.querySelector("canvas")!;
+      const ratio = canvas.width / host.clientWidth;
+      const [width, height] = [host.clientWidth - 66, host.clientHeight - 30];
+      const x = 66 + right! * width;
+      const y = 8 + (1 - up!) * height;
+      return [...canvas.getContext("2d")!.getImageData(x * ratio, y * ratio, 1, 1).data];
+    },
+    [right, up],
+  );
+}
+
+test("the picture and the state at the peak have the terminal's numbers", async ({ page, open }) => {
+  await open(SNAPSHOTS.training, "memory");
+  const told = ask<Memory>("memory", SNAPSHOTS.training);
+  const state = page.getByRole("region", { name: /State at the peak/ });
+  await expect(state).toContainText(bytes(told.allocators[0]!.allocated_bytes_peak));
+  const lines = page.getByRole("table", { name: "In use, by line" });
+  for (const [at, line] of told.heap_lines.slice(0, 4).entries()) {
+    await expect(lines.getByRole("row").nth(at + 1)).toContainText(line.function);
+    await expect(lines.getByRole("row").nth(at + 1)).toContainText(bytes(line.peak_bytes));
+  }
+  // Something is drawn near the ground in the middle of the run, and nothing above the peak.
+  expect((await colorAt(page, 0.5, 0.02))[3]).toBe(255);
+  await expectAccessible(page, "the memory of a snapshot");
+});
+
+test("a click shows the allocation under it, with its stack and the state of that moment", async ({
+  page,
+  open,
+}) => {
+  const server = await open(SNAPSHOTS.training, "memory");
+  const box = (await chart(page).boundingBox())!;
+  await page.mouse.click(box.x + 66 + (box.width - 66) * 0.7, box.y + box.height - 40);
+  const details = page.getByRole("region", { name: /^Allocation of/ });
+  await expect(details).toBeVisible();
+  const id = new URL(page.url()).hash.match(/alloc=(\d+)/)?.[1];
+  const told = await server.json<{ bytes: number; frames: { function: string; python: boolean }[] }>(
+    `api/r/0/memory/allocation?device=0&id=${id}`,
+  );
+  await expect(details).toContainText(bytes(told.bytes));
+  const inner = told.frames.find((frame) => frame.python);
+  await expect(details.getByRole("listitem").first()).toContainText(inner?.function ?? "");
+  await expect(page.getByRole("region", { name: /^State at/ })).toBeVisible();
+  await expectAccessible(page, "an allocation");
+  await page.keyboard.press("Escape");
+  await expect(details).toBeHidden();
+});
+
+test("zooming changes what is asked for, and the URL brings it back", async ({ page, open }) => {
+  await open(SNAPSHOTS.training, "memory");
+  const notes = page.locator(".snap-notes");
+  const before = await notes.textContent();
+  const box = (await chart(page).boundingBox())!;
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 62);
+  await page.mouse.up();
+  await expect(notes).not.toHaveText(before ?? "");
+  await expect.poll(() => page.url()).toContain("window=");
+  const after = await notes.textContent();
+  await page.reload();
+  await expect(notes).toHaveText(after ?? "");
+  await page.keyboard.press("0");
+  await expect(notes).toHaveText(before ?? "");
+  await expect.poll(() => page.url()).not.toContain("window=");
+});
+
+test("keys zoom and move as on the timeline", async ({ page, open }) => {
+  await open(SNAPSHOTS.training, "memory");
+  await page.keyboard.down("w");
+  await expect.poll(() => page.url()).toContain("window=");
+  await page.keyboard.up("w");
+  const zoomed = page.url();
+  await page.keyboard.down("d");
+  await expect.poll(() => page.url()).not.toBe(zoomed);
+  await page.keyboard.up("d");
+});
+
+test("a request that failed is on the picture, and the map says why", async ({ page, open }) => {
+  await open(SNAPSHOTS.fragmentation, "memory");
+  await page.getByRole("button", { name: "Out of memory" }).click();
+  const told = ask<{ refusals: { free_bytes: number; largest_free_bytes: number }[] }>(
+    "memory",
+    SNAPSHOTS.fragmentation,
+  );
+  const state = page.getByRole("region", { name: /^State/ });
+  await expect(state).toContainText(bytes(told.refusals[0]!.free_bytes));
+  await expect(state).toContainText(bytes(told.refusals[0]!.largest_free_bytes));
+  await expect(page.getByRole("table", { name: "Segments" })).toBeVisible();
+  await expectAccessible(page, "out of memory");
+});
+
+test("segments are stacked too, and bars have their blocks", async ({ page, open }) => {
+  const server = await open(SNAPSHOTS.pending, "memory", { stack: "segments" });
+  await expect(page.getByRole("application", { name: "Segments over time" })).toBeVisible();
+  const about = await server.json<About>("api/r/0/memory/about");
+  for (let state = 0; state < about.devices[0]!.states; state++) {
+    const at = await server.json<{ pending_bytes: number }>(`api/r/0/memory/state?device=0&state=${state}`);
+    if (at.pending_bytes === 0) continue;
+    await open(server, "memory", { at: state });
+    await expect(page.locator(".snap-blocks .map-pending").first()).toBeAttached();
+    return;
+  }
+  throw new Error("nothing was ever pending");
+});
+
+test("a report has the picture, the peak and the stacks", async ({ page, context, folder }) => {
+  const { file } = writeReport(folder, SNAPSHOTS.training);
+  const asked = await offline(context);
+  await visit(page, `${urlOf(file)}#/memory`);
+  await expect(page.getByRole("region", { name: /State at the peak/ })).toBeVisible();
+  expect((await colorAt(page, 0.5, 0.02))[3]).toBe(255);
+  const box = (await chart(page).boundingBox())!;
+  await page.mouse.click(box.x + 66 + (box.width - 66) * 0.7, box.y + box.height - 40);
+  await expect(page.getByRole("list", { name: "Stack, innermost first" })).toBeVisible();
+  await page.getByRole("button", { name: "End", exact: true }).click();
+  await expect(page.getByRole("region", { name: /State when the snapshot was taken/ })).toBeVisible();
+  await expectAccessible(page, "the memory in a report");
+  expect(asked).toEqual([]);
+});
+
+test("the overview leads to the picture", async ({ page, open }) => {
+  await open(SNAPSHOTS.graph, "overview");
+  await page.getByRole("link", { name: "Every allocation over time" }).click();
+  await expect(chart(page)).toBeVisible();
+  // A CUDA graph has a pool of its own, which can be looked at alone.
+  const notes = page.locator(".snap-notes");
+  const all = await notes.textContent();
+  await page.getByRole("button", { name: "Pool 1.0" }).click();
+  await expect(notes).not.toHaveText(all ?? "");
+  await expect(notes).toContainText("allocations in this window are drawn");
+});
+
+test("what is not in a snapshot is not offered", async ({ page, open }) => {
+  await open(SNAPSHOTS.ring, "memory");
+  await expect(page.getByRole("button", { name: "Out of memory" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await expect(page.getByRole("region", { name: /^State at 0 ns, event 0/ })).toBeVisible();
+});
