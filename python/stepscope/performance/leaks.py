@@ -26,8 +26,8 @@ TOO_FEW = "too few"
 
 _UNITS: tuple[tuple[str, float], ...] = (("MB", MB), ("MB", MB), ("objects", 1.0))
 STEADY_SHARE = 0.4
-"""How steep the second half must be at least, compared with the whole (a heuristic): growth that stopped is no leak, and
-the profiler itself takes some kilobytes now and then."""
+"""How steep the second half must be at least, compared with the whole (a heuristic): growth that stopped is no leak,
+and the profiler itself takes some kilobytes now and then."""
 _BYTES_AN_OBJECT = 100.0
 """Of objects, as many as this would fill a megabyte: below that they are noise."""
 

@@ -1,8 +1,9 @@
 """How much of this process's memory its C allocator holds without anybody using it.
 
-What a program frees stays with the allocator as a rule, so that resident memory is the most that was ever needed at once:
-it rises with every new record and hides what is kept meanwhile. Resident memory less what the allocator has free is what
-the program holds. glibc tells (``mallinfo2``); it walks over its free pieces, so asking stops where that takes long.
+What a program frees stays with the allocator as a rule, so that resident memory is the most that was ever needed at
+once: it rises with every new record and hides what is kept meanwhile. Resident memory less what the allocator has free
+is what the program holds. glibc tells (``mallinfo2``); it walks over its free pieces, so asking stops where that takes
+long.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _find() -> Callable[[], Any] | None:
     except (OSError, AttributeError):  # musl, or a glibc before 2.33
         return None
     found.argtypes, found.restype = [], _Info
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class MallocFree:

@@ -131,9 +131,10 @@ class Resources:
     """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``."""
 
     __slots__ = (
-        "rss_start", "rss_end", "used_start", "used_end", "rss_peak", "peak_is_high_water_mark", "peak_samples",
-        "gpus", "counters", "energy_j", "energy_s", "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events", "line_overhead_ns",
-        "torch_start", "torch_end", "objects_start", "objects_end", "in_inner", "inner_names", "reasons",
+        "rss_start", "rss_end", "used_start", "used_end", "rss_peak", "peak_is_high_water_mark", "peak_samples", "gpus",
+        "counters", "energy_j", "energy_s", "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events",
+        "line_overhead_ns", "torch_start", "torch_end", "objects_start", "objects_end", "in_inner", "inner_names",
+        "reasons",
     )  # fmt: skip
 
     def __init__(self) -> None:

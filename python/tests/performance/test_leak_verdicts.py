@@ -1,8 +1,8 @@
-"""Verdicts on programs that leak and programs that do not: 20 runs each, from simulated readings; and the real programs.
+"""Verdicts on programs that leak and programs that do not: 20 runs each from simulated readings, and the real programs.
 
-Simulated are the two things that a reading is made of: what the program holds, and what the C allocator keeps of what was
-freed. The allocator is glibc's as it was seen: freed memory stays with the process, so that resident memory is a running
-maximum, with holes in it that are used again. The profiler itself keeps a few kilobytes now and then.
+Simulated are the two things that a reading is made of: what the program holds, and what the C allocator keeps of what
+was freed. The allocator is glibc's as it was seen: freed memory stays with the process, so that resident memory is a
+running maximum, with holes in it that are used again. The profiler itself keeps a few kilobytes now and then.
 """
 
 from __future__ import annotations
