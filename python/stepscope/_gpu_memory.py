@@ -99,9 +99,9 @@ def record(
     """Records who allocates and frees GPU memory, beginning now.
 
     ``with record(path="memory.pickle"):`` saves a snapshot at its end, even if the program fails; without ``with``,
-    call :func:`snapshot` and then ``.stop()``. The newest ``max_entries`` are kept. ``stacks="all"`` adds the frames of C++,
-    which take more time and tell who ran the backward pass. ``oom_path`` saves a snapshot when memory runs out, see
-    :func:`save_on_oom`. ``enabled=False`` ends recording, as in PyTorch.
+    call :func:`snapshot` and then ``.stop()``. The newest ``max_entries`` are kept. ``stacks="all"`` adds the frames of
+    C++, which take more time and tell who ran the backward pass. ``oom_path`` saves a snapshot when memory runs out,
+    see :func:`save_on_oom`. ``enabled=False`` ends recording, as in PyTorch.
     """
     if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 1:
         said = f"max_entries must be a whole number of 1 or more, not {max_entries!r}"
