@@ -14,8 +14,8 @@ from .fork_lock import ForkLock
 from .histogram import ExponentialHistogram, exact_quantile
 from .resources import Mark, Resources
 
-Marks = tuple[Optional[Mark], Optional[Mark], Optional[Mark]]
-"""What a leak would raise: bytes of the process, bytes of PyTorch's tensors, Python objects."""
+Marks = tuple[Optional[Mark], Optional[Mark], Optional[Mark], Optional[Mark]]
+"""What a leak would raise: bytes of the process, of PyTorch's tensors, Python objects; bytes of the process in use."""
 
 
 class Details(NamedTuple):
@@ -73,8 +73,8 @@ class Aggregate:
         self.latest: tuple[Record, Resources | None] | None = None
         # Where later occurrences go, once this name has been folded into a pattern.
         self.forward: Aggregate | None = None
-        # Bytes that the process held when it was asked inside one of these regions.
-        self.readings: deque[int] = deque(maxlen=keep)
+        # Bytes that the process held, and without what its allocator had free, when it was asked inside these regions.
+        self.readings: deque[tuple[int, int | None]] = deque(maxlen=keep)
         self.folded_names = 0
 
     def add(self, record: Record, resources: Resources, overhead_ns: int) -> None:

@@ -143,7 +143,9 @@ def _with_readings(
     """The same, but for a region with too few occurrences what was read inside it; and what to say about that."""
     if any(growth.verdict != TOO_FEW for growth in growths):
         return growths, []
-    readings = [reading / MB for reading in aggregate.readings]
+    taken = tuple(aggregate.readings)
+    in_use = [used for _, used in taken if used is not None]
+    readings = [held / MB for held in (in_use if len(in_use) == len(taken) else [rss for rss, _ in taken])]
     left_out = usual_warmup(len(readings)) if warmup is None else warmup
     growth = judge(MEASURES[0], "MB", readings[left_out:], at_least_mb, confidence)
     if growth.verdict == TOO_FEW:

@@ -15,7 +15,9 @@ from time import perf_counter_ns
 from typing import Any, Callable
 
 MAX_NS = 200_000
-"""Longer than this, and it is not asked again (a heuristic): tens of thousands of free pieces take milliseconds."""
+"""Longer than this three times in a row, and it is not asked again (a heuristic): tens of thousands of free pieces take
+milliseconds. Once may be a busy machine."""
+_SLOW = 3
 _FIELDS = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
 
 
@@ -40,11 +42,12 @@ def _find() -> Callable[[], Any] | None:
 class MallocFree:
     """Asks glibc as long as it answers quickly."""
 
-    __slots__ = ("_ask", "_max_ns")
+    __slots__ = ("_ask", "_max_ns", "_slow")
 
     def __init__(self, ask: Callable[[], Any] | None = None, max_ns: int = MAX_NS) -> None:
         self._ask = ask or _find()
         self._max_ns = max_ns
+        self._slow = 0
 
     def free_bytes(self) -> int | None:
         """What the allocator holds without use; ``None`` where nobody knows, or it would take long."""
@@ -52,6 +55,7 @@ class MallocFree:
             return None
         start = perf_counter_ns()
         free = int(self._ask().fordblks)
-        if perf_counter_ns() - start > self._max_ns:
+        self._slow = self._slow + 1 if perf_counter_ns() - start > self._max_ns else 0
+        if self._slow >= _SLOW:
             self._ask = None
         return free

@@ -85,10 +85,10 @@ class MemoryProbe(Probe):
         found = rss_bytes()
         return self._fallback() if found is None else found
 
-    def held_bytes(self) -> int | None:
-        """RSS without what the C allocator holds free, where it tells; what a leak would raise."""
-        held, free = self.now_bytes(), self._malloc.free_bytes()
-        return held if held is None or free is None else held - free
+    def reading(self) -> tuple[int | None, int | None]:
+        """RSS now, and the same without what the C allocator holds free, where it tells."""
+        free, held = self._malloc.free_bytes(), self.now_bytes()
+        return held, None if held is None or free is None else held - free
 
     def enter(self, region: TimedRegion) -> Any:
         return self.now_bytes(), high_water_bytes(), self._malloc.free_bytes()

@@ -278,13 +278,10 @@ class PerformanceProfiler:
 
         Called in a loop inside one region, it also tells :meth:`get_leak_report` of that region whether memory grows.
         """
-        probe = MemoryProbe(self._rss_from_monitor)
-        held = probe.now_bytes()
+        held, used = MemoryProbe(self._rss_from_monitor).reading()
         region = self._registry.innermost_open()
-        if region is not None:
-            used = probe.held_bytes()
-            if used is not None:
-                region.aggregate.readings.append(used)
+        if region is not None and held is not None:
+            region.aggregate.readings.append((held, used))
         return Unknown("this system does not say how much memory a process holds") if held is None else held / MB
 
     def get_current_gpu_memory(self) -> Figure:

@@ -16,6 +16,10 @@ MAX_INNER_NAMES = 100
 
 MEASURES = ("process memory (RSS)", "PyTorch tensors on GPUs", "Python objects")
 """What a leak would raise, in the order of :attr:`Resources.marks`."""
+USED = len(MEASURES)
+"""The place in :attr:`Resources.marks` of what stands in for the first where it is known throughout: process memory
+without what the C allocator holds free."""
+MARKS = USED + 1
 
 
 MAX_WAITING = 512
@@ -162,19 +166,18 @@ class Resources:
         self.torch_end: int | None = None
         self.objects_start: int | None = None
         self.objects_end: int | None = None
-        self.in_inner: tuple[int, ...] = (0,) * len(MEASURES)
+        self.in_inner: tuple[int, ...] = (0,) * MARKS
         self.inner_names: set[str] = set()
         self.reasons: dict[str, str] = {}
 
     @property
-    def marks(self) -> tuple[Mark | None, Mark | None, Mark | None]:
-        """What a leak would raise from one occurrence to the next: RSS, PyTorch's tensors, Python's objects."""
+    def marks(self) -> tuple[Mark | None, Mark | None, Mark | None, Mark | None]:
+        """What a leak would raise from one occurrence to the next: RSS, tensors, Python's objects; RSS in use."""
         return (
-            _mark(self.rss_start, self.rss_end, self.in_inner[0])
-            if self.used_end is None
-            else _mark(self.used_start, self.used_end, self.in_inner[0]),
+            _mark(self.rss_start, self.rss_end, self.in_inner[0]),
             _mark(self.torch_start, self.torch_end, self.in_inner[1]),
             _mark(self.objects_start, self.objects_end, self.in_inner[2]),
+            _mark(self.used_start, self.used_end, self.in_inner[USED]),
         )
 
     def merge(self, later: Resources) -> None:
