@@ -27,6 +27,7 @@ use crate::devices::streams::{Stream, streams};
 use crate::devices::utilization::{GpuReport, gpu};
 use crate::memory;
 use crate::memory::history::History;
+use crate::memory::places::Places;
 use crate::names::by_name::ByName;
 use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
@@ -111,6 +112,7 @@ struct Whole {
     /// That of the file, or the Python functions of its trace.
     profile: OnceLock<Option<Arc<Profile>>>,
     snapshot: Option<(Snapshot, Vec<History>)>,
+    places: OnceLock<Places>,
     hot: OnceLock<Option<Hot>>,
     steps: OnceLock<Steps>,
     host: OnceLock<HostTime>,
@@ -157,6 +159,7 @@ impl Run {
             trace,
             profile,
             snapshot,
+            places: OnceLock::new(),
             hot: OnceLock::new(),
             steps: OnceLock::new(),
             host: OnceLock::new(),
