@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-fast test-python lint bench bench-browser bench-hooks bench-python bench-samplers build ui wire fuzz clean
+.PHONY: demo test test-fast test-python lint bench bench-browser bench-hooks bench-memory bench-python bench-samplers build ui wire fuzz fuzz-snapshots clean
 
 CARGO ?= cargo
 STEPSCOPE = target/release/stepscope
@@ -81,12 +81,21 @@ bench-samplers: build
 	target/peers/bin/python -m pip install --quiet py-spy austin-dist numpy
 	target/peers/bin/python scripts/bench/samplers.py --stepscope $(STEPSCOPE) --py-spy target/peers/bin/py-spy --austin target/peers/bin/austin $(ARGS)
 
+## Memory snapshots of PyTorch: seconds to the table of the peak and peak memory, next to pickle.load alone. Options in ARGS.
+bench-memory: build
+	python3 scripts/bench/memory_snapshots.py --stepscope $(STEPSCOPE) $(ARGS)
+
 ## The reader against mutated files, for FUZZ_SECONDS; needs a nightly toolchain and cargo-fuzz.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would take 90% of the speed.
 FUZZ_SECONDS ?= 900
 fuzz:
 	mkdir -p fuzz/corpus/read && cp -n fixtures/pytorch/mini/*.json fuzz/corpus/read/ || true
 	$(CARGO) +nightly fuzz run --sanitizer none read -- -dict=fuzz/read.dict -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048
+
+## The same for memory snapshots: pickles, and what is worked out from them.
+fuzz-snapshots:
+	mkdir -p fuzz/corpus/snapshot && cp -n fixtures/memory/schemas/*.pickle fuzz/corpus/snapshot/ || true
+	$(CARGO) +nightly fuzz run --sanitizer none snapshot -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048
 
 clean:
 	$(CARGO) clean

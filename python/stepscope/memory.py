@@ -7,11 +7,28 @@
 True
 
 ``stepscope run --memory script.py`` does the same for a whole script.
+
+Of GPUs, PyTorch's allocator keeps a history if it is told to::
+
+    with stepscope.memory.record(path="memory.pickle", oom_path="oom.pickle"):
+        train()
+
+and ``stepscope memory memory.pickle --leaks`` says what grows, ``stepscope memory oom.pickle --oom`` why it ran out.
 """
 
 from __future__ import annotations
 
 from ._exact.memory import SAMPLE_BYTES, track
 from ._exact.memray_file import from_memray
+from ._gpu_memory import MAX_ENTRIES, Recording, record, save_on_oom, snapshot
 
-__all__ = ["SAMPLE_BYTES", "from_memray", "track"]
+__all__ = [
+    "MAX_ENTRIES",
+    "Recording",
+    "SAMPLE_BYTES",
+    "from_memray",
+    "record",
+    "save_on_oom",
+    "snapshot",
+    "track",
+]

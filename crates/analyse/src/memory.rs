@@ -5,16 +5,23 @@
 //! Memory taken before the recording has no mark: it is shown as its own part, never guessed. A window narrows further,
 //! and starts from the level at its beginning.
 
+pub mod across;
+pub mod beats;
 pub(crate) mod by_operator;
+pub mod categories;
 mod definitions;
 pub(crate) mod device;
 pub mod history;
 mod innermost;
+pub mod leaks;
 mod level;
 mod lifetime;
 mod live;
+pub mod live_at;
 pub mod of_snapshot;
 mod operators;
+pub mod out_of_memory;
+pub mod places;
 mod record;
 
 use schemars::JsonSchema;

@@ -27,6 +27,7 @@ use crate::devices::streams::{Stream, streams};
 use crate::devices::utilization::{GpuReport, gpu};
 use crate::memory;
 use crate::memory::history::History;
+use crate::memory::places::Places;
 use crate::names::by_name::ByName;
 use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
@@ -115,6 +116,7 @@ struct Whole {
     profile: OnceLock<Option<Arc<Profile>>>,
     snapshot: Option<(Snapshot, Vec<History>)>,
     memory_view: OnceLock<MemoryView>,
+    places: OnceLock<Places>,
     hot: OnceLock<Option<Hot>>,
     steps: OnceLock<Steps>,
     host: OnceLock<HostTime>,
@@ -162,6 +164,7 @@ impl Run {
             profile,
             snapshot,
             memory_view: OnceLock::new(),
+            places: OnceLock::new(),
             hot: OnceLock::new(),
             steps: OnceLock::new(),
             host: OnceLock::new(),

@@ -7,4 +7,6 @@ pub(crate) mod quantile;
 pub mod selection;
 pub(crate) mod slice_number;
 pub mod spread;
+pub mod theil_sen;
+pub(crate) mod users_frames;
 pub(crate) mod windows;

@@ -29,6 +29,19 @@ pub struct Given {
     pub(crate) value: Option<String>,
     pub(crate) lines: bool,
     pub(crate) leaks: bool,
+    pub(crate) oom: bool,
+    pub(crate) at: Option<AtMoment>,
+}
+
+/// The moment that a question is about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum AtMoment {
+    /// When most was in use.
+    Peak,
+    /// When the recording ended.
+    End,
+    /// So many nanoseconds after its start.
+    After(i64),
 }
 
 impl Default for Given {
@@ -57,6 +70,8 @@ impl Default for Given {
             value: None,
             lines: false,
             leaks: false,
+            oom: false,
+            at: None,
         }
     }
 }
@@ -172,9 +187,36 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "leaks",
         value: None,
-        help: "What was not freed when the recording ended, by line",
+        help: "What was not freed when the recording ended, by line; of a memory snapshot, what grows per iteration",
         set: |ask, _| {
             ask.leaks = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "oom",
+        value: None,
+        help: "Why a request for GPU memory was refused, and what held the rest",
+        set: |ask, _| {
+            ask.oom = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "at",
+        value: Some("MOMENT"),
+        help: "What a memory snapshot shows as in use at this moment: `peak`, `end`, or a time such as `1.5s`",
+        set: |ask, value| {
+            ask.at = Some(match value.trim() {
+                "peak" => AtMoment::Peak,
+                "end" => AtMoment::End,
+                text => AtMoment::After(nanoseconds(text).ok_or_else(|| {
+                    Refusal::new(
+                        format!("--at '{value}' is not a moment"),
+                        "write peak, end, or a time since the first entry: 12ms, 1.5s, 300us",
+                    )
+                })?),
+            });
             Ok(())
         },
     },

@@ -27,6 +27,7 @@ mod heap;
 mod kineto;
 mod lprof;
 mod marshal;
+mod memory_timeline;
 mod mprof;
 mod notes;
 mod pickle;

@@ -1,7 +1,9 @@
 //! The formats that can be read: one entry each, chosen by how a text begins, never by a file's name.
 
 use crate::reader::Reader;
-use crate::{calls, collapsed, heap, kineto, lprof, mprof, pprof, pstats, snapshot, speedscope};
+use crate::{
+    calls, collapsed, heap, kineto, lprof, memory_timeline, mprof, pprof, pstats, snapshot, speedscope,
+};
 
 /// Every reader. The first whose format a text begins like reads it, so those that look closest come first.
 pub const READERS: &[Reader] = &[
@@ -12,6 +14,7 @@ pub const READERS: &[Reader] = &[
     pprof::READER,
     heap::READER,
     mprof::READER,
+    memory_timeline::READER,
     speedscope::READER,
     collapsed::READER,
     kineto::READER,

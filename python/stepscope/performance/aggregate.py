@@ -14,8 +14,8 @@ from .fork_lock import ForkLock
 from .histogram import ExponentialHistogram, exact_quantile
 from .resources import Mark, Resources
 
-Marks = tuple[Optional[Mark], Optional[Mark], Optional[Mark]]
-"""What a leak would raise: bytes of the process, bytes of PyTorch's tensors, Python objects."""
+Marks = tuple[Optional[Mark], Optional[Mark], Optional[Mark], Optional[Mark]]
+"""What a leak would raise: bytes of the process, of PyTorch's tensors, Python objects; bytes of the process in use."""
 
 
 class Details(NamedTuple):
@@ -50,7 +50,7 @@ class Aggregate:
     __slots__ = (
         "lock", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns",
         "max_ns", "histogram", "recent", "samples", "samples_ns", "items", "items_ns", "own_flops", "overhead_ns",
-        "resources", "latest", "forward", "folded_names",
+        "resources", "latest", "forward", "folded_names", "readings",
     )  # fmt: skip
 
     def __init__(self, lock: ForkLock, name: str, keep: int) -> None:
@@ -73,6 +73,8 @@ class Aggregate:
         self.latest: tuple[Record, Resources | None] | None = None
         # Where later occurrences go, once this name has been folded into a pattern.
         self.forward: Aggregate | None = None
+        # Bytes that the process held, and without what its allocator had free, when it was asked inside these regions.
+        self.readings: deque[tuple[int, int | None]] = deque(maxlen=keep)
         self.folded_names = 0
 
     def add(self, record: Record, resources: Resources, overhead_ns: int) -> None:
@@ -167,6 +169,7 @@ class Aggregate:
             self.max_ns = max(self.max_ns, other.max_ns)
             self.histogram.merge(other.histogram)
             self.recent.extend(other.recent)
+            self.readings.extend(other.readings)
             if other.samples is not None:
                 self.samples = (self.samples or 0) + other.samples
                 self.samples_ns += other.samples_ns

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._native import TimedRegion
 from .probe import Probe
-from .resources import MAX_INNER_NAMES, MEASURES, Resources
+from .resources import MARKS, MAX_INNER_NAMES, Resources
 
 
 class _Open:
@@ -22,7 +22,7 @@ class _Open:
     __slots__ = ("in_inner", "inner_names")
 
     def __init__(self) -> None:
-        self.in_inner: list[int] = [0] * len(MEASURES)
+        self.in_inner: list[int] = [0] * MARKS
         self.inner_names: set[str] = set()
 
 

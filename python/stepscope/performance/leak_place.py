@@ -14,7 +14,7 @@ from statistics import fmean
 
 from .aggregate import Aggregate, details_of
 from .mean_interval import mean_interval
-from .resources import MEASURES
+from .resources import MEASURES, USED
 
 INSIDE = "inside"
 OUTSIDE = "outside"
@@ -64,12 +64,13 @@ def held_of(aggregate: Aggregate) -> tuple[Held, ...]:
     found = tuple(Held([], [], []) for _ in MEASURES)
     with aggregate.lock:
         records = tuple(aggregate.recent)
-    for record in records:
-        details = details_of(record)
-        # One inside another of the same name is part of it.
-        if details.marks is None or details.repeated:
-            continue
-        for held, mark in zip(found, details.marks):
+    every = [details_of(record) for record in records]
+    # One inside another of the same name is part of it.
+    marked = [details.marks for details in every if details.marks is not None and not details.repeated]
+    # What is free counts for all of them or for none: where it becomes unknown, memory would seem to grow.
+    known = all(marks[0] is None or marks[USED] is not None for marks in marked)
+    for marks in marked:
+        for held, mark in zip(found, (marks[USED], *marks[1:USED]) if known else marks[:USED]):
             if mark is not None:
                 held.levels.append(float(mark.level))
                 if mark.inside is not None:

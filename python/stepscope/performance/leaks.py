@@ -2,8 +2,9 @@
 
 "It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So the first occurrences are left out
 as warm-up, a robust slope is fitted to the rest, and memory "grows" only if the slope's confidence interval is above
-zero both for all of them and for their second half, and the growth is large enough to matter. Where it grows is looked
-for by :mod:`~stepscope.performance.leak_place`. The limits are heuristics, and parameters.
+zero both for all of them and for their second half, the second half rises about as steeply as the whole, and the growth
+is large enough to matter. What the C allocator holds free does not count (:mod:`~stepscope.performance.malloc_free`).
+Where it grows is looked for by :mod:`~stepscope.performance.leak_place`. The limits are heuristics, and parameters.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ NO_LEAK = "no leak"
 TOO_FEW = "too few"
 
 _UNITS: tuple[tuple[str, float], ...] = (("MB", MB), ("MB", MB), ("objects", 1.0))
+STEADY_SHARE = 0.4
+"""How steep the second half must be at least, compared with the whole (a heuristic): growth that stopped is no leak,
+and the profiler itself takes some kilobytes now and then."""
 _BYTES_AN_OBJECT = 100.0
 """Of objects, as many as this would fill a megabyte: below that they are noise."""
 
@@ -122,11 +126,37 @@ def leak_report(
             reasons.append(reason)
             grows_in = grows_in or name
         growths.append(growth)
+    growths, told = _with_readings(growths, aggregate, warmup, at_least_mb, confidence)
+    reasons += told
+    if told and growths and growths[0].verdict == LEAK:
+        grows_in = aggregate.name
     if not growths:
         reasons = ["no memory was measured: use track_system, track_gpu or detailed_memory"]
     verdicts = [growth.verdict for growth in growths]
     verdict = next((choice for choice in (LEAK, NO_LEAK) if choice in verdicts), TOO_FEW)
     return LeakReport(aggregate.name, verdict, tuple(growths), left_out, "; ".join(reasons), grows_in)
+
+
+def _with_readings(
+    growths: list[Growth], aggregate: Aggregate, warmup: int | None, at_least_mb: float, confidence: float
+) -> tuple[list[Growth], list[str]]:
+    """The same, but for a region with too few occurrences what was read inside it; and what to say about that."""
+    if any(growth.verdict != TOO_FEW for growth in growths):
+        return growths, []
+    taken = tuple(aggregate.readings)
+    in_use = [used for _, used in taken if used is not None]
+    readings = [held / MB for held in (in_use if len(in_use) == len(taken) else [rss for rss, _ in taken])]
+    left_out = usual_warmup(len(readings)) if warmup is None else warmup
+    growth = judge(MEASURES[0], "MB", readings[left_out:], at_least_mb, confidence)
+    if growth.verdict == TOO_FEW:
+        hint = "open the region inside the loop, or call get_current_memory() in each iteration"
+        return growths, [f"{len(readings)} readings inside it are too few too: {hint}"] if growths else []
+    if growth.verdict == LEAK:
+        growth = replace(growth, place=INSIDE)
+        said = f"{growth.what} grows by {growth.slope:.4g} MB from one reading inside it to the next"
+    else:
+        said = f"judged by {growth.occurrences} readings inside it"
+    return [growth, *growths[1:]], [said]
 
 
 def judge(
@@ -139,7 +169,8 @@ def judge(
         return Growth(what, unit, TOO_FEW, None, None, None, first, last, count)
     whole = theil_sen(values, confidence)
     later: Slope = theil_sen(values[count // 2 :], confidence)
-    grows = whole.low > 0 and later.low > 0 and whole.slope * (count - 1) >= at_least
+    steady = later.low > 0 and later.slope >= STEADY_SHARE * whole.slope
+    grows = whole.low > 0 and steady and whole.slope * (count - 1) >= at_least
     growth = Growth(
         what, unit, LEAK if grows else NO_LEAK, whole.slope, whole.low, whole.high, values[0], values[-1], count
     )

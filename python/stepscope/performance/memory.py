@@ -15,6 +15,7 @@ import sys
 from typing import Any, Callable
 
 from .._native import TimedRegion
+from .malloc_free import MallocFree
 from .metrics import MB
 from .probe import Probe
 from .resources import Resources
@@ -77,19 +78,29 @@ class MemoryProbe(Probe):
 
     def __init__(self, fallback_rss_bytes: Callable[[], int | None]) -> None:
         self._fallback = fallback_rss_bytes
+        self._malloc = MallocFree()
 
     def now_bytes(self) -> int | None:
         """RSS now, from the system or from the monitor."""
         found = rss_bytes()
         return self._fallback() if found is None else found
 
-    def enter(self, region: TimedRegion) -> Any:
-        return self.now_bytes(), high_water_bytes()
+    def reading(self) -> tuple[int | None, int | None]:
+        """RSS now, and the same without what the C allocator holds free, where it tells."""
+        free, held = self._malloc.free_bytes(), self.now_bytes()
+        return held, None if held is None or free is None else held - free
 
-    def exit(self, region: TimedRegion, token: tuple[int | None, int | None], resources: Resources) -> None:
-        start, mark_before = token
+    def enter(self, region: TimedRegion) -> Any:
+        return self.now_bytes(), high_water_bytes(), self._malloc.free_bytes()
+
+    def exit(self, region: TimedRegion, token: tuple[int | None, int | None, int | None], resources: Resources) -> None:
+        start, mark_before, free_before = token
+        free_after = self._malloc.free_bytes()
         end, mark_after = self.now_bytes(), high_water_bytes()
         resources.rss_start, resources.rss_end = start, end
+        # Both or none: what is free must not look like growth where it is known at one end alone.
+        if start is not None and end is not None and free_before is not None and free_after is not None:
+            resources.used_start, resources.used_end = start - free_before, end - free_after
         held = [value for value in (start, end) if value is not None]
         if mark_before is not None and mark_after is not None:
             resources.peak_is_high_water_mark = mark_after > mark_before

@@ -234,6 +234,8 @@ class PerformanceProfiler:
     ) -> LeakReport:
         """Whether memory grows from one occurrence of a region to the next, and inside it.
 
+        Of a region around a loop that calls :meth:`get_current_memory` each time: whether it grows from call to call.
+
         ``.verdict`` is "leak", "no leak" or "too few"; the numbers behind it are in ``.growths``. If memory grows, but
         outside the region, that is no leak of its own: ``.reason`` says so, and ``.grows_in`` names the innermost
         region inside which it grows, if one shows it. Heuristics; what other threads keep meanwhile counts too.
@@ -272,8 +274,14 @@ class PerformanceProfiler:
     # The machine
 
     def get_current_memory(self) -> Figure:
-        """Megabytes (of 1,048,576 bytes) that this process holds in memory (RSS) now."""
-        held = MemoryProbe(self._rss_from_monitor).now_bytes()
+        """Megabytes (of 1,048,576 bytes) that this process holds in memory (RSS) now.
+
+        Called in a loop inside one region, it also tells :meth:`get_leak_report` of that region whether memory grows.
+        """
+        held, used = MemoryProbe(self._rss_from_monitor).reading()
+        region = self._registry.innermost_open()
+        if region is not None and held is not None:
+            region.aggregate.readings.append((held, used))
         return Unknown("this system does not say how much memory a process holds") if held is None else held / MB
 
     def get_current_gpu_memory(self) -> Figure:

@@ -16,6 +16,10 @@ MAX_INNER_NAMES = 100
 
 MEASURES = ("process memory (RSS)", "PyTorch tensors on GPUs", "Python objects")
 """What a leak would raise, in the order of :attr:`Resources.marks`."""
+USED = len(MEASURES)
+"""The place in :attr:`Resources.marks` of what stands in for the first where it is known throughout: process memory
+without what the C allocator holds free."""
+MARKS = USED + 1
 
 
 MAX_WAITING = 512
@@ -131,14 +135,18 @@ class Resources:
     """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``."""
 
     __slots__ = (
-        "rss_start", "rss_end", "rss_peak", "peak_is_high_water_mark", "peak_samples", "gpus", "counters", "energy_j",
-        "energy_s", "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events", "line_overhead_ns",
-        "torch_start", "torch_end", "objects_start", "objects_end", "in_inner", "inner_names", "reasons",
+        "rss_start", "rss_end", "used_start", "used_end", "rss_peak", "peak_is_high_water_mark", "peak_samples", "gpus",
+        "counters", "energy_j", "energy_s", "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events",
+        "line_overhead_ns", "torch_start", "torch_end", "objects_start", "objects_end", "in_inner", "inner_names",
+        "reasons",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.rss_start: int | None = None
         self.rss_end: int | None = None
+        # The same without what the C allocator holds free, where it tells.
+        self.used_start: int | None = None
+        self.used_end: int | None = None
         self.rss_peak: int | None = None
         # None where the system keeps no such mark.
         self.peak_is_high_water_mark: bool | None = None
@@ -158,17 +166,18 @@ class Resources:
         self.torch_end: int | None = None
         self.objects_start: int | None = None
         self.objects_end: int | None = None
-        self.in_inner: tuple[int, ...] = (0,) * len(MEASURES)
+        self.in_inner: tuple[int, ...] = (0,) * MARKS
         self.inner_names: set[str] = set()
         self.reasons: dict[str, str] = {}
 
     @property
-    def marks(self) -> tuple[Mark | None, Mark | None, Mark | None]:
-        """What a leak would raise from one occurrence to the next: RSS, PyTorch's tensors, Python's objects."""
+    def marks(self) -> tuple[Mark | None, Mark | None, Mark | None, Mark | None]:
+        """What a leak would raise from one occurrence to the next: RSS, tensors, Python's objects; RSS in use."""
         return (
             _mark(self.rss_start, self.rss_end, self.in_inner[0]),
             _mark(self.torch_start, self.torch_end, self.in_inner[1]),
             _mark(self.objects_start, self.objects_end, self.in_inner[2]),
+            _mark(self.used_start, self.used_end, self.in_inner[USED]),
         )
 
     def merge(self, later: Resources) -> None:
@@ -176,6 +185,8 @@ class Resources:
         if self.rss_start is None:
             self.rss_start = later.rss_start
         self.rss_end = later.rss_end if later.rss_end is not None else self.rss_end
+        self.used_start = later.used_start if self.used_start is None else self.used_start
+        self.used_end = later.used_end
         if later.rss_peak is not None and (self.rss_peak is None or later.rss_peak > self.rss_peak):
             self.rss_peak, self.peak_samples = later.rss_peak, later.peak_samples
             self.peak_is_high_water_mark = later.peak_is_high_water_mark

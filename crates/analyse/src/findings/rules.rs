@@ -31,6 +31,7 @@ mod recomputation;
 mod round_trips;
 mod slow_kernels;
 mod small_copies;
+mod snapshot;
 mod synchronization;
 mod tf32_off;
 mod uneven_steps;
@@ -69,6 +70,12 @@ pub const RULES: &[Rule] = &[
     round_trips::RULE,
     slow_kernels::RULE,
     small_copies::RULE,
+    snapshot::churn::RULE,
+    snapshot::fragmentation::RULE,
+    snapshot::leak::RULE,
+    snapshot::out_of_memory::RULE,
+    snapshot::peak::RULE,
+    snapshot::spike::RULE,
     synchronization::RULE,
     parameter_loop::RULE,
     tf32_off::RULE,

@@ -87,6 +87,24 @@ pub struct Refusal {
     pub stack: StackId,
 }
 
+impl Refusal {
+    /// Reserved and free then.
+    pub fn free(&self) -> u64 {
+        self.level.reserved.saturating_sub(self.level.active)
+    }
+
+    /// Whether the device had room, so that a limit on the process refused.
+    pub fn is_limited(&self) -> bool {
+        self.device_free >= self.bytes
+    }
+
+    /// What was missing even if all free memory, the device's among it, had been in one piece; 0 if it was the pieces.
+    pub fn missing(&self) -> u64 {
+        let on_device = if self.is_limited() { 0 } else { self.device_free };
+        self.bytes.saturating_sub(self.free().saturating_add(on_device))
+    }
+}
+
 /// One device's history.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -108,6 +126,11 @@ pub struct History {
     pub refusals: Vec<Refusal>,
     /// Segments taken from the device and given back.
     pub segments: (u64, u64),
+    /// Entries at which a segment was taken from the device, and its size. Segments that grow are not among them: what is
+    /// free elsewhere is given back for them.
+    pub grown: Vec<(u32, u64)>,
+    /// Entries at which a segment was given back, and on whose behalf.
+    pub returned: Vec<(u32, StackId)>,
     /// Entries that do not fit what was there: frees of what is not known, allocations where something is.
     pub unmatched: u64,
 }
@@ -160,6 +183,8 @@ impl Replay {
     /// What was there before the history.
     fn new(of: &OfDevice<'_>) -> Replay {
         let mut replay = Replay::default();
+        // Frees name who freed, unless only allocations were recorded with stacks: then they name who allocated.
+        let frees_name_allocators = frees_name_allocators(&of.entries);
         // Backwards: what is freed later was there, what is allocated later was not.
         let mut live: BTreeMap<u64, (u64, u64, StackId)> = BTreeMap::new();
         let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
@@ -177,7 +202,8 @@ impl Replay {
             match entry.action {
                 Action::Alloc => drop(live.remove(&entry.address)),
                 Action::FreeCompleted => {
-                    live.insert(entry.address, (rounded(entry.bytes), entry.bytes, entry.stack));
+                    let stack = if frees_name_allocators { entry.stack } else { StackId::EMPTY };
+                    live.insert(entry.address, (rounded(entry.bytes), entry.bytes, stack));
                 }
                 Action::SegmentAlloc => drop(segments.remove(&entry.address)),
                 Action::SegmentFree => drop(segments.insert(entry.address, entry.bytes)),
@@ -209,11 +235,13 @@ impl Replay {
                 Action::FreeCompleted => self.free(entry.address, moment),
                 Action::SegmentAlloc => {
                     self.history.segments.0 += 1;
+                    self.history.grown.push((moment, entry.bytes));
                     self.segments.insert(entry.address, entry.bytes);
                     self.level.reserved = self.level.reserved.saturating_add(entry.bytes);
                 }
                 Action::SegmentFree => {
                     self.history.segments.1 += 1;
+                    self.history.returned.push((moment, entry.stack));
                     self.segments.remove(&entry.address);
                     self.level.reserved = self.level.reserved.saturating_sub(entry.bytes);
                 }
@@ -340,6 +368,21 @@ impl Replay {
         }
         largest
     }
+}
+
+/// Whether every free has the stack of the allocation that it ends.
+fn frees_name_allocators(entries: &[&HistoryEntry]) -> bool {
+    let mut made: BTreeMap<u64, StackId> = BTreeMap::new();
+    entries.iter().all(|entry| match entry.action {
+        Action::Alloc => {
+            made.insert(entry.address, entry.stack);
+            true
+        }
+        Action::FreeRequested | Action::FreeCompleted => {
+            made.get(&entry.address).is_none_or(|stack| *stack == entry.stack)
+        }
+        _ => true,
+    })
 }
 
 fn rounded(bytes: u64) -> u64 {

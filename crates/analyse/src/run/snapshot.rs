@@ -7,19 +7,29 @@ use stepscope_model::{DocumentKind, Snapshot, TraceBuilder};
 use super::Run;
 use crate::memory::history::{History, histories};
 use crate::memory::of_snapshot;
+use crate::memory::places::Places;
 use crate::views::memory::MemoryView;
 
 impl Run {
     /// Looks at a snapshot: as a profile of the memory of the device that held most.
     pub(super) fn of_snapshot(snapshot: Snapshot) -> Run {
         let histories = histories(&snapshot);
+        let places = Places::new(&snapshot);
         let largest = histories.iter().max_by_key(|history| history.peak.allocated);
-        let profile = largest.map(|history| Arc::new(of_snapshot::profile(&snapshot, history)));
+        let profile = largest.map(|history| Arc::new(of_snapshot::profile(&snapshot, history, &places)));
         let mut empty = TraceBuilder::new();
         empty.meta().source = snapshot.source.clone();
         *empty.notes() = snapshot.notes.clone();
         let trace = Arc::new(empty.finish());
-        Run::of(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)))
+        let run = Run::of(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)));
+        // Nobody else has it yet.
+        let _ = run.whole.places.set(places);
+        run
+    }
+
+    /// Where the snapshot's memory was asked for; empty for another file.
+    pub fn places(&self) -> &Places {
+        self.whole.places.get_or_init(Places::default)
     }
 
     /// The snapshot of the file and the histories of its devices, if it is one.

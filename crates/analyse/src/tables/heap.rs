@@ -11,13 +11,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{FrameId, HeapFacts, Profile, StackId};
 
+use crate::scope::users_frames::users_frames;
+
 pub use advice::{Advice, advice};
 pub use definitions::{DEFINITIONS, MORE_DEFINITIONS};
 
 /// What stacks say where no Python was running.
-pub(crate) const NO_PYTHON: &str = "<no Python>";
-/// Parts of paths that are not the user's.
-const LIBRARIES: [&str; 4] = ["site-packages/", "dist-packages/", "lib/python3", "<frozen "];
+const NO_PYTHON: &str = "<no Python>";
 
 /// Bytes and allocations of one line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -121,7 +121,7 @@ pub struct HeapReport {
 /// The memory of a program by line; empty for a profile of something else.
 pub fn heap(profile: &Profile) -> HeapReport {
     let Some(facts) = &profile.heap else { return HeapReport::default() };
-    let (places, _) = users_frames(profile);
+    let (places, _) = users_frames(&profile.stacks);
     let mut at: HashMap<Option<FrameId>, usize, RandomState> = HashMap::default();
     let mut rows: Vec<HeapLineRow> = Vec::new();
     for sample in profile.samples().iter() {
@@ -141,31 +141,6 @@ pub fn heap(profile: &Profile) -> HeapReport {
     });
     let line_memory = line_memory(profile, facts, &rows);
     HeapReport { lines: rows, line_memory, facts: facts.clone() }
-}
-
-/// The frame that each stack is charged to, and whether it is the user's.
-pub(crate) fn users_frames(profile: &Profile) -> (Vec<Option<FrameId>>, Vec<bool>) {
-    let users: Vec<bool> = profile
-        .stacks
-        .frames()
-        .map(|(_, frame)| {
-            let file = profile.stacks.text(frame.file);
-            !file.is_empty() && !LIBRARIES.iter().any(|part| file.contains(part))
-        })
-        .collect();
-    let mut places: Vec<Option<FrameId>> = vec![None; profile.stacks.len()];
-    let mut is_users = vec![false; profile.stacks.len()];
-    // A stack comes after those it begins with.
-    for (stack, below, frame) in profile.stacks.nodes() {
-        let own = users[frame.index()];
-        let (stack, below) = (stack.index(), below.index());
-        // A library's line stands for itself only where no line of the user's is below it.
-        (places[stack], is_users[stack]) = match (own, is_users[below]) {
-            (false, true) => (places[below], true),
-            (own, _) => (Some(frame), own),
-        };
-    }
-    (places, is_users)
 }
 
 fn row_of(profile: &Profile, frame: Option<FrameId>) -> HeapLineRow {

@@ -5,5 +5,6 @@ pub(crate) mod docs;
 mod every_rule;
 pub(crate) mod plain;
 pub(crate) mod profile;
+pub(crate) mod snapshots;
 mod twins;
 pub(crate) mod verdicts;

@@ -1,5 +1,6 @@
 //! Tests of `memory`.
 
 pub(crate) mod curves;
+pub(crate) mod leaks;
 mod snapshots;
 mod window;

@@ -88,7 +88,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("could_not_look", &found.blind)
         .fact("worst", &found.worst);
     if found.shown.all == 0 {
-        answer.next = if found.plain { plain_next() } else { nothing_next(found.on_device) };
+        answer.next = match () {
+            () if found.snapshot => snapshot_next(),
+            () if found.plain => plain_next(),
+            () => nothing_next(found.on_device),
+        };
     }
     let (screen, explained, document, sarif) = (found.clone(), found.clone(), found.clone(), found);
     let thresholds = ask.thresholds.clone();
@@ -116,6 +120,14 @@ fn plain_next() -> Vec<Next> {
     vec![Next { question: "functions --sort cumulative", about: "functions with all that they call" }]
 }
 
+/// The same of a memory snapshot.
+fn snapshot_next() -> Vec<Next> {
+    vec![
+        Next { question: "memory --by stack", about: "who held the peak, by stack" },
+        Next { question: "memory --at peak --by category", about: "what the peak was for, a guess" },
+    ]
+}
+
 /// The findings of a run and what they are measured against.
 struct Found {
     shown: Arranged<Finding>,
@@ -123,6 +135,8 @@ struct Found {
     worst: Option<Severity>,
     /// What savings are parts of.
     whole: words::Whole,
+    /// Whether it is a snapshot of memory, which has no times to save.
+    snapshot: bool,
     /// Whether the program used neither operators nor devices.
     plain: bool,
     /// The mean step.
@@ -154,6 +168,7 @@ impl Found {
             shown: Arranged { rows, matched: matching.matched, all: matching.all },
             worst,
             whole: words::Whole::of(run),
+            snapshot: run.snapshot().is_some(),
             plain: run.hot().is_some(),
             step_ns: run.whole_ns(),
             unprofiled: *run.unprofiled(),

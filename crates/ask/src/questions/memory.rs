@@ -1,8 +1,12 @@
 //! Memory over time, what was live at the peak, and which operators allocate.
 
+mod across;
+mod leaks;
 mod line_by_line;
+mod live;
 mod of_profile;
 mod of_snapshot;
+mod out_of_memory;
 
 use std::sync::Arc;
 
@@ -34,10 +38,16 @@ pub(super) const QUESTION: Question = Question {
         "memory TRACE --from 12ms --to 1.5s --by peak",
         "memory train.py.mem --leaks  what was not freed, by line",
         "memory train.py.mem --lines  line by line, as memory_profiler shows it",
+        "memory snapshot.pickle --leaks  what grows per iteration, by line",
+        "memory first.pickle second.pickle third.pickle --leaks  what grows between them",
+        "memory snapshot.pickle --oom  why memory ran out",
+        "memory snapshot.pickle --at peak --by category",
     ],
     group: Group::Device,
-    by: &["op", "event", "peak", "stack"],
-    options: &["sort", "top", "filter", "step", "device", "frames", "from", "to", "lines", "leaks"],
+    by: &["op", "event", "peak", "stack", "line", "module", "size", "category"],
+    options: &[
+        "sort", "top", "filter", "step", "device", "frames", "from", "to", "lines", "leaks", "oom", "at",
+    ],
     report_by: Some(&["event", "peak", "stack"]),
     definitions: &[
         memory::DEFINITIONS,
@@ -46,6 +56,10 @@ pub(super) const QUESTION: Question = Question {
         OWN,
         heap::DEFINITIONS,
         of_snapshot::DEFINITIONS,
+        memory::leaks::DEFINITIONS,
+        memory::live_at::DEFINITIONS,
+        memory::across::DEFINITIONS,
+        out_of_memory::DEFINITIONS,
         heap::MORE_DEFINITIONS,
     ],
     answers_for: TRACES_AND_PROFILES,
@@ -90,14 +104,17 @@ struct PeakStackRow {
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if runs.len() > 1 {
+        return across::answer(ask, runs);
+    }
     if runs[0].kind() == DocumentKind::Profile {
-        let mut answer = of_profile::answer(ask, &runs[0])?;
-        if let Some((snapshot, histories)) = runs[0].snapshot() {
-            answer.parts.extend(of_snapshot::parts(snapshot, histories));
-        }
-        return Ok(answer);
+        return of_a_profile(ask, &runs[0]);
     }
     ask.refuse(&["leaks"], "a trace", "record the script with `stepscope run --memory`")?;
+    ask.refuse(&["oom", "at"], "a trace", SNAPSHOTS_ONLY)?;
+    if live::GROUPS.contains(&ask.grouped()) {
+        return Ok(live::nothing());
+    }
     if ask.lines {
         return line_by_line::answer(ask, &heap::HeapReport::default(), "");
     }
@@ -147,6 +164,30 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if let Some((from, to)) = window {
         answer = answer.fact("range_ns", &[from.0, to.0]);
     }
+    Ok(answer)
+}
+
+const SNAPSHOTS_ONLY: &str = "it is about memory snapshots, which torch.cuda.memory._dump_snapshot() writes";
+
+fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
+    let Some((snapshot, histories)) = run.snapshot() else {
+        ask.refuse(&["oom", "at"], "this profile", SNAPSHOTS_ONLY)?;
+        if live::GROUPS.contains(&ask.grouped()) && ask.grouped() != "line" {
+            return Err(Refusal::new("only a memory snapshot can be grouped like this", SNAPSHOTS_ONLY));
+        }
+        return of_profile::answer(ask, run);
+    };
+    if ask.oom {
+        return out_of_memory::answer(ask, run, snapshot, histories);
+    }
+    if ask.leaks {
+        return leaks::answer(ask, run, snapshot, histories);
+    }
+    if ask.at.is_some() || live::GROUPS.contains(&ask.grouped()) {
+        return live::answer(ask, run, snapshot, histories);
+    }
+    let mut answer = of_profile::answer(ask, run)?;
+    answer.parts.extend(of_snapshot::parts(snapshot, histories));
     Ok(answer)
 }
 

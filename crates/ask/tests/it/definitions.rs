@@ -49,6 +49,10 @@ const MORE: &[(&str, &[(&str, &str)])] = &[
     ("functions", &[("callees", "")]),
 ];
 
+/// Options that only memory snapshots know.
+const OF_SNAPSHOTS: &[&[(&str, &str)]] =
+    &[&[("leaks", "")], &[("oom", "")], &[("at", "peak"), ("by", "category")], &[("by", "size")]];
+
 fn runs() -> &'static [Arc<Run>] {
     static RUNS: OnceLock<Vec<Arc<Run>>> = OnceLock::new();
     RUNS.get_or_init(|| {
@@ -79,6 +83,16 @@ fn fields_of(question: &'static Question) -> Fields {
         asks.push((Ask::with(question.name, options.iter().copied()).unwrap(), timed));
     }
     let mut fields = Fields::default();
+    if question.name == "memory" {
+        for run in runs().iter().filter(|run| run.snapshot().is_some()) {
+            for options in OF_SNAPSHOTS {
+                let ask = Ask::with(question.name, options.iter().copied()).unwrap();
+                fields.add(&answer(&ask, std::slice::from_ref(run)).unwrap());
+            }
+            let ask = Ask::with(question.name, [("leaks", "")]).unwrap();
+            fields.add(&answer(&ask, &[run.clone(), run.clone()]).unwrap());
+        }
+    }
     for (ask, grouped) in &asks {
         // A profile has no groups of host and device.
         let fits = |run: &&Arc<Run>| {

@@ -16,6 +16,8 @@ const EXAMPLE: usize = 52;
 pub(crate) struct Asking {
     pub(crate) question: &'static Question,
     pub(crate) common: Common,
+    /// More files, where the question takes several.
+    pub(crate) more: Vec<PathBuf>,
     /// Options of the question with their values, in the order of the command line.
     options: Vec<(&'static str, String)>,
     /// Where rules and thresholds of findings are set.
@@ -51,6 +53,10 @@ impl Asking {
         Ok(Asking {
             question,
             common: Common::from_arg_matches(matches)?,
+            more: match takes_several(question) {
+                true => matches.get_many::<PathBuf>("more").into_iter().flatten().cloned().collect(),
+                false => Vec::new(),
+            },
             options: options.into_iter().map(|(_, name, value)| (name, value)).collect(),
             config: if has_findings { matches.get_one::<PathBuf>("config").cloned() } else { None },
             fail_on: if gate { matches.get_one::<FailOn>("fail-on").copied() } else { None },
@@ -75,6 +81,11 @@ impl Asking {
 
 fn is_about_findings(question: &Question) -> bool {
     matches!(question.name, "summary" | "findings")
+}
+
+/// Whether it can be asked about several files at once.
+fn takes_several(question: &Question) -> bool {
+    question.name == "memory"
 }
 
 fn options_of(question: &'static Question) -> impl Iterator<Item = &'static OptionSpec> {
@@ -104,6 +115,11 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
         command = command.arg(config.value_parser(value_parser!(PathBuf)));
     }
     command = Common::augment_args(command);
+    if takes_several(question) {
+        let more = Arg::new("more").value_name("MORE").num_args(0..).value_parser(value_parser!(PathBuf));
+        command = command
+            .arg(more.help("More memory snapshots of the same program, with --leaks; the oldest comes first"));
+    }
     if question.name == "findings" {
         let fail_on =
             Arg::new("fail-on").long("fail-on").value_name("SEVERITY").value_parser(value_parser!(FailOn));

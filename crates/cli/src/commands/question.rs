@@ -13,7 +13,7 @@ use crate::args::{Asking, Common};
 use crate::config;
 use crate::failure::{Failure, Outcome};
 use crate::format::Format;
-use crate::input::{choose, remark, warn};
+use crate::input::{Place, choose, remark, warn};
 use crate::next::next;
 use crate::sources;
 use crate::terminal;
@@ -48,7 +48,11 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     if !SAY_IT_THEMSELVES.contains(&name) {
         warn(run.trace());
     }
-    let mut answer = answer(&ask, &[run])?;
+    let mut runs = vec![run];
+    for path in &asking.more {
+        runs.push(choose(&Place { path: Some(path), ..common.place() }, None)?);
+    }
+    let mut answer = answer(&ask, &runs)?;
     answer.remarks.iter().for_each(|text| remark(text));
     if let Some(part) = part.take() {
         answer.parts.insert(0, part);

@@ -17,6 +17,7 @@ mod memory_files;
 mod profilers;
 mod round_trip;
 mod salvage;
+mod snapshots;
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Files about memory: ours go in and out unchanged, mprof's give the curve of the process.
 
-use stepscope_formats::{OpenOptions, READERS, read, write_memory};
+use stepscope_formats::{OpenOptions, READERS, open, read, write_memory};
 use stepscope_model::{Document, Profile};
 
 const MIB: u64 = 1 << 20;
@@ -69,4 +69,32 @@ fn mprof_gives_the_curve_and_functions() {
     assert_eq!(profile.stacks.name(line.function), "demo.build");
     // A child's reading is noted, not mixed in.
     assert_eq!(profile.notes.iter().map(|note| note.count).sum::<u64>(), 1);
+}
+
+#[test]
+fn pytorchs_memory_timeline_has_its_peak_by_category() {
+    // Both files hold the same run; the numbers are the sums of the file's own rows.
+    for file in ["memory_timeline.json.gz", "memory_timeline.raw.json.gz"] {
+        let path = crate::fixture("2.11-h200/gpt_stack").join(file);
+        let Document::Profile(profile) = open(&path, &OpenOptions::default()).unwrap() else {
+            panic!("{file}")
+        };
+        let heap = profile.heap.as_ref().unwrap();
+        assert_eq!((heap.peak_bytes, heap.end_bytes), (2_662_170_112, 1_283_998_208), "{file}");
+        let at_peak: Vec<(&str, i64)> = profile
+            .samples()
+            .iter()
+            .map(|sample| (profile.stacks.name(profile.stacks.unwind(sample.stack)[0]), sample.amounts[6]))
+            .collect();
+        let of = |name: &str| at_peak.iter().find(|row| row.0 == name).map(|row| row.1);
+        assert_eq!(of("(activation)"), Some(1_373_146_624), "{file}");
+        assert_eq!(of("(parameter)"), Some(254_889_984), "{file}");
+        assert_eq!(of("(optimizer state)"), Some(509_779_968), "{file}");
+        assert_eq!(at_peak.iter().map(|row| row.1).sum::<i64>(), 2_662_170_112, "{file}");
+    }
+    for wrong in
+        ["[[1, 2], [3]]", "[[1, 2", "[[1.5, 2, 3, 4]]", "[[1, 2, 3]]", "[[9223372036854775808, 1, 1, 1]]"]
+    {
+        assert!(read(wrong.as_bytes(), "test", &OpenOptions::default()).is_err(), "{wrong}");
+    }
 }

@@ -8,7 +8,7 @@ use super::Device;
 use super::map::states;
 use super::places::{Place, Places};
 use crate::memory::history::History;
-use crate::memory::of_snapshot::is_python;
+use crate::memory::places::is_python;
 
 /// Most frames of a stack, the innermost.
 const MAX_FRAMES: usize = 200;

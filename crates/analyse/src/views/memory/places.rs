@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Frame, Profile, Snapshot, StackId, ValueKind, ValueUnit};
 
-use crate::memory::of_snapshot::python_alone;
-use crate::tables::heap::{NO_PYTHON, users_frames};
+use crate::memory::places::{NO_PYTHON, python_alone};
+use crate::scope::users_frames::users_frames;
 
 /// A line of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -53,7 +53,7 @@ impl Places {
         let none = python.stacks.frame(Frame { name, ..Frame::default() });
         let none = python.stacks.push(StackId::EMPTY, none);
         stacks.iter_mut().filter(|stack| **stack == StackId::EMPTY).for_each(|stack| *stack = none);
-        let (frames, _) = users_frames(&python);
+        let (frames, _) = users_frames(&python.stacks);
         let mut all = Vec::new();
         let mut number_of = vec![u32::MAX; python.stacks.frames().len()];
         let mut number = |stack: StackId| {

@@ -61,11 +61,11 @@ fn blind(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> 
 /// No finding is an answer too; it must not be a dead end: what to ask next follows.
 fn nothing(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
     blind(out, screen, found)?;
-    print::note(
-        out,
-        screen,
-        "no rule found a change that would make this noticeably faster; to see where the time goes:",
-    )?;
+    let text = match found.snapshot {
+        true => "no leak, no refused request and no other known fault; to see where the memory goes:",
+        false => "no rule found a change that would make this noticeably faster; to see where the time goes:",
+    };
+    print::note(out, screen, text)?;
     writeln!(out)
 }
 

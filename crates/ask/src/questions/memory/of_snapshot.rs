@@ -152,16 +152,15 @@ fn free_blocks(segment: &Segment) -> impl Iterator<Item = u64> + '_ {
 }
 
 fn refused(device: i64, refusal: &Refusal) -> RefusalRow {
-    let free = refusal.level.reserved.saturating_sub(refusal.level.active);
     RefusalRow {
         device,
         asked_bytes: refusal.bytes,
         device_free_bytes: refusal.device_free,
         allocated_bytes: refusal.level.allocated,
         reserved_bytes: refusal.level.reserved,
-        free_bytes: free,
+        free_bytes: refusal.free(),
         largest_free_bytes: refusal.largest_gap,
-        why: if free >= refusal.bytes { "fragmentation" } else { "shortage" },
+        why: if refusal.missing() == 0 { "fragmentation" } else { "shortage" },
     }
 }
 
@@ -169,7 +168,7 @@ fn size(bytes: u64) -> Cell {
     Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-fn name(device: i64) -> String {
+pub(super) fn name(device: i64) -> String {
     if device == Snapshot::HOST { "host (pinned)".to_owned() } else { format!("GPU {device}") }
 }
 

@@ -97,8 +97,8 @@ fn refused(run: &Run) -> String {
         return String::new();
     };
     let size = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
-    let free = last.level.reserved.saturating_sub(last.level.active);
-    let why = match free >= last.bytes {
+    let free = last.free();
+    let why = match last.missing() == 0 {
         true => format!(
             "{} was free, but at most {} in one piece: fragmentation, which expandable_segments:True avoids",
             size(free),

@@ -1,0 +1,101 @@
+//! One iteration needs much more memory than the others.
+
+use super::super::words::{percent, size};
+use super::{bytes, device, histories, short, source};
+use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::memory::beats::{Beat, beats};
+use crate::memory::history::History;
+use crate::memory::places::Line;
+use stepscope_model::{Snapshot, StackId};
+
+pub(in super::super) const RULE: Rule = Rule {
+    name: "snapshot_spike",
+    about: "In a memory snapshot, the peak belongs to one iteration that needs much more than the others.",
+    thresholds: &[
+        Threshold {
+            name: "snapshot_spike.share",
+            default: 0.3,
+            text: "how far the highest iteration is above the middle one, as a share of it",
+        },
+        Threshold { name: "snapshot_spike.mib", default: 256.0, text: "the least of it, in MiB" },
+        Threshold { name: "snapshot_spike.min_iterations", default: 5.0, text: "iterations needed to judge" },
+    ],
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    histories(context).filter_map(|(snapshot, history)| look(context, snapshot, history)).collect()
+}
+
+fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
+    let beats = beats(snapshot, history, context.places()).filter(|beats| beats.beat != Beat::Time)?;
+    // The first iteration makes states and tries out kernels.
+    let peaks: Vec<(u64, u32)> = beats
+        .moments
+        .windows(2)
+        .skip(1)
+        .filter_map(|pair| {
+            let (from, to) = (pair[0], pair[1]);
+            let levels = history.levels.get(from as usize..to as usize)?;
+            let (at, level) = levels.iter().enumerate().max_by_key(|(_, level)| level.allocated)?;
+            Some((level.allocated, from + at as u32))
+        })
+        .collect();
+    if (peaks.len() as f64) < context.limit("snapshot_spike.min_iterations") {
+        return None;
+    }
+    let &(highest, moment) = peaks.iter().max_by_key(|peak| peak.0)?;
+    let mut sorted: Vec<u64> = peaks.iter().map(|peak| peak.0).collect();
+    sorted.sort_unstable();
+    let usual = sorted[sorted.len() / 2];
+    let above = highest.saturating_sub(usual);
+    let is_spike = above as f64 >= context.limit("snapshot_spike.share") * usual as f64
+        && above as f64 >= context.limit("snapshot_spike.mib") * 1_048_576.0;
+    // A level that rises on and on has its highest iteration at the end: that is a leak.
+    let is_last = peaks.last().is_some_and(|last| last.1 == moment);
+    if !is_spike || is_last {
+        return None;
+    }
+    let (line, held) = largest(context, history, moment)?;
+    let mut finding = context.remark(RULE.name);
+    finding.severity = Severity::Low;
+    finding.confidence = Confidence::Medium;
+    finding.title = format!(
+        "{}: one iteration needs {}, {} more than the middle one",
+        device(history.device),
+        size(bytes(highest)),
+        percent(above as f64 / usual.max(1) as f64)
+    );
+    finding.evidence = vec![
+        Evidence::new(
+            "highest iteration",
+            Figure::Bytes(bytes(highest)),
+            "The most in use in one iteration, the first left out.",
+        ),
+        Evidence::new(
+            "middle iteration",
+            Figure::Bytes(bytes(usual)),
+            "The median of the most in use in each iteration.",
+        ),
+        Evidence::new(
+            format!("largest allocation then, by {}", short(&line)),
+            Figure::Bytes(bytes(held)),
+            "The largest allocation in use when the highest iteration was at its peak.",
+        ),
+    ];
+    finding.why = "The device must have room for the largest iteration: a long sequence, a full evaluation, or something done every so \
+                   often decides which batch fits."
+        .to_owned();
+    finding.fix = "Sort or bucket samples by length, cut the longest, and run evaluation under torch.no_grad() in smaller batches."
+        .to_owned();
+    finding.verify = "Take another snapshot: the peaks of all iterations should be about the same.".to_owned();
+    finding.source = source(&line);
+    Some(finding)
+}
+
+fn largest(context: &Context<'_>, history: &History, moment: u32) -> Option<(Line, u64)> {
+    let live = history.allocations.iter().filter(|allocation| allocation.lives_at(moment));
+    let most = live.max_by_key(|allocation| (allocation.bytes, std::cmp::Reverse(allocation.from)))?;
+    let stack: StackId = most.stack;
+    Some((context.places().line(stack), most.bytes))
+}

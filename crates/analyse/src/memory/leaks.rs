@@ -1,0 +1,359 @@
+//! What grows from iteration to iteration: lines and stacks whose memory in use rises without end.
+//!
+//! Memory in use between two iterations should be the same after each. A line leaks if what it holds there rises on and on:
+//! from where it first holds something, without the first iteration after that (caches fill, states are made), a robust
+//! slope with an interval above zero, and as steep in the second half as before. Where nothing repeats, only what is
+//! never freed counts, over time.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_model::{FrameId, Snapshot, StackId};
+
+use super::beats::{Beat, Beats, beats};
+use super::history::{Allocation, History};
+use super::places::Places;
+use crate::scope::definition::Definition;
+use crate::scope::theil_sen::{Slope, theil_sen};
+
+/// Levels needed after warm-up.
+const MIN_LEVELS: usize = 5;
+/// Lines looked at in detail: those that grew most.
+const MAX_GROUPS: usize = 256;
+/// The second half must rise at least this much as steeply as the whole.
+const STEADY: f64 = 0.5;
+
+/// What the numbers mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "growth_bytes_each",
+        label: "Growth",
+        text: "How much the memory in use that this line allocated rises per iteration, or per second where nothing repeats: the \
+               median slope between all pairs of iterations (Theil-Sen), without the first that holds any.",
+    },
+    Definition {
+        field: "growth_low",
+        label: "At least",
+        text: "The lower end of the slope's 95% interval (Sen).",
+    },
+    Definition {
+        field: "growth_high",
+        label: "At most",
+        text: "The upper end of the slope's 95% interval (Sen).",
+    },
+    Definition {
+        field: "grown_bytes",
+        label: "Grown",
+        text: "How much more this line holds at the last iteration compared than at the first.",
+    },
+    Definition {
+        field: "held_bytes",
+        label: "Held",
+        text: "What the line holds at the last iteration compared; of a refused request, when it was refused.",
+    },
+    Definition { field: "held_count", label: "Pieces", text: "In how many allocations it holds that." },
+    Definition {
+        field: "compared",
+        label: "Compared",
+        text: "Iterations, or moments at equal distances, that the slope is fitted to.",
+    },
+    Definition {
+        field: "iterations",
+        label: "Iterations",
+        text: "Iterations in the history: named ranges of one name, or allocations of one size at one line that come back; none \
+               where nothing repeats.",
+    },
+    Definition { field: "iteration_ns", label: "Iteration", text: "How long an iteration takes: the median." },
+    Definition {
+        field: "total_growth_bytes_each",
+        label: "All growth",
+        text: "The sum of the growth of all lines listed.",
+    },
+    Definition {
+        field: "iterations_left",
+        label: "Left",
+        text: "Iterations (seconds where nothing repeats) until this much memory is reserved, if it keeps growing like this.",
+    },
+    Definition {
+        field: "left_ns",
+        label: "Time left",
+        text: "The same as time, at the median length of an iteration.",
+    },
+    Definition {
+        field: "limit_bytes",
+        label: "Limit",
+        text: "Memory of a device: what this one is known to have, or common sizes.",
+    },
+];
+
+/// How allocations are grouped.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// By the user's line.
+    Line,
+    /// By the stack of Python.
+    Stack,
+}
+
+/// Something that grows.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LeakRow {
+    /// The device.
+    pub device: i64,
+    /// The function.
+    pub function: String,
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// Growth per iteration, or per second.
+    pub growth_bytes_each: i64,
+    /// At least.
+    pub growth_low: i64,
+    /// At most.
+    pub growth_high: i64,
+    /// `iteration` or `second`.
+    pub per: &'static str,
+    /// From the first to the last moment compared.
+    pub grown_bytes: i64,
+    /// At the last moment compared.
+    pub held_bytes: u64,
+    /// In so many allocations.
+    pub held_count: u64,
+    /// Moments compared.
+    pub compared: u64,
+    /// One stack that it comes from, innermost first.
+    pub stack: Vec<String>,
+}
+
+/// What grows on one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaks {
+    /// The device.
+    pub device: i64,
+    /// What iterations are; none if there is nothing to compare.
+    pub beat: Option<Beat>,
+    /// How many moments there are to compare.
+    pub beats: usize,
+    /// How long an iteration takes, in seconds.
+    pub seconds: Option<f64>,
+    /// What grows, fastest first.
+    pub rows: Vec<LeakRow>,
+    /// Reserved at the end.
+    pub reserved: u64,
+    /// Memory that the process can have, if a refused request says.
+    pub capacity: Option<u64>,
+}
+
+/// When a device is full.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FullRow {
+    /// The device.
+    pub device: i64,
+    /// How much memory.
+    pub limit_bytes: u64,
+    /// Whether the device is known to have it; otherwise it is a common size.
+    pub known: bool,
+    /// How many more iterations, or seconds.
+    pub iterations_left: u64,
+    /// The same as time.
+    pub left_ns: Option<i64>,
+}
+
+impl Leaks {
+    /// `iteration` or `second`.
+    pub fn per(&self) -> &'static str {
+        if self.beat == Some(Beat::Time) { "second" } else { "iteration" }
+    }
+
+    /// Whether there was enough to compare.
+    pub fn enough(&self) -> bool {
+        self.beats > MIN_LEVELS
+    }
+
+    /// The growth of all rows together.
+    pub fn total(&self) -> i64 {
+        self.rows.iter().fold(0, |sum: i64, row| sum.saturating_add(row.growth_bytes_each))
+    }
+
+    /// When the device is full: this one if its size is known, otherwise the next two of common sizes.
+    pub fn full(&self) -> Vec<FullRow> {
+        const GIB: u64 = 1 << 30;
+        const COMMON: [u64; 10] = [8, 16, 24, 40, 48, 80, 96, 141, 192, 288];
+        let total = self.total();
+        if total <= 0 {
+            return Vec::new();
+        }
+        let sizes: Vec<u64> = match self.capacity {
+            Some(capacity) => vec![capacity],
+            None => COMMON.iter().map(|size| size * GIB).filter(|size| *size > self.reserved).take(2).collect(),
+        };
+        let each = if self.per() == "second" { Some(1.0) } else { self.seconds };
+        let row = |limit_bytes: u64| {
+            let left = limit_bytes.saturating_sub(self.reserved) as f64 / total as f64;
+            FullRow {
+                device: self.device,
+                limit_bytes,
+                known: self.capacity.is_some(),
+                iterations_left: left as u64,
+                left_ns: each.map(|each| (left * each * 1e9) as i64),
+            }
+        };
+        sizes.into_iter().map(row).collect()
+    }
+}
+
+/// Looks for what grows by at least this many bytes over the iterations compared.
+pub fn leaks(snapshot: &Snapshot, history: &History, places: &Places, by: Grouping, min_bytes: u64) -> Leaks {
+    let last = history.levels.last().copied().unwrap_or(history.at_start);
+    // A request that the device had room for was refused by a limit on the process, which the snapshot does not name.
+    let capacity = history
+        .refusals
+        .iter()
+        .filter(|refusal| !refusal.is_limited())
+        .map(|refusal| refusal.level.reserved.saturating_add(refusal.device_free))
+        .max();
+    let mut found = Leaks {
+        device: history.device,
+        beat: None,
+        beats: 0,
+        seconds: None,
+        rows: Vec::new(),
+        reserved: last.reserved,
+        capacity,
+    };
+    let Some(beats) = beats(snapshot, history, places) else { return found };
+    if beats.beat == Beat::Time && !history.refusals.is_empty() {
+        // Memory ran out in the middle of something: what it had allocated until then would look like a leak.
+        return found;
+    }
+    found.rows = rows(history, places, &beats, by, min_bytes);
+    found.beats = beats.moments.len();
+    found.seconds = beats.seconds;
+    found.beat = Some(beats.beat);
+    found
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+enum Group {
+    Line(Option<FrameId>),
+    Stack(StackId),
+}
+
+fn rows(history: &History, places: &Places, beats: &Beats, by: Grouping, min_bytes: u64) -> Vec<LeakRow> {
+    let group = |allocation: &Allocation| match by {
+        Grouping::Line => Group::Line(places.frame(allocation.stack)),
+        Grouping::Stack => Group::Stack(places.python(allocation.stack)),
+    };
+    // Where nothing repeats, a moment may be anywhere in an iteration: only what stays counts.
+    let counts = |allocation: &Allocation| beats.beat != Beat::Time || allocation.to == u32::MAX;
+    let (Some(&first), Some(&last)) = (beats.moments.first(), beats.moments.last()) else { return Vec::new() };
+    let mut grown: HashMap<Group, (i64, StackId), RandomState> = HashMap::default();
+    for allocation in history.allocations.iter().filter(|allocation| counts(allocation)) {
+        let held = i64::from(allocation.lives_at(last)) - i64::from(allocation.lives_at(first));
+        if held != 0 {
+            let sum = grown.entry(group(allocation)).or_insert((0, allocation.stack));
+            sum.0 =
+                sum.0.saturating_add(held.saturating_mul(i64::try_from(allocation.bytes).unwrap_or(i64::MAX)));
+        }
+    }
+    let enough = i64::try_from(min_bytes).unwrap_or(i64::MAX).max(1);
+    let mut most: Vec<(Group, i64, StackId)> = grown
+        .into_iter()
+        .filter(|(_, (bytes, _))| *bytes >= enough)
+        .map(|(group, (bytes, stack))| (group, bytes, stack))
+        .collect();
+    most.sort_by_key(|(_, bytes, stack)| (std::cmp::Reverse(*bytes), stack.index()));
+    most.truncate(MAX_GROUPS);
+    let numbers: HashMap<Group, usize, RandomState> =
+        most.iter().enumerate().map(|(number, (group, ..))| (*group, number)).collect();
+    let mut levels = vec![vec![0i64; beats.moments.len() + 1]; most.len()];
+    let mut pieces = vec![0u64; most.len()];
+    for allocation in history.allocations.iter().filter(|allocation| counts(allocation)) {
+        let Some(&number) = numbers.get(&group(allocation)) else { continue };
+        let begin = if allocation.before { 0 } else { beats.moments.partition_point(|m| *m < allocation.from) };
+        let end = beats.moments.partition_point(|m| *m < allocation.to);
+        if begin < end {
+            let bytes = i64::try_from(allocation.bytes).unwrap_or(i64::MAX);
+            let level = &mut levels[number];
+            level[begin] = level[begin].saturating_add(bytes);
+            level[end] = level[end].saturating_sub(bytes);
+            pieces[number] += u64::from(end == beats.moments.len());
+        }
+    }
+    let per = if beats.beat == Beat::Time { "second" } else { "iteration" };
+    let mut rows: Vec<LeakRow> = Vec::new();
+    for ((_, _, stack), (changes, held_count)) in most.into_iter().zip(levels.into_iter().zip(pieces)) {
+        let mut level = 0i64;
+        let levels: Vec<i64> = changes[..beats.moments.len()]
+            .iter()
+            .map(|change| {
+                level = level.saturating_add(*change);
+                level
+            })
+            .collect();
+        let Some((slope, later)) = judge(&levels, &beats.at, min_bytes) else { continue };
+        let line = places.line(stack);
+        rows.push(LeakRow {
+            device: history.device,
+            function: line.function,
+            file: line.file,
+            line: line.line,
+            growth_bytes_each: slope.slope.round() as i64,
+            growth_low: slope.low.round() as i64,
+            growth_high: slope.high.round() as i64,
+            per,
+            grown_bytes: later[later.len() - 1] - later[0],
+            held_bytes: later[later.len() - 1].unsigned_abs(),
+            held_count,
+            compared: later.len() as u64,
+            stack: places.frames(stack, 8),
+        });
+    }
+    rows.sort_by(|a, b| {
+        let by_growth = b.growth_bytes_each.cmp(&a.growth_bytes_each);
+        by_growth.then_with(|| (&a.file, a.line, &a.stack).cmp(&(&b.file, b.line, &b.stack)))
+    });
+    rows
+}
+
+/// The slope of levels that rise without end, and the levels after warm-up; none if they do not.
+fn judge<'a>(levels: &'a [i64], at: &[f64], min_bytes: u64) -> Option<(Slope, &'a [i64])> {
+    let onset = levels.iter().position(|level| *level > 0)?;
+    let (later, at) = (levels.get(onset + 1..)?, at.get(onset + 1..)?);
+    if later.len() < MIN_LEVELS {
+        return None;
+    }
+    let points: Vec<(f64, f64)> = at.iter().zip(later).map(|(at, level)| (*at, *level as f64)).collect();
+    let whole = theil_sen(&points)?;
+    let half = theil_sen(&points[points.len() / 2 - usize::from(points.len() < 6)..])?;
+    let rises = whole.low > 0.0 && half.low > 0.0 && half.slope >= STEADY * whole.slope;
+    let span = points[points.len() - 1].0 - points[0].0;
+    (rises && whole.slope * span >= min_bytes as f64).then_some((whole, later))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+
+    fn slope(levels: &[i64]) -> Option<f64> {
+        let at: Vec<f64> = (0..levels.len()).map(|at| at as f64).collect();
+        judge(levels, &at, 1).map(|found| found.0.slope)
+    }
+
+    #[test]
+    fn only_what_goes_on_is_a_leak() {
+        assert_eq!(slope(&[0, 0, 7, 14, 21, 28, 35, 42]), Some(7.0));
+        // A cache fills, a state is made, a queue has a bound.
+        assert_eq!(slope(&[0, 9, 9, 9, 9, 9, 9, 9]), None);
+        assert_eq!(slope(&[0, 1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5, 5, 5]), None);
+        // What comes and goes.
+        assert_eq!(slope(&[3, 8, 3, 8, 3, 8, 3, 8, 3, 8]), None);
+        // Too few to say.
+        assert_eq!(slope(&[0, 7, 14, 21, 28]), None);
+        // A leak under noise, and one in every other iteration.
+        assert!(slope(&[5, 10, 22, 29, 41, 48, 62, 70, 79]).is_some());
+        assert!(slope(&[0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14]).is_some());
+    }
+}

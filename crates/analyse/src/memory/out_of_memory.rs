@@ -1,0 +1,145 @@
+//! Why a request was refused, and what could have been dropped for it.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_model::{FrameId, Ns, Snapshot, StackId};
+
+use super::categories::{Categories, Category};
+use super::history::{History, Refusal};
+use super::places::{Line, Places};
+
+/// A line that held memory when a request was refused.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HolderRow {
+    /// The device.
+    pub device: i64,
+    /// The request, counted from 1.
+    pub refusal: u64,
+    /// The function.
+    pub function: String,
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: u32,
+    /// What it held.
+    pub held_bytes: u64,
+    /// In so many allocations.
+    pub held_count: u64,
+    /// Of all in use.
+    pub held_share: f64,
+    /// What most of it was for; a guess.
+    pub category: &'static str,
+}
+
+/// A refused request, explained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutOfMemory {
+    /// The device.
+    pub device: i64,
+    /// The request.
+    pub refusal: Refusal,
+    /// When, since the first entry.
+    pub at: Option<Ns>,
+    /// Who asked.
+    pub line: Line,
+    /// Reserved and free.
+    pub free: u64,
+    /// Whether what was free, put together, would have been enough.
+    pub fragmented: bool,
+    /// How much was missing; 0 if it was fragmented.
+    pub missing: u64,
+    /// Whether the device had room, so that a limit on the process refused.
+    pub limited: bool,
+    /// Whether segments could grow already.
+    pub expandable: bool,
+    /// Lines that held most, the largest first.
+    pub holders: Vec<HolderRow>,
+}
+
+impl OutOfMemory {
+    /// Whether segments that grow would have served it.
+    pub fn expandable_helps(&self) -> bool {
+        self.fragmented && !self.expandable
+    }
+}
+
+/// Explains the requests that a device refused.
+pub fn out_of_memory(snapshot: &Snapshot, history: &History, places: &Places, most: usize) -> Vec<OutOfMemory> {
+    if history.refusals.is_empty() {
+        return Vec::new();
+    }
+    let categories = Categories::new(snapshot, history);
+    let first = history.times.iter().copied().find_map(|at| at);
+    let expandable = is_expandable(snapshot);
+    let explain = |(number, refusal): (usize, &Refusal)| {
+        let at = history.times.get(refusal.moment as usize).copied().flatten();
+        OutOfMemory {
+            device: history.device,
+            refusal: *refusal,
+            at: at.zip(first).map(|(at, first)| at - first),
+            line: places.line(refusal.stack),
+            free: refusal.free(),
+            fragmented: refusal.missing() == 0,
+            missing: refusal.missing(),
+            limited: refusal.is_limited(),
+            expandable,
+            holders: holders(history, places, &categories, refusal, number as u64 + 1, most),
+        }
+    };
+    history.refusals.iter().enumerate().map(explain).collect()
+}
+
+/// Whether the allocator was told to let segments grow.
+pub fn is_expandable(snapshot: &Snapshot) -> bool {
+    snapshot.segments.iter().any(|segment| segment.expandable)
+        || snapshot.settings.iter().any(|(name, value)| {
+            name.ends_with("ALLOC_CONF")
+                && value.to_lowercase().replace(' ', "").contains("expandable_segments:true")
+        })
+}
+
+fn holders(
+    history: &History,
+    places: &Places,
+    categories: &Categories<'_>,
+    refusal: &Refusal,
+    number: u64,
+    most: usize,
+) -> Vec<HolderRow> {
+    #[derive(Default)]
+    struct Sum {
+        bytes: u64,
+        count: u64,
+        by_category: HashMap<Category, u64, RandomState>,
+    }
+    let mut sums: HashMap<Option<FrameId>, (StackId, Sum), RandomState> = HashMap::default();
+    for allocation in history.allocations.iter().filter(|allocation| allocation.lives_at(refusal.moment)) {
+        let (_, sum) =
+            sums.entry(places.frame(allocation.stack)).or_insert_with(|| (allocation.stack, Sum::default()));
+        sum.bytes = sum.bytes.saturating_add(allocation.bytes);
+        sum.count += 1;
+        let of_category = sum.by_category.entry(categories.category(allocation)).or_default();
+        *of_category = of_category.saturating_add(allocation.bytes);
+    }
+    let mut all: Vec<(StackId, Sum)> = sums.into_values().collect();
+    all.sort_by_key(|(stack, sum)| (std::cmp::Reverse(sum.bytes), stack.index()));
+    all.truncate(most);
+    let row = |(stack, sum): (StackId, Sum)| {
+        let line = places.line(stack);
+        let main = sum.by_category.iter().max_by_key(|(category, bytes)| (**bytes, **category));
+        HolderRow {
+            device: history.device,
+            refusal: number,
+            function: line.function,
+            file: line.file,
+            line: line.line,
+            held_bytes: sum.bytes,
+            held_count: sum.count,
+            held_share: sum.bytes as f64 / refusal.level.allocated.max(1) as f64,
+            category: main.map_or(Category::Unknown, |(category, _)| *category).label(),
+        }
+    };
+    all.into_iter().map(row).collect()
+}

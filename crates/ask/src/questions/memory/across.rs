@@ -1,0 +1,71 @@
+//! What grows from one snapshot of a program to the next.
+
+use std::sync::Arc;
+
+use stepscope_analyse::memory::across::{AcrossRow, Seen, across};
+use stepscope_analyse::run::Run;
+
+use super::super::TOP;
+use super::of_snapshot::name;
+use crate::answer::Answer;
+use crate::ask::Ask;
+use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+/// Growth below this is not listed.
+const LEAST: u64 = 1 << 20;
+const NONE: &str = "no line holds 1 MiB more from snapshot to snapshot";
+
+pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if !ask.leaks {
+        return Err(Refusal::new(
+            "several files can only be asked about leaks",
+            "add --leaks, or name one file",
+        ));
+    }
+    ask.refuse(
+        &["at", "oom", "lines", "step", "from", "to", "by"],
+        "several snapshots",
+        "leave the option out",
+    )?;
+    let seen: Option<Vec<Seen<'_>>> = runs
+        .iter()
+        .map(|run| run.snapshot().map(|(snapshot, histories)| (snapshot, &histories[..], run.places())))
+        .collect();
+    let Some(seen) = seen else {
+        let hint = "name files that torch.cuda.memory._dump_snapshot() wrote, oldest first";
+        return Err(Refusal::new("only memory snapshots can be compared for leaks", hint));
+    };
+    let rows: Vec<AcrossRow> = across(&seen, LEAST)
+        .into_iter()
+        .filter(|row| ask.device.is_none_or(|device| device == row.device))
+        .collect();
+    let words = format!("what is held at the end of {} snapshots, more in each", runs.len());
+    let rows = arrange(rows, &ask.rows, Some("grown_bytes_across"), TOP, |row: &AcrossRow| &row.name)?;
+    let part = rows.into_part("across", NONE, move |rows| table(rows).title("What grows", &words));
+    Ok(Answer::new(vec![part]))
+}
+
+fn table(rows: &[AcrossRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::number("Grown").keep(),
+        Column::number("Per snapshot").priority(130),
+        Column::number("First").priority(110),
+        Column::number("Last").priority(120),
+        Column::text("Allocator").priority(90),
+        Column::name("Line").flexible(24, print::middle_ellipsis),
+    ]);
+    let size = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+    for row in rows {
+        table.row(vec![
+            Cell::text(units::delta_bytes(size(row.grown_bytes_across))).role(Role::Warn),
+            Cell::bytes(size(row.growth_bytes_per_snapshot)),
+            Cell::bytes(size(row.levels[0])),
+            Cell::bytes(size(row.levels[row.levels.len() - 1])),
+            Cell::text(name(row.device)),
+            Cell::text(&row.name),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,169 @@
+//! What grows in a snapshot from iteration to iteration, and what was left at its end.
+
+use std::sync::Arc;
+
+use stepscope_analyse::memory::beats::Beat;
+use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, leaks};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::tables::heap::heap;
+use stepscope_model::{Profile, Snapshot};
+
+use super::super::TOP;
+use super::of_profile::{end_words, lines_table};
+use super::of_snapshot::name;
+use crate::answer::{Answer, Part};
+use crate::ask::Ask;
+use crate::options::RowsAsked;
+use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+/// Growth below this is not listed.
+const LEAST: u64 = 1 << 20;
+/// Lines that were left, when they are not what was asked for.
+const LEFT: usize = 10;
+const NONE: &str = "nothing grows from iteration to iteration by 1 MiB or more";
+/// Options that are about something else.
+const OTHERS: &[&str] = &["at", "oom", "lines", "step", "from", "to"];
+
+pub(super) fn answer(
+    ask: &Ask,
+    run: &Arc<Run>,
+    snapshot: &Snapshot,
+    histories: &[History],
+) -> Result<Answer, Refusal> {
+    ask.refuse(OTHERS, "--leaks", "leave one of the two out")?;
+    let by = match ask.by {
+        Some("stack") => Grouping::Stack,
+        None | Some("line") => Grouping::Line,
+        Some(_) => {
+            return Err(Refusal::new("leaks are not grouped like this", "--by takes line and stack here"));
+        }
+    };
+    let of_device = histories.iter().filter(|history| ask.device.is_none_or(|asked| asked == history.device));
+    let found: Vec<Leaks> =
+        of_device.map(|history| leaks(snapshot, history, run.places(), by, LEAST)).collect();
+    let words = found.iter().map(words).collect::<Vec<_>>().join("; ");
+    let full: Vec<FullRow> = found.iter().flat_map(Leaks::full).collect();
+    let total = found.iter().fold(0i64, |sum, device| sum.saturating_add(device.total()));
+    let busiest = found.iter().max_by_key(|device| device.beats);
+    let iterations = busiest.filter(|device| device.per() == "iteration").map(|device| device.beats as u64);
+    let iteration_ns = busiest.and_then(|device| device.seconds).map(|seconds| (seconds * 1e9) as i64);
+    let rows: Vec<LeakRow> = found.into_iter().flat_map(|device| device.rows).collect();
+    let frames = ask.frames;
+    let by_stack = by == Grouping::Stack;
+    let rows = arrange(rows, &ask.rows, Some("growth_bytes_each"), TOP, |row: &LeakRow| &row.function)?;
+    let main = rows.into_part("leaks", NONE, move |rows| {
+        leaks_table(rows, by_stack.then_some(frames)).title("What grows", &words)
+    });
+    let full = Part::new("full", full, full_table);
+    let full = if full.is_empty() { full.shown(false) } else { full };
+    let none = Profile::default();
+    let report = heap(run.profile().unwrap_or(&none));
+    let left = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
+    let left = arrange(left, &RowsAsked::default(), Some("live_bytes"), LEFT, |row: &_| &row.function)?;
+    let end = end_words(&report);
+    let left = left.into_part("left_lines", "everything was freed", move |rows| {
+        lines_table(rows, true).title("What was left at the end", &end)
+    });
+    Ok(Answer::new(vec![main, full, left])
+        .fact("total_growth_bytes_each", &total)
+        .fact("iterations", &iterations)
+        .fact("iteration_ns", &iteration_ns)
+        .main("leaks"))
+}
+
+/// What was compared, in words.
+fn words(found: &Leaks) -> String {
+    let device = name(found.device);
+    let each = found.seconds.map(|s| format!(" of {}", units::time((s * 1e9) as i64))).unwrap_or_default();
+    let beats = units::count(found.beats as u64);
+    match &found.beat {
+        None => format!("{device}: the history has nothing that repeats, and no times"),
+        Some(_) if !found.enough() => {
+            format!("{device}: {beats} iterations are too few to tell; record ten or more")
+        }
+        Some(Beat::Range(range)) => format!("{device}: {beats} iterations{each}, from ranges named {range}"),
+        Some(Beat::Allocations) => {
+            format!("{device}: {beats} iterations{each}, guessed from allocations that come back")
+        }
+        Some(Beat::Time) => {
+            format!("{device}: no iterations seen, so per second, and only what is never freed")
+        }
+    }
+}
+
+fn leaks_table(rows: &[LeakRow], frames: Option<usize>) -> Table {
+    let per = rows.first().map_or("iteration", |row| row.per);
+    let several = rows.iter().any(|row| row.device != rows[0].device);
+    let mut columns = Vec::new();
+    if frames.is_none() {
+        columns.push(Column::name("Function"));
+    }
+    columns.extend([
+        Column::number(if per == "second" { "Per second" } else { "Per iteration" }).keep(),
+        Column::number("At least").priority(120),
+        Column::number("At most").priority(120),
+        Column::number("Held").priority(140),
+        Column::number("Pieces").priority(90),
+        Column::number("Compared").priority(80),
+    ]);
+    if several {
+        columns.push(Column::text("Allocator").priority(130));
+    }
+    columns.push(match frames {
+        None => Column::text("Where").flexible(14, print::middle_ellipsis).keep(),
+        Some(_) => Column::name("Stack").flexible(24, print::end_ellipsis),
+    });
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = Vec::new();
+        if frames.is_none() {
+            cells.push(Cell::text(&row.function));
+        }
+        let held = i64::try_from(row.held_bytes).unwrap_or(i64::MAX);
+        cells.extend([
+            Cell::text(units::delta_bytes(row.growth_bytes_each)).role(Role::Warn),
+            Cell::bytes(row.growth_low),
+            Cell::bytes(row.growth_high),
+            Cell::bytes(held),
+            Cell::count(row.held_count),
+            Cell::count(row.compared),
+        ]);
+        if several {
+            cells.push(Cell::text(name(row.device)));
+        }
+        cells.push(Cell::text(match frames {
+            None if row.line == 0 => row.file.clone(),
+            None => format!("{}:{}", row.file, row.line),
+            Some(frames) => row.stack.iter().take(frames.max(1)).cloned().collect::<Vec<_>>().join(" < "),
+        }));
+        table.row(cells);
+    }
+    table
+}
+
+fn full_table(rows: &[FullRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Memory"),
+        Column::number("Iterations left").keep(),
+        Column::number("Time left").keep(),
+        Column::text("Allocator").priority(90),
+    ]);
+    for row in rows {
+        let size = units::bytes(i64::try_from(row.limit_bytes).unwrap_or(i64::MAX));
+        table.row(vec![
+            Cell::text(if row.known { format!("{size}, all there is") } else { size }),
+            Cell::count(row.iterations_left),
+            Cell::maybe(row.left_ns, Cell::time),
+            Cell::text(name(row.device)),
+        ]);
+    }
+    let known = rows.iter().all(|row| row.known);
+    let words = match known {
+        true => "at this rate",
+        false => "at this rate; the snapshot does not say how much the device has, so common sizes",
+    };
+    table.title("When memory runs out", words)
+}

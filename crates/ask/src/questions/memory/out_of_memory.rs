@@ -1,0 +1,228 @@
+//! Why a request for GPU memory was refused, what held the rest, and what would have helped.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::out_of_memory::{HolderRow, OutOfMemory, out_of_memory};
+use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_model::Snapshot;
+
+use super::of_snapshot::name;
+use crate::answer::{Answer, Part};
+use crate::ask::Ask;
+use crate::print::{self, Cell, Column, Role, Table, units, wrap};
+use crate::refusal::Refusal;
+
+pub(super) const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "missing_bytes",
+        label: "Missing",
+        text: "What was asked for, less what was free inside and what the device had left for the process; 0 if that would have been \
+               enough in one piece.",
+    },
+    Definition {
+        field: "refusal",
+        label: "Request",
+        text: "Which refused request this is about, counted from 1.",
+    },
+    Definition {
+        field: "held_share",
+        label: "% in use",
+        text: "What a line held when the request was refused, divided by all bytes in use then.",
+    },
+    Definition {
+        field: "at_ns_refused",
+        label: "At",
+        text: "When the request was refused, counted from the first entry of the history.",
+    },
+];
+
+/// Lines to name for each request.
+const HOLDERS: usize = 5;
+/// Requests to explain, the last ones: programs may catch the error and try again.
+const MOST: usize = 5;
+
+/// One refused request.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct OomRow {
+    /// Which, counted from 1.
+    refusal: u64,
+    /// The device.
+    device: i64,
+    /// When.
+    at_ns_refused: Option<i64>,
+    /// Asked for.
+    asked_bytes: u64,
+    /// In use then.
+    allocated_bytes: u64,
+    /// Taken from the device then.
+    reserved_bytes: u64,
+    /// Reserved and free then.
+    free_bytes: u64,
+    /// In one piece.
+    largest_free_bytes: u64,
+    /// What the device had left.
+    device_free_bytes: u64,
+    /// What was missing.
+    missing_bytes: u64,
+    /// `fragmentation` or `shortage`.
+    why: &'static str,
+    /// Whether the device had room, so that a limit on the process refused.
+    limited: bool,
+    /// Whether segments could grow.
+    expandable_segments: bool,
+    /// Whether segments that grow would have served it.
+    expandable_segments_help: bool,
+    /// Who asked.
+    function: String,
+    /// The file.
+    file: String,
+    /// The line.
+    line: u32,
+}
+
+pub(super) fn answer(
+    ask: &Ask,
+    run: &Arc<Run>,
+    snapshot: &Snapshot,
+    histories: &[History],
+) -> Result<Answer, Refusal> {
+    ask.refuse(
+        &["leaks", "lines", "at", "by", "sort", "filter", "step", "from", "to"],
+        "--oom",
+        "leave it out",
+    )?;
+    let all: Vec<(usize, OutOfMemory)> = histories
+        .iter()
+        .filter(|history| ask.device.is_none_or(|asked| asked == history.device))
+        .flat_map(|history| out_of_memory(snapshot, history, run.places(), HOLDERS).into_iter().enumerate())
+        .collect();
+    let count = all.len();
+    let shown = &all[count.saturating_sub(MOST)..];
+    let rows: Vec<OomRow> = shown.iter().map(|(number, oom)| row(*number, oom)).collect();
+    let holders: Vec<HolderRow> = shown.iter().flat_map(|(_, oom)| oom.holders.clone()).collect();
+    let words: Vec<String> = shown.iter().map(|(_, oom)| in_words(oom)).collect();
+    let requests = Part::new("out_of_memory", rows, move |_| Table::default()).shown(false);
+    let mut held = Part::new("holders", holders, holders_table);
+    if count == 0 {
+        held = held.shown(false);
+    }
+    let mut answer = Answer::new(vec![requests, held]).main("out_of_memory");
+    let left_out = count.saturating_sub(MOST);
+    answer.above = Some(Box::new(move |out, screen| {
+        let about = match count {
+            0 => "no request was refused in this history".to_owned(),
+            1 => "one request was refused".to_owned(),
+            n => format!("{n} requests were refused"),
+        };
+        print::heading(out, screen, "Out of memory", &about)?;
+        for text in &words {
+            writeln!(out)?;
+            for line in wrap(&screen.text(text), screen.width.clamp(20, 100)) {
+                writeln!(out, "{line}")?;
+            }
+        }
+        writeln!(out)?;
+        if left_out > 0 {
+            print::note(out, screen, &format!("{left_out} earlier ones are not shown"))?;
+        }
+        Ok(())
+    }));
+    Ok(answer)
+}
+
+fn row(number: usize, oom: &OutOfMemory) -> OomRow {
+    let refusal = &oom.refusal;
+    OomRow {
+        refusal: number as u64 + 1,
+        device: oom.device,
+        at_ns_refused: oom.at.map(|at| at.0),
+        asked_bytes: refusal.bytes,
+        allocated_bytes: refusal.level.allocated,
+        reserved_bytes: refusal.level.reserved,
+        free_bytes: oom.free,
+        largest_free_bytes: refusal.largest_gap,
+        device_free_bytes: refusal.device_free,
+        missing_bytes: oom.missing,
+        why: if oom.fragmented { "fragmentation" } else { "shortage" },
+        limited: oom.limited,
+        expandable_segments: oom.expandable,
+        expandable_segments_help: oom.expandable_helps(),
+        function: oom.line.function.clone(),
+        file: oom.line.file.clone(),
+        line: oom.line.line,
+    }
+}
+
+/// A refused request as a colleague would tell it.
+fn in_words(oom: &OutOfMemory) -> String {
+    let size = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+    let refusal = &oom.refusal;
+    let who = if oom.line.line > 0 { format!(" by {}", oom.line.place()) } else { String::new() };
+    let mut text = format!(
+        "{}: {} was asked for{who}. The program held {}, the allocator {}, of which {} was free, at most {} in one piece. ",
+        name(oom.device),
+        size(refusal.bytes),
+        size(refusal.level.allocated),
+        size(refusal.level.reserved),
+        size(oom.free),
+        size(refusal.largest_gap),
+    );
+    match (oom.fragmented, oom.expandable) {
+        (true, false) => text.push_str(
+            "Put together, that would have been enough: fragmentation. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True this \
+             request would have fit.",
+        ),
+        (true, true) => {
+            text.push_str("Put together, that would have been enough: fragmentation, although segments can grow.");
+        }
+        (false, _) => text.push_str(&format!(
+            "{} was missing whatever the arrangement: a shortage, which other settings of the allocator do not cure.",
+            size(oom.missing)
+        )),
+    }
+    match oom.limited {
+        true => text.push_str(&format!(
+            " The device itself had {} left: a limit on this process refused \
+             (torch.cuda.set_per_process_memory_fraction).",
+            size(refusal.device_free)
+        )),
+        false => text.push_str(&format!(" The device had {} left.", size(refusal.device_free))),
+    }
+    text
+}
+
+fn holders_table(rows: &[HolderRow]) -> Table {
+    let several = rows.iter().any(|row| (row.refusal, row.device) != (rows[0].refusal, rows[0].device));
+    let mut columns = vec![
+        Column::name("Function"),
+        Column::number("Held").keep(),
+        Column::number("% in use").priority(140),
+        Column::number("Pieces").priority(90),
+        Column::text("Guess").priority(130),
+        Column::text("Where").flexible(14, print::middle_ellipsis).keep(),
+    ];
+    if several {
+        columns.insert(0, Column::text("Request").priority(150));
+    }
+    let mut table = Table::new(columns);
+    for row in rows {
+        let place = if row.line == 0 { row.file.clone() } else { format!("{}:{}", row.file, row.line) };
+        let mut cells = vec![
+            Cell::text(&row.function),
+            Cell::bytes(i64::try_from(row.held_bytes).unwrap_or(i64::MAX)),
+            Cell::share(row.held_share).role(Role::Device),
+            Cell::count(row.held_count),
+            Cell::text(row.category),
+            Cell::text(place),
+        ];
+        if several {
+            cells.insert(0, Cell::text(format!("{} on {}", row.refusal, name(row.device))));
+        }
+        table.row(cells);
+    }
+    table.title("What held most then", "the largest lines; what they are for is a guess from stacks")
+}
