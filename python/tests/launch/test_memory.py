@@ -87,8 +87,8 @@ def test_a_crash_leaves_what_was_known(tmp_path, script, stepscope_run):
     runner = script(
         dedent("""\
         import sys
-        import stepscope._launch.memory_run as memory_run
-        memory_run.SAVE_EVERY_S = 0.2
+        import stepscope._launch.memory_saver as memory_saver
+        memory_saver.SAVE_EVERY_S = 0.2
         from stepscope._run import main
         sys.exit(main(["--memory=exact", "script.py"]))
         """),
