@@ -49,6 +49,10 @@ class ChildRun:
             from .._exact.call_trace import calls
 
             self._measured = calls(self._path, **plan.calls)
+        elif plan.mode == "samples":
+            from .sampled_child import SampledChild
+
+            self._measured = SampledChild(**plan.samples)
         elif plan.mode == "memory":
             from .._exact.memory import track
             from .memory_saver import MemorySaver
@@ -96,7 +100,7 @@ class ChildRun:
             path = f"{self._stem}.{_clean(process_name())}-{self._process}{self._ending}"
             if self._plan.mode == "calls":
                 os.replace(self._path, path)
-            elif self._plan.mode in ("functions", "memory") or measured.timings:
+            elif self._plan.mode in ("functions", "memory", "samples") or measured.timings:
                 measured.save(path)
             if self._plan.mode == "memory" and os.path.exists(self._path):
                 os.remove(self._path)  # what was written meanwhile

@@ -124,7 +124,7 @@ def test_any_allocator_of_python_is_tracked(allocator, tmp_path, script):
     environment = {**ENVIRONMENT, "PYTHONMALLOC": allocator}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3000000\n", "")
-    # The bytes that were asked for, without what a debugging allocator puts around them: an object has 56 and a null byte.
+    # What was asked for, without what a debugging allocator puts around it: an object has 56 bytes and a null byte.
     row = lines_of(tmp_path / "script.py.mem")["fill", 4]
     assert 3_000_000 + 2 * 57 <= row["live_bytes"] < 3_000_500
 
