@@ -17,10 +17,12 @@ const SHARE: i64 = 300;
 /// … or, where there was no child for a while, so many.
 const SHARE_ALONE: i64 = 1000;
 const A_WHILE_NS: i64 = 2_000_000_000;
-/// A child in which no Python is found is tried again after this, and after twice as long each time, …
-const FIRST_TRY_NS: i64 = 5_000_000;
+/// A child in which no Python is found is tried at every look at first: it is about to start.
+const QUICK_TRIES: u32 = 30;
+/// After that it is tried again after this, and after twice as long each time, …
+const FIRST_WAIT_NS: i64 = 20_000_000;
 /// … up to this: it may be no Python at all.
-const LAST_TRY_NS: i64 = 5_000_000_000;
+const LAST_WAIT_NS: i64 = 5_000_000_000;
 
 /// Children of a process, and theirs.
 #[derive(Debug)]
@@ -29,11 +31,32 @@ pub(super) struct Following {
     pub(super) due_ns: i64,
     /// When there was a child for the last time.
     seen_ns: i64,
-    /// Those that are not looked at, by their numbers: when to try next, and how long to wait after that.
-    tried: HashMap<u32, (i64, i64), RandomState>,
+    /// Those that there are, by their numbers.
+    tried: HashMap<u32, Tries, RandomState>,
     files: Files,
     /// Why some may not be looked at.
     pub(super) denied: Option<String>,
+}
+
+/// How often a child was tried.
+#[derive(Copy, Clone, Debug, Default)]
+struct Tries {
+    count: u32,
+    next_ns: i64,
+}
+
+impl Tries {
+    fn is_due(&mut self, now_ns: i64) -> bool {
+        if now_ns < self.next_ns {
+            return false;
+        }
+        self.count = self.count.saturating_add(1);
+        if let Some(more) = self.count.checked_sub(QUICK_TRIES) {
+            let wait_ns = FIRST_WAIT_NS.saturating_mul(1i64 << more.min(30));
+            self.next_ns = now_ns + wait_ns.min(LAST_WAIT_NS);
+        }
+        true
+    }
 }
 
 impl Following {
@@ -58,7 +81,7 @@ impl Following {
             }
             self.tried.retain(|pid, _| there.binary_search(pid).is_ok());
             for pid in there {
-                self.tried.entry(pid).or_insert((now_ns, FIRST_TRY_NS));
+                self.tried.entry(pid).or_default();
             }
             let took_ns = i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX);
             let alone = now_ns.saturating_sub(self.seen_ns) > A_WHILE_NS;
@@ -66,12 +89,10 @@ impl Following {
             self.due_ns = now_ns + took_ns.saturating_mul(share).clamp(EVERY_NS, AT_LEAST_NS);
         }
         let mut found = Vec::new();
-        for (&pid, (next_ns, wait_ns)) in &mut self.tried {
-            if now_ns < *next_ns || pid == std::process::id() || is_known(pid) {
+        for (&pid, tries) in &mut self.tried {
+            if pid == std::process::id() || is_known(pid) || !tries.is_due(now_ns) {
                 continue;
             }
-            *next_ns = now_ns + *wait_ns;
-            *wait_ns = wait_ns.saturating_mul(2).min(LAST_TRY_NS);
             match Spy::attach_knowing(pid, &mut self.files) {
                 Ok(mut spy) => {
                     if spy.is_itself() {
@@ -84,9 +105,26 @@ impl Following {
         }
         // A child that is looked at now and runs another program later is tried anew.
         for spy in &found {
-            self.tried.insert(spy.pid(), (now_ns, FIRST_TRY_NS));
+            self.tried.insert(spy.pid(), Tries::default());
         }
         found.sort_by_key(Spy::pid);
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_is_no_python_is_tried_ever_more_rarely() {
+        let mut tries = Tries::default();
+        // Ten seconds of looks every 10 ms.
+        let tried: Vec<i64> = (0..1000).map(|at| at * 10).filter(|ms| tries.is_due(ms * 1_000_000)).collect();
+        assert_eq!(tried[..30], (0..30).map(|at| at * 10).collect::<Vec<i64>>()[..]);
+        assert!(tried.len() < 45, "{tried:?}");
+        assert!(tried.windows(2).skip(32).all(|pair| pair[1] - pair[0] >= 20), "{tried:?}");
+        // However long it goes on.
+        assert!((0..100).all(|at| Tries { count: u32::MAX, next_ns: 0 }.is_due(at)));
     }
 }

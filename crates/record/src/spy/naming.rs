@@ -1,7 +1,7 @@
 //! What sampled processes are for: as `multiprocessing` or a data loader calls them, else by what they run.
 
 use super::sampling::{Function, Sampling};
-use super::{Seen, Spy};
+use super::{Frame, Seen, Spy};
 
 /// A data loader's workers run this function, which has their number.
 const LOADER: (&str, &str) = ("_worker_loop", "torch/utils/data/_utils/worker.py");
@@ -15,27 +15,23 @@ const ROLES: [(&str, &str, &str); 4] = [
     ("_bootstrap", "multiprocessing/process.py", "multiprocessing worker"),
 ];
 
-/// Functions in which a process is named already.
-const NAMED_IN: [&str; 2] = ["_bootstrap", "_worker_loop"];
+/// In this function a process of `multiprocessing` has its name.
+const NAMED_IN: &str = "_bootstrap";
 
-/// Whether a process that was seen so has its name by now.
+/// Whether a process that was seen so is `multiprocessing`'s and has its name by now.
 pub(super) fn is_named(spy: &Spy, seen: &[Seen]) -> bool {
     let mut frames = seen.iter().flat_map(|thread| &thread.frames);
-    frames.any(|frame| spy.code(frame.code).is_some_and(|code| NAMED_IN.contains(&code.name.as_str())))
+    frames.any(|frame| spy.code(frame.code).is_some_and(|code| code.name == NAMED_IN))
 }
 
-/// What the process says itself, read from its memory: the number of a data loader's worker, or `multiprocessing`'s name.
-pub(super) fn given_name(spy: &mut Spy, seen: &[Seen]) -> Option<String> {
-    for frame in seen.iter().flat_map(|thread| &thread.frames) {
-        let is_loader =
-            |spy: &Spy| spy.code(frame.code).is_some_and(|c| c.name == LOADER.0 && c.file.ends_with(LOADER.1));
-        if is_loader(spy)
-            && let Some((_, number)) = spy.locals(frame).into_iter().find(|(name, _)| name == LOADER_NUMBER)
-        {
-            return Some(format!("DataLoader worker {number}"));
-        }
-    }
-    spy.multiprocessing_name()
+/// What a data loader's worker is called: by its number, which is a variable of the function it runs.
+pub(super) fn loader_name(spy: &mut Spy, seen: &[Seen]) -> Option<String> {
+    let is_loader = |frame: &&Frame| {
+        spy.code(frame.code).is_some_and(|code| code.name == LOADER.0 && code.file.ends_with(LOADER.1))
+    };
+    let frame = *seen.iter().flat_map(|thread| &thread.frames).find(is_loader)?;
+    let (_, number) = spy.locals(&frame).into_iter().find(|(name, _)| name == LOADER_NUMBER)?;
+    Some(format!("DataLoader worker {number}"))
 }
 
 impl Sampling {

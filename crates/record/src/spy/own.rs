@@ -143,6 +143,8 @@ impl Looking {
             let (stack, line) = self.stack(&thread.frames);
             let (waits, lock) = self.standing(&thread, at_ns);
             let task = self.asyncio.task(&mut self.spy, &thread.frames).map(|name| regions::intern(&name));
+            // A thread that runs nothing of the program is none of its.
+            let lock = lock.filter(|_| !stack.is_empty());
             found.push((thread.ident, Look { at_ns, waits, lock, task, stack, line }));
         }
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);

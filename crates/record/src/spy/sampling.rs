@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::following::Following;
 use super::lock::{Lock, Standing};
-use super::naming::{given_name, is_named};
+use super::naming::{is_named, loader_name};
 use super::program::{OwnNames, Parts};
 use super::{CodeId, Frame, Process, Seen, Spy, SpyError, Stats};
 
@@ -17,8 +17,8 @@ const MAX_RUNS: usize = 20_000_000;
 const MAX_CHILD_RUNS: usize = 2_000_000;
 /// Processes that are kept.
 const MAX_PROCESSES: usize = 10_000;
-/// How long, in looks, a thread without a name is asked for it again.
-const MAX_UNNAMED: u32 = 256;
+/// How long, in looks, a process or a thread without a name is asked for it again.
+const MAX_UNNAMED: u32 = 512;
 /// Children for which files stay open, and how many of each: descriptors are the program's.
 const MAX_WITH_FILES: usize = 16;
 const MAX_FILES: usize = 2;
@@ -104,6 +104,7 @@ struct Target {
     met: Vec<u32>,
     looks: u32,
     has_tried: bool,
+    is_loader: bool,
     /// What it says that it is.
     given_name: Option<String>,
 }
@@ -345,11 +346,16 @@ impl Sampling {
         // A process is named some time after it has begun. Reading the name takes a millisecond: it is tried where it must be
         // there, and when the process was looked at twice as often.
         target.looks = target.looks.saturating_add(1);
-        if at > 0 && target.given_name.is_none() {
+        if at == 0 || target.is_loader || target.looks > MAX_UNNAMED {
+            return;
+        }
+        if let Some(name) = loader_name(spy, seen) {
+            (target.given_name, target.is_loader) = (Some(name), true);
+        } else if target.given_name.is_none() {
             let is_new = !target.has_tried && is_named(spy, seen);
             target.has_tried |= is_new;
             if is_new || target.looks.is_power_of_two() {
-                target.given_name = given_name(spy, seen);
+                target.given_name = spy.multiprocessing_name();
             }
         }
     }
