@@ -60,6 +60,7 @@ export const VIEWS = [
   "functions",
   "lines",
   "code",
+  "threads",
   "regions",
   "phases",
   "collectives",
