@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
         except KeyboardInterrupt:
             recorder.notes.append("interrupted while the trace was written")
         set_current_run(None)
-        _report(recorder.traces, recorder.notes, arguments.quiet)
+        _report(recorder.traces, recorder.notes + ([] if arguments.quiet else recorder.remarks), arguments.quiet)
     if memory is not None:
         memory.report()
     return _end_as(ending)
@@ -130,7 +130,7 @@ def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
         return None
     # The script may change the current folder; the trace goes where the user stood.
     folder = Path(os.path.abspath(trace_folder(settings, document, None)))
-    recorder = ScriptRecorder(settings, folder, arguments.seconds, arguments.memory_gib)
+    recorder = ScriptRecorder(settings, folder, arguments.seconds, arguments.memory_gib, arguments.follow)
     given = {name: value for name, value in values.items() if name != "output"}
     recorder.overrides = [(name, value, None) for name, value in given.items()]
     recorder.output = None if settings.output is None else os.path.abspath(os.path.expanduser(settings.output))

@@ -27,6 +27,7 @@ const CONTENT: Record<ViewId, string> = {
   functions: "table[aria-label=Functions] tbody tr, .empty",
   lines: "table[aria-label=Lines] tbody tr, .empty",
   code: "table[aria-label=Code] tbody tr, .empty",
+  threads: "table tbody tr, .empty",
   regions: "table tbody tr, .empty",
   phases: "table tbody tr, .empty",
   collectives: "table tbody tr, .empty",

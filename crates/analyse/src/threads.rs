@@ -3,6 +3,7 @@
 pub mod activity;
 pub(crate) mod callers;
 pub mod host_time;
+pub mod lock;
 pub mod python_places;
 pub(crate) mod sampled;
 mod segment;

@@ -27,6 +27,7 @@ mod serving;
 mod stacks;
 mod steps;
 mod summary;
+mod threads;
 mod transfers;
 mod waits;
 mod what_if;
@@ -57,6 +58,7 @@ pub static QUESTIONS: &[&Question] = &[
     &functions::QUESTION,
     &lines::QUESTION,
     &stacks::QUESTION,
+    &threads::QUESTION,
     &serving::QUESTION,
     &compile::QUESTION,
     &gaps::QUESTION,

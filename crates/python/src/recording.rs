@@ -114,6 +114,15 @@ impl Recording {
         self.lock().lost_regions()
     }
 
+    /// What was seen of child processes: their names, how many more there was no room for, and why some may not be looked at.
+    #[getter]
+    fn children(&self) -> (Vec<String>, u64, Option<String>) {
+        let inner = self.lock();
+        let Some(seen) = inner.children() else { return (Vec::new(), 0, None) };
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        (seen.child_names(), seen.dropped_processes, seen.denied().map(str::to_owned))
+    }
+
     fn step(&self, number: i64, start_ns: i64, end_ns: i64) {
         let name = format!("ProfilerStep#{number}");
         self.lock().tell(name, "user_annotation".to_owned(), start_ns, end_ns, Vec::new());

@@ -1,16 +1,27 @@
-//! The sampler of this process's Python stacks that needs no interpreter's lock.
+//! The samplers of this process's Python stacks and its children's that need no interpreter's lock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use stepscope_record::Recording as Inner;
-use stepscope_record::spy::{self, CodePlace, OwnNames, OwnSampler};
+use stepscope_record::spy::{self, ChildSampler, CodePlace, OwnNames, OwnSampler};
 
 use crate::errors;
 use crate::recording::Recording;
 
 /// A function: file, name, first line.
 type Place = (String, String, u32);
+
+fn names(
+    roots: Vec<String>,
+    own_folder: String,
+    between: String,
+    root: Option<Place>,
+    launcher: Option<Place>,
+) -> OwnNames {
+    let place = |(file, name, first_line): Place| CodePlace { file, name, first_line };
+    OwnNames { roots, own_folder, between, root: root.map(place), launcher: launcher.map(place) }
+}
 
 /// Looks at all threads of this process from a thread that Python does not know.
 #[pyclass(module = "stepscope._native", frozen, subclass)]
@@ -40,9 +51,7 @@ impl StackLooker {
         root: Option<Place>,
         launcher: Option<Place>,
     ) -> StackLooker {
-        let place = |(file, name, first_line): Place| CodePlace { file, name, first_line };
-        let names =
-            OwnNames { roots, own_folder, between, root: root.map(place), launcher: launcher.map(place) };
+        let names = names(roots, own_folder, between, root, launcher);
         StackLooker { recording: recording.shared(), hz, names, sampler: Mutex::new(None) }
     }
 
@@ -77,6 +86,67 @@ impl StackLooker {
     }
 }
 
+/// Looks at the child processes of this one, from outside of them.
+#[pyclass(module = "stepscope._native", frozen)]
+pub(crate) struct ChildLooker {
+    recording: Arc<Mutex<Inner>>,
+    hz: f64,
+    names: OwnNames,
+    sampler: Mutex<Option<ChildSampler>>,
+}
+
+impl ChildLooker {
+    fn sampler(&self) -> std::sync::MutexGuard<'_, Option<ChildSampler>> {
+        self.sampler.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ChildLooker {
+    #[new]
+    #[pyo3(signature = (recording, hz, roots, own_folder, between, root = None, launcher = None))]
+    fn new(
+        recording: PyRef<'_, Recording>,
+        hz: f64,
+        roots: Vec<String>,
+        own_folder: String,
+        between: String,
+        root: Option<Place>,
+        launcher: Option<Place>,
+    ) -> ChildLooker {
+        let names = names(roots, own_folder, between, root, launcher);
+        ChildLooker { recording: recording.shared(), hz, names, sampler: Mutex::new(None) }
+    }
+
+    /// Begins to look; raises where the system has no way to.
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let (sampler, seen) = ChildSampler::start(self.hz, self.names.clone())
+                .map_err(|error| errors::stepscope(error.what, Some(error.hint)))?;
+            *self.sampler() = Some(sampler);
+            self.recording.lock().unwrap_or_else(PoisonError::into_inner).with_children(seen);
+            Ok(())
+        })
+    }
+
+    /// Ends; nothing is seen afterwards.
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| {
+            if let Some(sampler) = self.sampler().as_mut() {
+                sampler.stop();
+            }
+        });
+    }
+
+    fn forget_after_fork(&self) {
+        if let Ok(mut sampler) = self.sampler.try_lock()
+            && let Some(sampler) = sampler.as_mut()
+        {
+            sampler.forget_after_fork();
+        }
+    }
+}
+
 /// This thread is not the program's.
 #[pyfunction]
 fn hide_thread(ident: u64) {
@@ -92,5 +162,6 @@ fn show_thread(ident: u64) {
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hide_thread, module)?)?;
     module.add_function(wrap_pyfunction!(show_thread, module)?)?;
+    module.add_class::<ChildLooker>()?;
     module.add_class::<StackLooker>()
 }

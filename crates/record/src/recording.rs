@@ -1,6 +1,6 @@
 //! What was recorded from a start to a stop, as a trace.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -13,7 +13,8 @@ use crate::clock::now_ns;
 use crate::lanes::lanes_of;
 use crate::monitor::Monitor;
 use crate::regions::{self, Mark, NO_STACK, Region, name_of, thread_number};
-use crate::samples::{Sample, Waits, merge};
+use crate::samples::{Sample, Waits, merge, states};
+use crate::spy::{Lock, Sampling};
 
 const ANNOTATION: &str = "user_annotation";
 pub(crate) const PYTHON: &str = "python_function";
@@ -21,6 +22,15 @@ pub(crate) const PYTHON: &str = "python_function";
 pub(crate) const WAITING: &str = "(waiting)";
 /// What PyTorch calls the argument: frames joined by `;`, the innermost first.
 const CALL_STACK: &str = "Call stack";
+
+/// The category of what threads did with the interpreter's lock.
+pub(crate) const LOCK: &str = "interpreter_lock";
+/// What stands before the thread in the names of lanes.
+pub(crate) const SAMPLES_OF: &str = "samples of ";
+pub(crate) const LOCK_OF: &str = "lock of ";
+/// The category of the tasks that event loops run, and what stands before the thread of such a lane.
+const TASK: &str = "asyncio_task";
+const RUNNING_OF: &str = "asyncio tasks of ";
 
 /// A sampled function's own time by line.
 pub(crate) const LINE_TIMES: &str = "line times";
@@ -34,6 +44,10 @@ enum Beside {
     Tasks(u32),
     /// What its Python stacks look like.
     Samples,
+    /// What it does with the interpreter's lock.
+    Lock,
+    /// Which tasks its event loop runs.
+    Running,
 }
 
 impl Beside {
@@ -43,7 +57,9 @@ impl Beside {
             Beside::Nothing => String::new(),
             Beside::Tasks(1) => "tasks of ".to_owned(),
             Beside::Tasks(number) => format!("tasks ({number}) of "),
-            Beside::Samples => "samples of ".to_owned(),
+            Beside::Samples => SAMPLES_OF.to_owned(),
+            Beside::Lock => LOCK_OF.to_owned(),
+            Beside::Running => RUNNING_OF.to_owned(),
         }
     }
 }
@@ -76,6 +92,22 @@ pub struct Told {
     pub args: Vec<(String, String)>,
 }
 
+/// A look at a thread from outside of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub(crate) at_ns: i64,
+    /// Whether the thread waits.
+    pub(crate) waits: bool,
+    /// What it did with the interpreter's lock, where that is known.
+    pub(crate) lock: Option<Lock>,
+    /// The task of an event loop that it ran, by the number of its name.
+    pub(crate) task: Option<u32>,
+    /// Frames by their numbers ([`regions::intern`]), the outermost first.
+    pub(crate) stack: Vec<u32>,
+    /// The line of the innermost.
+    pub(crate) line: u32,
+}
+
 /// What of a recording the journal has.
 struct Journaled {
     regions: Mark,
@@ -83,6 +115,7 @@ struct Journaled {
     samples: usize,
     counters: usize,
     monitor_until_ns: i64,
+    children_until_ns: Option<i64>,
 }
 
 /// From a start to a stop.
@@ -99,6 +132,7 @@ pub struct Recording {
     samples: Vec<Sample>,
     thread_names: HashMap<u32, String, RandomState>,
     counters: Vec<CounterValue>,
+    children: Option<Arc<Mutex<Sampling>>>,
 }
 
 impl Recording {
@@ -120,8 +154,14 @@ impl Recording {
         let mark = regions::start();
         let start_ns = now_ns();
         self.start = Some((start_ns, mark));
-        self.journal =
-            Some(Journaled { regions: mark, told: 0, samples: 0, counters: 0, monitor_until_ns: start_ns });
+        self.journal = Some(Journaled {
+            regions: mark,
+            told: 0,
+            samples: 0,
+            counters: 0,
+            monitor_until_ns: start_ns,
+            children_until_ns: None,
+        });
     }
 
     /// Ends.
@@ -192,26 +232,29 @@ impl Recording {
             thread,
             at_ns,
             waits: cpu_ns.map_or(Waits::Unknown, Waits::Used),
+            lock: None,
+            task: None,
             stack: stack.iter().map(|frame| regions::intern(frame)).collect(),
             line: 0,
         });
     }
 
-    /// A look from outside: frames by their numbers ([`regions::intern`]), the line of the innermost, and whether the thread
-    /// waits.
-    pub(crate) fn seen(
-        &mut self,
-        thread: u32,
-        name: &str,
-        at_ns: i64,
-        waits: bool,
-        stack: Vec<u32>,
-        line: u32,
-    ) {
-        if !self.thread_names.contains_key(&thread) {
+    pub(crate) fn seen(&mut self, thread: u32, name: &str, look: Look) {
+        if self.thread_names.get(&thread).is_none_or(|known| known != name) {
             self.thread_names.insert(thread, name.to_owned());
         }
-        self.samples.push(Sample { thread, at_ns, waits: Waits::Known(waits), stack, line });
+        let Look { at_ns, waits, lock, task, stack, line } = look;
+        self.samples.push(Sample { thread, at_ns, waits: Waits::Known(waits), lock, task, stack, line });
+    }
+
+    /// What is seen of child processes belongs to this recording.
+    pub fn with_children(&mut self, children: Arc<Mutex<Sampling>>) {
+        self.children = Some(children);
+    }
+
+    /// What was seen of child processes.
+    pub fn children(&self) -> Option<&Mutex<Sampling>> {
+        self.children.as_deref()
     }
 
     /// A counter's value.
@@ -245,6 +288,10 @@ impl Recording {
             writer.counter(&counter.name, "value", counter.at_ns, counter.value);
         }
         writer.names(&self.thread_names);
+        if let Some(children) = &self.children {
+            let children = children.lock().unwrap_or_else(PoisonError::into_inner);
+            children.put(&mut writer.builder, base_ns, None);
+        }
         writer.builder.finish()
     }
 
@@ -271,7 +318,13 @@ impl Recording {
                 samples: self.samples.len(),
                 counters: self.counters.len(),
                 monitor_until_ns: until_ns + 1,
+                children_until_ns: done.children_until_ns,
             };
+            if let Some(children) = &self.children {
+                let children = children.lock().unwrap_or_else(PoisonError::into_inner);
+                children.put(&mut writer.builder, base_ns, done.children_until_ns);
+                done.children_until_ns = Some(children.ended_ns);
+            }
         }
         writer.names(&self.thread_names);
         writer.builder.finish()
@@ -384,6 +437,16 @@ impl Writer {
                 self.builder.push_arg(key, ArgValue::Str(times));
             }
             self.slice(name, PYTHON, Kind::PythonFunction, lane, stretch.start_ns, stretch.end_ns);
+        }
+        for stretch in states(samples, before_ns, |sample| sample.lock) {
+            let lane = self.lane(stretch.thread, Beside::Lock);
+            let name = self.builder.intern(stretch.state.words());
+            self.slice(name, LOCK, Kind::Other, lane, stretch.start_ns, stretch.end_ns);
+        }
+        for stretch in states(samples, before_ns, |sample| sample.task) {
+            let lane = self.lane(stretch.thread, Beside::Running);
+            let name = self.builder.intern(&name_of(stretch.state));
+            self.slice(name, TASK, Kind::Other, lane, stretch.start_ns, stretch.end_ns);
         }
     }
 

@@ -5,6 +5,8 @@
 //! the stack that is seen after it, never to the one before. Looks from outside ([`crate::spy`]) need no lock and know who waits;
 //! for them the same rule only says that a look stands for the time before it.
 
+use crate::spy::Lock;
+
 /// One look at a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
@@ -12,6 +14,10 @@ pub(crate) struct Sample {
     pub(crate) at_ns: i64,
     /// Whether the thread waits.
     pub(crate) waits: Waits,
+    /// What it did with the interpreter's lock, where that is known.
+    pub(crate) lock: Option<Lock>,
+    /// The task of an event loop that it ran, by the number of its name.
+    pub(crate) task: Option<u32>,
     /// Numbers of frames' names, outermost first.
     pub(crate) stack: Vec<u32>,
     /// The line that the innermost of them is at; 0 where that is not known.
@@ -94,6 +100,38 @@ pub(crate) fn merge(samples: &[Sample], before_ns: Option<i64>, waiting: u32) ->
         }
     }
     stretches(&intervals)
+}
+
+/// What a thread was in for some time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StateStretch<S> {
+    pub(crate) thread: u32,
+    pub(crate) state: S,
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+}
+
+/// The same looks by one state of theirs, thread after thread; neighbors in the same state are one.
+pub(crate) fn states<S: Copy + PartialEq>(
+    samples: &[Sample],
+    before_ns: Option<i64>,
+    of: impl Fn(&Sample) -> Option<S>,
+) -> Vec<StateStretch<S>> {
+    let looks = Looks::new(samples, before_ns);
+    let mut order: Vec<&Sample> = samples.iter().collect();
+    order.sort_by_key(|sample| (sample.thread, sample.at_ns));
+    let mut found: Vec<StateStretch<S>> = Vec::new();
+    for sample in order {
+        let Some(state) = of(sample) else { continue };
+        let (thread, start_ns, end_ns) = (sample.thread, looks.before(sample.at_ns), sample.at_ns);
+        match found.last_mut() {
+            Some(last) if last.thread == thread && last.state == state && last.end_ns == start_ns => {
+                last.end_ns = end_ns
+            }
+            _ => found.push(StateStretch { thread, state, start_ns, end_ns }),
+        }
+    }
+    found
 }
 
 /// Merges intervals, which are in the order of their threads and times.
@@ -181,7 +219,15 @@ mod tests {
     const WAITING: u32 = 99;
 
     fn sample(at_ns: i64, stack: &[u32]) -> Sample {
-        Sample { thread: 7, at_ns, waits: Waits::Unknown, stack: stack.to_vec(), line: 0 }
+        Sample {
+            thread: 7,
+            at_ns,
+            waits: Waits::Unknown,
+            lock: None,
+            task: None,
+            stack: stack.to_vec(),
+            line: 0,
+        }
     }
 
     fn merged(samples: &[Sample]) -> Vec<Stretch> {
@@ -237,6 +283,32 @@ mod tests {
         ];
         let found = merged(&looks);
         assert_eq!(spans(&found), [(1, 0, 50), (2, 0, 40), (WAITING, 20, 40), (3, 40, 50)]);
+    }
+
+    #[test]
+    fn neighbors_that_do_the_same_with_the_lock_are_one() {
+        let looked = |thread, at_ns, lock| Sample { thread, lock: Some(lock), ..sample(at_ns, &[1]) };
+        let looks = [
+            looked(7, 10, Lock::Holds),
+            looked(8, 10, Lock::Waits),
+            looked(7, 20, Lock::Holds),
+            looked(8, 20, Lock::Without),
+            Sample { thread: 7, ..sample(30, &[1]) },
+            looked(7, 40, Lock::Holds),
+            looked(8, 40, Lock::Without),
+        ];
+        let found: Vec<_> = states(&looks, Some(0), |sample| sample.lock)
+            .into_iter()
+            .map(|one| (one.thread, one.state, one.start_ns, one.end_ns))
+            .collect();
+        let expected = [
+            (7, Lock::Holds, 0, 20),
+            (7, Lock::Holds, 30, 40),
+            (8, Lock::Waits, 0, 10),
+            (8, Lock::Without, 10, 20),
+            (8, Lock::Without, 30, 40),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

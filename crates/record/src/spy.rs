@@ -4,19 +4,25 @@
 //! tables (`layouts.rs`, one entry per version), and its threads' stacks are walked (`walk.rs`). Nothing that is read is
 //! trusted: lengths, lists and depths are bounded, and a stack that changed while it was read is read again.
 
+mod asyncio;
+mod children;
 mod codes;
 mod elf;
 mod error;
 mod find;
+mod following;
 mod layout;
 mod layouts;
 mod line_table;
+mod lock;
 mod memory;
+mod naming;
 mod numbers;
 mod objects;
 mod own;
 mod permission;
 mod processes;
+mod program;
 mod sampled_trace;
 mod sampling;
 mod system;
@@ -30,18 +36,21 @@ use hashbrown::HashMap;
 
 use codes::Codes;
 use error::Unreadable;
-use find::Python;
+use find::{Files, Python};
 use layout::Locals;
 use memory::{Memory, Pages};
 use tasks::Tasks;
 use walk::Walk;
 
+pub use children::ChildSampler;
 pub use codes::{Code, CodeId};
 pub use error::SpyError;
-pub use own::{CodePlace, OwnNames, OwnSampler, hide_thread, show_thread};
+pub use lock::Lock;
+pub use own::{OwnSampler, hide_thread, show_thread};
 pub use processes::{Process, children, python_processes};
+pub use program::{CodePlace, OwnNames};
 pub use sampled_trace::Wanted;
-pub use sampling::{Function, Place, SampledThread, Sampling, StackRun};
+pub use sampling::{Function, LockRun, Place, SampledThread, Sampling, StackRun};
 pub use system::{interrupted, notice_interrupts};
 pub use tasks::Doing;
 pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
@@ -78,6 +87,11 @@ impl std::fmt::Debug for Spy {
 impl Spy {
     /// Finds the Python of a process, by its number.
     pub fn attach(pid: u32) -> Result<Spy, SpyError> {
+        Spy::attach_knowing(pid, &mut Files::default())
+    }
+
+    /// The same, with files that were read before.
+    fn attach_knowing(pid: u32, files: &mut Files) -> Result<Spy, SpyError> {
         if !cfg!(target_os = "linux") {
             return Err(SpyError::new(
                 "other processes can be read on Linux only",
@@ -85,7 +99,7 @@ impl Spy {
             ));
         }
         let mut memory = Memory::new(pid);
-        let python = find::find(pid, &mut memory)?;
+        let python = find::find(pid, &mut memory, files)?;
         let mut spy = Spy {
             pid,
             python,
@@ -178,6 +192,24 @@ impl Spy {
         self.tasks.doing(thread)
     }
 
+    /// From now on no more files of this process than these stay open here.
+    fn keep_open(&mut self, most: usize) {
+        self.tasks.keep_open(most);
+    }
+
+    /// Whether a thread waits for the interpreter's lock at this address.
+    fn awaits(&self, thread: u32, lock_at: u64) -> bool {
+        tasks::awaits(self.pid, thread, lock_at)
+    }
+
+    /// Whether what was read is this process's own. A child that was forked to start another program still has its parent's
+    /// memory, and with it the parent's threads, until it does.
+    fn is_itself(&mut self) -> bool {
+        let threads = tasks::threads(self.pid);
+        let is_of = |seen: &Seen| seen.native_id.is_some_and(|number| threads.contains(&number));
+        self.look().is_ok_and(|seen| seen.iter().any(is_of))
+    }
+
     /// Says which threads there are, so that nothing is kept for others.
     pub fn keep(&mut self, threads: &[u32]) {
         self.tasks.keep(threads);
@@ -210,16 +242,23 @@ impl Spy {
         name.unwrap_or_else(|| if first { MAIN_THREAD.to_owned() } else { String::new() })
     }
 
-    fn thread_names(&mut self) -> Result<HashMap<u64, String, RandomState>, Unreadable> {
+    /// What a module calls by this name, if it was imported.
+    fn global(&mut self, module: &str, name: &str) -> Option<u64> {
         let layout = &self.python.layout;
         let memory = &mut self.pages.memory;
-        let interp = memory.word(self.python.runtime + layout.runtime_interpreters_head as u64)?;
-        let modules = memory.word(interp.wrapping_add(layout.interp_modules as u64))?;
-        let mut names = HashMap::default();
-        let Some(module) = objects::item(memory, layout, modules, "threading")? else { return Ok(names) };
+        let interp = memory.word(self.python.runtime + layout.runtime_interpreters_head as u64).ok()?;
+        let modules = memory.word(interp.wrapping_add(layout.interp_modules as u64)).ok()?;
+        let module = objects::item(memory, layout, modules, module).ok()??;
         // A module's dictionary is the first thing behind the head of every object.
-        let dictionary = memory.word(module.wrapping_add(layout.var_size as u64))?;
-        let Some(active) = objects::item(memory, layout, dictionary, "_active")? else { return Ok(names) };
+        let dictionary = memory.word(module.wrapping_add(layout.var_size as u64)).ok()?;
+        objects::item(memory, layout, dictionary, name).ok()?
+    }
+
+    fn thread_names(&mut self) -> Result<HashMap<u64, String, RandomState>, Unreadable> {
+        let mut names = HashMap::default();
+        let Some(active) = self.global("threading", "_active") else { return Ok(names) };
+        let layout = &self.python.layout;
+        let memory = &mut self.pages.memory;
         for (ident, thread) in objects::dict(memory, layout, active, usize::MAX)? {
             let Ok(Ok(ident)) = objects::whole(memory, layout, ident) else { continue };
             let Ok(Some(name)) = objects::attribute(memory, layout, thread, "_name") else { continue };
@@ -228,6 +267,16 @@ impl Spy {
             }
         }
         Ok(names)
+    }
+
+    /// What `multiprocessing` calls this process, where it made it.
+    fn multiprocessing_name(&mut self) -> Option<String> {
+        let process = self.global("multiprocessing.process", "_current_process")?;
+        let layout = &self.python.layout;
+        let memory = &mut self.pages.memory;
+        let name = objects::attribute(memory, layout, process, "_name").ok()??;
+        let name = objects::text(memory, layout, name, MAX_NAME).ok()?;
+        (name != "MainProcess").then_some(name)
     }
 
     /// The system's number of a thread, from the C library's own structure: Python has it from 3.11 on only.

@@ -12,6 +12,7 @@ const BY_QUESTION: &[(&str, &str, &[&str])] = &[
     ("lines", "lines", &["lines"]),
     ("memory", "memory", &["devices"]),
     ("modules", "modules", &["modules"]),
+    ("threads", "threads", &["threads", "tasks"]),
     ("regions", "regions", &["regions"]),
     ("phases", "phases", &["phases"]),
     ("collectives", "collectives", &["collectives"]),

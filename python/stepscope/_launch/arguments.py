@@ -22,7 +22,7 @@ Usage: stepscope run [OPTIONS] SCRIPT [ARGUMENTS...]
 The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Without
 --config and without a schedule, the whole run is recorded: named regions, Python stacks, system
 counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
-first torch optimizer counts as a step. Child processes are recorded only with the next three options.
+first torch optimizer counts as a step. The stacks of child processes that run Python are sampled too.
 
 With --memory the allocations of Python and of native libraries are tracked instead: the peak, the lines that hold
 it, and what is never freed. With --memory --lines, the memory of the process is read after each line of functions,
@@ -49,8 +49,8 @@ Options:
       --exclude NAME           leave these functions out
       --max-calls N            stop recording after this many calls while the script goes on
                                [default: 10000000, about 100 MB]
-      --no-follow              with the three above: do not record child processes; they are recorded otherwise,
-                               each into a file beside the script's, and added up in that
+      --no-follow              do not record child processes. Otherwise they are in the script's trace; with --memory,
+                               --functions and --lines each has a file of its own, and the last two add them up
       --config FILE            read the `profiling:` section of a .yaml, .json or .toml file
       --profiling.KEY VALUE    change one setting: --profiling.active 2, --profiling.with_stack
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
@@ -103,7 +103,7 @@ class RunArguments:
     trace: bool = False
     sort: str = "cumulative"
     top: int = 30
-    #: With these, record child processes too.
+    #: Record child processes too.
     follow: bool = True
     #: Record a timeline of every call.
     calls: bool = False

@@ -17,6 +17,7 @@ from .follow import Following, Plan
 
 if TYPE_CHECKING:
     from .._exact.lines import lines
+    from .memory_saver import MemorySaver
 
 #: Helpers of ``multiprocessing`` that run nothing of the program. The second makes processes that do.
 _TRACKER, _SERVER = "multiprocessing.resource_tracker", "multiprocessing.forkserver"
@@ -29,6 +30,7 @@ class ChildRun:
         self._process = os.getpid()
         self._plan = plan
         self._measured: Any = None
+        self._saver: MemorySaver | None = None
         self._writes = False
         self._killed_by = 0
         stem, self._ending = os.path.splitext(plan.base)
@@ -47,6 +49,16 @@ class ChildRun:
             from .._exact.call_trace import calls
 
             self._measured = calls(self._path, **plan.calls)
+        elif plan.mode == "samples":
+            from .sampled_child import SampledChild
+
+            self._measured = SampledChild(**plan.samples)
+        elif plan.mode == "memory":
+            from .._exact.memory import track
+            from .memory_saver import MemorySaver
+
+            self._measured = track(**plan.memory)
+            self._saver = MemorySaver(self._measured, self._path)
         else:
             from .._exact.lines import lines
             from .._exact.marked import take_over
@@ -65,6 +77,8 @@ class ChildRun:
         atexit.register(self.finish)
         if self._is_of_multiprocessing():
             self._finish_before_signal()
+        if self._saver is not None:
+            self._saver.start()
         self._measured.start()
 
     def finish(self) -> None:
@@ -81,11 +95,15 @@ class ChildRun:
     def _write(self, measured: Any) -> None:
         try:
             measured.stop()
+            if self._saver is not None:
+                self._saver.stop()
             path = f"{self._stem}.{_clean(process_name())}-{self._process}{self._ending}"
             if self._plan.mode == "calls":
                 os.replace(self._path, path)
-            elif self._plan.mode == "functions" or measured.timings:
+            elif self._plan.mode in ("functions", "memory", "samples") or measured.timings:
                 measured.save(path)
+            if self._plan.mode == "memory" and os.path.exists(self._path):
+                os.remove(self._path)  # what was written meanwhile
         except Exception:  # the child must not notice
             pass
 

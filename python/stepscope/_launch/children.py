@@ -1,4 +1,4 @@
-"""Counting the Python processes that a script starts, none of which is recorded."""
+"""Counting the Python processes that a script starts, and what a report says about them."""
 
 from __future__ import annotations
 
@@ -39,6 +39,40 @@ class Children:
                 self._forked += os.getpid() == self._process
         elif event == "subprocess.Popen":
             self._launched += os.getpid() == self._process and _is_python(*arguments[:2])
+
+
+#: Children that a report names.
+_NAMED = 4
+
+
+def words_about(started: int, seen: tuple[list[str], int, str | None] | None) -> tuple[list[str], list[str]]:
+    """What to say about this many children: what everybody has to know, and what a report has besides. ``seen`` are the
+    names of those that were sampled, how many more there was no room for, and why some may not be; None: nobody looked.
+
+    >>> words_about(3, (["worker-1 (pid 7)", "worker-2 (pid 8)"], 0, None))[1]
+    ['2 child processes were sampled too: worker-1 (pid 7), worker-2 (pid 8); 1 more ended before it was looked at']
+    >>> words_about(1, None)
+    (['1 child process was not recorded'], [])
+    """
+    names, left_out, denied = seen or ([], 0, None)
+    if not names and started:
+        why = f": {denied}" if denied else " (too short to be looked at)" if seen else ""
+        return [f"{_were(started)} not recorded{why}"], []
+    notes = [f"some child processes were not recorded: {denied}"] if denied else []
+    if left_out:
+        notes.append(f"{_were(left_out)} not recorded: there was no room for more")
+    if not names:
+        return notes, []
+    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    text = f"{_were(len(names))} sampled too: {shown}"
+    missed = started - len(names) - left_out
+    if missed > 0 and not denied:
+        text += f"; {missed:,} more ended before {'it was' if missed == 1 else 'they were'} looked at"
+    return notes, [text]
+
+
+def _were(count: int) -> str:
+    return "1 child process was" if count == 1 else f"{count:,} child processes were"
 
 
 def _is_python(executable: Any, arguments: Any) -> bool:

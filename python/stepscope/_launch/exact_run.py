@@ -186,8 +186,12 @@ class ExactRun(CurrentRun):
 
     def shown(self) -> str:
         """The file by a short name that a shell takes."""
-        shown = os.path.relpath(self._path)
-        return shlex.quote(self._path if shown.startswith("..") else shown)
+        return self.shown_as(self._path)
+
+    def shown_as(self, path: str | Path) -> str:
+        """The same of any file."""
+        shown = os.path.relpath(path)
+        return shlex.quote(str(path) if shown.startswith("..") else shown)
 
     def save(self) -> None:
         """Write the file."""

@@ -22,7 +22,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent.parent)
 class Plan:
     """What children do."""
 
-    #: "functions", "lines" or "calls".
+    #: "functions", "lines", "calls", "memory" or "samples".
     mode: str
     #: The file of the first process; those of children are named after it.
     base: str
@@ -30,6 +30,10 @@ class Plan:
     lines: list[str] = field(default_factory=list)
     #: Options of ``stepscope.calls``.
     calls: dict[str, Any] = field(default_factory=dict)
+    #: Options of ``stepscope.track``.
+    memory: dict[str, Any] = field(default_factory=dict)
+    #: Options of :class:`SampledChild`.
+    samples: dict[str, Any] = field(default_factory=dict)
     package: str = _PACKAGE
     #: PYTHONPATH as the program has it.
     pythonpath: str | None = None

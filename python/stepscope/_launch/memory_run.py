@@ -1,6 +1,7 @@
 """``stepscope run --memory``: who allocates, what is alive at the peak and at the end, and a file of it.
 
-The file is written while the script runs too, so that a crash leaves what was known until then.
+The file is written while the script runs too, so that a crash leaves what was known until then. Each child
+process has a file of its own.
 """
 
 from __future__ import annotations
@@ -10,22 +11,20 @@ import contextlib
 import io
 import os
 import sys
-import threading
-import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from .._exact.memory import SAMPLE_BYTES, track
 from .._exact.patterns import named
-from .._units import time_text
+from .._units import size_text, time_text
 from ..errors import StepscopeError
+from ..trace import open as open_trace
 from .arguments import RunArguments
 from .exact_run import ExactRun
+from .follow import Plan
+from .memory_saver import MemorySaver
 
-#: The file is written this often at the most, …
-SAVE_EVERY_S = 10.0
-#: … and so rarely that it takes this share of the time at the most.
-SAVE_SHARE = 0.01
 #: Columns of the summary where there is no terminal.
 WIDTH = 100
 
@@ -34,34 +33,38 @@ class MemoryRun(ExactRun):
     """``--memory``."""
 
     ending = ".mem"
+    mode = "memory"
     question = "memory"
 
     def __init__(self, arguments: RunArguments) -> None:
-        # Children are not tracked.
-        arguments.follow = False
         super().__init__(arguments)
-        self._over = threading.Event()
-        self._saver: threading.Thread | None = None
+        self._saver = MemorySaver(self._memory, self._path)
         self._exit = os._exit
+        #: The children's files and peaks, the highest first.
+        self._peaks: list[tuple[int, Path]] = []
 
     def make(self) -> Any:
         names = self._arguments.lines
-        self._memory = track(sample_bytes=0 if self._arguments.memory == "exact" else SAMPLE_BYTES)
+        self._memory = track(sample_bytes=self._sample_bytes())
         self._memory.name = os.path.basename(self._arguments.program) + self.ending
         if names:
             self._memory.judge_lines(named(names))
         return self._memory
 
+    def _sample_bytes(self) -> int:
+        return 0 if self._arguments.memory == "exact" else SAMPLE_BYTES
+
+    def plan(self) -> Plan:
+        return Plan(self.mode, self._path, memory={"sample_bytes": self._sample_bytes()})
+
     def __enter__(self) -> None:
         if self._arguments.lines is not None:
             # As `python -m memory_profiler` has it.
             vars(builtins)["profile"] = self._memory.add
-        # Before memory is tracked: what a thread takes is not the program's.
-        self._saver = threading.Thread(target=self._save_now_and_then, name="stepscope memory", daemon=True)
         self._saver.start()
         super().__enter__()
         if not self._runs:
-            self._over.set()
+            self._saver.stop()
             return
         os._exit = self._leave  # type: ignore[assignment]
 
@@ -71,15 +74,7 @@ class MemoryRun(ExactRun):
         super().__exit__(kind, error, trace)
         os._exit = self._exit
         if os.getpid() == self._process:
-            self._over.set()
-
-    def _save_now_and_then(self) -> None:
-        wait_s = SAVE_EVERY_S
-        while not self._over.wait(wait_s):
-            began_s = time.perf_counter()
-            with contextlib.suppress(StepscopeError):
-                self._memory.save(self._path)
-            wait_s = max(SAVE_EVERY_S, (time.perf_counter() - began_s) / SAVE_SHARE)
+            self._saver.stop()
 
     def _leave(self, status: int) -> None:
         """The script ends the process at once: what is known is written before."""
@@ -92,6 +87,21 @@ class MemoryRun(ExactRun):
 
     def save(self) -> None:
         self._memory.save(self._path)
+
+    def join(self, paths: list[Path]) -> None:
+        for path in paths:
+            with contextlib.suppress(StepscopeError, OSError):
+                peak = open_trace(path).ask("memory", top=1).get("peak_bytes")
+                self._peaks.append((int(peak or 0), path))
+        self._peaks.sort(key=lambda pair: (-pair[0], pair[1].name))
+
+    def where_children_are(self) -> str:
+        stem, ending = os.path.splitext(self.shown())
+        where = f"each in a file {stem}.NAME-PID{ending}"
+        if not self._peaks:
+            return where
+        peak, path = self._peaks[0]
+        return f"{where}; the highest peak of a child is {size_text(peak)}, in {self.shown_as(path)}"
 
     def theirs(self) -> str:
         return "an allocator"

@@ -21,9 +21,10 @@ SAMPLES_HZ = 100.0
 class ProgramCapture:
     """Regions, stacks and counters from the first line on; operators once PyTorch is there."""
 
-    def __init__(self, settings: Settings, journal: str | None) -> None:
+    def __init__(self, settings: Settings, journal: str | None, follow: bool = True) -> None:
         self._settings = settings
         self._recorder = Recorder(settings.monitor, journal, SAMPLES_HZ)
+        self._recorder.with_children = follow
         self._torch: Any = None
         self._inner: Any = None
         self._torch_thread: int | None = None
@@ -84,6 +85,12 @@ class ProgramCapture:
         """Whether a finished recording holds nothing but counters."""
         capture = self._recorder.finished
         return capture is None or (capture.torch_results is None and not capture.recording.slices)
+
+    @property
+    def children(self) -> tuple[list[str], int, str | None]:
+        """What a finished recording has of child processes; see :attr:`Recording.children`."""
+        capture = self._recorder.finished
+        return ([], 0, None) if capture is None else capture.recording.children
 
     def forget(self) -> None:
         """Let go of what was recorded: it can be large."""

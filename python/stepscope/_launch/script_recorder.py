@@ -22,11 +22,14 @@ from .._writing import cannot_write
 from ..config.profiling import UnitFound, make_profile, trace_name
 from ..config.settings import Settings
 from ..errors import StepscopeError
-from .children import Children
+from .child_run import follow
+from .children import Children, words_about
+from .follow import Plan
 from .main_thread import MainThreadTimer
 from .operator_memory import OperatorMemory, default_limit
 from .optimizer_steps import OptimizerSteps
 from .program_capture import SAMPLES_HZ, ProgramCapture
+from .sampled_child import traces_of_children, why_not_read
 from .torch_join import TorchJoin
 
 #: Seconds of PyTorch's operators that are kept by default: they fill memory until they are written.
@@ -37,7 +40,12 @@ class ScriptRecorder(CurrentRun):
     """Records one run; :attr:`traces` and :attr:`notes` say what came of it."""
 
     def __init__(
-        self, settings: Settings, output: Path, seconds: float | None, memory_gib: float | None = None
+        self,
+        settings: Settings,
+        output: Path,
+        seconds: float | None,
+        memory_gib: float | None = None,
+        follow: bool = True,
     ) -> None:
         if not settings.has_schedule:
             # Nobody chose: what most answers need.
@@ -51,9 +59,14 @@ class ScriptRecorder(CurrentRun):
         self._folder = output
         self._seconds = seconds
         self._memory_gib = memory_gib
+        self._follow = follow
+        self._self_sampled: tuple[Any, str, float] | None = None
+        self._seen_children: tuple[list[str], int, str | None] | None = None
         self._memory: OperatorMemory | None = None
         self.traces: list[Path] = []
         self.notes: list[str] = []
+        #: What only somebody who asked for a report wants to know.
+        self.remarks: list[str] = []
         self._process = os.getpid()
         self._capture: ProgramCapture | None = None
         self._profile: Any = None
@@ -94,7 +107,14 @@ class ScriptRecorder(CurrentRun):
         self._children.start()
         self._path = self._folder / trace_name(self._settings.gzip)
         journal = str(self._path)[: -len(".gz")] if self._settings.gzip else str(self._path)
-        self._capture = ProgramCapture(self._settings, journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"))
+        unread = why_not_read() if self._follow else None
+        if unread is not None:
+            self._let_children_sample(unread)
+        self._capture = ProgramCapture(
+            self._settings,
+            journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"),
+            self._follow and unread is None,
+        )
         self._capture.start()
         if self._seconds:
             self._limit(self._seconds)
@@ -107,16 +127,35 @@ class ScriptRecorder(CurrentRun):
         )
         self._join.start()
 
+    def _let_children_sample(self, why: str) -> None:
+        """Children may not be looked at: they look at themselves."""
+        options = {"folder": str(self._folder), "gzip": self._settings.gzip, "hz": SAMPLES_HZ}
+        self._self_sampled = follow(Plan("samples", str(self._path), samples=options), None), why, time.time()
+        self._self_sampled[0].following.start()
+
+    def _note_children(self) -> None:
+        started = self._children.stop()
+        if self._self_sampled is None:
+            notes, remarks = words_about(started, self._seen_children)
+            self.notes += notes
+            self.remarks += remarks
+            return
+        followed, why, since_s = self._self_sampled
+        followed.following.stop()
+        traces = len(traces_of_children(self._folder, self._path, since_s))
+        if started:
+            self.notes.append(
+                f"child processes may not be looked at from outside ({why}), so they sampled themselves: "
+                f"{traces:,} of {started:,} wrote a trace into {os.path.relpath(self._folder)}"
+            )
+
     def finish(self, ran: bool = True) -> None:
         """The script has ended: write what was recorded, if it ``ran`` at all."""
         if os.getpid() != self._process:
             self.notes.clear()  # A forked child that runs on to the script's end: all of this is its parent's.
             return
         self._finish(ran)
-        children = self._children.stop()
-        if children:
-            were = "1 child process was" if children == 1 else f"{children} child processes were"
-            self.notes.append(f"{were} not recorded")
+        self._note_children()
         self._leave_no_empty_folder()
 
     def _finish(self, ran: bool) -> None:
@@ -193,6 +232,7 @@ class ScriptRecorder(CurrentRun):
             self._here.starts_ours = True
             try:
                 self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ)
+                self._profile._recorder.with_children = self._follow and self._self_sampled is None
                 self._profile.start()
             finally:
                 self._here.starts_ours = False
@@ -264,6 +304,8 @@ class ScriptRecorder(CurrentRun):
         capture, self._capture = self._capture, None
         if capture is not None:
             self._safely(capture.stop)
+            if self._follow and self._self_sampled is None:
+                self._seen_children = capture.children
             if capture.is_empty:
                 took_s = time.monotonic() - self._started_at
                 self.notes.append(

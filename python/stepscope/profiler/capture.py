@@ -9,6 +9,7 @@ import weakref
 from typing import Any
 
 from .._native import MAX_REGIONS, Monitor, Recording
+from .child_sampler import ChildSampler
 from .region_stacks import ask_for_stacks, done_with_stacks
 from .sampler import StackSampler
 from .warn import warn_user
@@ -18,13 +19,20 @@ class Capture:
     """Regions, steps, counters and Python samples of one stretch, and PyTorch's own results where it ran."""
 
     def __init__(
-        self, monitor: Monitor | None, journal: str | None, samples_hz: float, with_stacks: bool = False
+        self,
+        monitor: Monitor | None,
+        journal: str | None,
+        samples_hz: float,
+        with_stacks: bool = False,
+        with_children: bool = False,
     ) -> None:
         self.recording = Recording(monitor, journal)
         self._monitor = monitor
         self._journal = journal
         self._samples_hz = samples_hz
         self._sampler: StackSampler | None = None
+        self._with_children = with_children
+        self._child_sampler: ChildSampler | None = None
         self._with_stacks = with_stacks
         self.torch_results: Any = None
         """The ``torch.autograd.profiler.profile`` of this stretch."""
@@ -54,6 +62,9 @@ class Capture:
         if self._samples_hz > 0:
             self._sampler = StackSampler(self.recording, self._samples_hz)
             self._sampler.start()
+        if self._samples_hz > 0 and self._with_children:
+            self._child_sampler = ChildSampler(self.recording, self._samples_hz)
+            self._child_sampler.start()
         if self._with_stacks:
             ask_for_stacks()
 
@@ -62,6 +73,8 @@ class Capture:
         try:
             if self._with_stacks:
                 done_with_stacks()
+            if self._child_sampler is not None:
+                self._child_sampler.stop()
             if self._sampler is not None:
                 self._sampler.stop()
         finally:
@@ -76,8 +89,9 @@ class Capture:
     def forget_after_fork(self) -> None:
         """In a forked child: the recording is the parent's."""
         self.recording.forget_after_fork()
-        if self._sampler is not None:
-            self._sampler.forget_after_fork()
+        for sampler in (self._sampler, self._child_sampler):
+            if sampler is not None:
+                sampler.forget_after_fork()
 
     def keep_raw(self, path: str) -> None:
         """PyTorch's own file goes here; it is removed at the latest with this capture."""

@@ -22,6 +22,8 @@ class Recorder:
         self.samples_hz = samples_hz
         self.with_stacks = False
         """Whether regions note where they are entered."""
+        self.with_children = False
+        """Whether stacks of child processes are sampled too."""
         self._monitor: Monitor | None = None
         self._watching = False
         self.open: Capture | None = None
@@ -45,7 +47,7 @@ class Recorder:
         """Opens a capture. What the last one holds can be large, and is let go."""
         self.finished = None
         self.prepare()
-        capture = Capture(self._monitor, self._journal, self.samples_hz, self.with_stacks)
+        capture = Capture(self._monitor, self._journal, self.samples_hz, self.with_stacks, self.with_children)
         capture.start()
         self.open = capture
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from types import CodeType, FrameType
 
 from .._current_run import current_run
-from .._native import Recording, StackLooker, hide_thread, now_ns, show_thread
+from .._native import ChildLooker, Recording, StackLooker, hide_thread, now_ns, show_thread
 from ..errors import StepscopeError
 from .warn import warn_user
 
@@ -67,6 +67,9 @@ def thread_cpu_ns(thread: int) -> int | None:
         return None
 
 
+_Place = tuple[str, str, int]
+
+
 class FrameNames:
     """Names frames as PyTorch's stacks do: ``file.py(12): function``, the file below its place on ``sys.path``."""
 
@@ -82,6 +85,17 @@ class FrameNames:
         """The function of ``stepscope run`` that calls the script: a stack begins after it."""
         self.launcher = run.launcher if run is not None else None
         """Its outermost function: a stack that does not come through the root is its own time."""
+
+    def stack_looker(self, recording: Recording, hz: float) -> StackLooker:
+        """What looks at this process and names frames so."""
+        return StackLooker(recording, hz, *self._naming())
+
+    def child_looker(self, recording: Recording, hz: float) -> ChildLooker:
+        """What looks at its children."""
+        return ChildLooker(recording, hz, *self._naming())
+
+    def _naming(self) -> tuple[list[str], str, str, _Place | None, _Place | None]:
+        return self.roots, _OWN_FILES, _DECORATOR, _place(self.root), _place(self.launcher)
 
     def of_code(self, code: CodeType) -> str:
         """The name of a function. The line is its first, so that neighbouring samples of it can be merged."""
@@ -125,7 +139,7 @@ class FrameNames:
         return known
 
 
-def _place(code: CodeType | None) -> tuple[str, str, int] | None:
+def _place(code: CodeType | None) -> _Place | None:
     return None if code is None else (code.co_filename, code.co_name, code.co_firstlineno)
 
 
@@ -138,9 +152,7 @@ class StackSampler:
         self._names = names = FrameNames()
         self._hz = min(hz, MAX_HZ)
         self._recording = recording
-        self._used: StackLooker | _InsideSampler = StackLooker(
-            recording, self._hz, names.roots, _OWN_FILES, _DECORATOR, _place(names.root), _place(names.launcher)
-        )
+        self._used: StackLooker | _InsideSampler = names.stack_looker(recording, self._hz)
 
     def start(self) -> None:
         """Begins to look."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pstats
+import re
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -160,6 +161,55 @@ def test_workers_that_are_terminated_leave_a_file(tmp_path, script, stepscope_ru
         assert (got.out, got.code) == ("-15\n", 0)
         rows = stepscope.open(tmp_path / f"script.py{ending}").functions()
         assert any(row["name"] == "busy" for row in rows)
+
+
+MEMORY = dedent("""\
+    import multiprocessing, os, subprocess, sys
+
+    def hold(megabytes):
+        kept = bytearray(megabytes * 1_000_000)
+        return len(kept)
+
+    if __name__ == "__main__":
+        way = sys.argv[1]
+        if way == "child":
+            hold(40)
+        elif way == "subprocess":
+            subprocess.run([sys.executable, __file__, "child"], check=True)
+        elif way == "os.fork":
+            child = os.fork()
+            if not child:
+                hold(40)
+                os._exit(5)
+            print(os.waitpid(child, 0)[1] >> 8)
+        else:
+            with multiprocessing.get_context(way).Pool(2) as pool:
+                print(pool.map(hold, [10, 40], chunksize=1))
+        hold(5)
+    """)
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn", "forkserver", "subprocess", "os.fork"])
+def test_memory_of_children_is_tracked(way, tmp_path, script, python, stepscope_run):
+    file = script(MEMORY)
+    expected, got = python(file, way), stepscope_run("--memory=exact", file, way)
+    assert (got.out, got.code) == (expected.out, expected.code)
+    peaks = {}
+    for path in tmp_path.glob("script.py.*-*.mem"):
+        rows = [row for row in stepscope.open(path).memory() if row["function"] == "hold"]
+        peaks[path.name] = max((row["peak_bytes"] for row in rows), default=0)
+    highest = max(peaks, key=lambda name: peaks[name])
+    # As many bytes as were asked for, and what a bytearray needs itself.
+    assert 40_000_000 < peaks[highest] < 40_001_000
+    (note,) = [note for note in got.notes if "recorded too" in note]
+    (shown,) = re.findall(r"the highest peak of a child is ([\d.]+) MiB", note)
+    assert f"in {highest}" in note and 40_000_000 / 2**20 - 0.1 < float(shown) < 60
+    assert not [path for path in tmp_path.glob("*.mem") if path.name.count("-") == 0 and path.name != "script.py.mem"]
+
+
+def test_memory_of_children_can_be_left_out(tmp_path, script, stepscope_run):
+    got = stepscope_run("--memory", "--no-follow", script(MEMORY), "fork")
+    assert got.code == 0 and [path.name for path in tmp_path.glob("*.mem")] == ["script.py.mem"]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="torch")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from textwrap import dedent
 
 import pytest
 
 import stepscope
+
+from .conftest import ENVIRONMENT, STEPSCOPE_RUN
 
 PROGRAM = dedent("""\
     import sys
@@ -87,23 +91,42 @@ def test_a_crash_leaves_what_was_known(tmp_path, script, stepscope_run):
     runner = script(
         dedent("""\
         import sys
-        import stepscope._launch.memory_run as memory_run
-        memory_run.SAVE_EVERY_S = 0.2
+        import stepscope._launch.memory_saver as memory_saver
+        memory_saver.SAVE_EVERY_S = 0.2
         from stepscope._run import main
         sys.exit(main(["--memory=exact", "script.py"]))
         """),
         "runner.py",
     )
-    import subprocess
-    import sys
-
-    from .conftest import ENVIRONMENT
-
     done = subprocess.run([sys.executable, runner], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode < 0 and program
     rows = lines_of(tmp_path / "script.py.mem")
     assert rows["<module>", 3]["live_bytes"] == 5_000_057
     assert "still running" in stepscope.open(tmp_path / "script.py.mem").summary()
+
+
+@pytest.mark.parametrize("allocator", ["debug", "pymalloc_debug", "malloc", "malloc_debug"])
+def test_any_allocator_of_python_is_tracked(allocator, tmp_path, script):
+    text = dedent("""\
+        import threading
+        kept = []
+        def fill(n):
+            kept.append(bytearray(n * 1_000_000))
+            for _ in range(20_000):
+                str(n) + "x"
+        for n in (1, 2):
+            thread = threading.Thread(target=fill, args=(n,))
+            thread.start()
+            thread.join()
+        print(sum(map(len, kept)))
+        """)
+    command = [*STEPSCOPE_RUN, "--memory=exact", "-q", script(text)]
+    environment = {**ENVIRONMENT, "PYTHONMALLOC": allocator}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3000000\n", "")
+    # What was asked for, without what a debugging allocator puts around it: an object has 56 bytes and a null byte.
+    row = lines_of(tmp_path / "script.py.mem")["fill", 4]
+    assert 3_000_000 + 2 * 57 <= row["live_bytes"] < 3_000_500
 
 
 def test_forked_children_change_nothing(tmp_path, script, stepscope_run):

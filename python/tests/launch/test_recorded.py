@@ -253,6 +253,10 @@ if __name__ == "__main__":
 def test_child_processes_are_counted_in_one_line(script, stepscope_run):
     got = stepscope_run(script(WORK + CHILDREN))
     assert got.code == 0 and got.own_err == ""
+    (note,) = [note for note in got.notes if "child" in note]
+    found = re.fullmatch(r"stepscope: (\d) child process.* sampled too: [^;]*(?:; (\d) more ended before .*)?", note)
+    assert found is not None and int(found[1]) + int(found[2] or 0) == 6, note
+    got = stepscope_run("--no-follow", script(WORK + CHILDREN))
     assert [note for note in got.notes if "child" in note] == ["stepscope: 6 child processes were not recorded"]
 
 

@@ -76,6 +76,7 @@ export const VIEWS = [
   "functions",
   "lines",
   "code",
+  "threads",
   "regions",
   "phases",
   "collectives",

@@ -1,7 +1,7 @@
 // The views, in the order of the navigation; the digit keys of the first nine follow it.
 
 import type { ComponentType } from "preact";
-import { Collectives, Compile, Graphs, Phases, Regions, Serving } from "../views/answer/index.tsx";
+import { Collectives, Compile, Graphs, Phases, Regions, Serving, Threads } from "../views/answer/index.tsx";
 import { Code } from "../views/code/index.tsx";
 import { Compare } from "../views/compare/index.tsx";
 import { Diagnosis } from "../views/diagnosis/index.tsx";
@@ -44,6 +44,7 @@ export const VIEWS: View[] = [
   { id: "functions", name: "Functions", component: Functions, full: true },
   { id: "lines", name: "Lines", component: Lines, full: true },
   { id: "code", name: "Code", component: Code, full: true },
+  { id: "threads", name: "Threads", component: Threads },
   { id: "regions", name: "Regions", component: Regions },
   { id: "phases", name: "Phases", component: Phases },
   { id: "collectives", name: "Collectives", component: Collectives },
@@ -58,6 +59,7 @@ const AFTER: Record<string, string> = {
   functions: "kernels",
   lines: "functions",
   code: "lines",
+  threads: "code",
   regions: "modules",
   phases: "regions",
   collectives: "phases",

@@ -43,8 +43,9 @@ pub fn python_calls(trace: &Trace) -> Option<Profile> {
     };
     making.profile.line_is = LineIs::Start;
     making.profile.source = trace.meta().source.clone();
-    for lane in lanes.into_iter().filter(|lane| sampled(lane) != counted) {
-        making.lane(lane);
+    let lanes: Vec<LaneId> = lanes.into_iter().filter(|lane| sampled(lane) != counted).collect();
+    for &lane in &lanes {
+        making.lane(lanes[0], lane);
     }
     let lines = std::mem::take(&mut making.lines);
     let mut profile = making.profile;
@@ -61,12 +62,19 @@ fn is_sampled(trace: &Trace, lane: LaneId) -> bool {
         || slices.of_lane(lane).next().is_some_and(|id| trace.category(slices.cat(id)) == PY_SPY)
 }
 
-/// The thread of a lane in words.
-fn thread(trace: &Trace, lane: LaneId) -> Cow<'_, str> {
-    let name = trace.text(trace.lanes().get(lane).thread_name).trim();
-    match name.strip_prefix(SAMPLES_OF).unwrap_or(name) {
+/// The thread of a lane in words; with its process if that is not the first one's.
+fn thread(trace: &Trace, first: LaneId, lane: LaneId) -> Cow<'_, str> {
+    let (about, first) = (trace.lanes().get(lane), trace.lanes().get(first));
+    let name = trace.text(about.thread_name).trim();
+    let name = match name.strip_prefix(SAMPLES_OF).unwrap_or(name) {
         "" => Cow::Owned(format!("thread {}", lane.index())),
         name => Cow::Borrowed(name),
+    };
+    match trace.text(about.process_name).trim() {
+        process if about.key.process != first.key.process && !process.is_empty() => {
+            Cow::Owned(format!("{process}, {name}"))
+        }
+        _ => name,
     }
 }
 
@@ -105,10 +113,10 @@ struct Open {
 }
 
 impl Making<'_> {
-    fn lane(&mut self, lane: LaneId) {
+    fn lane(&mut self, first: LaneId, lane: LaneId) {
         let slices = self.trace.slices();
         let part = self.profile.parts.len();
-        self.profile.parts.push(thread(self.trace, lane).into_owned());
+        self.profile.parts.push(thread(self.trace, first, lane).into_owned());
         let mut open: Vec<Open> = Vec::new();
         let mut now = Ns::MIN;
         self.own.clear();

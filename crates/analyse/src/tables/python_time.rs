@@ -205,6 +205,15 @@ impl<'a> PythonTime<'a> {
         self.busy != self.parts
     }
 
+    /// The time in which threads of the main thread's process did not wait, thread by thread: each process has a lock of its own.
+    pub fn busy_beside_main(&self) -> Vec<i64> {
+        let process = |part: &String| part.rsplit_once(", thread ").map(|(process, _)| process.to_owned());
+        let names = &self.profile.parts;
+        let main = names.get(self.main).and_then(process);
+        let is_beside = |at: usize| names.get(at).and_then(process) == main;
+        self.busy.iter().enumerate().filter(|(at, _)| is_beside(*at)).map(|(_, busy)| *busy).collect()
+    }
+
     /// The main thread's time, waiting included.
     pub fn main(&self) -> i64 {
         self.parts.get(self.main).copied().unwrap_or(0)

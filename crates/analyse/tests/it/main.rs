@@ -18,4 +18,5 @@ mod replay;
 mod roofline;
 mod steps;
 mod tables;
+mod threads;
 mod views;

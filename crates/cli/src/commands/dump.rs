@@ -49,7 +49,7 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn process_json(dumped: &Dumped) -> Value {
-    let Process { pid, parent, command, rank, local_rank } = &dumped.process;
+    let Process { pid, parent, command, rank, local_rank, .. } = &dumped.process;
     let threads: Vec<Value> = dumped.threads.iter().map(|thread| thread_json(thread, &dumped.paths)).collect();
     json!({
         "pid": pid,

@@ -252,7 +252,7 @@ fn workers_are_followed_and_a_killed_process_loses_nothing() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && said.contains("killed by a signal"), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.lines().any(|line| line.contains("Pool worker") && line.contains("work (")), "{text}");
+    assert!(text.lines().any(|line| line.contains("PoolWorker-") && line.contains("work (")), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -37,11 +37,13 @@ pub struct SpyError {
     pub hint: String,
     /// Whether it is over, and not forbidden or unknown.
     pub gone: bool,
+    /// Whether the system forbids it.
+    pub denied: bool,
 }
 
 impl SpyError {
     pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> SpyError {
-        SpyError { what: what.into(), hint: hint.into(), gone: false }
+        SpyError { what: what.into(), hint: hint.into(), gone: false, denied: false }
     }
 
     pub(super) fn gone(pid: u32) -> SpyError {

@@ -1,7 +1,9 @@
 //! Finds the Python inside a process: which file it is, where that is loaded, and which version.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::elf::{Symbols, symbols};
 use super::error::{SpyError, Unreadable};
@@ -34,13 +36,38 @@ struct Mapping {
     path: String,
 }
 
+/// Files whose symbols were read: those of a Python take milliseconds, and the workers of a pool all have the same.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    known: Vec<((u64, u64), Arc<Symbols>)>,
+}
+
+/// Files that are remembered.
+const MAX_FILES: usize = 16;
+
+impl Files {
+    fn symbols(&mut self, file: &File) -> Option<Arc<Symbols>> {
+        let about = file.metadata().ok()?;
+        let key = (about.dev(), about.ino());
+        if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == key) {
+            return Some(known.clone());
+        }
+        let found = Arc::new(symbols(file, &WANTED).ok()?);
+        if self.known.len() == MAX_FILES {
+            self.known.remove(0);
+        }
+        self.known.push((key, found.clone()));
+        Some(found)
+    }
+}
+
 /// Whether a process has a Python in it, as far as its files say; cheap enough for all processes of a machine.
 pub(super) fn may_be_python(pid: u32) -> bool {
     mappings(pid).is_ok_and(|maps| maps.iter().any(|map| rank(&map.path, "") < 2))
 }
 
 /// Finds it.
-pub(super) fn find(pid: u32, memory: &mut Memory) -> Result<Python, SpyError> {
+pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<Python, SpyError> {
     let maps = mappings(pid)?;
     let executable = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let executable = executable.to_string_lossy().into_owned();
@@ -50,7 +77,7 @@ pub(super) fn find(pid: u32, memory: &mut Memory) -> Result<Python, SpyError> {
     paths.sort_by_key(|path| rank(path, &executable));
     for path in paths.into_iter().filter(|path| rank(path, &executable) < 3) {
         let Some(file) = open(pid, path, &executable, &maps) else { continue };
-        let Ok(symbols) = symbols(&file, &WANTED) else { continue };
+        let Some(symbols) = files.symbols(&file) else { continue };
         let Some(bias) = bias(&symbols, &maps, path) else { continue };
         let at = |index: usize| symbols.found[index].map(|address| address.wrapping_add(bias));
         if let (Some(runtime), Some(code_type)) = (at(0), at(1)) {

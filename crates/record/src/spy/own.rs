@@ -10,57 +10,13 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{Code, CodeId, Doing, Frame, Seen, Spy, SpyError};
+use super::asyncio::Asyncio;
+use super::lock::{Lock, Standing};
+use super::program::{OwnNames, Parts};
+use super::{Frame, Seen, Spy, SpyError};
 use crate::clock::now_ns;
-use crate::recording::Recording;
+use crate::recording::{Look, Recording};
 use crate::regions;
-
-/// Frames kept of one stack, counted from its outermost: a runaway recursion must not fill the memory.
-const MAX_FRAMES: usize = 500;
-/// How long a thread that waited and did not move is believed to wait still.
-const BELIEVED_NS: i64 = 50_000_000;
-
-/// A function, by what its code object says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodePlace {
-    /// Its file.
-    pub file: String,
-    /// Its name.
-    pub name: String,
-    /// The line it starts at.
-    pub first_line: u32,
-}
-
-impl CodePlace {
-    fn is(&self, code: &Code) -> bool {
-        self.file == code.file && self.name == code.name && self.first_line == code.first_line
-    }
-}
-
-/// How frames are named, and which are the program's.
-#[derive(Clone, Debug, Default)]
-pub struct OwnNames {
-    /// Folders below which files are named, the longest first.
-    pub roots: Vec<String>,
-    /// Time in files below here is their caller's: the profiler's own.
-    pub own_folder: String,
-    /// A file whose frames stand between a function and its caller, and count for neither.
-    pub between: String,
-    /// A stack begins after this function.
-    pub root: Option<CodePlace>,
-    /// A stack that comes from this function and not through the root is none of the program's.
-    pub launcher: Option<CodePlace>,
-}
-
-/// What a code object is for a stack.
-#[derive(Copy, Clone, Debug)]
-enum Part {
-    Root,
-    Launcher,
-    Own,
-    Between,
-    Frame(u32),
-}
 
 /// The thread that looks.
 #[derive(Debug)]
@@ -105,7 +61,8 @@ impl OwnSampler {
             names,
             recording,
             samples: samples.clone(),
-            parts: HashMap::default(),
+            parts: Parts::default(),
+            asyncio: Asyncio::default(),
             threads: HashMap::default(),
         };
         let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
@@ -152,17 +109,22 @@ struct Looking {
     names: OwnNames,
     recording: Arc<Mutex<Recording>>,
     samples: Arc<AtomicU64>,
-    parts: HashMap<CodeId, Part, RandomState>,
+    parts: Parts,
+    asyncio: Asyncio,
     threads: HashMap<u64, Known, RandomState>,
 }
 
 struct Known {
     number: u32,
     name: String,
-    position: u64,
-    waits: bool,
-    asked_ns: i64,
+    /// Whether the program has told its name. A thread runs for a moment before it has one.
+    is_named: bool,
+    looks: u32,
+    standing: Standing,
 }
+
+/// How long, in looks, a thread without a name is asked for it again.
+const MAX_UNNAMED: u32 = 256;
 
 impl Looking {
     /// Looks once; false when there is nothing left to look at.
@@ -179,82 +141,47 @@ impl Looking {
                 continue;
             }
             let (stack, line) = self.stack(&thread.frames);
-            let waits = self.waits(&thread, at_ns);
-            found.push((thread.ident, waits, stack, line));
+            let (waits, lock) = self.standing(&thread, at_ns);
+            let task = self.asyncio.task(&mut self.spy, &thread.frames).map(|name| regions::intern(&name));
+            // A thread that runs nothing of the program is none of its.
+            let lock = lock.filter(|_| !stack.is_empty());
+            found.push((thread.ident, Look { at_ns, waits, lock, task, stack, line }));
         }
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
-        for (ident, waits, stack, line) in found {
+        for (ident, look) in found {
             if let Some(known) = self.threads.get(&ident) {
-                recording.seen(known.number, &known.name, at_ns, waits, stack, line);
+                recording.seen(known.number, &known.name, look);
                 self.samples.fetch_add(1, Ordering::Relaxed);
             }
         }
         true
     }
 
-    fn waits(&mut self, thread: &Seen, at_ns: i64) -> bool {
+    fn standing(&mut self, thread: &Seen, at_ns: i64) -> (bool, Option<Lock>) {
         if !self.threads.contains_key(&thread.ident) {
             let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
-            let name =
-                self.spy.thread_name(thread.ident).unwrap_or_else(|| format!("thread {:x}", thread.ident));
-            let known = Known { number, name, position: 0, waits: false, asked_ns: i64::MIN };
+            let name = format!("thread {:x}", thread.ident);
+            let known = Known { number, name, is_named: false, looks: 0, standing: Standing::new() };
             self.threads.insert(thread.ident, known);
         }
-        let Some(known) = self.threads.get_mut(&thread.ident) else { return false };
-        let still = known.position == thread.position && known.waits && !thread.holds_gil;
-        known.position = thread.position;
-        if !still || at_ns.saturating_sub(known.asked_ns) >= BELIEVED_NS {
-            known.waits = self.spy.doing(known.number) == Some(Doing::Waiting);
-            known.asked_ns = at_ns;
+        let Some(known) = self.threads.get_mut(&thread.ident) else { return (false, None) };
+        known.looks = known.looks.saturating_add(1);
+        if !known.is_named
+            && known.looks.is_power_of_two()
+            && known.looks <= MAX_UNNAMED
+            && let Some(name) = self.spy.thread_name(thread.ident)
+        {
+            (known.name, known.is_named) = (name, true);
         }
-        known.waits
+        known.standing.now(&mut self.spy, thread, Some(known.number), at_ns)
     }
 
     /// The program's frames, outermost first, and the line that the innermost is at.
     fn stack(&mut self, frames: &[Frame]) -> (Vec<u32>, u32) {
-        let (mut stack, mut line) = (Vec::new(), 0);
-        for frame in frames {
-            match self.part(frame.code) {
-                Part::Root => break,
-                Part::Launcher => return (Vec::new(), 0),
-                Part::Own => stack.clear(),
-                Part::Between => {}
-                Part::Frame(name) => {
-                    if stack.is_empty() {
-                        line = frame.line;
-                    }
-                    stack.push(name);
-                }
-            }
-        }
-        stack.reverse();
-        if stack.len() > MAX_FRAMES {
-            stack.truncate(MAX_FRAMES);
-            line = 0;
-        }
-        (stack, line)
-    }
-
-    fn part(&mut self, id: CodeId) -> Part {
-        if let Some(part) = self.parts.get(&id) {
-            return *part;
-        }
-        let Some(code) = self.spy.code(id) else { return Part::Between };
-        let names = &self.names;
-        let part = if names.root.as_ref().is_some_and(|root| root.is(code)) {
-            Part::Root
-        } else if names.launcher.as_ref().is_some_and(|launcher| launcher.is(code)) {
-            Part::Launcher
-        } else if !names.own_folder.is_empty() && code.file.starts_with(&names.own_folder) {
-            Part::Own
-        } else if code.file == names.between {
-            Part::Between
-        } else {
-            let below = names.roots.iter().find_map(|root| code.file.strip_prefix(root.as_str()));
-            let file = below.unwrap_or(&code.file);
-            Part::Frame(regions::intern(&format!("{file}({}): {}", code.first_line, code.name)))
-        };
-        self.parts.insert(id, part);
-        part
+        let found = self.parts.of_program(&self.spy, &self.names, frames, |names, code| {
+            regions::intern(&format!("{}({}): {}", names.file(&code.file), code.first_line, code.name))
+        });
+        let line = found.first().map_or(0, |(_, line)| *line);
+        (found.into_iter().rev().map(|(name, _)| name).collect(), line)
     }
 }

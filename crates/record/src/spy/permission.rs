@@ -42,7 +42,7 @@ pub(super) fn denied(pid: u32) -> SpyError {
             || fs::exists("/run/.containerenv").unwrap_or(false)
             || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
     };
-    words(pid, &situation)
+    SpyError { denied: true, ..words(pid, &situation) }
 }
 
 fn words(pid: u32, situation: &Situation) -> SpyError {

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use super::find;
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
+
+use super::{find, tasks};
 
 /// Processes that are looked at.
 const MAX_PROCESSES: usize = 65_536;
@@ -14,6 +17,8 @@ pub struct Process {
     pub pid: u32,
     /// Its parent's number.
     pub parent: u32,
+    /// When it was started, in the system's own count: with its number it is nobody else's.
+    pub started: u64,
     /// Its command line.
     pub command: String,
     /// Its number in a job of several processes, where its environment says.
@@ -25,7 +30,7 @@ pub struct Process {
 impl Process {
     /// What is known about this one; none if it is gone.
     pub fn of(pid: u32) -> Option<Process> {
-        let parent = parent(pid)?;
+        let (parent, started) = stat(pid)?;
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let number = |names: &[&str]| {
             names.iter().find_map(|name| {
@@ -38,6 +43,7 @@ impl Process {
         Some(Process {
             pid,
             parent,
+            started,
             command: find::command(pid),
             rank: number(&["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"]),
             local_rank: number(&[
@@ -51,7 +57,7 @@ impl Process {
 
     /// One of which nothing is known.
     pub fn unknown(pid: u32) -> Process {
-        Process { pid, parent: 0, command: String::new(), rank: None, local_rank: None }
+        Process { pid, parent: 0, started: 0, command: String::new(), rank: None, local_rank: None }
     }
 
     /// A short name: its rank, what `multiprocessing` made it for, or its script.
@@ -67,18 +73,28 @@ impl Process {
         {
             return "multiprocessing worker".to_owned();
         }
-        let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
-        let script = script.or(words.first()).copied().unwrap_or_default();
-        script.rsplit('/').next().unwrap_or(script).to_owned()
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let program = words.first().copied().unwrap_or_default();
+        match words.iter().skip(1).find(|word| !word.starts_with('-') || **word == "-c") {
+            Some(&"-c") => format!("{} -c", last(program)),
+            Some(script) => last(script),
+            None => last(program),
+        }
     }
 }
 
-/// The parent of a process.
 fn parent(pid: u32) -> Option<u32> {
+    stat(pid).map(|(parent, _)| parent)
+}
+
+/// The parent of a process, and when it was started.
+fn stat(pid: u32) -> Option<(u32, u64)> {
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let end = line.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(line.get(end + 2..)?).ok()?;
-    rest.split(' ').nth(1)?.parse().ok()
+    let mut words = std::str::from_utf8(line.get(end + 2..)?).ok()?.split(' ');
+    // The state, the parent, and 17 fields later the start.
+    let parent = words.nth(1)?.parse().ok()?;
+    Some((parent, words.nth(17)?.parse().ok()?))
 }
 
 fn all() -> Vec<u32> {
@@ -91,6 +107,35 @@ fn all() -> Vec<u32> {
 
 /// Children of a process, and theirs, in the order of their numbers.
 pub fn children(pid: u32) -> Vec<u32> {
+    let mut found = match fs::exists("/proc/thread-self/children") {
+        Ok(true) => listed(pid),
+        // A kernel that keeps no lists of children: all processes of the machine are asked for their parents.
+        _ => searched(pid),
+    };
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The system lists the children of each thread. That costs some microseconds per thread, however many processes there are.
+fn listed(pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut known: HashSet<u32, RandomState> = HashSet::from_iter([pid]);
+    let mut at = 0;
+    while let Some(&one) = found.get(at)
+        && found.len() < MAX_PROCESSES
+    {
+        for thread in tasks::threads(one) {
+            let text = fs::read_to_string(format!("/proc/{one}/task/{thread}/children")).unwrap_or_default();
+            let children = text.split_ascii_whitespace().filter_map(|word| word.parse().ok());
+            found.extend(children.filter(|child| known.insert(*child)));
+        }
+        at += 1;
+    }
+    found.split_off(1)
+}
+
+fn searched(pid: u32) -> Vec<u32> {
     let pairs: Vec<(u32, u32)> = all().into_iter().filter_map(|one| Some((one, parent(one)?))).collect();
     let mut found = vec![pid];
     let mut at = 0;
@@ -101,10 +146,7 @@ pub fn children(pid: u32) -> Vec<u32> {
             break;
         }
     }
-    let mut found = found.split_off(1);
-    found.sort_unstable();
-    found.dedup();
-    found
+    found.split_off(1)
 }
 
 /// Every process that has a Python in it and may be read, but for this one.
@@ -129,6 +171,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let found = children(std::process::id());
         let process = Process::of(child.id());
+        assert!(searched(std::process::id()).contains(&child.id()));
         let _ = child.kill();
         let _ = child.wait();
         assert!(found.contains(&child.id()));
@@ -142,7 +185,8 @@ mod tests {
     #[test]
     fn names_say_what_a_process_is_for() {
         let named = |command: &str, rank| {
-            Process { pid: 1, parent: 0, command: command.to_owned(), rank, local_rank: None }.name()
+            Process { pid: 1, parent: 0, started: 0, command: command.to_owned(), rank, local_rank: None }
+                .name()
         };
         assert_eq!(named("python -u /src/train.py --lr 1", None), "train.py");
         assert_eq!(named("python train.py", Some(2)), "rank 2");
@@ -151,5 +195,7 @@ mod tests {
             "multiprocessing worker"
         );
         assert_eq!(named("/usr/bin/python3", None), "python3");
+        assert_eq!(named("/usr/bin/python3 -u -c import time; time.sleep(1)", None), "python3 -c");
+        assert_eq!(named("python -m package.train -c 4", None), "package.train");
     }
 }

@@ -8,7 +8,7 @@ use stepscope_model::{
 };
 
 use super::sampling::{Sampling, StackRun};
-use crate::recording::{LINE_TIMES, PYTHON, WAITING};
+use crate::recording::{LINE_TIMES, LOCK, LOCK_OF, PYTHON, SAMPLES_OF, WAITING};
 use crate::samples::{Interval, stretches};
 
 /// Which looks count.
@@ -52,6 +52,13 @@ impl Sampling {
                 ),
             ),
         ]);
+        self.put(&mut builder, base, None);
+        builder.finish()
+    }
+
+    /// Puts all of it into a trace whose times count from `base_ns`; or what came after a moment.
+    pub(crate) fn put(&self, builder: &mut TraceBuilder, base_ns: i64, since_ns: Option<i64>) {
+        let since_ns = since_ns.unwrap_or(i64::MIN);
         let line_times = builder.key(LINE_TIMES, Attr::LineTimes);
         let names: Vec<StrId> = self
             .functions
@@ -61,16 +68,18 @@ impl Sampling {
         let waiting = names.len() as u32;
         let waiting_name = builder.intern(WAITING);
         let category = builder.category(PYTHON);
-        let mut lanes: HashMap<u32, LaneId, RandomState> = HashMap::default();
-        for stretch in stretches(&self.intervals(waiting)) {
-            let lane = *lanes.entry(stretch.thread).or_insert_with(|| self.lane(&mut builder, stretch.thread));
+        let mut lanes: HashMap<(u32, bool), LaneId, RandomState> = HashMap::default();
+        for stretch in stretches(&self.intervals(waiting, since_ns)) {
+            let lane = *lanes
+                .entry((stretch.thread, false))
+                .or_insert_with(|| self.lane(builder, stretch.thread, SAMPLES_OF));
             if let Some(times) = stretch.line_times() {
                 let times = builder.intern(&times);
                 builder.push_arg(line_times, ArgValue::Str(times));
             }
             let args = builder.commit_args();
             builder.slice(NewSlice {
-                start: Ns(stretch.start_ns - base),
+                start: Ns(stretch.start_ns - base_ns),
                 dur: Ns(stretch.end_ns - stretch.start_ns),
                 name: names.get(stretch.frame as usize).copied().unwrap_or(waiting_name),
                 cat: category,
@@ -80,12 +89,32 @@ impl Sampling {
                 ..NewSlice::default()
             });
         }
-        self.names(&mut builder, &lanes);
-        builder.finish()
+        let category = builder.category(LOCK);
+        for run in self.locks.iter().filter(|run| run.end_ns > since_ns && !self.is_of_helper(run.thread)) {
+            let lane =
+                *lanes.entry((run.thread, true)).or_insert_with(|| self.lane(builder, run.thread, LOCK_OF));
+            let start_ns = run.start_ns.max(since_ns);
+            let (name, args) = (builder.intern(run.lock.words()), builder.commit_args());
+            builder.slice(NewSlice {
+                start: Ns(start_ns - base_ns),
+                dur: Ns(run.end_ns - start_ns),
+                name,
+                cat: category,
+                lane,
+                args,
+                ..NewSlice::default()
+            });
+        }
+        self.names(builder, &lanes);
     }
 
-    fn intervals(&self, waiting: u32) -> Vec<Interval> {
-        let mut runs: Vec<&StackRun> = self.runs.iter().collect();
+    fn is_of_helper(&self, thread: u32) -> bool {
+        self.is_helper(self.threads[thread as usize].process)
+    }
+
+    fn intervals(&self, waiting: u32, since_ns: i64) -> Vec<Interval> {
+        let new = |run: &&StackRun| run.end_ns > since_ns && !self.is_of_helper(run.thread);
+        let mut runs: Vec<&StackRun> = self.runs.iter().filter(new).collect();
         runs.sort_by_key(|run| (run.thread, run.start_ns));
         let interval = |run: &StackRun| {
             let mut stack: Vec<u32> = self.places(run.stack).map(|place| place.function).collect();
@@ -93,26 +122,28 @@ impl Sampling {
             stack.extend(run.waits.then_some(waiting));
             let innermost = self.places(run.stack).next().filter(|_| !run.waits);
             let line = innermost.map_or(0, |place| place.line);
-            Interval { thread: run.thread, start_ns: run.start_ns, end_ns: run.end_ns, stack, line }
+            let start_ns = run.start_ns.max(since_ns);
+            Interval { thread: run.thread, start_ns, end_ns: run.end_ns, stack, line }
         };
         runs.into_iter().map(interval).collect()
     }
 
-    fn lane(&self, builder: &mut TraceBuilder, thread: u32) -> LaneId {
+    fn lane(&self, builder: &mut TraceBuilder, thread: u32, of: &str) -> LaneId {
         let thread = &self.threads[thread as usize];
-        let tag = Tag::Str(builder.intern(&format!("samples of {}", thread.number)));
+        let tag = Tag::Str(builder.intern(&format!("{of}{}", thread.number)));
         let pid = i64::from(self.processes[thread.process].pid);
         builder.lane(LaneKey { process: Tag::Int(pid), thread: tag, domain: Domain::Host })
     }
 
     /// What processes and threads are called, as metadata of the trace.
-    fn names(&self, builder: &mut TraceBuilder, lanes: &HashMap<u32, LaneId, RandomState>) {
+    fn names(&self, builder: &mut TraceBuilder, lanes: &HashMap<(u32, bool), LaneId, RandomState>) {
         let mut named = Vec::new();
-        let mut lanes: Vec<(u32, LaneId)> = lanes.iter().map(|(thread, lane)| (*thread, *lane)).collect();
+        let mut lanes: Vec<((u32, bool), LaneId)> = lanes.iter().map(|(key, lane)| (*key, *lane)).collect();
         lanes.sort_unstable();
-        for (at, lane) in lanes {
+        for ((at, is_lock), lane) in lanes {
             let thread = &self.threads[at as usize];
-            let words = format!("samples of thread {} ({})", thread.number, thread.name);
+            let of = if is_lock { LOCK_OF } else { SAMPLES_OF };
+            let words = format!("{of}thread {} ({})", thread.number, thread.name);
             name(builder, "thread_name", &words, lane);
             if !named.contains(&thread.process) {
                 named.push(thread.process);

@@ -5,17 +5,27 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{CodeId, Doing, Frame, Process, Seen, Spy, SpyError, Stats, children};
+use super::following::Following;
+use super::lock::{Lock, Standing};
+use super::naming::{is_named, loader_name};
+use super::program::{OwnNames, Parts};
+use super::{CodeId, Frame, Process, Seen, Spy, SpyError, Stats};
 
-/// How long a thread that waited and did not move is believed to wait still: asking the system about a hundred idle threads at
-/// every look would cost more than reading their stacks.
-const BELIEVED_NS: i64 = 50_000_000;
-/// How often new child processes are looked for.
-const CHILDREN_NS: i64 = 300_000_000;
-/// How often a child that has no Python (yet) is tried.
-const MAX_TRIES: u32 = 30;
 /// Runs that are kept; later ones are counted only.
 const MAX_RUNS: usize = 20_000_000;
+/// The same of the children of a program that samples itself, whose memory it is: 100 MB.
+const MAX_CHILD_RUNS: usize = 2_000_000;
+/// Processes that are kept.
+const MAX_PROCESSES: usize = 10_000;
+/// How long, in looks, a process or a thread without a name is asked for it again.
+const MAX_UNNAMED: u32 = 512;
+/// Children for which files stay open, and how many of each: descriptors are the program's.
+const MAX_WITH_FILES: usize = 16;
+const MAX_FILES: usize = 2;
+/// A process of `multiprocessing` that runs nothing of the program.
+const TRACKER: &str = "multiprocessing.resource_tracker";
+/// Another one; the processes that it makes have the same command line.
+const SERVER: &str = "multiprocessing.forkserver";
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,24 +77,58 @@ pub struct StackRun {
     pub gil_looks: u32,
 }
 
-/// One process that is looked at.
-#[derive(Debug)]
+/// The same with the interpreter's lock, look after look.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LockRun {
+    /// Which thread, by its number in [`Sampling::threads`].
+    pub thread: u32,
+    /// What it did.
+    pub lock: Lock,
+    /// Since when: the look before the first.
+    pub start_ns: i64,
+    /// When it was last seen.
+    pub end_ns: i64,
+}
+
+/// One process that is looked at, as long as it is.
+#[derive(Debug, Default)]
 struct Target {
     spy: Option<Spy>,
     /// By code: its number among all functions.
     functions: HashMap<CodeId, u32, RandomState>,
+    /// The same, where only the program's frames count.
+    parts: Parts,
     /// By Python's number of a thread.
     threads: HashMap<u64, ThreadState, RandomState>,
+    /// Its threads, by their numbers among all.
+    met: Vec<u32>,
+    looks: u32,
+    has_tried: bool,
+    is_loader: bool,
+    /// What it says that it is.
+    given_name: Option<String>,
+}
+
+impl Target {
+    /// It has ended, or runs another program: what is known of its memory is not true any more.
+    fn forget(&mut self) -> Option<Spy> {
+        self.functions = HashMap::default();
+        self.parts = Parts::default();
+        self.threads = HashMap::default();
+        self.looks = 0;
+        self.has_tried = false;
+        self.spy.take()
+    }
 }
 
 #[derive(Copy, Clone, Debug)]
 struct ThreadState {
     index: u32,
-    position: u64,
-    doing: Option<Doing>,
-    asked_ns: i64,
-    /// The run that goes on, if the last look saw the thread.
+    standing: Standing,
+    looks: u32,
+    /// The runs that go on, if the last look saw the thread.
     run: Option<usize>,
+    lock_run: Option<usize>,
     last_ns: i64,
 }
 
@@ -99,6 +143,8 @@ pub struct Sampling {
     pub processes: Vec<Process>,
     /// Runs of equal stacks, in the order they began.
     pub runs: Vec<StackRun>,
+    /// What threads did with the interpreter's lock, in the order it began.
+    pub locks: Vec<LockRun>,
     /// When the looks were: the first is when sampling began.
     pub began_ns: i64,
     /// When the last look was.
@@ -109,107 +155,170 @@ pub struct Sampling {
     pub dropped: u64,
     /// Processes that could not be looked at, in words.
     pub left_out: Vec<String>,
-    follow: bool,
+    following: Option<Following>,
+    /// How the program's frames are named, where only those count.
+    names: Option<OwnNames>,
+    max_runs: usize,
+    /// Processes that there was no room for.
+    pub dropped_processes: u64,
     targets: Vec<Target>,
+    /// Those that run, by their numbers.
+    live: Vec<usize>,
+    /// By number and start: which process it is.
+    numbers: HashMap<(u32, u64), usize, RandomState>,
     function_numbers: HashMap<Function, u32, RandomState>,
     stacks: Vec<(u32, Place)>,
     stack_numbers: HashMap<(u32, Place), u32, RandomState>,
-    children_ns: i64,
-    tries: HashMap<u32, u32, RandomState>,
     ended: Stats,
 }
 
 impl Sampling {
     /// Begins with a process that can be read. `follow`: with its children, and theirs.
     pub fn new(spy: Spy, follow: bool, now_ns: i64) -> Sampling {
-        let mut sampling = Sampling {
+        let mut sampling = Sampling::empty(now_ns);
+        sampling.following = follow.then(|| Following::new(spy.pid()));
+        sampling.add(spy);
+        sampling
+    }
+
+    /// The children of a process, and theirs; itself is not looked at. Frames are named, and left out, as its own are.
+    pub(super) fn of_children(pid: u32, names: OwnNames, now_ns: i64) -> Sampling {
+        let mut sampling = Sampling::empty(now_ns);
+        sampling.following = Some(Following::new(pid));
+        sampling.names = Some(names);
+        sampling.max_runs = MAX_CHILD_RUNS;
+        sampling.processes.push(Process::of(pid).unwrap_or_else(|| Process::unknown(pid)));
+        sampling.targets.push(Target::default());
+        sampling
+    }
+
+    fn empty(now_ns: i64) -> Sampling {
+        Sampling {
             functions: Vec::new(),
             threads: Vec::new(),
             processes: Vec::new(),
             runs: Vec::new(),
+            locks: Vec::new(),
             began_ns: now_ns,
             ended_ns: now_ns,
             late: 0,
             dropped: 0,
             left_out: Vec::new(),
-            follow,
+            following: None,
+            names: None,
+            max_runs: MAX_RUNS,
+            dropped_processes: 0,
             targets: Vec::new(),
+            live: Vec::new(),
+            numbers: HashMap::default(),
             function_numbers: HashMap::default(),
             stacks: Vec::new(),
             stack_numbers: HashMap::default(),
-            children_ns: i64::MIN,
-            tries: HashMap::default(),
             ended: Stats::default(),
-        };
-        sampling.add(spy);
-        sampling
+        }
     }
 
-    fn add(&mut self, spy: Spy) {
-        let pid = spy.pid();
-        self.processes.push(Process::of(pid).unwrap_or_else(|| Process::unknown(pid)));
-        self.targets.push(Target {
-            spy: Some(spy),
-            functions: HashMap::default(),
-            threads: HashMap::default(),
-        });
+    fn add(&mut self, mut spy: Spy) {
+        let process = Process::of(spy.pid()).unwrap_or_else(|| Process::unknown(spy.pid()));
+        if self.names.is_some() {
+            if process.command.contains(TRACKER) {
+                return;
+            }
+            spy.keep_open(if self.live.len() < MAX_WITH_FILES { MAX_FILES } else { 0 });
+        }
+        let key = (process.pid, process.started);
+        let at = match self.numbers.get(&key) {
+            Some(&at) => {
+                self.processes[at] = process;
+                at
+            }
+            None if self.processes.len() >= MAX_PROCESSES => {
+                self.dropped_processes += 1;
+                return;
+            }
+            None => {
+                self.processes.push(process);
+                self.targets.push(Target::default());
+                self.targets.len() - 1
+            }
+        };
+        self.numbers.insert(key, at);
+        self.targets[at].spy = Some(spy);
+        if !self.live.contains(&at) {
+            self.live.push(at);
+        }
     }
 
     /// Looks at every process once. False when all of them have ended.
     pub fn look(&mut self, now_ns: i64, period: Duration) -> bool {
-        if self.follow && now_ns.saturating_sub(self.children_ns) >= CHILDREN_NS {
-            self.children_ns = now_ns;
-            self.find_children();
+        if let Some(mut following) = self.following.take() {
+            let is_known = |pid: u32| self.live.iter().any(|&at| self.processes[at].pid == pid);
+            let found = following.found(now_ns, is_known);
+            self.following = Some(following);
+            for spy in found {
+                self.add(spy);
+            }
         }
         let before = self.ended_ns;
         let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);
         self.late += u64::from(now_ns - before > period_ns.saturating_mul(2));
         self.ended_ns = now_ns;
-        for at in 0..self.targets.len() {
+        for at in self.live.clone() {
             let Some(spy) = &mut self.targets[at].spy else { continue };
             match spy.look() {
-                Ok(seen) => self.keep(at, &seen, before, now_ns),
+                Ok(seen) => {
+                    // One that is new was not there, or not to be seen, at the look before.
+                    let is_new = self.targets[at].looks == 0;
+                    let before = if is_new { before.max(now_ns - period_ns) } else { before };
+                    self.keep(at, &seen, before, now_ns);
+                }
                 Err(error) => self.lost(at, &error),
             }
         }
-        self.targets.iter().any(|target| target.spy.is_some())
+        let targets = &self.targets;
+        self.live.retain(|&at| targets[at].spy.is_some());
+        !self.live.is_empty()
     }
 
     /// A process that could not be read has ended, or runs another program now.
     fn lost(&mut self, at: usize, error: &SpyError) {
         let target = &mut self.targets[at];
-        let Some(spy) = target.spy.take() else { return };
+        let Some(spy) = target.forget() else { return };
         self.ended = sum(self.ended, spy.stats());
         if error.gone {
             return;
         }
         match Spy::attach(spy.pid()) {
-            Ok(again) => {
-                target.spy = Some(again);
-                target.functions.clear();
-                target.threads.clear();
-            }
+            Ok(again) => self.add(again),
             Err(error) if error.gone => {}
+            // It is tried again with all that is followed.
+            Err(_) if self.following.is_some() && at > 0 => {}
             // A process that ends takes its Python down first.
             Err(_) if Process::of(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
             Err(error) => self.left_out.push(error.what),
         }
     }
 
-    fn find_children(&mut self) {
-        let Some(first) = self.processes.first() else { return };
-        for pid in children(first.pid) {
-            if pid == std::process::id() || self.processes.iter().any(|process| process.pid == pid) {
-                continue;
-            }
-            let tries = self.tries.entry(pid).or_default();
-            *tries += 1;
-            if *tries <= MAX_TRIES
-                && let Ok(spy) = Spy::attach(pid)
-            {
-                self.add(spy);
-            }
-        }
+    /// How long nothing new can be seen where there is no process to look at.
+    pub(super) fn until_search(&self, now_ns: i64) -> Duration {
+        let due_ns = self.following.as_ref().map_or(now_ns, |following| following.due_ns);
+        Duration::from_nanos(u64::try_from(due_ns.saturating_sub(now_ns)).unwrap_or(0))
+    }
+
+    /// Why some children may not be looked at.
+    pub fn denied(&self) -> Option<&str> {
+        self.following.as_ref()?.denied.as_deref()
+    }
+
+    /// What a process says that it is.
+    pub(super) fn given_name(&self, process: usize) -> Option<&str> {
+        self.targets.get(process)?.given_name.as_deref()
+    }
+
+    /// Whether a process runs nothing of the program.
+    pub(super) fn is_helper(&self, process: usize) -> bool {
+        let command = self.processes.get(process).map_or("", |process| process.command.as_str());
+        self.names.is_some() && command.contains(SERVER) && self.given_name(process).is_none()
     }
 
     fn keep(&mut self, at: usize, seen: &[Seen], before_ns: i64, now_ns: i64) {
@@ -217,31 +326,71 @@ impl Sampling {
             if thread.frames.is_empty() {
                 continue;
             }
-            let stack = self.stack(at, &thread.frames);
+            let Some(stack) = self.stack(at, &thread.frames) else { continue };
             let mut state = match self.targets[at].threads.get(&thread.ident) {
                 Some(state) => *state,
                 None => self.meet(at, thread),
             };
-            let waits = self.waits(at, thread, &mut state, now_ns);
+            let Some(spy) = &mut self.targets[at].spy else { return };
+            let (waits, lock) = state.standing.now(spy, thread, thread.native_id, now_ns);
             self.extend(&mut state, stack, waits, thread.holds_gil, before_ns, now_ns);
+            self.extend_lock(&mut state, lock, before_ns, now_ns);
+            state.last_ns = now_ns;
+            self.name_again(at, thread, &mut state);
             self.targets[at].threads.insert(thread.ident, state);
         }
+        let target = &mut self.targets[at];
+        let Some(spy) = &mut target.spy else { return };
         let numbers: Vec<u32> = seen.iter().filter_map(|thread| thread.native_id).collect();
-        if let Some(spy) = &mut self.targets[at].spy {
-            spy.keep(&numbers);
+        spy.keep(&numbers);
+        // A process is named some time after it has begun. Reading the name takes a millisecond: it is tried where it must be
+        // there, and when the process was looked at twice as often.
+        target.looks = target.looks.saturating_add(1);
+        if at == 0 || target.is_loader || target.looks > MAX_UNNAMED {
+            return;
+        }
+        if let Some(name) = loader_name(spy, seen) {
+            (target.given_name, target.is_loader) = (Some(name), true);
+        } else if target.given_name.is_none() {
+            let is_new = !target.has_tried && is_named(spy, seen);
+            target.has_tried |= is_new;
+            if is_new || target.looks.is_power_of_two() {
+                target.given_name = spy.multiprocessing_name();
+            }
         }
     }
 
-    fn waits(&mut self, at: usize, thread: &Seen, state: &mut ThreadState, now_ns: i64) -> bool {
-        let stood_still = state.position == thread.position && state.doing == Some(Doing::Waiting);
-        state.position = thread.position;
-        let believed = stood_still && !thread.holds_gil && now_ns.saturating_sub(state.asked_ns) < BELIEVED_NS;
-        if !believed {
-            let spy = self.targets[at].spy.as_mut();
-            state.doing = spy.zip(thread.native_id).and_then(|(spy, number)| spy.doing(number));
-            state.asked_ns = now_ns;
+    /// A thread runs for a moment before it has a name.
+    fn name_again(&mut self, at: usize, thread: &Seen, state: &mut ThreadState) {
+        state.looks = state.looks.saturating_add(1);
+        let known = &mut self.threads[state.index as usize];
+        if known.name.is_empty()
+            && state.looks.is_power_of_two()
+            && state.looks <= MAX_UNNAMED
+            && let Some(spy) = &mut self.targets[at].spy
+        {
+            known.name = spy.name_of(thread);
         }
-        state.doing == Some(Doing::Waiting)
+    }
+
+    fn extend_lock(&mut self, state: &mut ThreadState, lock: Option<Lock>, before_ns: i64, now_ns: i64) {
+        let Some(lock) = lock else {
+            state.lock_run = None;
+            return;
+        };
+        let goes_on = state.last_ns == before_ns;
+        if let Some(run) = state.lock_run.filter(|_| goes_on).and_then(|at| self.locks.get_mut(at))
+            && run.lock == lock
+        {
+            run.end_ns = now_ns;
+            return;
+        }
+        // Stacks that there is no room for are counted: this goes with them.
+        let fits = self.locks.len() < self.max_runs;
+        state.lock_run = fits.then_some(self.locks.len());
+        if fits {
+            self.locks.push(LockRun { thread: state.index, lock, start_ns: before_ns, end_ns: now_ns });
+        }
     }
 
     fn extend(
@@ -254,7 +403,6 @@ impl Sampling {
         now_ns: i64,
     ) {
         let goes_on = state.last_ns == before_ns;
-        state.last_ns = now_ns;
         if let Some(run) = state.run.filter(|_| goes_on).and_then(|at| self.runs.get_mut(at))
             && run.stack == stack
             && run.waits == waits
@@ -264,7 +412,7 @@ impl Sampling {
             run.gil_looks += u32::from(gil);
             return;
         }
-        if self.runs.len() >= MAX_RUNS {
+        if self.runs.len() >= self.max_runs {
             self.dropped += 1;
             state.run = None;
             return;
@@ -282,42 +430,60 @@ impl Sampling {
     }
 
     fn meet(&mut self, at: usize, thread: &Seen) -> ThreadState {
-        let name = self.targets[at].spy.as_mut().map(|spy| spy.name_of(thread)).unwrap_or_default();
-        let index = self.threads.len() as u32;
+        let target = &mut self.targets[at];
+        let name = target.spy.as_mut().map(|spy| spy.name_of(thread)).unwrap_or_default();
         let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
         // The same number and name is the same thread, whose process runs another program now.
-        let known = self.threads.iter().position(|known| known.process == at && known.number == number);
-        let index = match known {
-            Some(known) if self.threads[known].name == name => known as u32,
-            _ => {
-                self.threads.push(SampledThread { process: at, number, name });
-                index
-            }
-        };
-        ThreadState { index, position: 0, doing: None, asked_ns: i64::MIN, run: None, last_ns: i64::MIN }
+        let is_same = |known: &SampledThread| known.number == number && known.name == name;
+        let known = target.met.iter().copied().find(|&known| is_same(&self.threads[known as usize]));
+        let index = known.unwrap_or_else(|| {
+            self.threads.push(SampledThread { process: at, number, name });
+            target.met.push(self.threads.len() as u32 - 1);
+            self.threads.len() as u32 - 1
+        });
+        ThreadState { index, standing: Standing::new(), looks: 0, run: None, lock_run: None, last_ns: i64::MIN }
     }
 
     /// Takes the runs so far, for somebody who watches and keeps sums only.
     pub fn take_runs(&mut self) -> Vec<StackRun> {
         for state in self.targets.iter_mut().flat_map(|target| target.threads.values_mut()) {
             state.run = None;
+            state.lock_run = None;
         }
+        self.locks.clear();
         std::mem::take(&mut self.runs)
     }
 
-    /// The number of a stack; frames come with the innermost first.
-    fn stack(&mut self, at: usize, frames: &[Frame]) -> u32 {
+    /// The number of a stack, if anything of it counts; frames come with the innermost first.
+    fn stack(&mut self, at: usize, frames: &[Frame]) -> Option<u32> {
+        let places: Vec<(u32, u32)> = match &self.names {
+            None => frames.iter().map(|frame| (self.function(at, frame.code), frame.line)).collect(),
+            Some(names) => {
+                let target = &mut self.targets[at];
+                let (functions, numbers) = (&mut self.functions, &mut self.function_numbers);
+                target.parts.of_program(target.spy.as_ref()?, names, frames, |names, code| {
+                    let function = Function {
+                        name: code.name.clone(),
+                        file: names.file(&code.file).to_owned(),
+                        first_line: code.first_line,
+                    };
+                    *numbers.entry(function).or_insert_with_key(|function| {
+                        functions.push(function.clone());
+                        functions.len() as u32 - 1
+                    })
+                })
+            }
+        };
         let mut stack = 0;
-        for frame in frames.iter().rev() {
-            let function = self.function(at, frame.code);
-            let key = (stack, Place { function, line: frame.line });
+        for (function, line) in places.into_iter().rev() {
+            let key = (stack, Place { function, line });
             let stacks = &mut self.stacks;
             stack = *self.stack_numbers.entry(key).or_insert_with(|| {
                 stacks.push(key);
                 stacks.len() as u32
             });
         }
-        stack
+        (stack > 0).then_some(stack)
     }
 
     fn function(&mut self, at: usize, code: CodeId) -> u32 {
@@ -359,39 +525,6 @@ impl Sampling {
     /// Which processes still run.
     pub fn running(&self) -> impl Iterator<Item = u32> {
         self.targets.iter().filter_map(|target| target.spy.as_ref()).map(Spy::pid)
-    }
-
-    /// What a process is for, from its command line and the functions it was seen in.
-    pub fn process_name(&self, process: usize) -> String {
-        let Some(known) = self.processes.get(process) else { return String::new() };
-        if process > 0 && known.rank.is_none_or(|rank| self.processes[0].rank == Some(rank)) {
-            let roles = [
-                ("_worker_loop", "torch/utils/data/_utils/worker.py", "DataLoader worker"),
-                ("worker", "multiprocessing/pool.py", "Pool worker"),
-                ("_process_worker", "concurrent/futures/process.py", "ProcessPoolExecutor worker"),
-                ("BaseProcess._bootstrap", "multiprocessing/process.py", "multiprocessing worker"),
-                ("_bootstrap", "multiprocessing/process.py", "multiprocessing worker"),
-            ];
-            let mut seen: Vec<u32> = self
-                .runs
-                .iter()
-                .filter(|run| self.threads[run.thread as usize].process == process)
-                .map(|run| run.stack)
-                .collect();
-            seen.sort_unstable();
-            seen.dedup();
-            let functions: Vec<&Function> = seen
-                .iter()
-                .flat_map(|stack| self.places(*stack))
-                .filter_map(|place| self.functions.get(place.function as usize))
-                .collect();
-            for (name, file, role) in roles {
-                if functions.iter().any(|function| function.name == name && function.file.ends_with(file)) {
-                    return format!("{role} {}", known.pid);
-                }
-            }
-        }
-        format!("{} {}", known.name(), known.pid)
     }
 }
 

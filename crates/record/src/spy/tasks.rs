@@ -25,11 +25,18 @@ pub enum Doing {
 pub(super) struct Tasks {
     pid: u32,
     open: HashMap<u32, File, RandomState>,
+    max_open: usize,
 }
 
 impl Tasks {
     pub(super) fn new(pid: u32) -> Tasks {
-        Tasks { pid, open: HashMap::default() }
+        Tasks { pid, open: HashMap::default(), max_open: MAX_OPEN }
+    }
+
+    /// From now on no more files than these stay open.
+    pub(super) fn keep_open(&mut self, most: usize) {
+        self.open.clear();
+        self.max_open = most;
     }
 
     /// Whether a thread runs; none where the system does not say, or it has ended.
@@ -41,7 +48,7 @@ impl Tasks {
             None => {
                 let file = File::open(path()).ok()?;
                 let read = file.read_at(&mut line, 0);
-                if self.open.len() < MAX_OPEN {
+                if self.open.len() < self.max_open {
                     self.open.insert(thread, file);
                 }
                 read
@@ -95,6 +102,25 @@ pub(super) fn waits_in(pid: u32, thread: u32) -> Option<String> {
         },
         _ => name,
     })
+}
+
+/// What of the interpreter's lock threads wait at: CPython's structure has two conditions and two mutexes after 32 bytes.
+const LOCK_BYTES: u64 = 224;
+
+/// Whether a thread waits for the lock that is at this address: it then sleeps in a call whose argument points into the lock.
+pub(super) fn awaits(pid: u32, thread: u32, lock_at: u64) -> bool {
+    let mut line = [0; LINE];
+    let Ok(file) = File::open(format!("/proc/{pid}/task/{thread}/syscall")) else { return false };
+    let Ok(length) = file.read_at(&mut line, 0) else { return false };
+    lock_at != 0 && waits_at(&line[..length]).is_some_and(|at| (lock_at..lock_at + LOCK_BYTES).contains(&at))
+}
+
+/// The address that a thread waits at, if it waits for a change of memory: `202 0x7f12 0x189 …`.
+fn waits_at(line: &[u8]) -> Option<u64> {
+    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let is_futex = system_call(number) == Some("futex");
+    is_futex.then(|| u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok())?
 }
 
 /// Where in the kernel a thread waits.
@@ -155,8 +181,8 @@ fn system_call(number: i64) -> Option<&'static str> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn system_call(_: i64) -> Option<&'static str> {
-    None
+fn system_call(number: i64) -> Option<&'static str> {
+    (cfg!(target_arch = "aarch64") && number == 98).then_some("futex")
 }
 
 #[cfg(test)]
@@ -169,6 +195,15 @@ mod tests {
         assert_eq!(state(b"12 (a) R (b) S 1"), Some(Doing::Waiting));
         assert_eq!(state(b"12 (a"), None);
         assert_eq!(state(b""), None);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_futex_says_where_it_waits() {
+        assert_eq!(waits_at(b"202 0x7f1200 0x189 0x0 0x7ffd 0x7f\n"), Some(0x7f_1200));
+        assert_eq!(waits_at(b"0 0x3 0x7f 0x20000\n"), None);
+        assert_eq!(waits_at(b"running\n"), None);
+        assert_eq!(waits_at(b""), None);
     }
 
     #[cfg(target_os = "linux")]

@@ -41,6 +41,8 @@ pub struct Seen {
     pub native_id: Option<u32>,
     /// Whether it held the interpreter's lock.
     pub holds_gil: bool,
+    /// Where that lock is in the memory of the process; 0 where it was not found.
+    pub(super) lock_at: u64,
     /// Its frames, the innermost first.
     pub frames: Vec<Frame>,
     /// Whether outer frames were left out.
@@ -92,21 +94,21 @@ impl Walk<'_> {
             if interp == 0 {
                 break;
             }
-            let holder = self.holder(interp).unwrap_or(0);
+            let (lock_at, holder) = self.lock(interp).unwrap_or((0, 0));
             let mut at = self.pages.word(off(interp, layout.interp_threads_head))?;
             while at != 0 && found.len() < MAX_THREADS {
                 let state = self.state(at, interp)?;
                 at = state.next;
                 let holds_gil = state.at == holder;
-                found.push(self.thread(&state, holds_gil)?);
+                found.push(Seen { lock_at, ..self.thread(&state, holds_gil)? });
             }
             interp = self.pages.word(off(interp, layout.interp_next))?;
         }
         Ok(found)
     }
 
-    /// The thread that holds the interpreter's lock.
-    fn holder(&mut self, interp: u64) -> Result<u64, Unreadable> {
+    /// Where the interpreter's lock is, and the thread that holds it.
+    fn lock(&mut self, interp: u64) -> Result<(u64, u64), Unreadable> {
         let layout = &self.python.layout;
         let gil = match layout.gil {
             Gil::OfRuntime { at } => off(self.python.runtime, at),
@@ -114,9 +116,9 @@ impl Walk<'_> {
         };
         let locked = u32::from_le_bytes(self.pages.array(off(gil, layout.gil_locked))?);
         if locked != 1 {
-            return Ok(0);
+            return Ok((gil, 0));
         }
-        self.pages.word(off(gil, layout.gil_last_holder))
+        Ok((gil, self.pages.word(off(gil, layout.gil_last_holder))?))
     }
 
     fn state(&mut self, at: u64, interp: u64) -> Result<State, Unreadable> {
@@ -142,6 +144,7 @@ impl Walk<'_> {
             ident: state.ident,
             native_id: state.native_id,
             holds_gil,
+            lock_at: 0,
             frames: Vec::new(),
             cut: false,
             position: 0,

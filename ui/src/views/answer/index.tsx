@@ -181,6 +181,14 @@ export const Serving = () => (
   />
 );
 
+export const Threads = () => (
+  <AnswerPage
+    question="threads"
+    empty="Nobody looked at Python's threads here."
+    hint="stepscope run and stepscope record sample who holds the interpreter's lock, and the tasks of asyncio."
+  />
+);
+
 export const Graphs = () => (
   <AnswerPage
     question="graphs"

@@ -9,6 +9,7 @@ use stepscope_model::{Kind, SliceId, StrId, Trace};
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::tables::ops::names::facts;
 use crate::threads::activity::{Activity, of_call, of_operator, of_python, of_range};
+use crate::threads::lock;
 
 /// What a slice is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -122,6 +123,8 @@ impl Categories {
         let slices = trace.slices();
         let kind = slices.kind(id);
         match kind {
+            Kind::Other if trace.category(slices.cat(id)) == lock::LOCK => of_lock(trace.name(id)).number(),
+            Kind::Other if trace.category(slices.cat(id)) == lock::TASK => Category::Annotation.number(),
             _ if matches!(class(kind), Class::Rest) => of_kind(kind).number(),
             // A kernel of a collective's operator communicates, whatever its own name: as `comm` has it.
             Kind::Kernel if self.operator_communicates(trace, id) => Category::Communication.number(),
@@ -186,6 +189,16 @@ fn of_kind(kind: Kind) -> Category {
         Kind::DeviceSync => Category::Wait,
         Kind::Collective => Category::Communication,
         _ => Category::Other,
+    }
+}
+
+/// What a thread does with the interpreter's lock: Python with it, native code without it.
+fn of_lock(name: &str) -> Category {
+    match name {
+        lock::HOLDS => Category::Python,
+        lock::WITHOUT => Category::Operator,
+        lock::WAITS => Category::Wait,
+        _ => Category::Step,
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 
-use stepscope_model::{Domain, LaneId, Trace};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use stepscope_model::{Domain, LaneId, Tag, Trace};
 
 use super::instants::Instants;
+use crate::threads::lock::{is_states, thread_of};
 
 /// Most lanes that have a group of their own. A file may name a million threads; nobody looks at as many.
 pub const MAX_LANES: usize = 4_000;
@@ -64,6 +67,26 @@ impl Lanes {
         for of_kind in [&mut lanes.host, &mut lanes.other] {
             of_kind.sort_by_key(|&lane| (Reverse(slices.lane_range(lane).len()), key(lane), lane));
         }
+        lanes.put_states_beside(trace);
         lanes
+    }
+
+    /// What a thread did with the interpreter's lock, and the tasks it ran, stand above what it called.
+    fn put_states_beside(&mut self, trace: &Trace) {
+        let mut states: HashMap<(Tag, i64), Vec<LaneId>, RandomState> = HashMap::default();
+        self.other.retain(|&lane| {
+            let thread = is_states(trace, lane).then(|| thread_of(trace, lane)).flatten();
+            thread.inspect(|thread| states.entry(*thread).or_default().push(lane)).is_none()
+        });
+        let host = std::mem::take(&mut self.host);
+        for lane in host {
+            let above = thread_of(trace, lane).and_then(|thread| states.remove(&thread));
+            self.host.extend(above.into_iter().flatten());
+            self.host.push(lane);
+        }
+        // Of threads that have nothing else to show.
+        let mut left: Vec<LaneId> = states.into_values().flatten().collect();
+        left.sort_unstable();
+        self.other.extend(left);
     }
 }

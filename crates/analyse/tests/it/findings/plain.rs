@@ -280,6 +280,20 @@ impl Recorded {
         self
     }
 
+    /// A stack on the main thread of a child process.
+    fn child(mut self, process: i64, from: i64, to: i64, frames: &[&str]) -> Recorded {
+        let key = LaneKey { domain: Domain::Host, process: Tag::Int(process), thread: Tag::Int(process) };
+        let lane = self.b.lane(key);
+        self.b.lane_mut(lane).process_name = self.b.intern(&format!("Worker (pid {process})"));
+        self.b.lane_mut(lane).thread_name = self.b.intern(&format!("samples of thread {process} (MainThread)"));
+        for name in frames {
+            let (name, kind) = (self.b.intern(name), Kind::PythonFunction);
+            let (start, dur) = (Ns(from * 1_000_000), Ns((to - from) * 1_000_000));
+            self.b.slice(NewSlice { start, dur, name, kind, lane, ..NewSlice::default() });
+        }
+        self
+    }
+
     fn lane(&mut self, thread: i64) -> LaneId {
         self.b.lane(LaneKey { domain: Domain::Host, process: Tag::Int(1), thread: Tag::Int(thread) })
     }
@@ -324,6 +338,19 @@ fn threads_that_take_turns_are_told_from_threads_that_run_side_by_side() {
     // Three cores are used; or the machine is full, and they may wait for a core.
     assert_eq!(three(290, 40), []);
     assert_eq!(three(100, 99), []);
+}
+
+#[test]
+fn processes_do_not_take_turns() {
+    let wait = ["app.py(1): main", "multiprocessing/pool.py(767): get", "(waiting)"];
+    let all = Recorded::new(6000)
+        .stack(1, 0, 6000, &wait)
+        .child(2, 0, 6000, &WORK)
+        .child(3, 0, 6000, &WORK)
+        .child(4, 0, 6000, &WORK)
+        .cpu(3, 40)
+        .found();
+    assert!(!rules(&all).contains(&"gil_contention"), "{:?}", rules(&all));
 }
 
 #[test]

@@ -40,9 +40,9 @@ fn look(context: &Context<'_>) -> Option<Finding> {
     let time = context.python()?;
     let cores = machine::process_cores(context.trace())?;
     let share = |busy: &i64| *busy as f64 / time.whole as f64;
-    let runnable: f64 = time.busy.iter().map(share).sum();
-    let busy =
-        time.busy.iter().map(share).filter(|s| *s >= context.limit("gil_contention.thread_share")).count();
+    let threads = time.busy_beside_main();
+    let runnable: f64 = threads.iter().map(share).sum();
+    let busy = threads.iter().map(share).filter(|s| *s >= context.limit("gil_contention.thread_share")).count();
     let crowded =
         machine::machine_busy(context.trace()).is_some_and(|b| b > context.limit("gil_contention.max_machine"));
     let contended = busy >= 2

@@ -1,0 +1,317 @@
+//! What threads did with the interpreter's lock, and which tasks of `asyncio` ran, as our sampler saw it.
+//!
+//! The sampler leaves a lane of states beside each thread it looks at: one slice for as long as neighboring looks saw the same.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_model::{Domain, Lane, LaneId, StrId, Tag, Trace};
+
+use super::sampled::SAMPLES_OF;
+use crate::scope::definition::Definition;
+
+/// The category of slices that say what a thread does with the lock.
+pub const LOCK: &str = "interpreter_lock";
+/// The category of slices that say which task runs.
+pub const TASK: &str = "asyncio_task";
+/// Slices of [`LOCK`] are called so: it holds it, …
+pub const HOLDS: &str = "holds the lock";
+/// … runs without it, …
+pub const WITHOUT: &str = "runs without the lock";
+/// … waits for it, …
+pub const WAITS: &str = "waits for the lock";
+/// … or waits for something else.
+pub const IDLE: &str = "idle";
+/// What stands before the thread in the names of such lanes.
+const BESIDE: [&str; 2] = ["lock of ", "asyncio tasks of "];
+
+/// What the numbers mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "seen_ns",
+        label: "Seen",
+        text: "How long the thread was sampled: the sum of the four states. A look stands for the time since the look before it.",
+    },
+    Definition {
+        field: "holds_ns",
+        label: "Holds",
+        text: "Time in which the thread held the interpreter's lock: it ran Python code, or C code that keeps the lock, and no \
+               other thread of its process could run Python.",
+    },
+    Definition {
+        field: "without_ns",
+        label: "Without",
+        text: "Time in which the thread was running, or ready to, without the lock: C code that has released it, such as NumPy, \
+               PyTorch or compression.",
+    },
+    Definition {
+        field: "waits_ns",
+        label: "Waits",
+        text: "Time in which the thread slept until it could have the lock: other threads held it.",
+    },
+    Definition {
+        field: "idle_ns",
+        label: "Idle",
+        text: "Time in which the thread slept for another reason: input and output, a lock of the program's, a queue, sleep.",
+    },
+    Definition { field: "holds_share", label: "Holds %", text: "Holds divided by seen." },
+    Definition { field: "without_share", label: "Without %", text: "Without divided by seen." },
+    Definition { field: "waits_share", label: "Waits %", text: "Waits divided by seen." },
+    Definition { field: "idle_share", label: "Idle %", text: "Idle divided by seen." },
+    Definition { field: "threads", label: "Threads", text: "Threads of the process that were sampled." },
+    Definition {
+        field: "span_ns",
+        label: "Time",
+        text: "From the first to the last look at any thread of the process.",
+    },
+    Definition {
+        field: "held_ns",
+        label: "Lock held",
+        text: "Time in which some thread of the process held the lock: the sum over its threads, since one at a time can.",
+    },
+    Definition { field: "held_share", label: "Lock held %", text: "Lock held divided by time." },
+    Definition {
+        field: "waiting_ns",
+        label: "Waited",
+        text: "Time in which threads of the process waited for the lock, added up over threads.",
+    },
+    Definition {
+        field: "running_ns",
+        label: "Running",
+        text: "Time in which the event loop ran this task: its coroutine and all that it called, until it next awaited. What is \
+               shorter than the time between two looks may be missed.",
+    },
+    Definition {
+        field: "share",
+        label: "Share",
+        text: "Running divided by the time in which the event loops of the process ran any task.",
+    },
+    Definition {
+        field: "first_ns",
+        label: "First",
+        text: "When it was first seen, counted from the trace's first event.",
+    },
+    Definition {
+        field: "last_ns",
+        label: "Last",
+        text: "When it was last seen, counted from the trace's first event.",
+    },
+];
+
+/// One thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadRow {
+    /// Its name and number.
+    pub thread: String,
+    /// Its process.
+    pub process: String,
+    /// How long it was sampled.
+    pub seen_ns: i64,
+    /// The share of that with the lock.
+    pub holds_share: f64,
+    /// The share at work without it.
+    pub without_share: f64,
+    /// The share spent waiting for it.
+    pub waits_share: f64,
+    /// The share spent waiting for something else.
+    pub idle_share: f64,
+    /// Time with the lock.
+    pub holds_ns: i64,
+    /// Time at work without it.
+    pub without_ns: i64,
+    /// Time spent waiting for it.
+    pub waits_ns: i64,
+    /// Time spent waiting for something else.
+    pub idle_ns: i64,
+}
+
+/// One process and its lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct LockRow {
+    /// The process.
+    pub process: String,
+    /// Threads that were sampled.
+    pub threads: u64,
+    /// From the first look to the last.
+    pub span_ns: i64,
+    /// Time in which a thread held the lock.
+    pub held_ns: i64,
+    /// The same as a share.
+    pub held_share: f64,
+    /// Time in which threads waited for it.
+    pub waiting_ns: i64,
+}
+
+/// One task of an event loop, or several of the same name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct TaskRow {
+    /// Its name, and its coroutine.
+    pub task: String,
+    /// The thread of its loop.
+    pub thread: String,
+    /// The process.
+    pub process: String,
+    /// Time in which it ran.
+    pub running_ns: i64,
+    /// Its share of the time in which any task ran.
+    pub share: f64,
+    /// When it was first seen.
+    pub first_ns: i64,
+    /// When it was last seen.
+    pub last_ns: i64,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct Locks {
+    /// A row per thread, the one that held the lock for the longest first.
+    pub threads: Vec<ThreadRow>,
+    /// A row per process, in the order of the file.
+    pub processes: Vec<LockRow>,
+    /// A row per task, the one that ran for the longest first.
+    pub tasks: Vec<TaskRow>,
+}
+
+/// Adds up the lanes of states.
+pub fn locks(trace: &Trace) -> Locks {
+    let mut found = Locks::default();
+    let mut known = Known::default();
+    for (id, lane) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
+        let Some(first) = trace.slices().of_lane(id).next() else { continue };
+        match trace.category(trace.slices().cat(first)) {
+            LOCK => add_thread(trace, id, lane, &mut found, &mut known),
+            TASK => add_tasks(trace, id, lane, &mut found.tasks),
+            _ => {}
+        }
+    }
+    for (row, (first, last)) in found.processes.iter_mut().zip(known.spans) {
+        row.span_ns = last.saturating_sub(first);
+        row.held_share = share(row.held_ns, row.span_ns);
+    }
+    let mut running: HashMap<String, i64, RandomState> = HashMap::default();
+    for row in &found.tasks {
+        let sum = running.entry(row.process.clone()).or_default();
+        *sum = sum.saturating_add(row.running_ns);
+    }
+    for row in &mut found.tasks {
+        row.share = share(row.running_ns, running.get(&row.process).copied().unwrap_or(0));
+    }
+    found.threads.sort_by(|a, b| {
+        (b.holds_ns, b.without_ns, &a.process, &a.thread).cmp(&(
+            a.holds_ns,
+            a.without_ns,
+            &b.process,
+            &b.thread,
+        ))
+    });
+    found.tasks.sort_by(|a, b| (b.running_ns, &a.task, &a.thread).cmp(&(a.running_ns, &b.task, &b.thread)));
+    found
+}
+
+/// Processes by their names: where each is among the rows, and from when to when it was looked at.
+#[derive(Default)]
+struct Known {
+    rows: HashMap<String, usize, RandomState>,
+    spans: Vec<(i64, i64)>,
+}
+
+fn add_thread(trace: &Trace, id: LaneId, lane: &Lane, found: &mut Locks, known: &mut Known) {
+    let slices = trace.slices();
+    let mut row =
+        ThreadRow { thread: thread(trace, lane), process: process(trace, lane), ..ThreadRow::default() };
+    let (mut first, mut last) = (i64::MAX, i64::MIN);
+    for slice in slices.of_lane(id) {
+        let ns = slices.dur(slice).0;
+        let sum = match trace.name(slice) {
+            HOLDS => &mut row.holds_ns,
+            WITHOUT => &mut row.without_ns,
+            WAITS => &mut row.waits_ns,
+            IDLE => &mut row.idle_ns,
+            _ => continue,
+        };
+        *sum = sum.saturating_add(ns);
+        first = first.min(slices.start(slice).0);
+        last = last.max(slices.end(slice).0);
+    }
+    let states = [row.holds_ns, row.without_ns, row.waits_ns, row.idle_ns];
+    row.seen_ns = states.into_iter().fold(0, i64::saturating_add);
+    if row.seen_ns == 0 {
+        return;
+    }
+    row.holds_share = share(row.holds_ns, row.seen_ns);
+    row.without_share = share(row.without_ns, row.seen_ns);
+    row.waits_share = share(row.waits_ns, row.seen_ns);
+    row.idle_share = share(row.idle_ns, row.seen_ns);
+    let at = *known.rows.entry(row.process.clone()).or_insert_with(|| {
+        found.processes.push(LockRow { process: row.process.clone(), ..LockRow::default() });
+        known.spans.push((i64::MAX, i64::MIN));
+        known.spans.len() - 1
+    });
+    let process = &mut found.processes[at];
+    process.threads += 1;
+    process.held_ns = process.held_ns.saturating_add(row.holds_ns);
+    process.waiting_ns = process.waiting_ns.saturating_add(row.waits_ns);
+    let span = &mut known.spans[at];
+    *span = (span.0.min(first), span.1.max(last));
+    found.threads.push(row);
+}
+
+fn add_tasks(trace: &Trace, id: LaneId, lane: &Lane, found: &mut Vec<TaskRow>) {
+    let slices = trace.slices();
+    let (thread, process) = (thread(trace, lane), process(trace, lane));
+    let mut places: HashMap<StrId, usize, RandomState> = HashMap::default();
+    for slice in slices.of_lane(id) {
+        let at = *places.entry(slices.name(slice)).or_insert_with(|| {
+            found.push(TaskRow {
+                task: trace.name(slice).to_owned(),
+                thread: thread.clone(),
+                process: process.clone(),
+                first_ns: slices.start(slice).0,
+                ..TaskRow::default()
+            });
+            found.len() - 1
+        });
+        let row = &mut found[at];
+        row.running_ns = row.running_ns.saturating_add(slices.dur(slice).0);
+        row.last_ns = row.last_ns.max(slices.end(slice).0);
+    }
+}
+
+/// Whether a lane has states of a thread: those of the lock, or the tasks that it ran.
+pub(crate) fn is_states(trace: &Trace, lane: LaneId) -> bool {
+    let first = trace.slices().of_lane(lane).next();
+    first.is_some_and(|first| matches!(trace.category(trace.slices().cat(first)), LOCK | TASK))
+}
+
+/// The process and the number of the thread that a lane is of, or stands beside.
+pub(crate) fn thread_of(trace: &Trace, lane: LaneId) -> Option<(Tag, i64)> {
+    let key = trace.lanes().get(lane).key;
+    let number = match key.thread {
+        Tag::Int(number) => number,
+        Tag::Str(text) => {
+            let text = trace.text(text);
+            let beside = BESIDE.iter().chain([&SAMPLES_OF]).find_map(|beside| text.strip_prefix(beside));
+            beside?.parse().ok()?
+        }
+        Tag::None => return None,
+    };
+    Some((key.process, number))
+}
+
+/// The thread of a lane in words, without what says that its states are there.
+fn thread(trace: &Trace, lane: &Lane) -> String {
+    let name = trace.text(lane.thread_name);
+    BESIDE.iter().find_map(|beside| name.strip_prefix(beside)).unwrap_or(name).to_owned()
+}
+
+fn process(trace: &Trace, lane: &Lane) -> String {
+    match (trace.text(lane.process_name), lane.key.process) {
+        ("", Tag::Int(number)) => format!("process {number}"),
+        (name, _) => name.to_owned(),
+    }
+}
+
+fn share(part: i64, whole: i64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}

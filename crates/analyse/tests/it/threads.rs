@@ -1,0 +1,3 @@
+//! Threads: the interpreter's lock and tasks.
+
+mod lock;

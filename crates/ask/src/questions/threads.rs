@@ -1,0 +1,138 @@
+//! What threads did with the interpreter's lock, and which tasks their event loops ran.
+
+use std::sync::Arc;
+
+use stepscope_analyse::run::Run;
+use stepscope_analyse::threads::lock::{self, LockRow, Locks, TaskRow, ThreadRow};
+
+use super::TOP;
+use super::ops::unless_empty;
+use crate::answer::{Answer, Part};
+use crate::ask::{Ask, Group, Question, TRACES};
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const QUESTION: Question = Question {
+    name: "threads",
+    alias: Some("gil"),
+    about: "Which threads held Python's lock, ran without it, waited for it or were idle; and the tasks of asyncio.",
+    examples: &["threads TRACE", "threads TRACE --sort waits", "threads TRACE --filter Worker --format csv"],
+    group: Group::Time,
+    by: &[],
+    options: &["sort", "top", "filter"],
+    report_by: Some(&[]),
+    definitions: &[lock::DEFINITIONS],
+    answers_for: TRACES,
+    answer,
+};
+
+const NONE: &str =
+    "nobody looked at Python's threads here; record with `stepscope run SCRIPT` or `stepscope record`";
+
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    let Locks { threads, processes, tasks } = lock::locks(runs[0].trace());
+    let words = words(&processes);
+    let several = processes.len() > 1;
+    let rows = arrange(threads, &ask.rows, None, TOP, |row| &row.thread)?;
+    let (empty, left_out) = (rows.when_empty(NONE), rows.left_out());
+    let threads = Part::new("threads", rows.rows, move |rows| {
+        let mut table =
+            thread_table(rows, several).title("Threads and the interpreter's lock", &words).when_empty(empty);
+        table.notes(&left_out);
+        table
+    });
+    let processes =
+        Part::new("processes", processes, |rows| process_table(rows).title("The lock of each process", ""));
+    let count = tasks.len();
+    let most = ask.rows.top.map_or(TOP, |top| if top == 0 { usize::MAX } else { top });
+    let tasks = Part::new("tasks", tasks.into_iter().take(most).collect(), move |rows: &[TaskRow]| {
+        let mut table = task_table(rows).title("Tasks of asyncio", "time in which the event loop ran each");
+        if rows.len() < count {
+            table.note(format!("{} more tasks", units::count((count - rows.len()) as u64)));
+        }
+        table
+    });
+    // Of one process the title says it.
+    Ok(Answer::new(vec![threads, processes.shown(several), unless_empty(tasks)]).main("threads"))
+}
+
+fn words(processes: &[LockRow]) -> String {
+    match processes {
+        [] => String::new(),
+        [one] => {
+            format!("held {} of {}", units::percent(one.held_share), units::time(one.span_ns))
+        }
+        several => format!("of {} processes, each with a lock of its own", several.len()),
+    }
+}
+
+fn thread_table(rows: &[ThreadRow], several: bool) -> Table {
+    let mut columns = vec![Column::name("Thread")];
+    if several {
+        columns.push(Column::text("Process").flexible(16, end_ellipsis).priority(140));
+    }
+    columns.extend([
+        Column::number("Seen").priority(120),
+        Column::number("Holds").keep(),
+        Column::number("Without").keep(),
+        Column::number("Waits").keep(),
+        Column::number("Idle").keep(),
+        Column::number("Waited").priority(130),
+    ]);
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = vec![Cell::text(&row.thread)];
+        if several {
+            cells.push(Cell::text(&row.process));
+        }
+        cells.extend([
+            Cell::time(row.seen_ns),
+            Cell::share(row.holds_share),
+            Cell::percent(row.without_share),
+            Cell::percent(row.waits_share).role(Role::Bad),
+            Cell::percent(row.idle_share).role(Role::Dim),
+            Cell::time(row.waits_ns),
+        ]);
+        table.row(cells);
+    }
+    table
+}
+
+fn process_table(rows: &[LockRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Process"),
+        Column::number("Threads").priority(110),
+        Column::number("Time").priority(120),
+        Column::number("Lock held").keep(),
+        Column::number("Waited for it").keep(),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Cell::text(&row.process),
+            Cell::count(row.threads),
+            Cell::time(row.span_ns),
+            Cell::share(row.held_share),
+            Cell::time(row.waiting_ns),
+        ]);
+    }
+    table
+}
+
+fn task_table(rows: &[TaskRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Task"),
+        Column::text("Thread").flexible(16, end_ellipsis).priority(100),
+        Column::number("Running").keep(),
+        Column::number("Share").keep(),
+    ]);
+    for row in rows {
+        table.row(vec![
+            Cell::text(&row.task),
+            Cell::text(&row.thread),
+            Cell::time(row.running_ns),
+            Cell::share(row.share),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,78 @@
+//! What a thread did with the interpreter's lock at one look.
+
+use super::{Doing, Seen, Spy};
+
+/// How long a thread that waited and did not move is believed to wait still: asking the system about a hundred idle threads at
+/// every look would cost more than reading their stacks.
+const BELIEVED_NS: i64 = 50_000_000;
+
+/// What a thread did with the interpreter's lock.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Lock {
+    /// It held it: Python code, or C code that keeps it.
+    Holds,
+    /// It ran without it: C code that let go of it.
+    Without,
+    /// It waited for it.
+    Waits,
+    /// It waited for something else.
+    Idle,
+}
+
+impl Lock {
+    /// In words, as traces have it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Lock::Holds => "holds the lock",
+            Lock::Without => "runs without the lock",
+            Lock::Waits => "waits for the lock",
+            Lock::Idle => "idle",
+        }
+    }
+}
+
+/// What was last known about a thread.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Standing {
+    position: u64,
+    doing: Option<Doing>,
+    awaits_lock: bool,
+    asked_ns: i64,
+}
+
+impl Standing {
+    pub(super) fn new() -> Standing {
+        Standing { position: 0, doing: None, awaits_lock: false, asked_ns: i64::MIN }
+    }
+
+    /// After another look: whether the thread waits for anything, and what it does with the lock where that can be said.
+    pub(super) fn now(
+        &mut self,
+        spy: &mut Spy,
+        thread: &Seen,
+        number: Option<u32>,
+        now_ns: i64,
+    ) -> (bool, Option<Lock>) {
+        let stood_still = self.position == thread.position && self.doing == Some(Doing::Waiting);
+        self.position = thread.position;
+        let believed = stood_still
+            && !thread.holds_gil
+            && !self.awaits_lock
+            && now_ns.saturating_sub(self.asked_ns) < BELIEVED_NS;
+        if !believed {
+            self.doing = number.and_then(|number| spy.doing(number));
+            self.asked_ns = now_ns;
+            self.awaits_lock = self.doing == Some(Doing::Waiting)
+                && !thread.holds_gil
+                && number.is_some_and(|number| spy.awaits(number, thread.lock_at));
+        }
+        let lock = match (thread.holds_gil, self.doing) {
+            (true, _) => Some(Lock::Holds),
+            (false, Some(Doing::Running)) => Some(Lock::Without),
+            (false, Some(Doing::Waiting)) if self.awaits_lock => Some(Lock::Waits),
+            (false, Some(Doing::Waiting)) => Some(Lock::Idle),
+            (false, None) => None,
+        };
+        (self.doing == Some(Doing::Waiting), lock)
+    }
+}

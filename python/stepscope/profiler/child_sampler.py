@@ -1,0 +1,36 @@
+"""Looks at the Python stacks of child processes a number of times per second, from outside of them.
+
+A native thread finds the children of this process and theirs, and reads their memory as ``stepscope record`` does.
+Nothing of ours runs in them: they may end as they like, and what was seen of them is kept here.
+"""
+
+from __future__ import annotations
+
+from .._native import ChildLooker, Recording
+from ..errors import StepscopeError
+from .sampler import MAX_HZ, FrameNames
+
+
+class ChildSampler:
+    """Puts samples of children into a recording between :meth:`start` and :meth:`stop`."""
+
+    def __init__(self, recording: Recording, hz: float) -> None:
+        self._looker: ChildLooker | None = FrameNames().child_looker(recording, min(hz, MAX_HZ))
+
+    def start(self) -> None:
+        """Begins to look; on a system that has no way to, nothing is seen."""
+        try:
+            if self._looker is not None:
+                self._looker.start()
+        except StepscopeError:
+            self._looker = None
+
+    def stop(self) -> None:
+        """Ends; nothing is seen afterwards."""
+        if self._looker is not None:
+            self._looker.stop()
+
+    def forget_after_fork(self) -> None:
+        """In a forked child: the thread is the parent's."""
+        if self._looker is not None:
+            self._looker.forget_after_fork()
