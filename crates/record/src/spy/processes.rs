@@ -74,7 +74,7 @@ impl Process {
 }
 
 /// The parent of a process.
-fn parent(pid: u32) -> Option<u32> {
+pub(super) fn parent(pid: u32) -> Option<u32> {
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let end = line.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(line.get(end + 2..)?).ok()?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{CodeId, Doing, Frame, Process, Seen, Spy, SpyError, Stats, children};
+use super::{CodeId, Doing, Frame, Mode, Process, Seen, Spy, SpyError, Stats, children};
 
 /// How long a thread that waited and did not move is believed to wait still: asking the system about a hundred idle threads at
 /// every look would cost more than reading their stacks.
@@ -110,6 +110,7 @@ pub struct Sampling {
     /// Processes that could not be looked at, in words.
     pub left_out: Vec<String>,
     follow: bool,
+    mode: Mode,
     targets: Vec<Target>,
     function_numbers: HashMap<Function, u32, RandomState>,
     stacks: Vec<(u32, Place)>,
@@ -133,6 +134,7 @@ impl Sampling {
             dropped: 0,
             left_out: Vec::new(),
             follow,
+            mode: spy.mode(),
             targets: Vec::new(),
             function_numbers: HashMap::default(),
             stacks: Vec::new(),
@@ -184,7 +186,8 @@ impl Sampling {
             return;
         }
         match Spy::attach(spy.pid()) {
-            Ok(again) => {
+            Ok(mut again) => {
+                again.set_mode(self.mode);
                 target.spy = Some(again);
                 target.functions.clear();
                 target.threads.clear();
@@ -205,8 +208,9 @@ impl Sampling {
             let tries = self.tries.entry(pid).or_default();
             *tries += 1;
             if *tries <= MAX_TRIES
-                && let Ok(spy) = Spy::attach(pid)
+                && let Ok(mut spy) = Spy::attach(pid)
             {
+                spy.set_mode(self.mode);
                 self.add(spy);
             }
         }
@@ -402,5 +406,7 @@ fn sum(a: Stats, b: Stats) -> Stats {
         reads: a.reads + b.reads,
         again: a.again + b.again,
         torn: a.torn + b.torn,
+        stops: a.stops + b.stops,
+        stopped_ns: a.stopped_ns + b.stopped_ns,
     }
 }

@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::sockets;
+
 /// Files kept open; more threads than that are asked by opening each time.
 const MAX_OPEN: usize = 400;
 /// No line of the files read here is longer.
@@ -73,24 +75,38 @@ fn state(line: &[u8]) -> Option<Doing> {
     }
 }
 
-/// The system call a thread waits in, in words: `futex (a lock)`, `poll`, `read`; none while it runs or where that is not said.
-pub(super) fn waits_in(pid: u32, thread: u32) -> Option<String> {
+/// The system call a thread is in: its number and its first argument.
+fn call_of(pid: u32, thread: u32) -> Option<(i64, Option<u64>)> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
     let mut words = text.split_ascii_whitespace();
-    let number = words.next()?.parse::<i64>().ok()?;
-    if number < 0 {
-        return None;
-    }
+    let number = words.next()?.parse::<i64>().ok().filter(|number| *number >= 0)?;
     let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    Some((number, first))
+}
+
+/// The address of the lock or condition that a thread waits for.
+pub(super) fn waits_at(pid: u32, thread: u32) -> Option<u64> {
+    let (number, first) = call_of(pid, thread)?;
+    first.filter(|_| system_call(number) == Some("futex"))
+}
+
+/// The system call a thread waits in, in words: `futex (a lock)`, `poll`, `read`; none while it runs or where that is not said.
+pub(super) fn waits_in(pid: u32, thread: u32) -> Option<String> {
+    let (number, first) = call_of(pid, thread)?;
     let name = system_call(number);
     let name = name.map_or_else(|| format!("system call {number}"), str::to_owned);
     Some(match (name.as_str(), first) {
         ("futex", _) => "futex (a lock or condition)".to_owned(),
         (
-            "read" | "write" | "recvfrom" | "sendto" | "recvmsg" | "sendmsg" | "accept4" | "ioctl",
+            "read" | "write" | "readv" | "writev" | "recvfrom" | "sendto" | "recvmsg" | "sendmsg" | "accept"
+            | "accept4" | "connect" | "ioctl" | "flock" | "fsync" | "fdatasync",
             Some(file),
         ) => match fs::read_link(format!("/proc/{pid}/fd/{file}")) {
-            Ok(to) => format!("{name} of {}", to.display()),
+            Ok(to) => {
+                let to = to.to_string_lossy();
+                let peer = sockets::peer(pid, &to);
+                format!("{name} of {}", peer.as_deref().unwrap_or(&to))
+            }
             Err(_) => name,
         },
         _ => name,
@@ -102,6 +118,12 @@ pub(super) fn kernel_function(pid: u32, thread: u32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/wchan")).ok()?;
     let text = text.trim();
     (!text.is_empty() && text != "0").then(|| text.to_owned())
+}
+
+/// What a program calls a thread, in the system's 15 letters.
+pub(super) fn name(pid: u32, thread: u32) -> Option<String> {
+    let text = fs::read(format!("/proc/{pid}/task/{thread}/comm")).ok()?;
+    Some(String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 
 /// Threads of a process.
@@ -154,7 +176,44 @@ fn system_call(number: i64) -> Option<&'static str> {
     })
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+/// The numbers that every newer processor uses.
+#[cfg(target_arch = "aarch64")]
+fn system_call(number: i64) -> Option<&'static str> {
+    Some(match number {
+        22 => "epoll_pwait",
+        25 => "fcntl",
+        29 => "ioctl",
+        32 => "flock",
+        56 => "openat",
+        63 => "read",
+        64 => "write",
+        65 => "readv",
+        66 => "writev",
+        67 => "pread64",
+        68 => "pwrite64",
+        72 => "pselect6",
+        73 => "ppoll",
+        82 => "fsync",
+        83 => "fdatasync",
+        95 => "waitid",
+        98 => "futex",
+        101 => "nanosleep",
+        115 => "clock_nanosleep",
+        128 => "restart_syscall",
+        137 => "rt_sigtimedwait",
+        202 => "accept",
+        203 => "connect",
+        206 => "sendto",
+        207 => "recvfrom",
+        211 => "sendmsg",
+        212 => "recvmsg",
+        242 => "accept4",
+        260 => "wait4",
+        _ => return None,
+    })
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn system_call(_: i64) -> Option<&'static str> {
     None
 }
