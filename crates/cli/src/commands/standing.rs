@@ -8,6 +8,7 @@ use stepscope_ask::print::{Role, Screen, wrap};
 
 use super::dumped::{Dumped, DumpedFrame};
 use super::place::{below_packages, is_library};
+use super::waiting::{Kind, Waits};
 
 /// Functions that only pass a call on; the one that they were called for says more.
 const PASS_ON: [&str; 8] =
@@ -22,6 +23,8 @@ pub(super) struct Standing {
     line: u32,
     /// The innermost function of the user's own code, where that is another.
     called_from: Option<String>,
+    /// What they wait for, where all of them wait for the same.
+    waits_for: Option<Waits>,
     members: Vec<usize>,
     ranks: Vec<u32>,
     pids: Vec<u32>,
@@ -33,7 +36,7 @@ pub(super) fn standings(dumped: &[Dumped]) -> Vec<Standing> {
     for (at, one) in dumped.iter().enumerate() {
         let Some(thread) = one.threads.iter().find(|thread| !thread.frames.is_empty()) else { continue };
         let Some(frame) = telling(&thread.frames) else { continue };
-        let own = thread.frames.iter().find(|frame| !is_library(&frame.file));
+        let own = thread.frames.iter().find(|frame| !frame.native && !is_library(&frame.file));
         let called_from = own
             .filter(|own| own.function != frame.function)
             .map(|own| format!("{} ({}:{})", own.function, one.paths.short(&own.file), own.line));
@@ -43,10 +46,14 @@ pub(super) fn standings(dumped: &[Dumped]) -> Vec<Standing> {
             file: one.paths.short(&frame.file).to_owned(),
             line: frame.line,
             called_from,
+            waits_for: thread.waits_for.clone(),
             members: Vec::new(),
             ranks: Vec::new(),
             pids: Vec::new(),
         });
+        if group.waits_for != thread.waits_for {
+            group.waits_for = None;
+        }
         group.members.push(at);
         group.ranks.extend(one.process.rank);
         group.pids.push(one.process.pid);
@@ -59,10 +66,42 @@ pub(super) fn standings(dumped: &[Dumped]) -> Vec<Standing> {
     groups
 }
 
+/// Who keeps the others waiting, in a sentence: most ranks of a job are at one place, and some are not.
+pub(super) fn odd_ones(groups: &[Standing]) -> Option<String> {
+    let ranked: Vec<&Standing> = groups.iter().filter(|group| !group.ranks.is_empty()).collect();
+    let (most, others) = ranked.split_first()?;
+    let elsewhere: usize = others.iter().map(|group| group.ranks.len()).sum();
+    if elsewhere == 0 || elsewhere >= most.ranks.len() {
+        return None;
+    }
+    let waits = most.waits_for.as_ref();
+    let most_words = match waits.filter(|waits| waits.kind == Kind::Collective) {
+        Some(waits) => format!("{} wait {}", most.ranks_in_words(), waits.words),
+        None if most.ranks.len() == 1 => format!("{} is in {}", most.ranks_in_words(), most.function),
+        None => format!("{} are in {}", most.ranks_in_words(), most.function),
+    };
+    let others: Vec<String> = others
+        .iter()
+        .map(|group| {
+            let is = if group.ranks.len() == 1 { "is" } else { "are" };
+            format!(
+                "{} {is} in {} ({}:{})",
+                group.ranks_in_words(),
+                group.function,
+                below_packages(&group.file),
+                group.line
+            )
+        })
+        .collect();
+    Some(format!("{most_words}, but {}", others.join("; ")))
+}
+
 /// The frame that says most: the innermost that is neither Python's own library nor only passes a call on.
 fn telling(frames: &[DumpedFrame]) -> Option<&DumpedFrame> {
     let of_python = |frame: &DumpedFrame| {
-        frame.file.starts_with('<') || (is_library(&frame.file) && !frame.file.contains("-packages/"))
+        frame.native
+            || frame.file.starts_with('<')
+            || (is_library(&frame.file) && !frame.file.contains("-packages/"))
     };
     let passes = |frame: &DumpedFrame| {
         let name = frame.function.rsplit('.').next().unwrap_or(&frame.function);
@@ -78,17 +117,25 @@ impl Standing {
             "file": self.file,
             "line": self.line,
             "called_from": self.called_from,
+            "waits_for": self.waits_for.as_ref().map(Waits::json),
             "pids": self.pids,
             "ranks": self.ranks,
         })
+    }
+
+    fn ranks_in_words(&self) -> String {
+        let listed = self.ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        match self.ranks.as_slice() {
+            [one] => format!("rank {one}"),
+            many => format!("{} ranks ({listed})", many.len()),
+        }
     }
 
     /// Who, in words: `3 ranks (0, 1, 3)`, `rank 2`, `process 77`.
     fn who(&self) -> String {
         let listed = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         match (self.ranks.len() == self.members.len(), self.members.len()) {
-            (true, 1) => format!("rank {}", self.ranks[0]),
-            (true, many) => format!("{many} ranks ({})", listed(&self.ranks)),
+            (true, _) => self.ranks_in_words(),
             (false, 1) => format!("process {}", self.pids[0]),
             (false, many) => format!("{many} processes ({})", listed(&self.pids)),
         }
@@ -104,11 +151,18 @@ impl Standing {
         let processes =
             if all == 1 { "1 Python process".to_owned() } else { format!("{all} Python processes") };
         writeln!(out, "{}", screen.paint(Role::Heading, &processes))?;
+        if let Some(odd) = odd_ones(groups) {
+            for line in wrap(&odd, screen.width.saturating_sub(4).max(20)) {
+                writeln!(out, "  {}", screen.paint(Role::Warn, &screen.text(&line)))?;
+            }
+        }
         for group in groups {
             let from =
                 group.called_from.as_ref().map(|from| format!(", called from {from}")).unwrap_or_default();
             let file = below_packages(&group.file);
-            let text = format!("{} in {} ({file}:{}){from}", group.who(), group.function, group.line);
+            let waits =
+                group.waits_for.as_ref().map(|waits| format!(", waits {}", waits.words)).unwrap_or_default();
+            let text = format!("{} in {} ({file}:{}){from}{waits}", group.who(), group.function, group.line);
             for (at, line) in wrap(&text, screen.width.saturating_sub(4).max(20)).iter().enumerate() {
                 writeln!(out, "{}{}", if at == 0 { "  " } else { "    " }, screen.text(line))?;
             }
