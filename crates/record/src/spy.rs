@@ -40,7 +40,7 @@ use find::Python;
 use layout::Locals;
 use memory::{Memory, Pages};
 use stopped::Stopping;
-use tasks::Tasks;
+use tasks::{Numbers, Tasks};
 use walk::Walk;
 
 pub use codes::{Code, CodeId};
@@ -80,6 +80,7 @@ pub struct Spy {
     stats: Stats,
     names: HashMap<u64, String, RandomState>,
     numbers: HashMap<u64, Option<u32>, RandomState>,
+    contained: Numbers,
     mode: Mode,
     stopping: Option<Stopping>,
 }
@@ -113,6 +114,7 @@ impl Spy {
             stats: Stats::default(),
             names: HashMap::default(),
             numbers: HashMap::default(),
+            contained: Numbers::new(pid),
             mode: Mode::default(),
             stopping: None,
         };
@@ -183,7 +185,11 @@ impl Spy {
         (self.tops, self.gils) = (walk.tops, walk.gils);
         let changed = self.codes.recheck(&mut self.pages.memory, &self.python.layout, now);
         self.stats.reads += self.pages.memory.calls - before;
-        Ok((!changed).then_some(seen?))
+        let mut seen = seen?;
+        for thread in &mut seen {
+            thread.native_id = thread.native_id.and_then(|number| self.contained.ours(number));
+        }
+        Ok((!changed).then_some(seen))
     }
 
     /// A function that was seen.
@@ -203,6 +209,11 @@ impl Spy {
 
     /// Whether a thread runs, by the system's number of it.
     pub fn doing(&mut self, thread: u32) -> Option<Doing> {
+        if let Some(stopping) = self.stopping.as_ref().filter(|_| self.mode != Mode::Running)
+            && let Some(doing) = stopping.doing.get(&thread)
+        {
+            return Some(*doing);
+        }
         self.tasks.doing(thread)
     }
 
@@ -272,8 +283,10 @@ impl Spy {
         let threads = tasks::threads(self.pid);
         let bytes = self.pages.memory.bytes(ident, THREAD_STRUCTURE).ok();
         let found = bytes.and_then(|bytes| {
-            let at =
-                |offset: usize| Some(numbers::int(&bytes, offset)).filter(|number| threads.contains(number));
+            let mut at = |offset: usize| {
+                let ours = self.contained.ours(numbers::int(&bytes, offset))?;
+                Some(ours).filter(|number| threads.contains(number))
+            };
             at(USUAL_NUMBER_AT).or_else(|| (0..THREAD_STRUCTURE - 4).step_by(4).find_map(at))
         });
         self.numbers.insert(ident, found);

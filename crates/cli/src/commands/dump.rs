@@ -34,7 +34,7 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
         let mut all = json!({ "processes": dumped.iter().map(process_json).collect::<Vec<Value>>() });
         if args.all {
             all["standing"] = groups.iter().map(Standing::json).collect();
-            all["odd_one_out"] = json!(odd_ones(&groups));
+            all["odd_one_out"] = json!(odd_ones(&groups, &dumped));
         }
         return Ok(out.write_all(print::json(&all)?.as_bytes())?);
     }
@@ -197,18 +197,21 @@ fn write_frames(
     screen: &Screen,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    // In a terminal no line is longer than that; what is written to a file stays whole.
+    let room = if screen.terminal { screen.width.saturating_sub(4).max(20) } else { usize::MAX };
     let places: Vec<String> = frames
         .iter()
         .map(|frame| match frame.native {
             true => format!("{} ({})", frame.function, file_name(&frame.file)),
             false => format!("{} ({}:{})", frame.function, paths.short(&frame.file), frame.line),
         })
+        .map(|place| if print::width(&place) > room { print::middle_ellipsis(&place, room) } else { place })
         .collect();
-    let widest = places.iter().map(|place| print::width(place)).max().unwrap_or(0).min(screen.width / 2);
+    let of_python = frames.iter().zip(&places).filter(|(frame, _)| !frame.native);
+    let widest = of_python.map(|(_, place)| print::width(place)).max().unwrap_or(0).min(screen.width / 2);
     for (frame, place) in frames.iter().zip(&places) {
         if frame.native {
-            let place = print::middle_ellipsis(place, screen.width.saturating_sub(4).max(20));
-            writeln!(out, "    {}", screen.paint(Role::Dim, &screen.text(&place)))?;
+            writeln!(out, "    {}", screen.paint(Role::Dim, &screen.text(place)))?;
             continue;
         }
         let source = source_line(&paths.on_disk(&frame.file), frame.line).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! One look at a process, as data.
 
+use std::collections::HashMap;
+
 use stepscope_record::spy::{Doing, Frame, Mode, Process, Spy, SpyError};
 
 use super::place::{Shortener, source_line};
@@ -79,9 +81,38 @@ fn named(spy: &Spy, frame: &Frame, locals: Vec<(String, String)>) -> Option<Dump
     })
 }
 
+/// What the system says about a thread.
+#[derive(Debug, Default)]
+struct Call {
+    doing: Option<Doing>,
+    waits_in: Option<String>,
+    kernel_function: Option<String>,
+    waits_for_gil: bool,
+}
+
+impl Call {
+    fn of(spy: &mut Spy, number: u32) -> Call {
+        let doing = spy.doing(number);
+        if doing != Some(Doing::Waiting) {
+            return Call { doing, ..Call::default() };
+        }
+        Call {
+            doing,
+            waits_in: spy.waits_in(number),
+            kernel_function: spy.kernel_function(number),
+            waits_for_gil: spy.waits_for_gil(number),
+        }
+    }
+}
+
 /// Looks once.
 pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<Dumped, SpyError> {
     let mut spy = Spy::attach(pid)?;
+    // What threads wait in is asked before they are stopped: to go on waiting is another call.
+    let mut calls: HashMap<u32, Call> = HashMap::new();
+    for number in spy.look()?.iter().filter_map(|thread| thread.native_id) {
+        calls.insert(number, Call::of(&mut spy, number));
+    }
     spy.set_mode(mode);
     let seen = spy.look()?;
     let paths = Shortener::new(pid);
@@ -91,12 +122,11 @@ pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<Dumped, SpyErro
             thread.frames.iter().map(|frame| if locals { spy.locals(frame) } else { Vec::new() }).collect();
         let frames = thread.frames.iter().zip(values);
         let frames = frames.filter_map(|(frame, locals)| named(&spy, frame, locals)).collect();
-        let doing = thread.native_id.and_then(|number| spy.doing(number));
-        let waits = doing == Some(Doing::Waiting);
-        let of_kernel = |ask: &dyn Fn(u32) -> Option<String>| thread.native_id.filter(|_| waits).and_then(ask);
-        let waits_in = of_kernel(&|number| spy.waits_in(number));
-        let kernel_function = of_kernel(&|number| spy.kernel_function(number));
-        let waits_for_gil = thread.native_id.is_some_and(|number| spy.waits_for_gil(number));
+        let call = thread.native_id.map(|number| match calls.remove(&number) {
+            Some(call) if mode != Mode::Running => call,
+            _ => Call::of(&mut spy, number),
+        });
+        let Call { doing, waits_in, kernel_function, waits_for_gil } = call.unwrap_or_default();
         let mut dumped = DumpedThread {
             name: spy.name_of(&thread),
             ident: thread.ident,

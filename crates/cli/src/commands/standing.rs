@@ -66,34 +66,56 @@ pub(super) fn standings(dumped: &[Dumped]) -> Vec<Standing> {
     groups
 }
 
-/// Who keeps the others waiting, in a sentence: most ranks of a job are at one place, and some are not.
-pub(super) fn odd_ones(groups: &[Standing]) -> Option<String> {
-    let ranked: Vec<&Standing> = groups.iter().filter(|group| !group.ranks.is_empty()).collect();
-    let (most, others) = ranked.split_first()?;
-    let elsewhere: usize = others.iter().map(|group| group.ranks.len()).sum();
-    if elsewhere == 0 || elsewhere >= most.ranks.len() {
+/// Who keeps the others waiting, a sentence for each job: most of its ranks are at one place, and some are not.
+pub(super) fn odd_ones(groups: &[Standing], dumped: &[Dumped]) -> Vec<String> {
+    // The ranks of a job on one machine have one parent.
+    let parent = |at: &usize| dumped.get(*at).map_or(0, |one| one.process.parent);
+    let mut jobs: Vec<u32> = groups.iter().flat_map(|group| &group.members).map(parent).collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    let ranks = |group: &Standing, job: u32| -> Vec<u32> {
+        let members = group.members.iter().filter(|at| parent(at) == job);
+        let mut ranks: Vec<u32> = members.filter_map(|at| dumped.get(*at)?.process.rank).collect();
+        ranks.sort_unstable();
+        ranks
+    };
+    jobs.into_iter().filter_map(|job| odd_one(groups, &|group| ranks(group, job))).collect()
+}
+
+fn odd_one(groups: &[Standing], ranks: &dyn Fn(&Standing) -> Vec<u32>) -> Option<String> {
+    let mut placed: Vec<(&Standing, Vec<u32>)> = groups.iter().map(|group| (group, ranks(group))).collect();
+    placed.retain(|(_, ranks)| !ranks.is_empty());
+    placed.sort_by_key(|(_, ranks)| std::cmp::Reverse(ranks.len()));
+    let ((most, many), others) = placed.split_first()?;
+    let elsewhere: usize = others.iter().map(|(_, ranks)| ranks.len()).sum();
+    if elsewhere == 0 || elsewhere >= many.len() {
         return None;
     }
-    let waits = most.waits_for.as_ref();
-    let most_words = match waits.filter(|waits| waits.kind == Kind::Collective) {
-        Some(waits) => format!("{} wait {}", most.ranks_in_words(), waits.words),
-        None if most.ranks.len() == 1 => format!("{} is in {}", most.ranks_in_words(), most.function),
-        None => format!("{} are in {}", most.ranks_in_words(), most.function),
+    let waits = most.waits_for.as_ref().filter(|waits| waits.kind == Kind::Collective);
+    let most = match waits {
+        Some(waits) => format!("{} wait {}", in_words(many), waits.words),
+        None => format!("{} are in {}", in_words(many), most.function),
     };
     let others: Vec<String> = others
         .iter()
-        .map(|group| {
-            let is = if group.ranks.len() == 1 { "is" } else { "are" };
-            format!(
-                "{} {is} in {} ({}:{})",
-                group.ranks_in_words(),
-                group.function,
-                below_packages(&group.file),
-                group.line
-            )
+        .map(|(group, ranks)| {
+            let is = if ranks.len() == 1 { "is" } else { "are" };
+            let file = below_packages(&group.file);
+            format!("{} {is} in {} ({file}:{})", in_words(ranks), group.function, group.line)
         })
         .collect();
-    Some(format!("{most_words}, but {}", others.join("; ")))
+    Some(format!("{most}, but {}", others.join("; ")))
+}
+
+/// `rank 2`, `3 ranks (0, 1, 3)`.
+fn in_words(ranks: &[u32]) -> String {
+    match ranks {
+        [one] => format!("rank {one}"),
+        many => {
+            let listed = many.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            format!("{} ranks ({listed})", many.len())
+        }
+    }
 }
 
 /// The frame that says most: the innermost that is neither Python's own library nor only passes a call on.
@@ -123,19 +145,11 @@ impl Standing {
         })
     }
 
-    fn ranks_in_words(&self) -> String {
-        let listed = self.ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        match self.ranks.as_slice() {
-            [one] => format!("rank {one}"),
-            many => format!("{} ranks ({listed})", many.len()),
-        }
-    }
-
     /// Who, in words: `3 ranks (0, 1, 3)`, `rank 2`, `process 77`.
     fn who(&self) -> String {
         let listed = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         match (self.ranks.len() == self.members.len(), self.members.len()) {
-            (true, _) => self.ranks_in_words(),
+            (true, _) => in_words(&self.ranks),
             (false, 1) => format!("process {}", self.pids[0]),
             (false, many) => format!("{many} processes ({})", listed(&self.pids)),
         }
@@ -151,7 +165,7 @@ impl Standing {
         let processes =
             if all == 1 { "1 Python process".to_owned() } else { format!("{all} Python processes") };
         writeln!(out, "{}", screen.paint(Role::Heading, &processes))?;
-        if let Some(odd) = odd_ones(groups) {
+        for odd in odd_ones(groups, dumped) {
             for line in wrap(&odd, screen.width.saturating_sub(4).max(20)) {
                 writeln!(out, "  {}", screen.paint(Role::Warn, &screen.text(&line)))?;
             }
@@ -160,8 +174,13 @@ impl Standing {
             let from =
                 group.called_from.as_ref().map(|from| format!(", called from {from}")).unwrap_or_default();
             let file = below_packages(&group.file);
-            let waits =
-                group.waits_for.as_ref().map(|waits| format!(", waits {}", waits.words)).unwrap_or_default();
+            let waits = group
+                .waits_for
+                .as_ref()
+                .map(|waits| {
+                    format!(", {} {}", if group.members.len() == 1 { "waits" } else { "all wait" }, waits.words)
+                })
+                .unwrap_or_default();
             let text = format!("{} in {} ({file}:{}){from}{waits}", group.who(), group.function, group.line);
             for (at, line) in wrap(&text, screen.width.saturating_sub(4).max(20)).iter().enumerate() {
                 writeln!(out, "{}{}", if at == 0 { "  " } else { "    " }, screen.text(line))?;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use stepscope_record::spy::Doing;
 
 use super::dumped::{DumpedFrame, DumpedThread};
+use super::place::is_library;
 
 /// What is waited for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Waits {
     }
 }
 
-/// Functions of Python's library and of frameworks that wait, by the end of their file; the innermost that fits counts.
+/// Functions of Python's library and of frameworks that wait, by the end of their file.
 const PYTHON: &[(&str, &[&str], Kind, &str)] = &[
     (
         "torch/utils/data/dataloader.py",
@@ -82,6 +83,13 @@ const PYTHON: &[(&str, &[&str], Kind, &str)] = &[
     ),
     ("multiprocessing/popen_fork.py", &["wait", "poll"], Kind::Child, "for a child process to end"),
     ("concurrent/futures/_base.py", &["result", "wait", "as_completed"], Kind::Lock, "for a future's result"),
+    (
+        "concurrent/futures/thread.py",
+        &["_worker"],
+        Kind::Lock,
+        "for work (an idle worker of a ThreadPoolExecutor)",
+    ),
+    ("multiprocessing/pool.py", &["worker"], Kind::Lock, "for work (an idle worker of a multiprocessing.Pool)"),
     ("threading.py", &["join", "_wait_for_tstate_lock"], Kind::Lock, "for a thread to end (Thread.join)"),
     (
         "threading.py",
@@ -129,7 +137,9 @@ pub(super) fn waits_for(thread: &DumpedThread, waits_for_gil: bool, source: Opti
         let spins = python.first().and_then(|frame| by_python(frame)).filter(|found| found.kind == Kind::Gpu);
         return spins;
     }
-    if let Some(found) = python.iter().take(MAX_DEPTH).find_map(|frame| by_python(frame)) {
+    // What was called says more than what that calls: a queue, not its condition.
+    let of_libraries = python.iter().take(MAX_DEPTH).take_while(|frame| is_library(&frame.file));
+    if let Some(found) = of_libraries.filter_map(|frame| by_python(frame)).last() {
         return Some(found);
     }
     let call = thread.waits_in.as_deref()?;
@@ -317,6 +327,19 @@ mod tests {
             Kind::Events
         );
         assert_eq!(of("Popen._wait", "/usr/lib/python3.11/subprocess.py", "wait4").0, Kind::Child);
+        let nested = vec![
+            frame("Condition.wait", "/usr/lib/python3.11/threading.py", false),
+            frame("Queue.get", "/usr/lib/python3.11/queue.py", false),
+            frame(
+                "_BaseDataLoaderIter._try_get_data",
+                "/v/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
+                false,
+            ),
+            frame("train", "/home/me/train.py", false),
+            frame("Thread.join", "/usr/lib/python3.11/threading.py", false),
+        ];
+        let found = words(Doing::Waiting, "futex", nested, "").unwrap();
+        assert_eq!(found, (Kind::Data, "for a batch from a DataLoader worker".to_owned()));
         // A file of one's own that ends the same is another.
         assert_eq!(of("get", "/home/me/myqueue.py", "futex").1, "for a lock");
     }

@@ -126,7 +126,6 @@ fn ranks_are_grouped_by_where_they_are() {
     assert_eq!(group("load_batch"), serde_json::json!([1]));
     let text = stdout(&["dump", "--all"]);
     assert!(text.contains("2 ranks (0, 2) in reduce_all"), "{text}");
-    // Other tests may run programs of a job at the same time, but none with more ranks.
     assert!(text.contains("2 ranks (0, 2) are in reduce_all, but rank 1 is in load_batch"), "{text}");
 }
 
@@ -450,6 +449,33 @@ fn a_process_that_is_killed_leaves_what_was_seen() {
 }
 
 #[test]
+fn without_permission_the_command_that_helps_is_named() {
+    let Some(program) = start(STILL) else { return };
+    // Anybody may run the program from here.
+    let own = std::env::temp_dir().join(format!("stepscope-copy-{}", std::process::id()));
+    std::fs::copy(env!("CARGO_BIN_EXE_stepscope"), &own).unwrap();
+    let tried = |who: &[&str], options: &[&str]| {
+        let output =
+            Command::new("setpriv").args(who).arg(&own).args(["dump", &program.pid()]).args(options).output();
+        let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+        said.unwrap_or_default()
+    };
+    let root =
+        std::fs::metadata("/proc/self").is_ok_and(|info| std::os::unix::fs::MetadataExt::uid(&info) == 0);
+    if !root || Command::new("setpriv").arg("--version").output().is_err() {
+        eprintln!("skipped: needs root and setpriv");
+        return;
+    }
+    for options in [&[][..], &["--native"]] {
+        let said = tried(&["--reuid=65534", "--clear-groups"], options);
+        assert!(said.contains("belongs to another user") && said.contains("sudo"), "{said}");
+        let said = tried(&["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"], options);
+        assert!(said.contains("--cap-add=SYS_PTRACE"), "{said}");
+    }
+    let _ = std::fs::remove_file(own);
+}
+
+#[test]
 fn a_device_is_written_to_and_not_replaced() {
     use std::os::unix::fs::FileTypeExt;
     let Some(program) = start(STEADY) else { return };
@@ -488,6 +514,8 @@ fn a_process_in_other_namespaces_is_read() {
     let _ = Command::new("kill").args(["-9", &inside]).status();
     assert!(text.contains("inner (<string>:8)") && text.contains("MainThread"), "{text}");
     assert!(native.contains("(libc"), "{native}");
+    // Threads have other numbers inside; their states are found all the same.
+    assert!(text.contains(&format!("Thread {inside} \"MainThread\"  waits until it has slept")), "{text}");
 }
 
 #[test]

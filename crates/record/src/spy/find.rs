@@ -55,6 +55,7 @@ pub(super) fn find(pid: u32, memory: &mut Memory) -> Result<Python, SpyError> {
     paths.sort_unstable();
     paths.dedup();
     paths.sort_by_key(|path| rank(path, &executable));
+    let mut nameless = None;
     for path in paths.into_iter().filter(|path| rank(path, &executable) < 3) {
         let Some(file) = open(pid, path, &executable, &maps) else { continue };
         let Ok(symbols) = symbols(&file, &WANTED) else { continue };
@@ -64,6 +65,13 @@ pub(super) fn find(pid: u32, memory: &mut Memory) -> Result<Python, SpyError> {
             let python = known(pid, memory, &symbols, runtime, code_type, at(2))?;
             return Ok(Python { path: path.to_owned(), ..python });
         }
+        nameless = nameless.or(Some(path).filter(|path| rank(path, &executable) < 2));
+    }
+    if let Some(path) = nameless {
+        return Err(SpyError::new(
+            format!("process {pid} has {path} loaded, but there is no {} in it", WANTED[0]),
+            "CPython 3.9 to 3.13 have that symbol; older ones, PyPy and Pythons without any symbols cannot be read",
+        ));
     }
     Err(SpyError::new(
         format!("there is no Python in process {pid}: {}", command(pid)),
@@ -95,7 +103,7 @@ fn known(
     let unknown = |version: &str| {
         SpyError::new(
             format!("the Python of process {pid} is {version}, which is not known"),
-            "CPython 3.9 to 3.13 are; for others `stepscope run` samples from inside",
+            "CPython 3.9 to 3.13 are (by Py_Version or what each was the first to export); for others `stepscope run` samples from inside",
         )
     };
     let (minor, version) = match version_at {

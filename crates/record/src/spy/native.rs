@@ -32,6 +32,9 @@ const MAX_COPY: usize = 3 << 20;
 const MAX_FRAMES: usize = 32_768;
 /// How often a process may be asked which files it has loaded.
 const MAPS_EVERY: Duration = Duration::from_millis(500);
+/// Addresses and threads that are remembered; then it begins anew.
+const MAX_ADDRESSES: usize = 1 << 20;
+const MAX_THREADS: usize = 1 << 14;
 const MAX_VDSO: u64 = 64 << 10;
 
 /// A frame of native code.
@@ -147,6 +150,9 @@ impl Native {
             match step {
                 Ok(()) if found.len() < MAX_FRAMES => {}
                 Err(Ended::NotCopied) if copied.stack.len() < MAX_COPY => {
+                    if self.copies.len() >= MAX_THREADS {
+                        self.copies.clear();
+                    }
                     let copies = self.copies.entry(copied.thread).or_insert(FIRST_COPY);
                     let grew = *copies <= copied.stack.len() + PAGE as usize;
                     if grew {
@@ -202,6 +208,9 @@ impl Native {
                 of_python: map.path == self.python_path,
                 file: map.path,
             });
+        }
+        if self.at.len() >= MAX_ADDRESSES {
+            self.at.clear();
         }
         self.at.insert(address, index);
         Some(index)

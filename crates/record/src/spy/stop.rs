@@ -31,11 +31,13 @@ pub(super) struct Stopper {
     own_child: bool,
     /// Threads that were asked and have not stopped yet.
     late: Vec<u32>,
+    /// Since when threads stand still: the first of them. Until one has a processor to notice that it is to stop, it waits anyway.
+    since: Option<Instant>,
 }
 
 impl Stopper {
     pub(super) fn new(pid: u32) -> Stopper {
-        Stopper { pid, own_child: parent(pid) == Some(std::process::id()), late: Vec::new() }
+        Stopper { pid, own_child: parent(pid) == Some(std::process::id()), late: Vec::new(), since: None }
     }
 
     fn halted(&self, thread: u32) -> Halt {
@@ -57,10 +59,12 @@ impl Stopper {
         }
         let mut stopped = Vec::with_capacity(asked.len());
         let (began, mut tries) = (Instant::now(), 0);
+        let mut since = None;
         while !asked.is_empty() && began.elapsed() < PATIENCE {
             asked.retain(|&thread| match self.halted(thread) {
                 Halt::NotYet => true,
                 Halt::Still(signal) => {
+                    since = since.or_else(|| Some(Instant::now()));
                     stopped.push(Stopped { thread, signal });
                     false
                 }
@@ -74,17 +78,19 @@ impl Stopper {
             }
         }
         self.late.extend(asked);
+        self.since = since;
         match refused {
             Some(error) if stopped.is_empty() => Err(error),
             _ => Ok(stopped),
         }
     }
 
-    /// Lets them go on, with the signals that were on their way.
-    pub(super) fn release(&mut self, stopped: &[Stopped]) {
+    /// Lets them go on, with the signals that were on their way. For how long they stood still.
+    pub(super) fn release(&mut self, stopped: &[Stopped]) -> Duration {
         for one in stopped {
             let _ = let_go(one.thread, one.signal);
         }
+        self.since.take().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     fn let_late_ones_go(&mut self) {

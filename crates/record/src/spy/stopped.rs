@@ -2,7 +2,6 @@
 //! be read too. Only threads that Python knows are stopped, not the hundreds that libraries start.
 
 use std::io;
-use std::time::Instant;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -12,7 +11,7 @@ use super::error::{SpyError, Unreadable};
 use super::native::{Copied, Native, NativeFunction, merged};
 use super::stop::{Stopped, Stopper};
 use super::walk::{Frame, Seen};
-use super::{Spy, permission, tasks};
+use super::{Doing, Spy, permission, tasks};
 
 /// Other threads of a process that are looked at.
 const MAX_OTHERS: usize = 4096;
@@ -47,6 +46,8 @@ pub(super) struct Stopping {
     native: Native,
     /// The threads that Python knew at the last look.
     threads: Vec<u32>,
+    /// What they did before they were stopped: afterwards each of them runs, if only to wait again.
+    pub(super) doing: HashMap<u32, Doing, RandomState>,
     /// By native function: its number among all codes.
     codes: HashMap<usize, CodeId, RandomState>,
 }
@@ -69,6 +70,7 @@ impl Spy {
             stopper: Stopper::new(self.pid),
             native: Native::new(self.pid, &self.python.path),
             threads: Vec::new(),
+            doing: HashMap::default(),
             codes: HashMap::default(),
         })
     }
@@ -87,7 +89,8 @@ impl Spy {
                 other => return Ok(other),
             }
         }
-        let began = Instant::now();
+        let doing = stopping.threads.iter().filter_map(|thread| Some((*thread, self.tasks.doing(*thread)?)));
+        stopping.doing = doing.collect();
         let stopped = match stopping.stopper.stop(&stopping.threads) {
             Ok(stopped) => stopped,
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -97,9 +100,9 @@ impl Spy {
         };
         let looked = self.try_look();
         let copied = self.copy_all(stopping, &stopped);
-        stopping.stopper.release(&stopped);
+        let stood = stopping.stopper.release(&stopped);
         self.stats.stops += 1;
-        self.stats.stopped_ns += u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.stats.stopped_ns += u64::try_from(stood.as_nanos()).unwrap_or(u64::MAX);
         let mut seen = match looked {
             Ok(Some(seen)) => seen,
             other => return Ok(other),
@@ -160,6 +163,8 @@ impl Spy {
             seen.iter().filter_map(|thread| thread.native_id.or_else(|| self.number(thread.ident))).collect();
         found.sort_unstable();
         found.dedup();
+        // What a process says about itself must not make us stop another.
+        found.retain(|thread| tasks::belongs(self.pid, *thread));
         found
     }
 

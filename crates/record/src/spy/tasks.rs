@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -124,6 +125,54 @@ pub(super) fn kernel_function(pid: u32, thread: u32) -> Option<String> {
 pub(super) fn name(pid: u32, thread: u32) -> Option<String> {
     let text = fs::read(format!("/proc/{pid}/task/{thread}/comm")).ok()?;
     Some(String::from_utf8_lossy(&text).trim_end().to_owned())
+}
+
+/// Whether a thread belongs to a process.
+pub(super) fn belongs(pid: u32, thread: u32) -> bool {
+    fs::exists(format!("/proc/{pid}/task/{thread}")).unwrap_or(false)
+}
+
+/// In a container threads have numbers of their own, and those are the ones that Python knows.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    pid: u32,
+    contained: bool,
+    /// Our numbers by theirs.
+    ours: HashMap<u32, u32, RandomState>,
+    asked: Option<Instant>,
+}
+
+/// How often all threads are asked for their numbers.
+const NUMBERS_EVERY: Duration = Duration::from_millis(200);
+
+impl Numbers {
+    pub(super) fn new(pid: u32) -> Numbers {
+        let contained = numbers_of(pid, pid).is_some_and(|numbers| numbers.len() > 1);
+        Numbers { pid, contained, ours: HashMap::default(), asked: None }
+    }
+
+    /// Our number of a thread.
+    pub(super) fn ours(&mut self, theirs: u32) -> Option<u32> {
+        if !self.contained {
+            return Some(theirs);
+        }
+        if !self.ours.contains_key(&theirs) && self.asked.is_none_or(|at| at.elapsed() >= NUMBERS_EVERY) {
+            self.asked = Some(Instant::now());
+            let pairs = threads(self.pid).into_iter().filter_map(|thread| {
+                let numbers = numbers_of(self.pid, thread)?;
+                Some((*numbers.last()?, thread))
+            });
+            self.ours = pairs.collect();
+        }
+        self.ours.get(&theirs).copied()
+    }
+}
+
+/// The numbers of a thread, ours first, then those of the namespaces it is in.
+fn numbers_of(pid: u32, thread: u32) -> Option<Vec<u32>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
 }
 
 /// Threads of a process.

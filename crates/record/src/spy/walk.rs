@@ -17,6 +17,9 @@ const MAX_THREADS: usize = 16_384;
 pub const MAX_FRAMES: usize = 8_192;
 /// How often a stack that changed while it was read is read again.
 const ATTEMPTS: usize = 8;
+/// So often a stack must be the same in a row to stand still. Of a program that changes its stack every 50 ns, one read in forty is
+/// wrong, and half of those in the same way: five in a row are one in a billion.
+const STILL: usize = 5;
 /// From this owner on a frame only marks where C called Python.
 const FIRST_MARK: u8 = 3;
 /// No header of a frame is longer.
@@ -166,7 +169,7 @@ impl Walk<'_> {
         self.stats.stacks += 1;
         self.pages.take_touched();
         let mut made_sense = false;
-        let mut before = Vec::new();
+        let (mut before, mut same) = (Vec::new(), 0);
         for attempt in 0..ATTEMPTS {
             let top_at = match self.top_at(state.at) {
                 Ok(at) => at,
@@ -180,14 +183,15 @@ impl Walk<'_> {
             let walked = self.pages.word(top_at).and_then(|top| self.frames(top, &mut seen).map(|()| top));
             let settled = match walked {
                 Ok(_) if !self.doubts.is_empty() => {
-                    // A stack that is the same twice stands still: the call leads to several functions, and notes one of them.
-                    let still = before == self.trail;
-                    if still {
+                    // A stack that is the same again and again stands still: the call leads to several functions, and notes one
+                    // of them. Twice proves nothing: a program that only calls is often at the same places.
+                    same = if before == self.trail { same + 1 } else { 1 };
+                    before = std::mem::take(&mut self.trail);
+                    made_sense = same >= STILL;
+                    if made_sense {
                         self.sites.trust(self.python.layout.calls.as_ref(), &self.doubts, self.now);
                     }
-                    made_sense = still;
-                    before = std::mem::take(&mut self.trail);
-                    still
+                    made_sense
                 }
                 Ok(top) => {
                     made_sense = true;

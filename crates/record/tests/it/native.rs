@@ -98,45 +98,48 @@ fn native_frames_equal_py_spys() {
         for shape in ["plain", "threads", "c_calls"] {
             let program = start(&python, shape);
             let pid = program.0.id();
-            let ours = frames(&mut attach(pid, Mode::Native));
+            let mut spy = attach(pid, Mode::Native);
+            let seen = spy.look().unwrap();
             let output = Command::new(&py_spy)
                 .args(["dump", "--native", "--json", "--pid", &pid.to_string()])
                 .output()
                 .unwrap();
             let value: serde_json::Value = serde_json::from_slice(&output.stdout)
                 .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-            // Python's frames, and those of the C library; which of the interpreter's own are shown is a matter of taste.
+            // Python's frames, and those of the C library below them; which of the interpreter's own are shown is a matter of
+            // taste, and so is how a thread begins.
             let of_libc = |file: &str| file.contains("/libc.so") || file.contains("/libc-");
-            let mut ours: Vec<Vec<String>> = ours
-                .into_iter()
-                .map(|thread| {
-                    let kept = thread
-                        .into_iter()
-                        .filter(|frame| !frame.0 || (of_libc(&frame.2) && !frame.1.starts_with('[')));
-                    kept.map(|frame| frame.1).collect()
-                })
-                .collect();
-            let mut theirs: Vec<Vec<String>> = value
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|thread| {
-                    let frames = thread["frames"].as_array().unwrap().iter();
-                    let kept = frames.filter(|frame| {
-                        let module = frame["module"].as_str().unwrap_or_default();
-                        let python = frame["filename"].as_str().unwrap_or_default().ends_with(".py")
-                            || frame["filename"].as_str().unwrap_or_default().starts_with('<');
-                        python || of_libc(module)
-                    });
-                    let name = |frame: &serde_json::Value| frame["name"].as_str().unwrap().to_owned();
-                    // How a program or thread begins is not shown by us; functions without a name are addresses there.
-                    let begins = ["__libc_start", "start_thread", "clone", "__clone", "_start", "0x"];
-                    kept.map(name).filter(|name| !begins.iter().any(|begin| name.starts_with(begin))).collect()
-                })
-                .collect();
-            ours.sort();
-            theirs.sort();
-            assert_eq!(ours, theirs, "{python:?} {shape}");
+            for thread in value.as_array().unwrap() {
+                let number = thread["os_thread_id"].as_u64().unwrap() as u32;
+                let text =
+                    |frame: &serde_json::Value, key: &str| frame[key].as_str().unwrap_or_default().to_owned();
+                let mut theirs: Vec<(bool, String)> = thread["frames"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|frame| (text(frame, "filename"), text(frame, "module"), text(frame, "name")))
+                    .map(|(file, module, name)| (file.ends_with(".py") || file.starts_with('<'), module, name))
+                    .filter(|(python, module, _)| *python || of_libc(module))
+                    .map(|(python, _, name)| (python, name))
+                    .collect();
+                while theirs.last().is_some_and(|frame| !frame.0) {
+                    theirs.pop();
+                }
+                let ours = seen.iter().find(|seen| seen.native_id == Some(number)).unwrap();
+                let ours: Vec<(bool, String)> = ours
+                    .frames
+                    .iter()
+                    .filter_map(|frame| spy.code(frame.code))
+                    .filter(|code| !code.native || of_libc(&code.file))
+                    .map(|code| (!code.native, code.qualified_name.clone()))
+                    .collect();
+                // A function without a name is an address there.
+                let same = |(ours, theirs): (&(bool, String), &(bool, String))| {
+                    ours == theirs || (!ours.0 && theirs.1.starts_with("0x"))
+                };
+                let fits = ours.len() == theirs.len() && ours.iter().zip(&theirs).all(same);
+                assert!(fits, "{python:?} {shape}: {ours:?} {theirs:?}");
+            }
         }
     }
 }

@@ -236,6 +236,30 @@ fn what_is_no_python_is_said_so() {
     assert!(error.hint.contains("dump --all"));
 }
 
+#[test]
+fn a_python_that_is_not_known_is_named_with_what_was_looked_for() {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let folder = std::fs::read_dir(format!("{home}/.pyenv/versions")).into_iter().flatten().flatten();
+    for entry in folder {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let expected = match name.split('.').collect::<Vec<_>>().as_slice() {
+            ["2", ..] | ["3", "6", ..] => "there is no _PyRuntime in it",
+            ["3", "7" | "8", ..] => "is older than 3.9, which is not known",
+            _ => continue,
+        };
+        let mut child = Command::new(entry.path().join("bin/python"))
+            .args(["-c", "import time; time.sleep(60)"])
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        let error = Spy::attach(child.id()).unwrap_err();
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(error.what.contains(expected), "{name}: {error:?}");
+        assert!(error.hint.contains("CPython 3.9 to 3.13"), "{name}: {error:?}");
+    }
+}
+
 /// Who calls whom in the shape `calls`.
 const CALLED_BY: [(&str, &str); 7] = [
     ("leaf_a", "mid_a"),

@@ -4,6 +4,8 @@ use cpp_demangle::{DemangleOptions, Symbol};
 
 /// A name longer than this says less than its start.
 const MAX_NAME: usize = 400;
+/// In names longer than this, what templates are filled with is left out: `at::native::sum<…>::call`.
+const MAX_READABLE: usize = 80;
 /// Mangled names longer than this are left as they are: a short text can stand for a very long one.
 const MAX_MANGLED: usize = 4096;
 
@@ -13,10 +15,55 @@ pub(super) fn demangled(symbol: &str) -> String {
     let plain = symbol.split('@').next().unwrap_or(symbol);
     let name = if plain.len() > MAX_MANGLED { None } else { rust(plain).or_else(|| cpp(plain)) };
     let name = name.unwrap_or_else(|| without_suffix(plain).to_owned());
+    let name = if name.len() > MAX_READABLE { without_arguments(&name) } else { name };
     match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,
     }
+}
+
+/// A name without what is inside of angle brackets, but for those of operators and arrows.
+fn without_arguments(name: &str) -> String {
+    let (mut kept, mut depth) = (String::new(), 0usize);
+    let mut rest = name;
+    while let Some(c) = rest.chars().next() {
+        let operator = [
+            "operator<=>",
+            "operator<<=",
+            "operator>>=",
+            "operator<<",
+            "operator>>",
+            "operator<=",
+            "operator>=",
+        ]
+        .iter()
+        .chain(&["operator->*", "operator->", "operator<", "operator>", "->"])
+        .find(|text| rest.starts_with(**text));
+        let taken = operator.map_or(c.len_utf8(), |text| text.len());
+        match c {
+            _ if operator.is_some() => {
+                if depth == 0 {
+                    kept.push_str(&rest[..taken]);
+                }
+            }
+            '<' => {
+                if depth == 0 {
+                    kept.push_str("<…");
+                }
+                depth += 1;
+            }
+            '>' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    kept.push('>');
+                }
+            }
+            c if depth == 0 => kept.push(c),
+            _ => {}
+        }
+        rest = &rest[taken..];
+    }
+    kept
 }
 
 fn rust(symbol: &str) -> Option<String> {
@@ -58,6 +105,9 @@ mod tests {
         assert_eq!(demangled("_RNvC6_123foo3bar"), "123foo::bar");
         assert_eq!(demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE"), "core::fmt::Formatter::pad");
         assert_eq!(demangled("_Znonsense"), "_Znonsense");
+        assert_eq!(without_arguments("a::b<int, c<d> >::operator<<<e>(f)"), "a::b<…>::operator<<<…>(f)");
+        assert_eq!(without_arguments("a<(b->c)>::operator-><d>"), "a<…>::operator-><…>");
+        assert_eq!(without_arguments("a<b"), "a<…");
         assert!(demangled(&"x".repeat(9000)).chars().count() <= MAX_NAME + 1);
     }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::super::elf::{damaged, half, int, long};
 use super::demangle::demangled;
@@ -86,6 +86,8 @@ pub(super) struct Image {
     /// Whether it is loaded where it says, and nowhere else.
     pub(super) fixed: bool,
     symbols: OnceLock<Vec<Table>>,
+    /// Sections that were read for all processes.
+    shared: Mutex<Vec<(&'static str, Option<Arc<[u8]>>)>>,
     /// Where files with the names of stripped functions may be.
     debug_root: PathBuf,
 }
@@ -117,7 +119,15 @@ impl Image {
     pub(super) fn read(bytes: Bytes, root: &Path) -> io::Result<Image> {
         let (sections, loads, fixed) = headers(&bytes)?;
         let debug_root = root.join("usr/lib/debug/.build-id");
-        Ok(Image { bytes, sections, loads, fixed, symbols: OnceLock::new(), debug_root })
+        Ok(Image {
+            bytes,
+            sections,
+            loads,
+            fixed,
+            symbols: OnceLock::new(),
+            shared: Mutex::default(),
+            debug_root,
+        })
     }
 
     /// Names an image for as long as its file does not change.
@@ -133,6 +143,17 @@ impl Image {
     pub(super) fn content(&self, name: &str) -> Option<Vec<u8>> {
         let section = self.section(name).filter(|section| section.kind != NOT_IN_FILE)?;
         self.bytes.at(section.offset, section.length).ok()
+    }
+
+    /// The same, read once for all processes.
+    pub(super) fn shared(&self, name: &'static str) -> Option<Arc<[u8]>> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, content)) = shared.iter().find(|(known, _)| *known == name) {
+            return content.clone();
+        }
+        let content: Option<Arc<[u8]>> = self.content(name).map(Arc::from);
+        shared.push((name, content.clone()));
+        content
     }
 
     /// The function that an address of the file is in; none where no table says.

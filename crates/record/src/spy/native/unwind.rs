@@ -16,6 +16,8 @@ pub(super) enum Ended {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod machine {
+    use std::sync::Arc;
+
     #[cfg(target_arch = "aarch64")]
     use framehop::aarch64::{CacheAarch64 as Cache, UnwindRegsAarch64 as Regs, UnwinderAarch64 as Unwinder};
     #[cfg(target_arch = "x86_64")]
@@ -27,7 +29,7 @@ mod machine {
     /// The tables of a process, and what was worked out from them.
     #[derive(Default)]
     pub(in super::super) struct Unwinding {
-        unwinder: Unwinder<Vec<u8>>,
+        unwinder: Unwinder<Arc<[u8]>>,
         cache: Cache,
     }
 
@@ -56,10 +58,10 @@ mod machine {
                 text_svma: at(".text"),
                 got_svma: at(".got"),
                 eh_frame_svma: at(".eh_frame"),
-                eh_frame: image.content(".eh_frame"),
+                eh_frame: image.shared(".eh_frame"),
                 eh_frame_hdr_svma: at(".eh_frame_hdr"),
-                eh_frame_hdr: image.content(".eh_frame_hdr"),
-                debug_frame: image.content(".debug_frame"),
+                eh_frame_hdr: image.shared(".eh_frame_hdr"),
+                debug_frame: image.shared(".debug_frame"),
                 ..ExplicitModuleSectionInfo::default()
             };
             self.unwinder.add_module(Module::new(name.to_owned(), range, moved, info));
