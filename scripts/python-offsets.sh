@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 {
     echo "//! Where each CPython keeps what is read; written by \`scripts/python-offsets.sh\` from CPython's own headers."
     echo
-    echo "use super::layout::{Attributes, Gil, Int, Keys, Layout, Lines, Locals, Position, TopFrame};"
+    echo "use super::layout::{Attributes, Calls, Gil, Int, Keys, Layout, Lines, Locals, Position, TopFrame};"
     echo
     echo "/// One per minor version."
     echo "pub(super) const LAYOUTS: &[Layout] = &["

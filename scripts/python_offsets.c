@@ -8,6 +8,14 @@
 #if PY_VERSION_HEX >= 0x030B0000
 #include "internal/pycore_code.h"
 #include "internal/pycore_frame.h"
+#include <opcode.h>
+#define NEED_OPCODE_TABLES
+#define NEED_OPCODE_METADATA
+#if PY_VERSION_HEX >= 0x030D0000
+#include "internal/pycore_opcode_metadata.h"
+#else
+#include "internal/pycore_opcode.h"
+#endif
 #endif
 #if PY_VERSION_HEX >= 0x030B0000
 #include "internal/pycore_dict.h"
@@ -28,6 +36,18 @@ struct _dictkeysobject {
 
 #define P(name, value) printf("        " name ": %zu,\n", (size_t)(value))
 #define O(type, field) offsetof(type, field)
+
+#if PY_VERSION_HEX >= 0x030B0000
+/* Which instructions note the function they call, and how many units follow each instruction. */
+static void calls(size_t frame_function, int first, int second, size_t behind) {
+    printf("        calls: Some(Calls { frame_function: %zu, function_version: %zu, instructions: [%d, %d], behind: %zu, notes: &[",
+           frame_function, O(PyFunctionObject, func_version), first, second, behind);
+    for (int code = 0; code < 256; code++)
+        if (_PyOpcode_Caches[_PyOpcode_Deopt[code]])
+            printf("(%d, %d), ", code, _PyOpcode_Caches[_PyOpcode_Deopt[code]]);
+    printf("] }),\n");
+}
+#endif
 
 int main(void) {
     printf("    Layout {\n        version: (3, %d),\n", PY_MINOR_VERSION);
@@ -95,6 +115,17 @@ int main(void) {
     P("frame_locals", O(PyFrameObject, f_localsplus));
     printf("        frame_stack_top: None,\n        frame_is_entry: None,\n");
     printf("        frame_owner: None,\n");
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    /* A frame's position is the instruction itself while it calls. */
+    calls(O(_PyInterpreterFrame, f_funcobj), CALL_PY_EXACT_ARGS, CALL_PY_GENERAL, 0);
+#elif PY_VERSION_HEX >= 0x030C0000
+    /* It is the last unit of what is noted behind the instruction. */
+    calls(O(_PyInterpreterFrame, f_funcobj), CALL_PY_EXACT_ARGS, CALL_PY_WITH_DEFAULTS, sizeof(_PyCallCache));
+#elif PY_VERSION_HEX >= 0x030B0000
+    calls(O(_PyInterpreterFrame, f_func), CALL_PY_EXACT_ARGS, CALL_PY_WITH_DEFAULTS, sizeof(_PyCallCache));
+#else
+    printf("        calls: None,\n");
 #endif
     P("code_filename", O(PyCodeObject, co_filename));
     P("code_name", O(PyCodeObject, co_name));

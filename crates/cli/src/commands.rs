@@ -11,22 +11,23 @@ mod repro;
 mod standing;
 mod top;
 mod view;
+mod waiting;
 
 use std::io::Write;
 
 use crate::args::{self, Command};
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 
 pub(crate) use question::question;
 pub(crate) use record::{duration, rate};
 
 /// Runs a command that is no question.
-pub(crate) fn dispatch(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn dispatch(command: Command, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
     match command {
         Command::View(args) => view::run(&args, out),
         Command::Export(export) => export::run(&export, out),
         Command::Repro(args) => repro::run(&args, out),
-        Command::Record(args) => record::run(&args, out),
+        Command::Record(args) => record::run(&args, out, outcome),
         Command::Top(args) => top::run(&args, out),
         Command::Dump(args) => dump::run(&args, out),
         Command::Doctor { format } => doctor::run(format, out),

@@ -12,6 +12,8 @@ pub(crate) enum Outcome {
     Fine,
     /// The answer is no: exit code 1, and nothing more to say.
     No,
+    /// A program that was started ended with this exit code; so does this one.
+    Program(u8),
 }
 
 /// A failure on its way to the user.

@@ -30,7 +30,7 @@ enum Line {
 }
 
 /// Runs the program with these arguments (the first is its name) and returns its exit code: 0 fine, 1 the answer
-/// is no, 2 wrong use or unreadable input.
+/// is no, 2 wrong use or unreadable input; `record` ends with the exit code of the program that it started.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let line = match parse(arguments) {
         Ok(line) => line,
@@ -45,12 +45,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let mut outcome = Outcome::Fine;
     let result = match line {
         Line::Question(asking) => commands::question(&asking, &mut out, &mut outcome),
-        Line::Command(command) => commands::dispatch(*command, &mut out),
+        Line::Command(command) => commands::dispatch(*command, &mut out, &mut outcome),
     };
     let result = result.and_then(|()| Ok(out.flush()?));
     let ended = match outcome {
         Outcome::Fine => 0,
         Outcome::No => 1,
+        Outcome::Program(code) => code,
     };
     match result {
         Ok(()) => ended,

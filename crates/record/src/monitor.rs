@@ -2,6 +2,7 @@
 //! it takes a sample at once and then at its interval.
 
 mod amd;
+mod device_use;
 mod host;
 pub(crate) mod nvidia;
 mod process;
@@ -15,6 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::clock::now_ns;
+pub use device_use::{DeviceUse, Devices};
 use source::Source;
 pub use source::{Missing, Roots};
 use store::Series;

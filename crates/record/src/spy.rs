@@ -5,6 +5,7 @@
 //! trusted: lengths, lists and depths are bounded, and a stack that changed while it was read is read again.
 
 mod asyncio;
+mod call_sites;
 mod children;
 mod codes;
 mod elf;
@@ -17,6 +18,7 @@ mod line_table;
 mod lock;
 mod memory;
 mod naming;
+mod native;
 mod numbers;
 mod objects;
 mod own;
@@ -25,6 +27,9 @@ mod processes;
 mod program;
 mod sampled_trace;
 mod sampling;
+mod sockets;
+mod stop;
+mod stopped;
 mod system;
 mod tasks;
 mod walk;
@@ -34,12 +39,14 @@ use std::time::Instant;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use call_sites::CallSites;
 use codes::Codes;
 use error::Unreadable;
 use find::{Files, Python};
 use layout::Locals;
 use memory::{Memory, Pages};
-use tasks::Tasks;
+use stopped::Stopping;
+use tasks::{Numbers, Tasks};
 use walk::Walk;
 
 pub use children::ChildSampler;
@@ -51,6 +58,7 @@ pub use processes::{Process, children, python_processes};
 pub use program::{CodePlace, OwnNames};
 pub use sampled_trace::Wanted;
 pub use sampling::{Function, LockRun, Place, SampledThread, Sampling, StackRun};
+pub use stopped::{Mode, OtherThread};
 pub use system::{interrupted, notice_interrupts};
 pub use tasks::Doing;
 pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
@@ -64,6 +72,8 @@ const MAIN_THREAD: &str = "MainThread";
 /// Where glibc keeps a thread's number in its own structure on 64-bit machines; looked for if it is not there.
 const USUAL_NUMBER_AT: usize = 720;
 const THREAD_STRUCTURE: usize = 1024;
+/// No interpreter's lock is longer: four words, two conditions of 48 bytes, two mutexes of 40.
+const GIL: u64 = 224;
 
 /// A process with a Python in it.
 pub struct Spy {
@@ -71,11 +81,17 @@ pub struct Spy {
     python: Python,
     pages: Pages,
     codes: Codes,
+    sites: CallSites,
     tasks: Tasks,
     tops: Vec<u64>,
+    /// Where the locks of its interpreters are.
+    gils: Vec<u64>,
     stats: Stats,
     names: HashMap<u64, String, RandomState>,
     numbers: HashMap<u64, Option<u32>, RandomState>,
+    contained: Numbers,
+    mode: Mode,
+    stopping: Option<Stopping>,
 }
 
 impl std::fmt::Debug for Spy {
@@ -105,11 +121,16 @@ impl Spy {
             python,
             pages: Pages::new(memory),
             codes: Codes::default(),
+            sites: CallSites::default(),
             tasks: Tasks::new(pid),
             tops: Vec::new(),
+            gils: Vec::new(),
             stats: Stats::default(),
             names: HashMap::default(),
             numbers: HashMap::default(),
+            contained: Numbers::new(pid),
+            mode: Mode::default(),
+            stopping: None,
         };
         // A first look, so that what cannot be read is said now. A process that just starts has no threads for a moment.
         spy.look()?;
@@ -131,7 +152,11 @@ impl Spy {
     pub fn look(&mut self) -> Result<Vec<Seen>, SpyError> {
         let mut last = Unreadable::Nonsense;
         for _ in 0..ATTEMPTS {
-            match self.try_look() {
+            let looked = match self.mode {
+                Mode::Running => self.try_look(),
+                Mode::Stopped | Mode::Native => self.look_stopped()?,
+            };
+            match looked {
                 Ok(Some(mut seen)) => {
                     self.stats.looks += 1;
                     for thread in &mut seen {
@@ -161,15 +186,24 @@ impl Spy {
             python: &self.python,
             pages: &mut self.pages,
             codes: &mut self.codes,
+            sites: &mut self.sites,
             stats: &mut self.stats,
             now,
+            native: self.mode == Mode::Native,
             tops: Vec::with_capacity(tops.len()),
+            gils: Vec::new(),
+            doubts: Vec::new(),
+            trail: Vec::new(),
         };
         let seen = walk.threads();
-        self.tops = walk.tops;
+        (self.tops, self.gils) = (walk.tops, walk.gils);
         let changed = self.codes.recheck(&mut self.pages.memory, &self.python.layout, now);
         self.stats.reads += self.pages.memory.calls - before;
-        Ok((!changed).then_some(seen?))
+        let mut seen = seen?;
+        for thread in &mut seen {
+            thread.native_id = thread.native_id.and_then(|number| self.contained.ours(number));
+        }
+        Ok((!changed).then_some(seen))
     }
 
     /// A function that was seen.
@@ -189,6 +223,11 @@ impl Spy {
 
     /// Whether a thread runs, by the system's number of it.
     pub fn doing(&mut self, thread: u32) -> Option<Doing> {
+        if let Some(stopping) = self.stopping.as_ref().filter(|_| self.mode != Mode::Running)
+            && let Some(doing) = stopping.doing.get(&thread)
+        {
+            return Some(*doing);
+        }
         self.tasks.doing(thread)
     }
 
@@ -218,6 +257,12 @@ impl Spy {
     /// The system call that a thread waits in, in words.
     pub fn waits_in(&self, thread: u32) -> Option<String> {
         tasks::waits_in(self.pid, thread)
+    }
+
+    /// Whether a thread waits for the interpreter's lock: then what it waits for lies in that lock.
+    pub fn waits_for_gil(&self, thread: u32) -> bool {
+        let at = tasks::waits_at(self.pid, thread);
+        at.is_some_and(|at| self.gils.iter().any(|gil| (*gil..gil.saturating_add(GIL)).contains(&at)))
     }
 
     /// The function of the kernel that a thread waits in.
@@ -287,8 +332,10 @@ impl Spy {
         let threads = tasks::threads(self.pid);
         let bytes = self.pages.memory.bytes(ident, THREAD_STRUCTURE).ok();
         let found = bytes.and_then(|bytes| {
-            let at =
-                |offset: usize| Some(numbers::int(&bytes, offset)).filter(|number| threads.contains(number));
+            let mut at = |offset: usize| {
+                let ours = self.contained.ours(numbers::int(&bytes, offset))?;
+                Some(ours).filter(|number| threads.contains(number))
+            };
             at(USUAL_NUMBER_AT).or_else(|| (0..THREAD_STRUCTURE - 4).step_by(4).find_map(at))
         });
         self.numbers.insert(ident, found);
@@ -297,6 +344,9 @@ impl Spy {
 
     /// The local variables of a frame that was just seen: names and values in words. Meanwhile they may have changed.
     pub fn locals(&mut self, frame: &Frame) -> Vec<(String, String)> {
+        if frame.at == 0 {
+            return Vec::new();
+        }
         self.try_locals(frame).unwrap_or_default()
     }
 

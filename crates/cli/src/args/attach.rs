@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use stepscope_record::spy::Mode;
 
 use crate::commands::{duration, rate};
 use crate::failure::Failure;
@@ -29,6 +30,9 @@ pub(crate) struct Dump {
     /// Show local variables; nothing of the program is called for that.
     #[arg(long, short)]
     pub(crate) locals: bool,
+
+    #[command(flatten)]
+    pub(crate) stops: Stops,
 
     /// Print JSON: all data, with full paths.
     #[arg(long, short)]
@@ -94,13 +98,8 @@ pub(crate) struct Record {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 
-    /// Accepted because other tools have it: nothing is ever stopped.
-    #[arg(long, hide = true)]
-    pub(crate) nonblocking: bool,
-
-    /// Refused with a sentence, because other tools have it.
-    #[arg(long, short, hide = true)]
-    pub(crate) native: bool,
+    #[command(flatten)]
+    pub(crate) stops: Stops,
 
     /// The program to start and sample, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]
@@ -174,6 +173,36 @@ pub(crate) struct Top {
     /// Count child processes too.
     #[arg(long, short)]
     pub(crate) subprocesses: bool,
+
+    #[command(flatten)]
+    pub(crate) stops: Stops,
+}
+
+/// Whether the process is stopped for a look, and what for.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Stops {
+    /// Show C and C++ functions too; its Python threads are stopped for a moment at each look.
+    #[arg(long)]
+    native: bool,
+
+    /// Stop its Python threads for a moment at each look, so that no stack changes while it is read.
+    #[arg(long)]
+    blocking: bool,
+
+    /// Stop nothing: the default. Accepted because other tools have it.
+    #[arg(long, hide = true, conflicts_with_all = ["blocking", "native"])]
+    nonblocking: bool,
+}
+
+impl Stops {
+    /// How to look.
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            Stops { native: true, .. } => Mode::Native,
+            Stops { blocking: true, .. } => Mode::Stopped,
+            _ => Mode::Running,
+        }
+    }
 }
 
 impl Top {

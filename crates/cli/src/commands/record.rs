@@ -13,7 +13,7 @@ use stepscope_record::clock::now_ns;
 use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
 
 use crate::args::Record;
-use crate::failure::Failure;
+use crate::failure::{Failure, Outcome};
 use crate::input::remark;
 use output::Kind;
 
@@ -24,18 +24,12 @@ const RETRY: Duration = Duration::from_millis(2);
 /// How often a long recording says that it still goes on.
 const ALIVE_EVERY: Duration = Duration::from_millis(500);
 
-pub(super) fn run(args: &Record, out: &mut dyn Write) -> Result<(), Failure> {
+pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
     let kind = Kind::of(args.format, args.output.as_deref())?;
-    if args.native {
-        return Err(Failure::wrong_use(
-            "stacks of native code are not sampled",
-            "leave --native out; `perf record` sees native code",
-        ));
-    }
     let path = args.output.clone().unwrap_or_else(|| kind.default_path(args.pid));
     output::check(&path)?;
     notice_interrupts();
-    let (spy, mut child) = match (&args.pid, args.command.split_first()) {
+    let (mut spy, mut child) = match (&args.pid, args.command.split_first()) {
         (Some(pid), None) => (Spy::attach(*pid)?, None),
         (None, Some((program, rest))) => {
             let (spy, child) = start(program, rest)?;
@@ -48,9 +42,21 @@ pub(super) fn run(args: &Record, out: &mut dyn Write) -> Result<(), Failure> {
             ));
         }
     };
+    spy.set_mode(args.stops.mode());
+    // What may not be stopped is said before anything is recorded; a program that ends is none of that.
+    if let Err(error) = spy.look()
+        && !error.gone
+        && child.is_none()
+    {
+        return Err(error.into());
+    }
     let sampling = sample(spy, args, &mut child);
     output::write(&sampling, args, kind, &path)?;
     report(&sampling, args, &path, child.as_mut());
+    let ended = child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+    if let Some(code) = ended.and_then(exit_code) {
+        *outcome = Outcome::Program(code);
+    }
     if kind == Kind::Trace && !args.quiet && io::stdout().is_terminal() {
         out.flush()?;
         let words = [OsString::from("stepscope"), path.into_os_string()];
@@ -158,6 +164,14 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
             units::percent(share)
         ));
     }
+    if stats.stopped_ns > 0 && !args.quiet {
+        let share = stats.stopped_ns as f64 / (sampling.ended_ns - sampling.began_ns).max(1) as f64;
+        remark(&format!(
+            "its Python threads were stopped for {} of the time ({} per look)",
+            units::percent(share.min(1.0)),
+            units::time((stats.stopped_ns / stats.stops.max(1)) as i64)
+        ));
+    }
     if sampling.late * 20 > stats.looks {
         remark("the sampler came late often: the machine is busy, or --rate is too high for it");
     }
@@ -184,6 +198,15 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
             units::count(stats.looks),
         ));
     }
+}
+
+/// As a shell says it: 128 and the signal that ended a program.
+fn exit_code(status: ExitStatus) -> Option<u8> {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None;
+    u8::try_from(status.code().or(signal.map(|signal| 128 + signal))?).ok()
 }
 
 fn words(status: ExitStatus) -> String {

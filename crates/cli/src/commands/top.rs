@@ -1,7 +1,7 @@
 //! `stepscope top`: what a Python process spends its time on, while it runs.
 //!
 //! The screen is drawn with a few escape sequences and the terminal's mode is set by `stty`: a library for terminals would bring a
-//! hundred crates for one table and seven keys.
+//! hundred crates for one table and nine keys.
 
 mod counts;
 mod keys;
@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stepscope_ask::print::{Cell, Column, Table, middle_ellipsis};
+use stepscope_record::Roots;
 use stepscope_record::clock::now_ns;
+use stepscope_record::monitor::Devices;
 use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
 
 use super::place::Shortener;
@@ -30,7 +32,9 @@ const REDRAW: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
     let pid = args.pid()?;
-    let spy = Spy::attach(pid)?;
+    let mut spy = Spy::attach(pid)?;
+    spy.set_mode(args.stops.mode());
+    spy.look()?;
     let version = spy.version().to_owned();
     notice_interrupts();
     let sampling = Sampling::new(spy, args.subprocesses, now_ns());
@@ -42,6 +46,7 @@ pub(super) fn run(args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
         sampling,
         counts: Counts::default(),
         usage: Usage::new(pid),
+        devices: Devices::open(&Roots::default()),
         gil_only: args.gil,
         idle: args.idle,
     };
@@ -61,6 +66,8 @@ struct Watching {
     sampling: Sampling,
     counts: Counts,
     usage: Usage,
+    /// None where there is no GPU.
+    devices: Option<Devices>,
     gil_only: bool,
     idle: bool,
 }
@@ -84,6 +91,12 @@ impl Watching {
         self.counts.rows(&self.sampling, &self.paths, sort, filter)
     }
 
+    /// What is counted is another thing now, so counting begins anew.
+    fn count_others(&mut self, change: impl FnOnce(&mut Watching)) {
+        change(self);
+        self.counts = self.counts.anew();
+    }
+
     /// One table for a script.
     fn once(&mut self, args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
         let runs = self.look_for(args.duration.unwrap_or(REDRAW), &mut || false);
@@ -102,7 +115,7 @@ impl Watching {
             Column::name("Function").flexible(20, middle_ellipsis),
             Column::text("Place").flexible(12, middle_ellipsis),
         ])
-        .title(format!("Process {}", self.pid), self.headline())
+        .title(format!("Process {}", self.pid), [self.headline(), self.gpus()].concat().join(" · "))
         .when_empty("no thread ran Python code");
         for row in rows.iter().take(if args.top == 0 { usize::MAX } else { args.top }) {
             table.row(vec![
@@ -119,10 +132,17 @@ impl Watching {
         Ok(emit(out, &screen, args.format, &table, &values)?)
     }
 
-    /// What is true of the whole process, in a line.
-    fn headline(&mut self) -> String {
+    /// What is true of the whole process, in pieces.
+    fn headline(&mut self) -> Vec<String> {
         let usage = self.usage.since_last();
         self.counts.headline(&self.version, &usage)
+    }
+
+    /// What it uses of each GPU, a line for each.
+    fn gpus(&self) -> Vec<String> {
+        let pids: Vec<u32> = self.sampling.running().collect();
+        let used = self.devices.as_ref().map(|devices| devices.used_by(&pids)).unwrap_or_default();
+        used.iter().map(counts::gpu_line).collect()
     }
 
     /// The screen, until somebody quits or the process ends.
@@ -163,7 +183,9 @@ impl Watching {
                     Key::Char('p' | ' ') => shown.paused = !shown.paused,
                     Key::Char('s') => shown.sort = shown.sort.next(),
                     Key::Char('/') => shown.filtering = true,
-                    Key::Char('r') => self.counts = Counts::default(),
+                    Key::Char('r') => self.counts = self.counts.anew(),
+                    Key::Char('i') => self.count_others(|top| top.idle = !top.idle),
+                    Key::Char('g') => self.count_others(|top| top.gil_only = !top.gil_only),
                     Key::Escape => shown.filter.clear(),
                     _ => {}
                 }
@@ -171,9 +193,11 @@ impl Watching {
             if interrupted() {
                 return Ok(false);
             }
+            (shown.idle, shown.gil_only) = (self.idle, self.gil_only);
             if !shown.paused {
                 if !acted {
                     shown.headline = self.headline();
+                    shown.gpus = self.gpus();
                 }
                 shown.rows = self.rows(shown.sort, &shown.filter);
                 if !acted {

@@ -126,6 +126,7 @@ fn ranks_are_grouped_by_where_they_are() {
     assert_eq!(group("load_batch"), serde_json::json!([1]));
     let text = stdout(&["dump", "--all"]);
     assert!(text.contains("2 ranks (0, 2) in reduce_all"), "{text}");
+    assert!(text.contains("2 ranks (0, 2) are in reduce_all, but rank 1 is in load_batch"), "{text}");
 }
 
 /// Weights of stacks by whether a function is on them.
@@ -227,7 +228,7 @@ fn a_program_that_is_started_is_sampled_to_its_end() {
     let code = "import time\ndef busy():\n    until = time.time() + 0.6\n    while time.time() < until: pass\nbusy()\nraise SystemExit(3)";
     let output = run(&["record", "-r", "500", "-o", file.to_str().unwrap(), "--", &python, "-c", code]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("exit code 3"), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("busy (<string>:4)"), "{text}");
@@ -250,7 +251,8 @@ fn workers_are_followed_and_a_killed_process_loses_nothing() {
     let path = file.to_str().unwrap();
     let output = run(&["record", "-s", "-o", path, "--", &python, script.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("killed by a signal"), "{said}");
+    assert_eq!(output.status.code(), Some(128 + 9), "{said}");
+    assert!(said.contains("killed by a signal"), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.lines().any(|line| line.contains("PoolWorker-") && line.contains("work (")), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -265,6 +267,286 @@ fn top_prints_one_table_without_a_terminal() {
     let first = &rows.as_array().unwrap()[0];
     assert_eq!(first["function"], "spin");
     assert!(first["own"].as_f64().unwrap() > 0.8, "{first}");
+}
+
+/// The threads of a dump, by name.
+fn dumped_threads(pid: &str, options: &[&str]) -> BTreeMap<String, Value> {
+    let mut words = vec!["dump", pid, "--json"];
+    words.extend_from_slice(options);
+    let value: Value = serde_json::from_str(&stdout(&words)).unwrap();
+    let threads = value["processes"][0]["threads"].as_array().unwrap().iter();
+    threads.map(|thread| (thread["name"].as_str().unwrap().to_owned(), thread.clone())).collect()
+}
+
+const WAITING: &str = "
+import queue, socket, subprocess, threading, time
+lock = threading.Lock()
+lock.acquire()
+listener = socket.create_server(('127.0.0.1', 0))
+client = socket.create_connection(listener.getsockname())
+def locks():
+    lock.acquire()
+def receives():
+    client.recv(1)
+def child():
+    subprocess.run(['sleep', '30'])
+def sleeps():
+    time.sleep(60)
+for target in (locks, receives, child, sleeps, queue.Queue().get, threading.Event().wait):
+    threading.Thread(target=target, name=target.__name__, daemon=True).start()
+time.sleep(0.5)
+print('ready')
+print(listener.getsockname()[1])
+threading.Event().wait()
+";
+
+#[test]
+fn a_dump_says_what_each_thread_waits_for() {
+    let Some(program) = start(WAITING) else { return };
+    let threads = dumped_threads(&program.pid(), &[]);
+    let waits = |name: &str| {
+        let waits = &threads[name]["waits_for"];
+        (waits["kind"].as_str().unwrap_or_default(), waits["words"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(waits("locks").0, "lock");
+    let (kind, words) = waits("receives");
+    assert_eq!(kind, "file");
+    assert!(words.starts_with("to read a socket to 127.0.0.1:"), "{words}");
+    assert_eq!(waits("child"), ("child", "for a child process to end".to_owned()));
+    assert_eq!(waits("sleeps").0, "sleep");
+    assert_eq!(waits("get"), ("lock", "for something in a queue.Queue".to_owned()));
+    assert_eq!(waits("wait").0, "lock");
+    let text = stdout(&["dump", &program.pid()]);
+    assert!(text.contains("\"get\"  waits for something in a queue.Queue"), "{text}");
+}
+
+#[test]
+fn a_thread_that_waits_for_the_interpreter_is_told_who_holds_it() {
+    let busy = "
+import threading
+def spin():
+    while True: pass
+for n in range(3): threading.Thread(target=spin, name=f'spin-{n}', daemon=True).start()
+print('ready')
+spin()
+";
+    let Some(program) = start(busy) else { return };
+    let found = (0..40).any(|_| {
+        let text = stdout(&["dump", &program.pid()]);
+        std::thread::sleep(Duration::from_millis(20));
+        text.lines().any(|line| line.contains("waits for the GIL, which thread ") && line.ends_with(" holds"))
+    });
+    assert!(found, "{}", stdout(&["dump", &program.pid()]));
+}
+
+#[test]
+fn native_frames_are_in_dumps_and_recordings() {
+    let Some(program) = start(STILL) else { return };
+    let text = stdout(&["dump", &program.pid(), "--native"]);
+    let inner = text.find("    inner (<string>:8)").unwrap();
+    let sleeps = text.find("nanosleep (libc").or_else(|| text.find("select (libc")).unwrap();
+    assert!(sleeps < inner, "{text}");
+    let threads = dumped_threads(&program.pid(), &["--native"]);
+    let frames = threads["MainThread"]["frames"].as_array().unwrap();
+    assert_eq!(frames[0]["native"], true);
+    assert!(frames[0]["file"].as_str().unwrap().contains("libc"), "{frames:?}");
+    let folder = temp_folder("native");
+    for name in ["p.folded", "t.json.gz", "p.svg"] {
+        let path = folder.join(name);
+        let path = path.to_str().unwrap();
+        let output = run(&["record", "--native", "--idle", "--pid", &program.pid(), "-d", "300ms", "-o", path]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && said.contains("its Python threads were stopped for"), "{said}");
+    }
+    let folded = std::fs::read_to_string(folder.join("p.folded")).unwrap();
+    assert!(
+        folded.lines().any(|line| line.contains("inner (<string>:8);") && line.contains("libc")),
+        "{folded}"
+    );
+    let functions = stdout(&["functions", folder.join("t.json.gz").to_str().unwrap()]);
+    assert!(functions.contains("inner"), "{functions}");
+    let top = stdout(&["top", &program.pid(), "--once", "--native", "--idle"]);
+    assert!(top.contains("nanosleep") || top.contains("select"), "{top}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_process_that_becomes_another_program_is_followed() {
+    let (Some(python), folder) = (python(), temp_folder("exec")) else { return };
+    let spin = "import time\nuntil = time.time() + 1\nwhile time.time() < until: pass\n";
+    // Another Python program in its place.
+    let (first, second) = (folder.join("first.py"), folder.join("second.py"));
+    std::fs::write(&second, format!("def second():\n    import time\n    until = time.time() + 1\n    while time.time() < until: pass\nsecond()\n")).unwrap();
+    let replaced = format!(
+        "{spin}import os, sys\nos.execv(sys.executable, [sys.executable, {:?}])\n",
+        second.to_str().unwrap()
+    );
+    std::fs::write(&first, replaced).unwrap();
+    let file = folder.join("out.folded");
+    let path = file.to_str().unwrap();
+    for mode in ["--nonblocking", "--blocking", "--native"] {
+        let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
+        assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
+    }
+    // Something that is no Python: what was seen is kept, and its exit code is told.
+    std::fs::write(&first, format!("{spin}import os\nos.execv('/bin/sh', ['sh', '-c', 'sleep 1; exit 5'])\n"))
+        .unwrap();
+    for mode in ["--nonblocking", "--native"] {
+        let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(5), "{mode}: {said}");
+        assert!(std::fs::read_to_string(&file).unwrap().contains("first.py:"), "{mode}");
+        assert!(said.contains("there is no Python in process"), "{mode}: {said}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_process_that_forks_all_the_time_is_sampled() {
+    let Some(python) = python() else { return };
+    let folder = temp_folder("forks");
+    let file = folder.join("out.folded");
+    let code = "
+import os, time
+def parent(until):
+    while time.time() < until:
+        child = os.fork()
+        if child == 0: os._exit(0)
+        os.waitpid(child, 0)
+parent(time.time() + 1)
+raise SystemExit(7)
+";
+    for mode in ["--nonblocking", "--blocking", "--native"] {
+        let path = file.to_str().unwrap();
+        let output = run(&["record", mode, "-s", "-i", "-r", "200", "-o", path, "--", &python, "-c", code]);
+        assert_eq!(output.status.code(), Some(7), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(std::fs::read_to_string(&file).unwrap().contains("parent ("), "{mode}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_what_was_seen() {
+    let folder = temp_folder("killed");
+    for mode in ["--nonblocking", "--blocking", "--native"] {
+        let Some(mut program) = start(STEADY) else { return };
+        let pid = program.pid();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(700));
+            program.0.kill().unwrap();
+            program.0.wait().unwrap();
+        });
+        let file = folder.join("out.folded");
+        let output = run(&["record", mode, "-r", "500", "--pid", &pid, "-o", file.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        killer.join().unwrap();
+        assert!(output.status.success() && said.contains("the process ended"), "{mode}: {said}");
+        assert!(std::fs::read_to_string(&file).unwrap().contains("spin ("), "{mode}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn without_permission_the_command_that_helps_is_named() {
+    let Some(program) = start(STILL) else { return };
+    // Anybody may run the program from here.
+    let own = std::env::temp_dir().join(format!("stepscope-copy-{}", std::process::id()));
+    std::fs::copy(env!("CARGO_BIN_EXE_stepscope"), &own).unwrap();
+    let tried = |who: &[&str], options: &[&str]| {
+        let output =
+            Command::new("setpriv").args(who).arg(&own).args(["dump", &program.pid()]).args(options).output();
+        let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+        said.unwrap_or_default()
+    };
+    let root =
+        std::fs::metadata("/proc/self").is_ok_and(|info| std::os::unix::fs::MetadataExt::uid(&info) == 0);
+    if !root || Command::new("setpriv").arg("--version").output().is_err() {
+        eprintln!("skipped: needs root and setpriv");
+        return;
+    }
+    for options in [&[][..], &["--native"]] {
+        let said = tried(&["--reuid=65534", "--clear-groups"], options);
+        assert!(said.contains("belongs to another user") && said.contains("sudo"), "{said}");
+        let said = tried(&["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"], options);
+        assert!(said.contains("--cap-add=SYS_PTRACE"), "{said}");
+    }
+    let _ = std::fs::remove_file(own);
+}
+
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let Some(program) = start(STEADY) else { return };
+    // A link, so that a mistake costs this folder and not the machine.
+    let folder = temp_folder("device");
+    let link = folder.join("null");
+    std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+    let output =
+        run(&["record", "--pid", &program.pid(), "-d", "100ms", "-f", "raw", "-o", link.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(link.is_symlink() && std::fs::metadata(&link).unwrap().file_type().is_char_device());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_process_in_other_namespaces_is_read() {
+    let Some(python) = python() else { return };
+    let words = ["--pid", "--mount", "--fork", "--mount-proc", &python, "-u", "-c", STILL];
+    let started = Command::new("unshare").args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = started else {
+        eprintln!("skipped: there is no unshare here");
+        return;
+    };
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let program = Program(child);
+    if line.trim() != "ready" {
+        eprintln!("skipped: no namespaces may be made here");
+        return;
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let folder = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", program.0.id())).unwrap();
+    let inside = folder.split_ascii_whitespace().next().unwrap().to_owned();
+    let text = stdout(&["dump", &inside]);
+    let native = stdout(&["dump", &inside, "--native"]);
+    let _ = Command::new("kill").args(["-9", &inside]).status();
+    assert!(text.contains("inner (<string>:8)") && text.contains("MainThread"), "{text}");
+    assert!(native.contains("(libc"), "{native}");
+    // Threads have other numbers inside; their states are found all the same.
+    assert!(text.contains(&format!("Thread {inside} \"MainThread\"  waits until it has slept")), "{text}");
+}
+
+#[test]
+fn the_gpu_is_in_top_where_there_is_one() {
+    let Some(program) = start(STEADY) else { return };
+    let plain = stdout(&["top", &program.pid(), "--once"]);
+    let folder = temp_folder("gpu");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/it/fake_nvml.c");
+    let library = folder.join("libnvidia-ml.so.1");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-w", "-o"]).arg(&library).arg(source).status();
+    if !built.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no C compiler here");
+        return;
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_stepscope"))
+        .args(["top", &program.pid(), "--once"])
+        .env("LD_LIBRARY_PATH", &folder)
+        .env("FAKE_NVML_PID", program.pid())
+        .env("COLUMNS", "200")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for device in ["GPU 0", "GPU 1"] {
+        assert!(
+            text.contains(&format!("{device} busy 75.0% · memory of this process 3.00 GiB · 350 W")),
+            "{text}"
+        );
+    }
+    // Another process uses them.
+    assert!(!plain.contains("GPU 0"), "{plain}");
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -282,6 +564,6 @@ fn what_cannot_be_read_is_said_with_what_to_do() {
     assert!(failed(&["record", "--pid", &own, "-o", "a.exe"]).contains("does not say what to write"));
     assert!(failed(&["record"]).contains("no process given"));
     assert!(failed(&["record", "--", "/nowhere/python"]).contains("cannot start"));
-    assert!(failed(&["record", "--native", "--pid", &own]).contains("native"));
+    assert!(failed(&["record", "--native", "--nonblocking", "--pid", &own]).contains("--nonblocking"));
     assert!(failed(&["top"]).contains("PID"));
 }

@@ -134,7 +134,7 @@ fn own_memory(device: &Device<'_>) -> Result<[f64; 2], NvmlError> {
 /// One call at a time: two monitors that sampled in parallel were seen to crash the library.
 static CALLS: Mutex<()> = Mutex::new(());
 
-fn calls() -> MutexGuard<'static, ()> {
+pub(super) fn calls() -> MutexGuard<'static, ()> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

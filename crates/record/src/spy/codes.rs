@@ -39,6 +39,10 @@ pub struct Code {
     pub file: String,
     /// The line it starts at.
     pub first_line: u32,
+    /// Whether it is native code; then its file is a library, and lines are not known.
+    pub native: bool,
+    /// The length of its instructions in bytes, where its code object says that.
+    pub(super) length: Option<i64>,
     pub(super) lines: LineTable,
 }
 
@@ -87,6 +91,23 @@ impl Codes {
         Ok(id)
     }
 
+    /// A native function; the caller knows which ones are there already.
+    pub(super) fn add_native(&mut self, name: &str, file: &str) -> Option<CodeId> {
+        if self.codes.len() >= MAX_CODES {
+            return None;
+        }
+        self.codes.push(Code {
+            qualified_name: name.to_owned(),
+            name: name.to_owned(),
+            file: file.to_owned(),
+            first_line: 0,
+            native: true,
+            length: None,
+            lines: LineTable::default(),
+        });
+        Some(self.codes.len() as CodeId - 1)
+    }
+
     /// Compares what was believed too long, all with one call; whether something there is now another function.
     pub(super) fn recheck(&mut self, memory: &mut Memory, layout: &Layout, now: Instant) -> bool {
         let mut stale = std::mem::take(&mut self.stale);
@@ -116,6 +137,11 @@ impl Codes {
         self.codes.get(id as usize)
     }
 
+    /// Whether it is native code of which only the file is known.
+    pub(super) fn is_unnamed(&self, id: CodeId) -> bool {
+        self.get(id).is_some_and(|code| code.native && code.name.starts_with('['))
+    }
+
     pub(super) fn all(&self) -> &[Code] {
         &self.codes
     }
@@ -139,5 +165,8 @@ fn read(memory: &mut Memory, layout: &Layout, bytes: &[u8]) -> Result<Code, Unre
     let table =
         objects::byte_string(memory, layout, word(bytes, layout.code_linetable), MAX_TABLE).unwrap_or_default();
     let lines = LineTable::new(layout.lines, first_line, &table);
-    Ok(Code { qualified_name, name, file, first_line, lines })
+    // In units of two bytes, from the version on in which code objects hold their instructions.
+    let length = layout.code_start.and_then(|_| i64::try_from(word(bytes, layout.var_size)).ok());
+    let length = length.and_then(|units| units.checked_mul(2));
+    Ok(Code { qualified_name, name, file, first_line, native: false, length, lines })
 }

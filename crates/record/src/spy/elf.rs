@@ -73,7 +73,7 @@ fn search(table: &[u8], texts: &[u8], wanted: &[&str], found: &mut [Option<u64>]
     }
 }
 
-fn loads(file: &File, head: &[u8]) -> io::Result<Vec<(u64, u64)>> {
+pub(super) fn loads(file: &File, head: &[u8]) -> io::Result<Vec<(u64, u64)>> {
     let (at, size, count) = (long(head, 32)?, u64::from(half(head, 54)?), half(head, 56)?);
     if count > MAX_HEADERS || size < 56 {
         return Err(damaged());
@@ -88,7 +88,7 @@ fn loads(file: &File, head: &[u8]) -> io::Result<Vec<(u64, u64)>> {
     Ok(loads)
 }
 
-fn bytes(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
+pub(super) fn bytes(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
     if length > MAX_TABLE
         || at.checked_add(length).is_none_or(|end| file.metadata().is_ok_and(|m| end > m.len()))
     {
@@ -99,19 +99,19 @@ fn bytes(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn half(bytes: &[u8], at: usize) -> io::Result<u16> {
+pub(super) fn half(bytes: &[u8], at: usize) -> io::Result<u16> {
     bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map(u16::from_le_bytes).ok_or_else(damaged)
 }
 
-fn int(bytes: &[u8], at: usize) -> io::Result<u32> {
+pub(super) fn int(bytes: &[u8], at: usize) -> io::Result<u32> {
     bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes).ok_or_else(damaged)
 }
 
-fn long(bytes: &[u8], at: usize) -> io::Result<u64> {
+pub(super) fn long(bytes: &[u8], at: usize) -> io::Result<u64> {
     bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes).ok_or_else(damaged)
 }
 
-fn damaged() -> io::Error {
+pub(super) fn damaged() -> io::Error {
     io::Error::from(io::ErrorKind::InvalidData)
 }
 

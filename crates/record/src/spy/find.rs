@@ -23,17 +23,21 @@ pub(super) struct Python {
     /// The type of code objects: what is not of it is no code.
     pub(super) code_type: u64,
     pub(super) layout: Layout,
+    /// The file it is in.
+    pub(super) path: String,
     /// As `3.11.7`, or `3.9` where only that is known.
     pub(super) version: String,
 }
 
 /// One file in the memory of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mapping {
-    start: u64,
-    end: u64,
-    offset: u64,
-    path: String,
+pub(super) struct Mapping {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) offset: u64,
+    /// Whether it is code.
+    pub(super) runs: bool,
+    pub(super) path: String,
 }
 
 /// Files whose symbols were read: those of a Python take milliseconds, and the workers of a pool all have the same.
@@ -61,6 +65,9 @@ impl Files {
     }
 }
 
+/// Code that the kernel puts in every process: the clock is read there.
+pub(super) const VDSO: &str = "[vdso]";
+
 /// Whether a process has a Python in it, as far as its files say; cheap enough for all processes of a machine.
 pub(super) fn may_be_python(pid: u32) -> bool {
     mappings(pid).is_ok_and(|maps| maps.iter().any(|map| rank(&map.path, "") < 2))
@@ -75,14 +82,23 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
     paths.sort_unstable();
     paths.dedup();
     paths.sort_by_key(|path| rank(path, &executable));
+    let mut nameless = None;
     for path in paths.into_iter().filter(|path| rank(path, &executable) < 3) {
         let Some(file) = open(pid, path, &executable, &maps) else { continue };
         let Some(symbols) = files.symbols(&file) else { continue };
         let Some(bias) = bias(&symbols, &maps, path) else { continue };
         let at = |index: usize| symbols.found[index].map(|address| address.wrapping_add(bias));
         if let (Some(runtime), Some(code_type)) = (at(0), at(1)) {
-            return known(pid, memory, &symbols, runtime, code_type, at(2));
+            let python = known(pid, memory, &symbols, runtime, code_type, at(2))?;
+            return Ok(Python { path: path.to_owned(), ..python });
         }
+        nameless = nameless.or(Some(path).filter(|path| rank(path, &executable) < 2));
+    }
+    if let Some(path) = nameless {
+        return Err(SpyError::new(
+            format!("process {pid} has {path} loaded, but there is no {} in it", WANTED[0]),
+            "CPython 3.9 to 3.13 have that symbol; older ones, PyPy and Pythons without any symbols cannot be read",
+        ));
     }
     Err(SpyError::new(
         format!("there is no Python in process {pid}: {}", command(pid)),
@@ -114,7 +130,7 @@ fn known(
     let unknown = |version: &str| {
         SpyError::new(
             format!("the Python of process {pid} is {version}, which is not known"),
-            "CPython 3.9 to 3.13 are; for others `stepscope run` samples from inside",
+            "CPython 3.9 to 3.13 are (by Py_Version or what each was the first to export); for others `stepscope run` samples from inside",
         )
     };
     let (minor, version) = match version_at {
@@ -144,7 +160,7 @@ fn known(
             layout = layout.with_published(&words).ok_or_else(|| failed(Unreadable::Nonsense))?;
         }
     }
-    Ok(Python { runtime, code_type, layout, version })
+    Ok(Python { runtime, code_type, layout, path: String::new(), version })
 }
 
 /// What must be added to the addresses in a file.
@@ -153,13 +169,18 @@ fn bias(symbols: &Symbols, maps: &[Mapping], path: &str) -> Option<u64> {
         return Some(0);
     }
     let map = maps.iter().find(|map| map.path == path)?;
+    moved(&symbols.loads, map)
+}
+
+/// By how much a piece of a file was moved; `loads` are offsets and addresses.
+pub(super) fn moved(loads: &[(u64, u64)], map: &Mapping) -> Option<u64> {
     let page = |n: u64| n & !(super::memory::PAGE - 1);
-    let (_, address) = symbols.loads.iter().find(|(offset, _)| page(*offset) == map.offset)?;
+    let (_, address) = loads.iter().find(|(offset, _)| page(*offset) == map.offset)?;
     Some(map.start.wrapping_sub(page(*address)))
 }
 
 /// Opens a file as the process sees it: it may be in a container, or deleted since.
-fn open(pid: u32, path: &str, executable: &str, maps: &[Mapping]) -> Option<File> {
+pub(super) fn open(pid: u32, path: &str, executable: &str, maps: &[Mapping]) -> Option<File> {
     let map = maps.iter().find(|map| map.path == path)?;
     let here = path.trim_end_matches(" (deleted)");
     let mut places = vec![PathBuf::from(format!("/proc/{pid}/root{here}"))];
@@ -172,7 +193,7 @@ fn open(pid: u32, path: &str, executable: &str, maps: &[Mapping]) -> Option<File
     places.into_iter().find_map(|place| File::open(place).ok())
 }
 
-fn mappings(pid: u32) -> Result<Vec<Mapping>, SpyError> {
+pub(super) fn mappings(pid: u32) -> Result<Vec<Mapping>, SpyError> {
     let text = fs::read(format!("/proc/{pid}/maps")).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => super::permission::denied(pid),
         _ => SpyError::gone(pid),
@@ -184,11 +205,12 @@ fn mappings(pid: u32) -> Result<Vec<Mapping>, SpyError> {
 fn mapping(line: &str) -> Option<Mapping> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
-    let (_, rest) = rest.split_once(' ')?;
+    let (rights, rest) = rest.split_once(' ')?;
     let (offset, rest) = rest.split_once(' ')?;
-    let path = rest.find('/').map(|at| &rest[at..])?;
+    let path = rest.find('/').or_else(|| rest.find(VDSO)).map(|at| &rest[at..])?;
     let hex = |text| u64::from_str_radix(text, 16).ok();
-    Some(Mapping { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, path: path.to_owned() })
+    let runs = rights.contains('x');
+    Some(Mapping { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, runs, path: path.to_owned() })
 }
 
 /// A process's command line, shortened.
@@ -213,6 +235,9 @@ mod tests {
         let found = mapping(line).unwrap();
         assert_eq!((found.start, found.end, found.offset), (0x55d1_a000, 0x55d1_b000, 0x1000));
         assert_eq!(found.path, "/opt/my python/bin/python3.11");
+        assert!(found.runs);
+        let vdso = mapping("7ffd1000-7ffd2000 r-xp 00000000 00:00 0      [vdso]").unwrap();
+        assert_eq!(vdso.path, VDSO);
         assert_eq!(mapping("7ffd1000-7ffd2000 rw-p 00000000 00:00 0      [stack]"), None);
         assert_eq!(mapping("nonsense"), None);
     }

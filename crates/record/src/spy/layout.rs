@@ -27,6 +27,8 @@ pub(super) struct Layout {
     pub(super) frame_is_entry: Option<usize>,
     /// From 3.12 on, frames that only mark where C called Python are told by their owner.
     pub(super) frame_owner: Option<usize>,
+    /// From 3.11 on: how calls note where they lead.
+    pub(super) calls: Option<Calls>,
     pub(super) code_filename: usize,
     pub(super) code_name: usize,
     pub(super) code_qualname: Option<usize>,
@@ -58,6 +60,21 @@ pub(super) struct Layout {
     pub(super) dict_used: usize,
     pub(super) keys: Keys,
     pub(super) attributes: Attributes,
+}
+
+/// How instructions that call note the function they lead to.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Calls {
+    /// Where a frame has its function.
+    pub(super) frame_function: usize,
+    /// Where a function has its version.
+    pub(super) function_version: usize,
+    /// The instructions that note it.
+    pub(super) instructions: [u8; 2],
+    /// How far behind the instruction a frame's position is while it calls.
+    pub(super) behind: usize,
+    /// Instructions that are followed by notes, and by how many units of two bytes.
+    pub(super) notes: &'static [(u8, u8)],
 }
 
 /// Where the interpreter's lock is.

@@ -28,6 +28,21 @@ pub(super) fn unreadable(pid: u32, error: Unreadable) -> SpyError {
     }
 }
 
+/// The error about a process whose threads may not be stopped.
+pub(super) fn not_stopped(pid: u32) -> SpyError {
+    let tracer = field(&pid.to_string(), "TracerPid").and_then(|text| text.parse::<u32>().ok());
+    match tracer.filter(|tracer| *tracer != 0) {
+        Some(tracer) => SpyError::new(
+            format!(
+                "process {pid} is traced by process {tracer} ({}), and only one can",
+                super::find::command(tracer)
+            ),
+            "end that one, or leave --native and --blocking out: reading memory does not stop anything",
+        ),
+        None => denied(pid),
+    }
+}
+
 /// The error about a process that may not be read.
 pub(super) fn denied(pid: u32) -> SpyError {
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse().ok();

@@ -83,7 +83,8 @@ impl Process {
     }
 }
 
-fn parent(pid: u32) -> Option<u32> {
+/// The parent of a process.
+pub(super) fn parent(pid: u32) -> Option<u32> {
     stat(pid).map(|(parent, _)| parent)
 }
 

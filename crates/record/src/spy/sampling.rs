@@ -9,7 +9,7 @@ use super::following::Following;
 use super::lock::{Lock, Standing};
 use super::naming::{is_named, loader_name};
 use super::program::{OwnNames, Parts};
-use super::{CodeId, Frame, Process, Seen, Spy, SpyError, Stats};
+use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats};
 
 /// Runs that are kept; later ones are counted only.
 const MAX_RUNS: usize = 20_000_000;
@@ -156,6 +156,7 @@ pub struct Sampling {
     /// Processes that could not be looked at, in words.
     pub left_out: Vec<String>,
     following: Option<Following>,
+    mode: Mode,
     /// How the program's frames are named, where only those count.
     names: Option<OwnNames>,
     max_runs: usize,
@@ -176,6 +177,7 @@ impl Sampling {
     /// Begins with a process that can be read. `follow`: with its children, and theirs.
     pub fn new(spy: Spy, follow: bool, now_ns: i64) -> Sampling {
         let mut sampling = Sampling::empty(now_ns);
+        sampling.mode = spy.mode();
         sampling.following = follow.then(|| Following::new(spy.pid()));
         sampling.add(spy);
         sampling
@@ -205,6 +207,7 @@ impl Sampling {
             dropped: 0,
             left_out: Vec::new(),
             following: None,
+            mode: Mode::default(),
             names: None,
             max_runs: MAX_RUNS,
             dropped_processes: 0,
@@ -219,6 +222,7 @@ impl Sampling {
     }
 
     fn add(&mut self, mut spy: Spy) {
+        spy.set_mode(self.mode);
         let process = Process::of(spy.pid()).unwrap_or_else(|| Process::unknown(spy.pid()));
         if self.names.is_some() {
             if process.command.contains(TRACKER) {
@@ -535,5 +539,7 @@ fn sum(a: Stats, b: Stats) -> Stats {
         reads: a.reads + b.reads,
         again: a.again + b.again,
         torn: a.torn + b.torn,
+        stops: a.stops + b.stops,
+        stopped_ns: a.stopped_ns + b.stopped_ns,
     }
 }

@@ -33,6 +33,126 @@ pub(super) fn read_memory(_: u32, _: &[Piece], _: &mut [u8]) -> io::Result<usize
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
+/// The registers that say where a thread is.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Registers {
+    /// The next instruction.
+    pub(super) instruction: u64,
+    /// The end of its stack.
+    pub(super) stack: u64,
+    /// The frame pointer, where code keeps one.
+    pub(super) frame: u64,
+    /// Where a function without a frame returns to; only some processors have that.
+    pub(super) link: u64,
+}
+
+/// What became of a thread that was asked to stop.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// It still runs.
+    NotYet,
+    /// It stands still; this signal was on its way and has to be passed on (0: none).
+    Still(i32),
+    /// It has ended.
+    Ended,
+}
+
+/// Asks a thread to stop; it does so soon.
+#[cfg(target_os = "linux")]
+pub(super) fn ask_to_stop(thread: u32) -> io::Result<()> {
+    trace(libc::PTRACE_SEIZE, thread, 0)?;
+    trace(libc::PTRACE_INTERRUPT, thread, 0)
+}
+
+/// Whether it has stopped. `reap`: take note of its end too; the end of a child of ours is somebody else's to note.
+#[cfg(target_os = "linux")]
+pub(super) fn halted(thread: u32, reap: bool) -> io::Result<Halt> {
+    let ends = if reap { libc::WEXITED } else { 0 };
+    let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | ends;
+    // SAFETY: all zeros are a valid siginfo_t.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes to `info` only.
+    if unsafe { libc::waitid(libc::P_PID, thread, &raw mut info, options) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has filled in what waitid fills in, or left zeros.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    Ok(match info.si_code {
+        _ if pid == 0 => Halt::NotYet,
+        libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED => Halt::Ended,
+        // Above the signal stands which event it is; none: the signal itself is about to be delivered.
+        _ if status >> 8 == 0 => Halt::Still(status & 0x7f),
+        _ => Halt::Still(0),
+    })
+}
+
+/// Lets a stopped thread go on.
+#[cfg(target_os = "linux")]
+pub(super) fn let_go(thread: u32, signal: i32) -> io::Result<()> {
+    trace(libc::PTRACE_DETACH, thread, signal)
+}
+
+#[cfg(target_os = "linux")]
+fn trace(request: libc::c_uint, thread: u32, data: i32) -> io::Result<()> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: these requests read and write no memory of ours.
+    let done = unsafe { libc::ptrace(request, thread, none, data as usize as *mut libc::c_void) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The registers of a stopped thread.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) fn registers(thread: u32) -> io::Result<Registers> {
+    const GENERAL: usize = 1;
+    let thread = libc::pid_t::try_from(thread).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    // SAFETY: all zeros are valid registers.
+    let mut all: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    let mut place =
+        libc::iovec { iov_base: (&raw mut all).cast(), iov_len: size_of::<libc::user_regs_struct>() };
+    // SAFETY: the kernel writes at most `iov_len` bytes to `all`.
+    let done = unsafe {
+        libc::ptrace(
+            libc::PTRACE_GETREGSET,
+            thread,
+            GENERAL as *mut libc::c_void,
+            (&raw mut place).cast::<libc::c_void>(),
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    #[cfg(target_arch = "x86_64")]
+    let found = Registers { instruction: all.rip, stack: all.rsp, frame: all.rbp, link: 0 };
+    #[cfg(target_arch = "aarch64")]
+    let found = Registers { instruction: all.pc, stack: all.sp, frame: all.regs[29], link: all.regs[30] };
+    Ok(found)
+}
+
+/// Other processors' registers are not known.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) fn registers(_: u32) -> io::Result<Registers> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn ask_to_stop(_: u32) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn halted(_: u32, _: bool) -> io::Result<Halt> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn let_go(_: u32, _: i32) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
 /// From now on Ctrl-C and a polite request to end are noted, and end nothing: [`interrupted`] says so. A second one ends the process.
 #[cfg(target_os = "linux")]
 pub fn notice_interrupts() {

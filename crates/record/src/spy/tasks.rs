@@ -2,9 +2,12 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+
+use super::sockets;
 
 /// Files kept open; more threads than that are asked by opening each time.
 const MAX_OPEN: usize = 400;
@@ -80,24 +83,42 @@ fn state(line: &[u8]) -> Option<Doing> {
     }
 }
 
+/// The system call a thread is in: its number and its first argument.
+fn call_of(pid: u32, thread: u32) -> Option<(i64, Option<u64>)> {
+    call(&fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?)
+}
+
+/// The same, from what the system says: `202 0x7f12 0x189 …`.
+fn call(text: &str) -> Option<(i64, Option<u64>)> {
+    let mut words = text.split_ascii_whitespace();
+    let number = words.next()?.parse::<i64>().ok().filter(|number| *number >= 0)?;
+    let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    Some((number, first))
+}
+
+/// The address of the lock or condition that a thread waits for.
+pub(super) fn waits_at(pid: u32, thread: u32) -> Option<u64> {
+    let (number, first) = call_of(pid, thread)?;
+    first.filter(|_| system_call(number) == Some("futex"))
+}
+
 /// The system call a thread waits in, in words: `futex (a lock)`, `poll`, `read`; none while it runs or where that is not said.
 pub(super) fn waits_in(pid: u32, thread: u32) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
-    let mut words = text.split_ascii_whitespace();
-    let number = words.next()?.parse::<i64>().ok()?;
-    if number < 0 {
-        return None;
-    }
-    let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let (number, first) = call_of(pid, thread)?;
     let name = system_call(number);
     let name = name.map_or_else(|| format!("system call {number}"), str::to_owned);
     Some(match (name.as_str(), first) {
         ("futex", _) => "futex (a lock or condition)".to_owned(),
         (
-            "read" | "write" | "recvfrom" | "sendto" | "recvmsg" | "sendmsg" | "accept4" | "ioctl",
+            "read" | "write" | "readv" | "writev" | "recvfrom" | "sendto" | "recvmsg" | "sendmsg" | "accept"
+            | "accept4" | "connect" | "ioctl" | "flock" | "fsync" | "fdatasync",
             Some(file),
         ) => match fs::read_link(format!("/proc/{pid}/fd/{file}")) {
-            Ok(to) => format!("{name} of {}", to.display()),
+            Ok(to) => {
+                let to = to.to_string_lossy();
+                let peer = sockets::peer(pid, &to);
+                format!("{name} of {}", peer.as_deref().unwrap_or(&to))
+            }
             Err(_) => name,
         },
         _ => name,
@@ -109,18 +130,7 @@ const LOCK_BYTES: u64 = 224;
 
 /// Whether a thread waits for the lock that is at this address: it then sleeps in a call whose argument points into the lock.
 pub(super) fn awaits(pid: u32, thread: u32, lock_at: u64) -> bool {
-    let mut line = [0; LINE];
-    let Ok(file) = File::open(format!("/proc/{pid}/task/{thread}/syscall")) else { return false };
-    let Ok(length) = file.read_at(&mut line, 0) else { return false };
-    lock_at != 0 && waits_at(&line[..length]).is_some_and(|at| (lock_at..lock_at + LOCK_BYTES).contains(&at))
-}
-
-/// The address that a thread waits at, if it waits for a change of memory: `202 0x7f12 0x189 …`.
-fn waits_at(line: &[u8]) -> Option<u64> {
-    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
-    let number = words.next()?.parse().ok()?;
-    let is_futex = system_call(number) == Some("futex");
-    is_futex.then(|| u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok())?
+    lock_at != 0 && waits_at(pid, thread).is_some_and(|at| (lock_at..lock_at + LOCK_BYTES).contains(&at))
 }
 
 /// Where in the kernel a thread waits.
@@ -128,6 +138,60 @@ pub(super) fn kernel_function(pid: u32, thread: u32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/wchan")).ok()?;
     let text = text.trim();
     (!text.is_empty() && text != "0").then(|| text.to_owned())
+}
+
+/// What a program calls a thread, in the system's 15 letters.
+pub(super) fn name(pid: u32, thread: u32) -> Option<String> {
+    let text = fs::read(format!("/proc/{pid}/task/{thread}/comm")).ok()?;
+    Some(String::from_utf8_lossy(&text).trim_end().to_owned())
+}
+
+/// Whether a thread belongs to a process.
+pub(super) fn belongs(pid: u32, thread: u32) -> bool {
+    fs::exists(format!("/proc/{pid}/task/{thread}")).unwrap_or(false)
+}
+
+/// In a container threads have numbers of their own, and those are the ones that Python knows.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    pid: u32,
+    contained: bool,
+    /// Our numbers by theirs.
+    ours: HashMap<u32, u32, RandomState>,
+    asked: Option<Instant>,
+}
+
+/// How often all threads are asked for their numbers.
+const NUMBERS_EVERY: Duration = Duration::from_millis(200);
+
+impl Numbers {
+    pub(super) fn new(pid: u32) -> Numbers {
+        let contained = numbers_of(pid, pid).is_some_and(|numbers| numbers.len() > 1);
+        Numbers { pid, contained, ours: HashMap::default(), asked: None }
+    }
+
+    /// Our number of a thread.
+    pub(super) fn ours(&mut self, theirs: u32) -> Option<u32> {
+        if !self.contained {
+            return Some(theirs);
+        }
+        if !self.ours.contains_key(&theirs) && self.asked.is_none_or(|at| at.elapsed() >= NUMBERS_EVERY) {
+            self.asked = Some(Instant::now());
+            let pairs = threads(self.pid).into_iter().filter_map(|thread| {
+                let numbers = numbers_of(self.pid, thread)?;
+                Some((*numbers.last()?, thread))
+            });
+            self.ours = pairs.collect();
+        }
+        self.ours.get(&theirs).copied()
+    }
+}
+
+/// The numbers of a thread, ours first, then those of the namespaces it is in.
+fn numbers_of(pid: u32, thread: u32) -> Option<Vec<u32>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
 }
 
 /// Threads of a process.
@@ -180,9 +244,46 @@ fn system_call(number: i64) -> Option<&'static str> {
     })
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+/// The numbers that every newer processor uses.
+#[cfg(target_arch = "aarch64")]
 fn system_call(number: i64) -> Option<&'static str> {
-    (cfg!(target_arch = "aarch64") && number == 98).then_some("futex")
+    Some(match number {
+        22 => "epoll_pwait",
+        25 => "fcntl",
+        29 => "ioctl",
+        32 => "flock",
+        56 => "openat",
+        63 => "read",
+        64 => "write",
+        65 => "readv",
+        66 => "writev",
+        67 => "pread64",
+        68 => "pwrite64",
+        72 => "pselect6",
+        73 => "ppoll",
+        82 => "fsync",
+        83 => "fdatasync",
+        95 => "waitid",
+        98 => "futex",
+        101 => "nanosleep",
+        115 => "clock_nanosleep",
+        128 => "restart_syscall",
+        137 => "rt_sigtimedwait",
+        202 => "accept",
+        203 => "connect",
+        206 => "sendto",
+        207 => "recvfrom",
+        211 => "sendmsg",
+        212 => "recvmsg",
+        242 => "accept4",
+        260 => "wait4",
+        _ => return None,
+    })
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn system_call(_: i64) -> Option<&'static str> {
+    None
 }
 
 #[cfg(test)]
@@ -200,10 +301,12 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn a_futex_says_where_it_waits() {
-        assert_eq!(waits_at(b"202 0x7f1200 0x189 0x0 0x7ffd 0x7f\n"), Some(0x7f_1200));
-        assert_eq!(waits_at(b"0 0x3 0x7f 0x20000\n"), None);
-        assert_eq!(waits_at(b"running\n"), None);
-        assert_eq!(waits_at(b""), None);
+        assert_eq!(call("202 0x7f1200 0x189 0x0 0x7ffd 0x7f\n"), Some((202, Some(0x7f_1200))));
+        assert_eq!(system_call(202), Some("futex"));
+        assert_eq!(call("0 0x3 0x7f 0x20000\n"), Some((0, Some(3))));
+        assert_eq!(call("-1 0x7ffd 0x7f\n"), None);
+        assert_eq!(call("running\n"), None);
+        assert_eq!(call(""), None);
     }
 
     #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::call_sites::CallSites;
 use super::codes::{CodeId, Codes};
 use super::error::Unreadable;
 use super::find::Python;
@@ -16,6 +17,9 @@ const MAX_THREADS: usize = 16_384;
 pub const MAX_FRAMES: usize = 8_192;
 /// How often a stack that changed while it was read is read again.
 const ATTEMPTS: usize = 8;
+/// So often a stack must be the same in a row to stand still. Of a program that changes its stack every 50 ns, one read in forty is
+/// wrong, and half of those in the same way: five in a row are one in a billion.
+const STILL: usize = 5;
 /// From this owner on a frame only marks where C called Python.
 const FIRST_MARK: u8 = 3;
 /// No header of a frame is longer.
@@ -28,8 +32,10 @@ pub struct Frame {
     pub code: CodeId,
     /// The line it is at.
     pub line: u32,
-    /// Where the frame is in the memory of the process.
+    /// Where the frame is in the memory of the process; 0 for a native one.
     pub(super) at: u64,
+    /// Whether C called the interpreter for it, and where on the native stack that is marked; 0 where nothing marks it.
+    pub(super) called_by_c: Option<u64>,
 }
 
 /// A thread as it was at one look.
@@ -64,16 +70,29 @@ pub struct Stats {
     pub again: u64,
     /// Stacks that made no sense however often they were read; these are left out.
     pub torn: u64,
+    /// How often threads were stopped for a look.
+    pub stops: u64,
+    /// For how long, over all looks.
+    pub stopped_ns: u64,
 }
 
 pub(super) struct Walk<'a> {
     pub(super) python: &'a Python,
     pub(super) pages: &'a mut Pages,
     pub(super) codes: &'a mut Codes,
+    pub(super) sites: &'a mut CallSites,
     pub(super) stats: &'a mut Stats,
     pub(super) now: Instant,
+    /// Whether calls of the interpreter are looked for on the native stack.
+    pub(super) native: bool,
     /// Where the innermost frame of each thread is named: compared before and after.
     pub(super) tops: Vec<u64>,
+    /// Where the interpreters' locks are.
+    pub(super) gils: Vec<u64>,
+    /// Where frames of the stack that was just read call something else than what is above them.
+    pub(super) doubts: Vec<u64>,
+    /// Codes and positions of that stack.
+    pub(super) trail: Vec<(u64, u64)>,
 }
 
 /// What a thread state says.
@@ -114,6 +133,7 @@ impl Walk<'_> {
             Gil::OfRuntime { at } => off(self.python.runtime, at),
             Gil::OfInterpreter { pointer } => self.pages.word(off(interp, pointer))?,
         };
+        self.gils.push(gil);
         let locked = u32::from_le_bytes(self.pages.array(off(gil, layout.gil_locked))?);
         if locked != 1 {
             return Ok((gil, 0));
@@ -152,6 +172,7 @@ impl Walk<'_> {
         self.stats.stacks += 1;
         self.pages.take_touched();
         let mut made_sense = false;
+        let (mut before, mut same) = (Vec::new(), 0);
         for attempt in 0..ATTEMPTS {
             let top_at = match self.top_at(state.at) {
                 Ok(at) => at,
@@ -164,6 +185,17 @@ impl Walk<'_> {
             };
             let walked = self.pages.word(top_at).and_then(|top| self.frames(top, &mut seen).map(|()| top));
             let settled = match walked {
+                Ok(_) if !self.doubts.is_empty() => {
+                    // A stack that is the same again and again stands still: the call leads to several functions, and notes one
+                    // of them. Twice proves nothing: a program that only calls is often at the same places.
+                    same = if before == self.trail { same + 1 } else { 1 };
+                    before = std::mem::take(&mut self.trail);
+                    made_sense = same >= STILL;
+                    if made_sense {
+                        self.sites.trust(self.python.layout.calls.as_ref(), &self.doubts, self.now);
+                    }
+                    made_sense
+                }
                 Ok(top) => {
                     made_sense = true;
                     // A frame that says whether it executes needs no witness. A thread that is new was not watched; one without
@@ -190,6 +222,9 @@ impl Walk<'_> {
             self.stats.torn += 1;
             seen.frames.clear();
         }
+        if self.native {
+            self.mark_calls(state.at, &mut seen)?;
+        }
         Ok(seen)
     }
 
@@ -203,6 +238,24 @@ impl Walk<'_> {
         }
     }
 
+    /// 3.11 marks each call of the interpreter on the native stack by a structure of its own.
+    pub(super) fn mark_calls(&mut self, thread: u64, seen: &mut Seen) -> Result<(), Unreadable> {
+        let layout = &self.python.layout;
+        let TopFrame::ThroughCFrame { cframe, current } = layout.top_frame else { return Ok(()) };
+        if layout.frame_is_entry.is_none() {
+            return Ok(());
+        }
+        let mut at = self.pages.word(off(thread, cframe))?;
+        for frame in seen.frames.iter_mut().filter(|frame| frame.called_by_c.is_some()) {
+            if at == 0 {
+                break;
+            }
+            frame.called_by_c = Some(at);
+            at = self.pages.word(off(at, current + 8))?;
+        }
+        Ok(())
+    }
+
     /// Walks a stack from its innermost frame.
     ///
     /// What names that frame and the frames themselves are not read at the same instant, but each part of the stack that frames lie
@@ -212,6 +265,8 @@ impl Walk<'_> {
         seen.frames.clear();
         seen.cut = false;
         seen.position = 0;
+        self.doubts.clear();
+        self.trail.clear();
         let layout = &self.python.layout;
         let position = match layout.frame_position {
             Position::Offset(at) | Position::Index(at) => at + 4,
@@ -224,12 +279,15 @@ impl Walk<'_> {
             layout.frame_owner.unwrap_or(0) + 1,
             layout.frame_stack_top.unwrap_or(0) + 4,
             layout.frame_is_entry.unwrap_or(0) + 1,
+            layout.calls.map_or(0, |calls| calls.frame_function + 8),
         ];
         let length = needed.into_iter().max().unwrap_or(HEADER).min(HEADER);
         let mut buffer = [0; HEADER];
         let header = &mut buffer[..length];
         let mut at = top;
         let mut called_by_c = true;
+        // The function of the frame before, if Python called it.
+        let mut callee = None;
         while at != 0 {
             if seen.frames.len() >= MAX_FRAMES {
                 seen.cut = true;
@@ -240,10 +298,17 @@ impl Walk<'_> {
             let marks = layout.frame_owner.is_some_and(|field| header[field] >= FIRST_MARK);
             if marks {
                 called_by_c = true;
+                callee = None;
+                if let Some(last) = seen.frames.last_mut() {
+                    last.called_by_c = Some(at);
+                }
             } else {
                 let executes = layout.frame_stack_top.is_some_and(|field| int(header, field) as i32 == -1);
                 if executes && !called_by_c {
                     seen.frames.clear();
+                    self.doubts.clear();
+                    self.trail.clear();
+                    callee = None;
                 }
                 called_by_c = layout.frame_is_entry.is_some_and(|field| header[field] != 0);
                 let code = word(header, layout.frame_code);
@@ -257,11 +322,34 @@ impl Walk<'_> {
                         word(header, field).wrapping_sub(start) as i64
                     }
                 };
+                // A position outside of its function is another function's.
+                let length = self.codes.get(id).and_then(|code| code.length);
+                if length.is_some_and(|length| offset > length || offset < -2) {
+                    return Err(Unreadable::Nonsense);
+                }
+                if let (Some(calls), Position::Instruction(field)) = (&layout.calls, layout.frame_position) {
+                    let (position, function) = (word(header, field), word(header, calls.frame_function));
+                    let start = off(code, layout.code_start.unwrap_or(0));
+                    if let Some(callee) = callee
+                        && !self.sites.fits(&mut self.pages.memory, calls, start, position, callee, self.now)
+                    {
+                        self.doubts.push(position);
+                    }
+                    self.trail.push((code, position));
+                    callee = (!called_by_c).then_some(function);
+                }
                 if seen.frames.is_empty() {
                     seen.position = at.rotate_left(20) ^ offset as u64;
                 }
                 let line = self.codes.get(id).map_or(0, |code| code.lines.line(offset));
-                seen.frames.push(Frame { code: id, line, at });
+                // Before 3.11 every frame is a call of C's.
+                let alone = layout.frame_owner.is_none() && layout.frame_is_entry.is_none();
+                seen.frames.push(Frame {
+                    code: id,
+                    line,
+                    at,
+                    called_by_c: (alone || called_by_c).then_some(0),
+                });
             }
             if previous == at {
                 return Err(Unreadable::Nonsense);

@@ -7,6 +7,8 @@
 )]
 
 mod machine;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod native;
 mod nvidia;
 mod recordings;
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use stepscope_record::monitor::{DeviceUse, Devices};
 use stepscope_record::{Monitor, MonitorOptions, Roots, State, doctor};
 
 use crate::folder;
@@ -71,6 +72,22 @@ fn every_reading_of_the_library_is_a_counter() {
         lacking.contains(&"GPU 1 energy") && lacking.iter().any(|what| what.starts_with("GPU 1 SM")),
         "{lacking:?}"
     );
+}
+
+#[test]
+fn what_a_process_uses_of_each_device() {
+    let devices = Devices::open(&roots()).unwrap();
+    let used = devices.used_by(&[std::process::id()]);
+    let expected = |index| DeviceUse {
+        index,
+        busy: Some(0.75),
+        process_bytes: Some(3 << 30),
+        used_bytes: Some(20 << 30),
+        power_w: Some(350.5),
+    };
+    assert_eq!(used, [expected(0), expected(1)]);
+    // A process that the driver does not know, and that has opened no device.
+    assert_eq!(devices.used_by(&[1]), []);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import itertools
 import re
 import sys
 import threading
@@ -186,6 +187,60 @@ def busy():
 
     print("ready", flush=True)
     work(time.time() + SECONDS)
+
+
+def squeezes():
+    import zlib
+
+    data = bytes(range(256)) * 40_000
+    print("ready", flush=True)
+    while True:
+        zlib.compress(data, 9)
+
+
+def counts_rows():
+    import sqlite3
+
+    base = sqlite3.connect(":memory:")
+    print("ready", flush=True)
+    while True:
+        base.execute(
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000) select count(*) from n"
+        ).fetchall()
+
+
+def alarmed():
+    """Gets a signal every millisecond; prints how many at the end."""
+    import signal
+
+    seen = [0]
+
+    def handler(*_):
+        seen[0] += 1
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    print("ready", flush=True)
+    end = time.time() + 3
+    while time.time() < end:
+        time.sleep(0.01)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print(seen[0], flush=True)
+
+
+def short_a():
+    return sum(range(3000))
+
+
+def short_b():
+    return sum(range(3001))
+
+
+def several():
+    """One call that leads to two functions in turn, after it led to one of them for long."""
+    print("ready", flush=True)
+    for function in itertools.chain([short_a] * 1000, itertools.cycle([short_a, short_b])):
+        function()
 
 
 def leaf_a(n):

@@ -88,8 +88,11 @@ pub(super) fn write(sampling: &Sampling, args: &Record, kind: Kind, path: &Path)
     let failed = |error: io::Error| {
         Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
     };
+    // A pipe or a device is written to as it is: nothing may take its place.
+    let special = fs::metadata(path).is_ok_and(|info| !info.is_file());
     let part = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-    let file = BufWriter::with_capacity(1 << 18, File::create(&part).map_err(failed)?);
+    let target = if special { path } else { &part };
+    let file = BufWriter::with_capacity(1 << 18, File::create(target).map_err(failed)?);
     let written = match path.extension().is_some_and(|end| end == "gz") {
         true => {
             let mut out = GzEncoder::new(file, Compression::new(4));
@@ -100,6 +103,9 @@ pub(super) fn write(sampling: &Sampling, args: &Record, kind: Kind, path: &Path)
             content(sampling, args, kind, &mut out).and_then(|()| out.flush())
         }
     };
+    if special {
+        return written.map_err(failed);
+    }
     let result = written.and_then(|()| fs::rename(&part, path)).map_err(failed);
     if result.is_err() {
         let _ = fs::remove_file(&part);
@@ -154,7 +160,9 @@ fn folded(sampling: &Sampling, profile: &Profile, threads: bool, out: &mut dyn W
 
 fn frame_text(stacks: &StackTable, frame: stepscope_model::FrameId) -> String {
     let found = stacks.get(frame);
-    format!("{} ({}:{})", stacks.text(found.name), stacks.text(found.file), found.line)
+    let (name, file) = (stacks.text(found.name), stacks.text(found.file));
+    // Native code has no lines.
+    if found.line == 0 { format!("{name} ({file})") } else { format!("{name} ({file}:{})", found.line) }
 }
 
 #[cfg(test)]

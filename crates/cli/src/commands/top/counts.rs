@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use stepscope_ask::print::units;
+use stepscope_record::monitor::DeviceUse;
 use stepscope_record::spy::Sampling;
 
 use super::super::place::Shortener;
@@ -79,6 +80,11 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    /// Nothing, from now on.
+    pub(super) fn anew(&self) -> Counts {
+        Counts { last_ns: self.last_ns, ..Counts::default() }
+    }
+
     /// Takes what was seen since the last call.
     pub(super) fn add(&mut self, sampling: &mut Sampling, gil_only: bool, idle: bool) {
         let runs = sampling.take_runs();
@@ -141,7 +147,11 @@ impl Counts {
             .iter()
             .filter_map(|(function, sums)| {
                 let function = sampling.functions.get(*function as usize)?;
-                let place = format!("{}:{}", paths.short(&function.file), function.first_line);
+                let place = match function.first_line {
+                    // Native code has no lines.
+                    0 => function.file.rsplit('/').next().unwrap_or_default().to_owned(),
+                    line => format!("{}:{line}", paths.short(&function.file)),
+                };
                 let fits = filter.is_empty()
                     || function.name.to_lowercase().contains(&filter)
                     || place.to_lowercase().contains(&filter);
@@ -168,8 +178,8 @@ impl Counts {
         rows
     }
 
-    /// The process in a line: its Python, what it uses, its threads, and how busy the interpreter's lock is.
-    pub(super) fn headline(&self, version: &str, usage: &Used) -> String {
+    /// The process in pieces: its Python, what it uses, its threads, and how busy the interpreter's lock is.
+    pub(super) fn headline(&self, version: &str, usage: &Used) -> Vec<String> {
         let running = self.threads.values().filter(|runs| **runs).count();
         let gil = self.recent_gil_ns as f64 / self.recent_ns.max(1) as f64;
         let mut parts = vec![
@@ -179,8 +189,22 @@ impl Counts {
         ];
         parts.extend(usage.cpu.map(|cpu| format!("CPU {}", units::percent(cpu))));
         parts.extend(usage.rss.map(|rss| format!("memory {}", units::bytes(rss))));
-        parts.join(" · ")
+        parts
     }
+}
+
+/// What a process uses of a GPU, in a line.
+pub(super) fn gpu_line(used: &DeviceUse) -> String {
+    let bytes = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+    let mut parts = Vec::new();
+    parts.extend(used.busy.map(|share| format!("busy {}", units::percent(share))));
+    parts.push(match (used.process_bytes, used.used_bytes) {
+        (Some(own), _) => format!("memory of this process {}", bytes(own)),
+        (None, Some(all)) => format!("memory {} (all processes)", bytes(all)),
+        (None, None) => "memory unknown".to_owned(),
+    });
+    parts.extend(used.power_w.map(|watts| format!("{watts:.0} W")));
+    format!("GPU {} {}", used.index, parts.join(" · "))
 }
 
 /// What a process uses, from the system's files.

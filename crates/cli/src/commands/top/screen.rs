@@ -8,8 +8,15 @@ use super::counts::{Row, SortBy};
 use super::keys::Key;
 use crate::terminal;
 
+const FUNCTION: &str = "Function";
+/// Between columns.
+const GAP: usize = 2;
+/// From this share of a processor on, a function's own time stands out.
+const HOT: f64 = 0.1;
 /// Columns of numbers before the function.
 const NUMBERS: [(&str, usize); 4] = [("Own", 7), ("Total", 7), ("Own time", 11), ("Total time", 11)];
+/// The function's name is cut before its place is where both do not fit; it gets at most this share of the room.
+const NAME_SHARE: (usize, usize) = (3, 5);
 /// A terminal that does not say how high it is.
 const USUAL_HEIGHT: usize = 24;
 
@@ -17,12 +24,17 @@ const USUAL_HEIGHT: usize = 24;
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) command: String,
-    pub(super) headline: String,
+    /// What is true of the whole process, in pieces.
+    pub(super) headline: Vec<String>,
+    /// What it uses of each GPU.
+    pub(super) gpus: Vec<String>,
     pub(super) rows: Vec<Row>,
     pub(super) sort: SortBy,
     pub(super) filter: String,
     pub(super) filtering: bool,
     pub(super) paused: bool,
+    pub(super) idle: bool,
+    pub(super) gil_only: bool,
 }
 
 impl Shown {
@@ -71,56 +83,128 @@ pub(super) fn draw(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
 /// The lines of the screen, as many as fit.
 pub(super) fn lines(shown: &Shown, screen: &Screen, height: usize) -> Vec<String> {
     let fit = |text: &str| end_ellipsis(&screen.text(text), screen.width);
-    let mut lines =
-        vec![screen.paint(Role::Heading, &fit(&shown.command)), fit(&shown.headline), String::new()];
-    let mut head = String::new();
-    for (name, room) in NUMBERS {
-        head.push_str(&format!("{name:>room$}"));
-    }
-    lines.push(screen.paint(Role::Heading, &fit(&format!("{head}  Function"))));
-    let numbers: usize = NUMBERS.iter().map(|(_, room)| room).sum();
-    for row in shown.rows.iter().take(height.saturating_sub(6)) {
-        lines.push(row_line(row, screen, numbers));
+    let mut lines = vec![screen.paint(Role::Heading, &fit(&shown.command))];
+    lines.extend(packed(&shown.headline, screen.width).iter().map(|line| fit(line)));
+    lines.extend(shown.gpus.iter().map(|line| fit(line)));
+    lines.push(String::new());
+    let widest = shown.rows.iter().map(|row| width(&screen.text(&row.function))).max().unwrap_or(0);
+    let numbers: usize = NUMBERS.iter().map(|(_, room)| room).sum::<usize>() + GAP;
+    let room = screen.width.saturating_sub(numbers).max(10);
+    let name_room = widest.max(width(FUNCTION)).min(room * NAME_SHARE.0 / NAME_SHARE.1);
+    lines.push(head(shown.sort, screen, name_room));
+    let free = height.saturating_sub(lines.len() + 2);
+    for row in shown.rows.iter().take(free) {
+        lines.push(row_line(row, screen, name_room, room));
     }
     if shown.rows.is_empty() {
-        lines.push(screen.paint(Role::Dim, &fit("  no thread runs Python code")));
+        let why =
+            if shown.filter.is_empty() { "no thread runs Python code" } else { "no function fits the filter" };
+        lines.push(screen.paint(Role::Dim, &fit(&format!("  {why}"))));
     }
-    while lines.len() < height - 1 {
-        lines.push(String::new());
-    }
-    lines.truncate(height - 1);
-    let paused = if shown.paused { "paused · " } else { "" };
-    let keys = match (shown.filtering, shown.filter.is_empty()) {
-        (true, _) => format!("filter: {}_   Enter keeps it, Esc clears it", shown.filter),
-        (false, true) => {
-            format!("{paused}q quit · p pause · s sort ({}) · / filter · r reset", shown.sort.words())
-        }
-        (false, false) => {
-            format!("{paused}filter '{}' (Esc clears) · q quit · s sort ({})", shown.filter, shown.sort.words())
-        }
-    };
-    lines.push(screen.paint(Role::Dim, &fit(&keys)));
+    lines.truncate(height.saturating_sub(2));
+    lines.resize(height - 1, String::new());
+    lines.push(
+        screen.paint(if shown.filtering { Role::Accent } else { Role::Dim }, &fit(&help(shown, screen.width))),
+    );
     lines
 }
 
-fn row_line(row: &Row, screen: &Screen, numbers: usize) -> String {
+/// Pieces with dots between them, on as many lines as that takes.
+fn packed(pieces: &[String], room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if width(line) + 3 + width(piece) <= room => {
+                line.push_str(" · ");
+                line.push_str(piece);
+            }
+            _ => lines.push(piece.clone()),
+        }
+    }
+    lines
+}
+
+/// The headings; that of the column which rows are sorted by stands out.
+fn head(sort: SortBy, screen: &Screen, name_room: usize) -> String {
+    let sorted = match sort {
+        SortBy::Own => 0,
+        SortBy::Total => 1,
+        SortBy::OwnTime => 2,
+        SortBy::TotalTime => 3,
+    };
+    let mut line = String::new();
+    for (at, (name, room)) in NUMBERS.into_iter().enumerate() {
+        let role = if at == sorted { Role::Accent } else { Role::Heading };
+        line.push_str(&" ".repeat(room - name.len()));
+        line.push_str(&screen.paint(role, name));
+    }
+    let names = format!("{FUNCTION:<name_room$}{:GAP$}Place", "");
+    let room = screen.width.saturating_sub(NUMBERS.iter().map(|(_, room)| room).sum::<usize>() + GAP);
+    format!("{line}{:GAP$}{}", "", screen.paint(Role::Heading, &end_ellipsis(&names, room)))
+}
+
+/// What keys do; the shortest words that say it where there is little room.
+fn help(shown: &Shown, room: usize) -> String {
+    if shown.filtering {
+        return format!("filter: {}_   Enter keeps it, Esc clears it", shown.filter);
+    }
+    let paused = if shown.paused { "PAUSED · " } else { "" };
+    let filter = match shown.filter.as_str() {
+        "" => "/ filter".to_owned(),
+        filter => format!("/ filter '{filter}' (Esc clears)"),
+    };
+    let only = match (shown.gil_only, shown.idle) {
+        (true, _) => " · g all threads",
+        (false, true) => " · i without idle",
+        (false, false) => " · i idle too · g GIL only",
+    };
+    let long = format!("{paused}q quit · p pause · s sort ({}) · {filter}{only} · r reset", shown.sort.words());
+    match width(&long) <= room {
+        true => long,
+        false => format!("{paused}q quit · p pause · s sort · {filter}{only} · r reset"),
+    }
+}
+
+fn row_line(row: &Row, screen: &Screen, name_room: usize, room: usize) -> String {
     let nothing = screen.text("–").into_owned();
     let share = |share: f64| if share == 0.0 { nothing.clone() } else { units::percent(share) };
     let time = |ns: i64| if ns == 0 { nothing.clone() } else { units::time(ns) };
     let cells = [share(row.own), share(row.total), time(row.own_ns), time(row.total_ns)];
+    // Where time is spent now stands out; what was not seen lately steps back.
+    let quiet = row.total == 0.0;
     let mut line = String::new();
-    for (cell, (_, room)) in cells.iter().zip(NUMBERS) {
+    for (at, (cell, (_, room))) in cells.iter().zip(NUMBERS).enumerate() {
         line.push_str(&" ".repeat(room.saturating_sub(width(cell))));
-        line.push_str(cell);
+        match at {
+            0 if row.own >= HOT => line.push_str(&screen.paint(Role::Warn, cell)),
+            _ if quiet => line.push_str(&screen.paint(Role::Dim, cell)),
+            _ => line.push_str(cell),
+        }
     }
-    let text = format!("{} ({})", row.function, row.place);
-    let text = middle_ellipsis(&screen.text(&text), screen.width.saturating_sub(numbers + 2).max(10));
-    let line = match row.own {
-        own if own >= 0.1 => screen.paint(Role::Warn, &line),
-        _ if row.total == 0.0 => screen.paint(Role::Dim, &line),
-        _ => line,
-    };
-    format!("{line}  {text}")
+    let name = middle_ellipsis(&screen.text(&row.function), name_room);
+    let gap = " ".repeat(name_room.saturating_sub(width(&name)) + GAP);
+    let name = if quiet { screen.paint(Role::Dim, &name) } else { name };
+    let left = room.saturating_sub(name_room + GAP);
+    let place = if left < 8 { String::new() } else { start_ellipsis(&screen.text(&row.place), left) };
+    format!("{line}{:GAP$}{name}{gap}{}", "", screen.paint(Role::Dim, &place))
+}
+
+/// The end of a path says more than its start.
+fn start_ellipsis(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut kept: Vec<char> = Vec::new();
+    let mut taken = 1;
+    for c in text.chars().rev() {
+        taken += width(c.encode_utf8(&mut [0; 4]));
+        if taken > room {
+            break;
+        }
+        kept.push(c);
+    }
+    let rest: String = kept.iter().rev().collect();
+    format!("…{rest}")
 }
 
 #[cfg(test)]
@@ -139,15 +223,33 @@ mod tests {
         };
         let shown = Shown {
             command: "python train.py".to_owned(),
-            headline: "Python 3.11.7 · GIL held 93.0%".to_owned(),
+            headline: ["Python 3.11.7", "GIL held 93.0%", "threads 1 of 12 running", "memory 1.88 GiB"]
+                .map(str::to_owned)
+                .to_vec(),
+            gpus: vec!["GPU 0 busy 75.0%".to_owned()],
             rows: (0..50).map(row).collect(),
             ..Shown::default()
         };
-        let lines = lines(&shown, &Screen::plain(60), 12);
-        assert_eq!(lines.len(), 12);
-        assert!(lines.iter().all(|line| width(line) <= 60), "{lines:#?}");
-        assert!(lines[4].starts_with("  50.0%  75.0%    1.500 s    2.000 s  function_0"), "{}", lines[4]);
-        assert!(lines[11].starts_with("q quit"));
+        for columns in [40, 60, 80, 200] {
+            let lines = super::lines(&shown, &Screen::plain(columns), 14);
+            assert_eq!(lines.len(), 14);
+            assert!(lines.iter().all(|line| width(line) <= columns.max(48)), "{lines:#?}");
+        }
+        let narrow = lines(&shown, &Screen::plain(60), 14);
+        assert_eq!(narrow[1], "Python 3.11.7 · GIL held 93.0% · threads 1 of 12 running");
+        assert_eq!(narrow[2..5], ["memory 1.88 GiB", "GPU 0 busy 75.0%", ""]);
+        assert_eq!(narrow[6], "  50.0%  75.0%    1.500 s    2.000 s  function_0   …e.py:12");
+        assert!(narrow[13].starts_with("q quit"));
+        let wide = lines(&shown, &Screen::plain(200), 14);
+        assert_eq!(
+            wide[4..6],
+            [
+                "    Own  Total   Own time Total time  Function     Place",
+                "  50.0%  75.0%    1.500 s    2.000 s  function_0   a/long/path/to/some/module/of/a/package.py:12"
+            ]
+        );
+        // The smallest terminal has a row for nothing, and does not panic.
+        assert_eq!(lines(&shown, &Screen::plain(20), 6).len(), 6);
     }
 
     #[test]

@@ -1,0 +1,199 @@
+//! Looks at a process whose Python threads are stopped for a moment: no stack changes while it is read, and native frames can
+//! be read too. Only threads that Python knows are stopped, not the hundreds that libraries start.
+
+use std::io;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::codes::CodeId;
+use super::error::{SpyError, Unreadable};
+use super::native::{Copied, Native, NativeFunction, merged};
+use super::stop::{Stopped, Stopper};
+use super::walk::{Frame, Seen};
+use super::{Doing, Spy, permission, tasks};
+
+/// Other threads of a process that are looked at.
+const MAX_OTHERS: usize = 4096;
+
+/// How a process is looked at.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// While it runs.
+    #[default]
+    Running,
+    /// Its Python threads are stopped for each look.
+    Stopped,
+    /// The same, with native frames between the Python ones.
+    Native,
+}
+
+/// A thread that Python does not know.
+#[derive(Clone, Debug)]
+pub struct OtherThread {
+    /// The system's number of it.
+    pub native_id: u32,
+    /// What the program calls it.
+    pub name: String,
+    /// Its frames, the innermost first.
+    pub frames: Vec<Frame>,
+}
+
+/// What is kept from look to look.
+#[derive(Debug)]
+pub(super) struct Stopping {
+    stopper: Stopper,
+    native: Native,
+    /// The threads that Python knew at the last look.
+    threads: Vec<u32>,
+    /// What they did before they were stopped: afterwards each of them runs, if only to wait again.
+    pub(super) doing: HashMap<u32, Doing, RandomState>,
+    /// By native function: its number among all codes.
+    codes: HashMap<usize, CodeId, RandomState>,
+}
+
+type Looked = Result<Option<Vec<Seen>>, Unreadable>;
+
+impl Spy {
+    /// How it is looked at from now on.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
+    /// How it is looked at.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn begin_stopping(&mut self) -> Stopping {
+        self.stopping.take().unwrap_or_else(|| Stopping {
+            stopper: Stopper::new(self.pid),
+            native: Native::new(self.pid, &self.python.path),
+            threads: Vec::new(),
+            doing: HashMap::default(),
+            codes: HashMap::default(),
+        })
+    }
+
+    pub(super) fn look_stopped(&mut self) -> Result<Looked, SpyError> {
+        let mut stopping = self.begin_stopping();
+        let looked = self.look_with(&mut stopping);
+        self.stopping = Some(stopping);
+        looked
+    }
+
+    fn look_with(&mut self, stopping: &mut Stopping) -> Result<Looked, SpyError> {
+        if stopping.threads.is_empty() {
+            match self.try_look() {
+                Ok(Some(seen)) => stopping.threads = self.native_ids(&seen),
+                other => return Ok(other),
+            }
+        }
+        let doing = stopping.threads.iter().filter_map(|thread| Some((*thread, self.tasks.doing(*thread)?)));
+        stopping.doing = doing.collect();
+        let stopped = match stopping.stopper.stop(&stopping.threads) {
+            Ok(stopped) => stopped,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(permission::not_stopped(self.pid));
+            }
+            Err(_) => return Err(permission::denied(self.pid)),
+        };
+        let looked = self.try_look();
+        let copied = self.copy_all(stopping, &stopped);
+        let stood = stopping.stopper.release(&stopped);
+        self.stats.stops += 1;
+        self.stats.stopped_ns += u64::try_from(stood.as_nanos()).unwrap_or(u64::MAX);
+        let mut seen = match looked {
+            Ok(Some(seen)) => seen,
+            other => return Ok(other),
+        };
+        // A thread that is new ran on while it was read; it is stopped the next time.
+        stopping.threads = self.native_ids(&seen);
+        let mut deeper = false;
+        for thread in &mut seen {
+            let number = thread.native_id.or_else(|| self.number(thread.ident));
+            let Some(copy) = copied.iter().find(|copy| Some(copy.thread) == number) else { continue };
+            let (frames, more) = self.native_frames(stopping, copy, &thread.frames);
+            deeper |= more;
+            thread.frames = frames;
+        }
+        // More of a stack was needed than was copied: once more, with that.
+        Ok(Ok((!deeper).then_some(seen)))
+    }
+
+    fn copy_all(&mut self, stopping: &Stopping, stopped: &[Stopped]) -> Vec<Copied> {
+        if self.mode != Mode::Native {
+            return Vec::new();
+        }
+        let memory = &mut self.pages.memory;
+        stopped.iter().filter_map(|one| stopping.native.copy(memory, one.thread)).collect()
+    }
+
+    /// A thread's frames with the native ones between them; and whether more of its stack should have been copied.
+    fn native_frames(
+        &mut self,
+        stopping: &mut Stopping,
+        copy: &Copied,
+        python: &[Frame],
+    ) -> (Vec<Frame>, bool) {
+        let Stopping { native, codes: numbers, .. } = stopping;
+        let (frames, more) = native.frames(&mut self.pages.memory, copy);
+        let codes = &mut self.codes;
+        let mut made = |index: usize, function: &NativeFunction| {
+            let code = match numbers.get(&index) {
+                Some(code) => *code,
+                None => {
+                    let unnamed = || format!("[{}]", file_name(&function.file));
+                    let name = function.name.clone().unwrap_or_else(unnamed);
+                    let code = codes.add_native(&name, &function.file)?;
+                    numbers.insert(index, code);
+                    code
+                }
+            };
+            Some(Frame { code, line: 0, at: 0, called_by_c: None })
+        };
+        let mut all = merged(&frames, python, |index| native.function(index).cloned(), &mut made);
+        // Several addresses of one file without a name in a row are one frame.
+        all.dedup_by(|a, b| a.at == 0 && b.at == 0 && a == b && codes.is_unnamed(a.code));
+        (all, more)
+    }
+
+    fn native_ids(&mut self, seen: &[Seen]) -> Vec<u32> {
+        let mut found: Vec<u32> =
+            seen.iter().filter_map(|thread| thread.native_id.or_else(|| self.number(thread.ident))).collect();
+        found.sort_unstable();
+        found.dedup();
+        // What a process says about itself must not make us stop another.
+        found.retain(|thread| tasks::belongs(self.pid, *thread));
+        found
+    }
+
+    /// Threads that Python does not know, stopped one after the other: those of libraries.
+    pub fn other_threads(&mut self) -> Vec<OtherThread> {
+        let mut stopping = self.begin_stopping();
+        let mut found = Vec::new();
+        let others = tasks::threads(self.pid).into_iter().filter(|thread| !stopping.threads.contains(thread));
+        for thread in others.take(MAX_OTHERS).collect::<Vec<u32>>() {
+            // Once more where a stack is deeper than expected.
+            for _ in 0..3 {
+                let Ok(stopped) = stopping.stopper.stop(&[thread]) else { break };
+                let copied =
+                    stopped.iter().find_map(|one| stopping.native.copy(&mut self.pages.memory, one.thread));
+                stopping.stopper.release(&stopped);
+                let Some(copied) = copied else { break };
+                let (frames, more) = self.native_frames(&mut stopping, &copied, &[]);
+                if !more {
+                    let name = tasks::name(self.pid, thread).unwrap_or_default();
+                    found.push(OtherThread { native_id: thread, name, frames });
+                    break;
+                }
+            }
+        }
+        self.stopping = Some(stopping);
+        found
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
