@@ -46,13 +46,12 @@ def main(argv: list[str]) -> int:
     except StepscopeError as error:
         print(f"stepscope run: {error}", file=sys.stderr)
         return USAGE
-    memory = None
-    if arguments.memory is not None:
-        from ._launch.memory_run import MemoryRun
-
+    beside: ExactRun | None = None
+    if exact:
         # Its file goes beside the script's name; the output that was named is the trace's.
-        memory = MemoryRun(replace(arguments, output=None))
-        program.around = memory
+        beside = _exact_run(replace(arguments, output=None))
+        beside.root, beside.launcher = Program._run.__code__, main.__code__
+        program.around = beside
     program.take_path()
     if recorder is None:
         ending = program.run()
@@ -67,8 +66,8 @@ def main(argv: list[str]) -> int:
             recorder.notes.append("interrupted while the trace was written")
         set_current_run(None)
         _report(recorder.traces, recorder.notes + ([] if arguments.quiet else recorder.remarks), arguments.quiet)
-    if memory is not None:
-        memory.report()
+    if beside is not None:
+        beside.report()
     return _end_as(ending)
 
 

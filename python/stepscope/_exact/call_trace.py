@@ -47,6 +47,9 @@ class calls:
     ``builtins=False`` leaves out C functions, which costs less.
     """
 
+    #: It does not disturb a trace that is being recorded.
+    beside_a_trace = True
+
     def __init__(
         self,
         path: str | os.PathLike[str] = "program.calls",

@@ -43,6 +43,9 @@ class functions:
     those that are started later. ``builtins=False`` leaves out C functions, which costs less.
     """
 
+    #: It does not disturb a trace that is being recorded.
+    beside_a_trace = True
+
     def __init__(self, *, builtins: bool = True) -> None:
         self._recorder = CallRecorder(builtins)
         self._depth = 0

@@ -39,7 +39,8 @@ Options:
                                a name may have * and ?, and --lines=NAME,NAME works too; `auto` finds
                                the busiest functions in the first second and times them after that
       --memory                 track allocations, one sample in 32 KiB on average; --memory=exact looks at every one
-      --trace                  with --memory: record the trace in the same run too
+      --trace, --gpu           with one of the modes above or --calls: record the trace in the same run too, with
+                               operators, samples, and counters of the machine and its GPUs
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
       --calls                  record a timeline of every call, about 8 bytes each
@@ -99,7 +100,7 @@ class RunArguments:
     lines: list[str] | None = None
     #: Track memory: ``sampled`` or ``exact``. None: don't.
     memory: str | None = None
-    #: With ``memory``: the trace too.
+    #: Besides another mode: the trace too.
     trace: bool = False
     sort: str = "cumulative"
     top: int = 30
@@ -151,7 +152,8 @@ def parse(arguments: list[str]) -> RunArguments:
                     hint="use --memory, or --memory=exact to look at every allocation",
                 )
             parsed.memory = attached or "sampled"
-        elif argument == "--trace":
+        elif argument in ("--trace", "--gpu"):
+            # Without another mode it is what is recorded anyway.
             parsed.trace = True
         elif name == "--lines":
             parsed.lines = parsed.lines or []
@@ -190,8 +192,6 @@ def parse(arguments: list[str]) -> RunArguments:
         raise StepscopeError(f"{' and '.join(chosen)} do not go together", hint="run the script once with each")
     if chosen and chosen != ["--lines"] and parsed.memory is not None:
         raise StepscopeError(f"{chosen[0]} and --memory do not go together", hint="run the script once with each")
-    if parsed.trace and parsed.memory is None:
-        raise StepscopeError("--trace goes with --memory", hint="without it, the trace is what is recorded")
     if parsed.call_options.given and not parsed.calls:
         raise StepscopeError(f"{parsed.call_options.given[0]} goes with --calls", hint="add --calls")
     if not parsed.program:

@@ -184,7 +184,7 @@ class ScriptRecorder(CurrentRun):
             self._safely(self._advance)
 
     def profile_starts(self, profile: object) -> None:
-        if not getattr(self._here, "starts_ours", False):
+        if not getattr(self._here, "starts_ours", False) and not getattr(profile, "beside_a_trace", False):
             self._safely(self._step_aside)
 
     def wrote(self, path: str) -> None:

@@ -393,3 +393,23 @@ def test_a_crash_leaves_what_was_counted(how, tmp_path, script, stepscope_run):
     lines = {row["line"]: row for row in stepscope.open(tmp_path / "script.py.lprof").ask("lines")["lines"]}
     assert lines[6]["hits"] > 100_000 and set(lines) == {4, 5, 6, 7}
     assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    "mode, file",
+    [("--functions", "script.py.prof"), ("--lines=work", "script.py.lprof"), ("--calls", "script.py.calls")],
+)
+def test_with_the_trace_in_one_run(mode, file, tmp_path, script, stepscope_run):
+    text = dedent("""\
+        import time
+        def work():
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end: sum(range(1000))
+        work()
+        """)
+    got = stepscope_run(mode, "--trace", "-o", "traces", script(text))
+    assert got.code == 0, got.err
+    (trace,) = (tmp_path / "traces").iterdir()
+    functions = {row["name"]: row for row in stepscope.open(trace).ask("functions")["functions"]}
+    assert 3e8 < functions["work"]["total_ns"] < 2e9
+    assert (tmp_path / file).stat().st_size > 100

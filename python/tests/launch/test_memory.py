@@ -200,7 +200,6 @@ def test_with_the_trace_in_one_run(tmp_path, script, stepscope_run):
     [
         (["--memory=all"], "--memory takes exact or sampled"),
         (["--memory", "--functions"], "--functions and --memory do not go together"),
-        (["--trace"], "--trace goes with --memory"),
     ],
 )
 def test_wrong_words(script, stepscope_run, words, message):
