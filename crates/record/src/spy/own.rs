@@ -137,7 +137,8 @@ impl Looking {
         let mut found = Vec::with_capacity(seen.len());
         let hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for thread in seen {
-            if hidden.contains(&thread.ident) {
+            // A thread that is about to start has no frames, and still its parent's number.
+            if hidden.contains(&thread.ident) || thread.frames.is_empty() {
                 continue;
             }
             let (stack, line) = self.stack(&thread.frames);
