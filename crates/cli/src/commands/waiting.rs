@@ -187,7 +187,7 @@ fn sleeps(source: Option<&str>) -> bool {
 /// A line that takes a lock names it.
 fn lock_words(source: Option<&str>) -> String {
     let line = source.unwrap_or_default().trim();
-    let name = line.strip_prefix("with ").and_then(|rest| rest.strip_suffix(':')).or_else(|| {
+    let name = line.strip_prefix("with ").and_then(|rest| rest.split(':').next()).or_else(|| {
         line.split_once(".acquire(").map(|(name, _)| name.rsplit([' ', '=', '(']).next().unwrap_or(name))
     });
     match name.map(str::trim).filter(|name| !name.is_empty() && !name.contains(['(', ','])) {
@@ -210,12 +210,12 @@ fn by_python(frame: &DumpedFrame) -> Option<Waits> {
 
 /// The collective that a thread is in.
 fn collective(python: &[&DumpedFrame], native: &[&DumpedFrame], waiting: bool) -> Option<String> {
-    let of_torch = python
+    let mut of_torch = python
         .iter()
         .take(MAX_DEPTH)
         .filter(|frame| frame.file.ends_with("torch/distributed/distributed_c10d.py"));
     // Its outermost function there is the one that was called.
-    let called = of_torch.last().map(|frame| short_name(frame).to_owned());
+    let called = of_torch.next_back().map(|frame| short_name(frame).to_owned());
     let named = native.iter().rev().find_map(|frame| {
         let name = frame.function.as_str();
         let fits = name.starts_with("nccl")
@@ -354,6 +354,7 @@ mod tests {
             Some("for a lock (self.lock)")
         );
         assert_eq!(of("futex", "ok = lock.acquire(timeout=3)").as_deref(), Some("for a lock (lock)"));
+        assert_eq!(of("futex", "with lock: pass").as_deref(), Some("for a lock (lock)"));
         assert_eq!(of("futex", "with a, b(c):").as_deref(), Some("for a lock"));
         assert_eq!(
             of("recvfrom of a socket to 10.0.2.2:80", "").as_deref(),
