@@ -6,6 +6,7 @@
 
 mod call_sites;
 mod codes;
+mod command_line;
 mod elf;
 mod error;
 mod find;
@@ -49,8 +50,9 @@ pub use own::{CodePlace, OwnNames, OwnSampler, hide_thread, show_thread};
 pub use processes::{Process, children, python_processes};
 pub use sampled_trace::Wanted;
 pub use sampling::{Function, Place, SampledThread, Sampling, StackRun};
+pub use stop::let_late_ones_go;
 pub use stopped::{Mode, OtherThread};
-pub use system::{interrupted, notice_interrupts};
+pub use system::{has_ended, interrupted, notice_interrupts};
 pub use tasks::Doing;
 pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
 

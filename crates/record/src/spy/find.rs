@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
+use super::command_line::command;
 use super::elf::{Symbols, symbols};
 use super::error::{SpyError, Unreadable};
 use super::layout::{Layout, published};
@@ -188,18 +189,6 @@ fn mapping(line: &str) -> Option<Mapping> {
     let hex = |text| u64::from_str_radix(text, 16).ok();
     let runs = rights.contains('x');
     Some(Mapping { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, runs, path: path.to_owned() })
-}
-
-/// A process's command line, shortened.
-pub(super) fn command(pid: u32) -> String {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
-    let text = text.trim();
-    match text.is_empty() {
-        // Kernel threads and those that have ended have none.
-        true => fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned(),
-        false => text.chars().take(1000).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::command_line::command;
 use super::find;
 
 /// Processes that are looked at.
@@ -38,7 +39,7 @@ impl Process {
         Some(Process {
             pid,
             parent,
-            command: find::command(pid),
+            command: command(pid),
             rank: number(&["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"]),
             local_rank: number(&[
                 "LOCAL_RANK",

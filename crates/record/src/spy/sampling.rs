@@ -5,7 +5,7 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::{CodeId, Doing, Frame, Mode, Process, Seen, Spy, SpyError, Stats, children};
+use super::{CodeId, Doing, Frame, Mode, Process, Seen, Spy, SpyError, Stats, children, let_late_ones_go};
 
 /// How long a thread that waited and did not move is believed to wait still: asking the system about a hundred idle threads at
 /// every look would cost more than reading their stacks.
@@ -163,6 +163,7 @@ impl Sampling {
             self.children_ns = now_ns;
             self.find_children();
         }
+        let_late_ones_go();
         let before = self.ended_ns;
         let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);
         self.late += u64::from(now_ns - before > period_ns.saturating_mul(2));
