@@ -37,11 +37,31 @@ struct _dictkeysobject {
 #define P(name, value) printf("        " name ": %zu,\n", (size_t)(value))
 #define O(type, field) offsetof(type, field)
 
+#if PY_VERSION_HEX >= 0x030C0000
+#define OPAQUE_FROM MIN_INSTRUMENTED_OPCODE
+#else
+#define OPAQUE_FROM 255
+#endif
+#ifndef ENTER_EXECUTOR
+#define ENTER_EXECUTOR 255
+#endif
 #if PY_VERSION_HEX >= 0x030B0000
 /* Which instructions note the function they call, and how many units follow each instruction. */
 static void calls(size_t frame_function, int first, int second, size_t behind) {
-    printf("        calls: Some(Calls { frame_function: %zu, function_version: %zu, instructions: [%d, %d], behind: %zu, notes: &[",
-           frame_function, O(PyFunctionObject, func_version), first, second, behind);
+    printf("        calls: Some(Calls { frame_function: %zu, object_type: %zu, function_code: %zu, function_version: %zu, ",
+           frame_function, O(PyObject, ob_type), O(PyFunctionObject, func_code), O(PyFunctionObject, func_version));
+    printf("instructions: [%d, %d], behind: %zu, callers: &[", first, second, behind);
+    for (int code = 0; code < OPAQUE_FROM; code++) {
+        int base = _PyOpcode_Deopt[code];
+        if (base == CALL || base == CALL_FUNCTION_EX || base == BINARY_SUBSCR || base == LOAD_ATTR || base == FOR_ITER ||
+            base == SEND
+#if PY_VERSION_HEX >= 0x030D0000
+            || base == CALL_KW
+#endif
+        )
+            printf("%d, ", code);
+    }
+    printf("], opaque_from: %d, compiled: %d, notes: &[", OPAQUE_FROM, ENTER_EXECUTOR);
     for (int code = 0; code < 256; code++)
         if (_PyOpcode_Caches[_PyOpcode_Deopt[code]])
             printf("(%d, %d), ", code, _PyOpcode_Caches[_PyOpcode_Deopt[code]]);

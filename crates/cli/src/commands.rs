@@ -3,6 +3,7 @@
 mod doctor;
 mod dump;
 mod dumped;
+mod dumped_frame;
 mod export;
 mod place;
 mod question;

@@ -8,6 +8,7 @@ mod asyncio;
 mod call_sites;
 mod children;
 mod codes;
+mod command_line;
 mod elf;
 mod error;
 mod find;
@@ -58,8 +59,9 @@ pub use processes::{Process, children, python_processes};
 pub use program::{CodePlace, OwnNames};
 pub use sampled_trace::Wanted;
 pub use sampling::{Function, LockRun, Place, SampledThread, Sampling, StackRun};
+pub use stop::let_late_ones_go;
 pub use stopped::{Mode, OtherThread};
-pub use system::{interrupted, notice_interrupts};
+pub use system::{has_ended, interrupted, notice_interrupts};
 pub use tasks::Doing;
 pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
 

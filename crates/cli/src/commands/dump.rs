@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use stepscope_ask::print::{self, Role, Screen};
 use stepscope_record::spy::{Doing, Process, SpyError, python_processes};
 
-use super::dumped::{Dumped, DumpedFrame, DumpedThread, Others, dump};
+use super::dumped::{Dumped, DumpedThread, Others, dump};
+use super::dumped_frame::DumpedFrame;
 use super::place::{Shortener, source_line};
 use super::standing::{Standing, odd_ones, standings};
 use super::waiting::{Kind as WaitKind, Waits};

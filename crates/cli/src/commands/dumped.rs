@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use stepscope_record::spy::{Doing, Frame, Mode, Process, Spy, SpyError};
 
+use super::dumped_frame::DumpedFrame;
 use super::place::{Shortener, source_line};
-use super::waiting::{Waits, waits_for};
+use super::waiting::{Waiting, Waits, waits_for};
 
 /// A thread and its stack.
 #[derive(Debug)]
@@ -20,17 +21,6 @@ pub(super) struct DumpedThread {
     pub(super) kernel_function: Option<String>,
     pub(super) frames: Vec<DumpedFrame>,
     pub(super) cut: bool,
-}
-
-/// A place in a function.
-#[derive(Debug)]
-pub(super) struct DumpedFrame {
-    pub(super) function: String,
-    pub(super) file: String,
-    pub(super) line: u32,
-    /// Whether it is native code: its file is a library, and its line is not known.
-    pub(super) native: bool,
-    pub(super) locals: Vec<(String, String)>,
 }
 
 /// A process and its threads.
@@ -141,7 +131,14 @@ pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<Dumped, SpyErro
         };
         let innermost = dumped.frames.iter().find(|frame| !frame.native);
         let source = innermost.and_then(|frame| source_line(&paths.on_disk(&frame.file), frame.line));
-        dumped.waits_for = waits_for(&dumped, waits_for_gil, source.as_deref());
+        let waiting = Waiting {
+            doing: dumped.doing,
+            call: dumped.waits_in.as_deref(),
+            for_gil: waits_for_gil,
+            frames: &dumped.frames,
+            source: source.as_deref(),
+        };
+        dumped.waits_for = waits_for(&waiting);
         threads.push(dumped);
     }
     // The main thread first, then as they were started.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use stepscope_ask::print::units;
 use stepscope_record::clock::now_ns;
-use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
+use stepscope_record::spy::{Sampling, Spy, has_ended, interrupted, let_late_ones_go, notice_interrupts};
 
 use crate::args::Record;
 use crate::failure::{Failure, Outcome};
@@ -21,6 +21,8 @@ use output::Kind;
 const START: Duration = Duration::from_secs(30);
 /// How often that is tried.
 const RETRY: Duration = Duration::from_millis(2);
+/// How often a program that has no Python any more is asked whether it has ended.
+const WAIT: Duration = Duration::from_millis(10);
 /// How often a long recording says that it still goes on.
 const ALIVE_EVERY: Duration = Duration::from_millis(500);
 
@@ -53,8 +55,7 @@ pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> 
     let sampling = sample(spy, args, &mut child);
     output::write(&sampling, args, kind, &path)?;
     report(&sampling, args, &path, child.as_mut());
-    let ended = child.as_mut().and_then(|child| child.try_wait().ok().flatten());
-    if let Some(code) = ended.and_then(exit_code) {
+    if let Some(code) = child.as_mut().and_then(ended).and_then(exit_code) {
         *outcome = Outcome::Program(code);
     }
     if kind == Kind::Trace && !args.quiet && io::stdout().is_terminal() {
@@ -121,14 +122,13 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>) -> Sampling {
         }
         if !sampling.look(now_ns(), period) {
             // Its Python is gone; the program may have something left to do, as after any other command.
-            if let Some(child) = child {
-                let _ = child.wait();
+            while child.as_mut().is_some_and(|child| ended(child).is_none()) {
+                let_late_ones_go();
+                std::thread::sleep(WAIT);
             }
             break;
         }
-        if let Some(child) = child
-            && child.try_wait().ok().flatten().is_some()
-        {
+        if child.as_mut().is_some_and(|child| ended(child).is_some()) {
             break;
         }
         if watched && said.elapsed() >= ALIVE_EVERY {
@@ -176,9 +176,9 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
         remark("the sampler came late often: the machine is busy, or --rate is too high for it");
     }
     if let Some(child) = child {
-        match child.try_wait() {
-            Ok(Some(status)) if !status.success() => remark(&format!("the program ended ({})", words(status))),
-            Ok(None) => remark("the program still runs"),
+        match ended(child) {
+            Some(status) if !status.success() => remark(&format!("the program ended ({})", words(status))),
+            None => remark("the program still runs"),
             _ => {}
         }
     } else if sampling.running().next().is_none() {
@@ -198,6 +198,11 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
             units::count(stats.looks),
         ));
     }
+}
+
+/// How a program ended, if it has. Waiting for it as usual would take a stop for its end.
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    if has_ended(child.id()) { child.try_wait().ok().flatten() } else { None }
 }
 
 /// As a shell says it: 128 and the signal that ended a program.

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use stepscope_ask::print::{Role, Screen, wrap};
 
-use super::dumped::{Dumped, DumpedFrame};
+use super::dumped::Dumped;
+use super::dumped_frame::DumpedFrame;
 use super::place::{below_packages, is_library};
 use super::waiting::{Kind, Waits};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use stepscope_record::spy::Doing;
 
-use super::dumped::{DumpedFrame, DumpedThread};
+use super::dumped_frame::DumpedFrame;
 use super::place::is_library;
 
 /// What is waited for.
@@ -116,12 +116,26 @@ const GPU: &[&str] =
 /// Where a native function may be for that.
 const GPU_FILES: &[&str] = &["libcuda", "libcudart", "libamdhip64", "libhsa-runtime64"];
 
+/// What is known about a thread that may wait.
+#[derive(Debug)]
+pub(super) struct Waiting<'a> {
+    pub(super) doing: Option<Doing>,
+    /// The system call that it waits in, in words.
+    pub(super) call: Option<&'a str>,
+    /// Whether what it waits for is the interpreter's lock.
+    pub(super) for_gil: bool,
+    /// Its frames, the innermost first.
+    pub(super) frames: &'a [DumpedFrame],
+    /// The line that its innermost Python function is at.
+    pub(super) source: Option<&'a str>,
+}
+
 /// What a thread waits for. A thread that runs may wait too: a GPU is often waited for by asking again and again.
-/// `source` is the line that its innermost Python function is at.
-pub(super) fn waits_for(thread: &DumpedThread, waits_for_gil: bool, source: Option<&str>) -> Option<Waits> {
+pub(super) fn waits_for(thread: &Waiting<'_>) -> Option<Waits> {
+    let source = thread.source;
     let waits = |kind: Kind, words: String| Some(Waits { kind, words });
     let waiting = thread.doing == Some(Doing::Waiting);
-    if waits_for_gil && waiting {
+    if thread.for_gil && waiting {
         return waits(Kind::Gil, "for the GIL".to_owned());
     }
     // Between its innermost Python function and the system.
@@ -142,7 +156,7 @@ pub(super) fn waits_for(thread: &DumpedThread, waits_for_gil: bool, source: Opti
     if let Some(found) = of_libraries.filter_map(|frame| by_python(frame)).last() {
         return Some(found);
     }
-    let call = thread.waits_in.as_deref()?;
+    let call = thread.call?;
     let (name, of) = call.split_once(' ').unwrap_or((call, ""));
     let of = of.trim_start_matches("of ");
     match name {
@@ -187,7 +201,7 @@ fn sleeps(source: Option<&str>) -> bool {
 /// A line that takes a lock names it.
 fn lock_words(source: Option<&str>) -> String {
     let line = source.unwrap_or_default().trim();
-    let name = line.strip_prefix("with ").and_then(|rest| rest.strip_suffix(':')).or_else(|| {
+    let name = line.strip_prefix("with ").and_then(|rest| rest.split(':').next()).or_else(|| {
         line.split_once(".acquire(").map(|(name, _)| name.rsplit([' ', '=', '(']).next().unwrap_or(name))
     });
     match name.map(str::trim).filter(|name| !name.is_empty() && !name.contains(['(', ','])) {
@@ -210,12 +224,12 @@ fn by_python(frame: &DumpedFrame) -> Option<Waits> {
 
 /// The collective that a thread is in.
 fn collective(python: &[&DumpedFrame], native: &[&DumpedFrame], waiting: bool) -> Option<String> {
-    let of_torch = python
+    let mut of_torch = python
         .iter()
         .take(MAX_DEPTH)
         .filter(|frame| frame.file.ends_with("torch/distributed/distributed_c10d.py"));
     // Its outermost function there is the one that was called.
-    let called = of_torch.last().map(|frame| short_name(frame).to_owned());
+    let called = of_torch.next_back().map(|frame| short_name(frame).to_owned());
     let named = native.iter().rev().find_map(|frame| {
         let name = frame.function.as_str();
         let fits = name.starts_with("nccl")
@@ -256,24 +270,15 @@ mod tests {
         }
     }
 
-    fn thread(doing: Doing, waits_in: Option<&str>, frames: Vec<DumpedFrame>) -> DumpedThread {
-        DumpedThread {
-            name: String::new(),
-            ident: 1,
-            native_id: Some(1),
+    fn words(doing: Doing, call: &str, frames: Vec<DumpedFrame>, source: &str) -> Option<(Kind, String)> {
+        let thread = Waiting {
             doing: Some(doing),
-            holds_gil: false,
-            waits_in: waits_in.map(str::to_owned),
-            waits_for: None,
-            kernel_function: None,
-            frames,
-            cut: false,
-        }
-    }
-
-    fn words(doing: Doing, waits_in: &str, frames: Vec<DumpedFrame>, source: &str) -> Option<(Kind, String)> {
-        let thread = thread(doing, Some(waits_in), frames);
-        waits_for(&thread, false, Some(source)).map(|waits| (waits.kind, waits.words))
+            call: Some(call),
+            for_gil: false,
+            frames: &frames,
+            source: Some(source),
+        };
+        waits_for(&thread).map(|waits| (waits.kind, waits.words))
     }
 
     #[test]
@@ -354,6 +359,7 @@ mod tests {
             Some("for a lock (self.lock)")
         );
         assert_eq!(of("futex", "ok = lock.acquire(timeout=3)").as_deref(), Some("for a lock (lock)"));
+        assert_eq!(of("futex", "with lock: pass").as_deref(), Some("for a lock (lock)"));
         assert_eq!(of("futex", "with a, b(c):").as_deref(), Some("for a lock"));
         assert_eq!(
             of("recvfrom of a socket to 10.0.2.2:80", "").as_deref(),
@@ -362,9 +368,9 @@ mod tests {
         assert_eq!(of("read of pipe:[123]", "").as_deref(), Some("to read a pipe"));
         assert_eq!(of("select", "time.sleep(3)").as_deref(), Some("until it has slept (time.sleep)"));
         assert_eq!(of("system call 999", ""), None);
-        let mut waiting = thread(Doing::Waiting, Some("futex"), Vec::new());
-        assert_eq!(waits_for(&waiting, true, None).unwrap().kind, Kind::Gil);
-        waiting.doing = Some(Doing::Running);
-        assert_eq!(waits_for(&waiting, true, None), None);
+        let waiting =
+            |doing| Waiting { doing: Some(doing), call: None, for_gil: true, frames: &[], source: None };
+        assert_eq!(waits_for(&waiting(Doing::Waiting)).unwrap().kind, Kind::Gil);
+        assert_eq!(waits_for(&waiting(Doing::Running)), None);
     }
 }

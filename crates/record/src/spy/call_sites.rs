@@ -12,10 +12,12 @@ use hashbrown::HashMap;
 
 use super::layout::Calls;
 use super::memory::Memory;
-use super::numbers::int;
+use super::numbers::{int, word};
 
 /// Where nothing is noted.
 const NONE: u32 = 0;
+/// Where nothing is called.
+const NOWHERE: u32 = u32::MAX - 1;
 /// Where a call leads to several functions, whatever is noted.
 const SEVERAL: u32 = u32::MAX;
 /// How long to believe that nothing is noted.
@@ -30,71 +32,115 @@ const MAX_CODE: u64 = 1 << 20;
 
 #[derive(Debug, Default)]
 pub(super) struct CallSites {
-    /// By address of an instruction: the version of the function that it calls.
+    /// By position: the version of the function that is called there.
     leads_to: HashMap<u64, (u32, Instant), RandomState>,
     /// By address of a function object.
-    versions: HashMap<u64, u32, RandomState>,
+    functions: HashMap<u64, Function, RandomState>,
+}
+
+/// What a function object says. What is no function has no code.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Function {
+    version: u32,
+    code: u64,
+}
+
+/// Where a process keeps what is compared.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Places<'a> {
+    pub(super) calls: &'a Calls,
+    /// The type of function objects.
+    pub(super) function_type: u64,
 }
 
 impl CallSites {
+    /// Whether a frame's function and its code belong together; they lie apart, and may be read at different times.
+    pub(super) fn belong(&mut self, memory: &mut Memory, places: Places<'_>, function: u64, code: u64) -> bool {
+        let fits = |known: &Function| known.code == 0 || known.code == code;
+        self.functions.get(&function).is_some_and(fits)
+            || self.read_function(memory, places, function).as_ref().is_some_and(fits)
+    }
+
     /// Whether `function` may be what was called at `position`, where a frame says it is. `start` is where the caller's
     /// instructions begin.
     pub(super) fn fits(
         &mut self,
         memory: &mut Memory,
-        calls: &Calls,
+        places: Places<'_>,
         start: u64,
         position: u64,
         function: u64,
         now: Instant,
     ) -> bool {
-        let site = position.wrapping_sub(calls.behind as u64);
-        match self.leads_to.get(&site) {
+        let version = self.functions.get(&function).map(|known| known.version);
+        match self.leads_to.get(&position) {
             Some((SEVERAL, _)) => return true,
             // The interpreter notes a function once a call has led there a few times.
             Some((NONE, at)) if now.saturating_duration_since(*at) < NOTED_SOON => return true,
-            Some((noted, _)) if self.versions.get(&function) == Some(noted) => return true,
+            Some((noted, _)) if version == Some(*noted) => return true,
             _ => {}
         }
         // New, or not as it was: an object may have taken another's place, and an interpreter notes another function.
-        if self.leads_to.len().max(self.versions.len()) >= MAX_KNOWN {
-            (self.leads_to, self.versions) = (HashMap::default(), HashMap::default());
+        let Some(known) = self.read_function(memory, places, function) else { return false };
+        let noted = leads_to(memory, places.calls, start, position);
+        self.leads_to.insert(position, (noted, now));
+        noted == NONE || (noted != NOWHERE && (noted == known.version || known.code == 0))
+    }
+
+    /// None where there is nothing at that address.
+    fn read_function(&mut self, memory: &mut Memory, places: Places<'_>, function: u64) -> Option<Function> {
+        if self.leads_to.len().max(self.functions.len()) >= MAX_KNOWN {
+            (self.leads_to, self.functions) = (HashMap::default(), HashMap::default());
         }
-        let version_at = function.wrapping_add(calls.function_version as u64);
-        let bytes = memory.pieces(&[(site, NOTE), (version_at, 4)]);
-        if bytes.len() < NOTE + 4 {
-            return false;
-        }
-        let mut noted = if calls.instructions.contains(&bytes[0]) { int(&bytes, VERSION_AT) } else { NONE };
-        let version = int(&bytes, NOTE);
-        // Other instructions call too, and have shorter notes: what looks like a call may be the end of something else.
-        if noted != NONE && noted != version && !is_instruction(memory, calls, start, site) {
-            noted = NONE;
-        }
-        self.leads_to.insert(site, (noted, now));
-        self.versions.insert(function, version);
-        noted == NONE || noted == version
+        let calls = places.calls;
+        let bytes = match function {
+            // The interpreter's own frames have no function, or an object that is none.
+            0 => Vec::new(),
+            at => memory.bytes(at, calls.function_version + 4).ok()?,
+        };
+        let is_function = word(&bytes, calls.object_type) == places.function_type;
+        let known = match is_function {
+            true => Function {
+                version: int(&bytes, calls.function_version),
+                code: word(&bytes, calls.function_code),
+            },
+            false => Function { version: NONE, code: 0 },
+        };
+        self.functions.insert(function, known);
+        Some(known)
     }
 
     /// Calls at these positions lead to several functions: what they note says nothing.
-    pub(super) fn trust(&mut self, calls: Option<&Calls>, positions: &[u64], now: Instant) {
-        for position in positions {
-            let site = position.wrapping_sub(calls.map_or(0, |calls| calls.behind as u64));
-            self.leads_to.insert(site, (SEVERAL, now));
-        }
+    pub(super) fn trust(&mut self, positions: &[u64], now: Instant) {
+        self.leads_to.extend(positions.iter().map(|position| (*position, (SEVERAL, now))));
     }
 }
 
-/// Whether an instruction begins at this address; the one before has its notes in between.
-fn is_instruction(memory: &mut Memory, calls: &Calls, start: u64, site: u64) -> bool {
-    let Some(length) = site.checked_sub(start).filter(|length| *length <= MAX_CODE) else { return false };
-    let Ok(code) = memory.bytes(start, length as usize) else { return false };
-    let mut at = 0;
-    while let Some(instruction) = code.get(at) {
-        let notes = calls.notes.iter().find(|(code, _)| code == instruction);
-        at += 2 + 2 * notes.map_or(0, |(_, units)| usize::from(*units));
+/// The version of the function that is called at a position; `NONE` where that is not noted, `NOWHERE` where nothing is called.
+fn leads_to(memory: &mut Memory, calls: &Calls, start: u64, position: u64) -> u32 {
+    let Some(length) = position.checked_sub(start).filter(|length| *length <= MAX_CODE) else { return NOWHERE };
+    // With the instruction there, and its notes if they come after it.
+    let Ok(code) = memory.bytes(start, length as usize + if calls.behind == 0 { NOTE } else { 2 }) else {
+        return NONE;
+    };
+    let (mut at, length) = (0, length as usize);
+    while at <= length {
+        let Some(&instruction) = code.get(at) else { return NONE };
+        // Somebody watches this code, or it was compiled: instructions are not what they were.
+        if instruction >= calls.opaque_from || instruction == calls.compiled {
+            return NONE;
+        }
+        let notes = calls.notes.iter().find(|(code, _)| *code == instruction);
+        let next = at + 2 + 2 * notes.map_or(0, |(_, units)| usize::from(*units));
+        // A position is that of the instruction, or of the last of its notes.
+        let reached = if calls.behind == 0 { at == length } else { next == length + 2 };
+        if reached && calls.callers.contains(&instruction) {
+            let noted = calls.instructions.contains(&instruction);
+            return if noted { int(&code, at + VERSION_AT) } else { NONE };
+        }
+        at = next;
     }
-    at == code.len()
+    NOWHERE
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -105,37 +151,60 @@ mod tests {
     fn a_call_leads_to_the_function_that_is_noted() {
         let calls = Calls {
             frame_function: 0,
-            function_version: 8,
+            object_type: 0,
+            function_code: 8,
+            function_version: 16,
             instructions: [23, 24],
-            behind: 2,
-            notes: &[(23, 3)],
+            behind: 6,
+            callers: &[23, 60],
+            notes: &[(23, 3), (60, 1)],
+            opaque_from: 200,
+            compiled: 199,
         };
-        // A call of version 77, an instruction that notes nothing, and one with a 23 in its argument's place.
-        let mut code: Vec<u8> =
-            vec![0, 0, 23, 1, 9, 9, 77, 0, 0, 0, 50, 1, 0, 0, 23, 1, 23, 1, 5, 0, 9, 0, 0, 0];
+        let places = Places { calls: &calls, function_type: 1000 };
+        // A call of version 77 with three notes, one that notes nothing with one, and something else.
+        let mut code: Vec<u8> = vec![9, 0, 23, 1, 9, 9, 77, 0, 0, 0, 60, 1, 23, 1, 9, 1, 201, 0, 9, 0];
         let start = code.as_ptr() as u64;
-        let function = |version: u64| vec![0u64, version];
-        let (right, wrong) = (function(77), function(78));
+        // Type, code, version.
+        let function = |version: u64| vec![1000u64, 5000, version];
+        let (right, wrong, none) = (function(77), function(78), vec![1001u64, 0, 79]);
         let at = |words: &Vec<u64>| words.as_ptr() as u64;
         let mut memory = Memory::new(std::process::id());
         let mut sites = CallSites::default();
         let now = Instant::now();
-        let position = start + 4;
-        assert!(sites.fits(&mut memory, &calls, start, position, at(&right), now));
-        assert!(!sites.fits(&mut memory, &calls, start, position, at(&wrong), now));
+        let position = start + 8;
+        let fits = |sites: &mut CallSites, memory: &mut Memory, position: u64, function: u64| {
+            sites.fits(memory, places, start, position, function, now)
+        };
+        assert!(fits(&mut sites, &mut memory, position, at(&right)));
+        assert!(!fits(&mut sites, &mut memory, position, at(&wrong)));
         // What is known is not read again.
         let before = memory.calls;
-        assert!(sites.fits(&mut memory, &calls, start, position, at(&right), now));
+        assert!(fits(&mut sites, &mut memory, position, at(&right)));
         assert_eq!(memory.calls, before);
-        // An instruction that notes nothing may call anything.
-        assert!(sites.fits(&mut memory, &calls, start, position + 8, at(&wrong), now));
-        // So does one that begins inside of another's notes.
-        assert!(sites.fits(&mut memory, &calls, start, start + 18, at(&wrong), now));
+        // A call that notes nothing may lead anywhere.
+        assert!(fits(&mut sites, &mut memory, start + 12, at(&wrong)));
+        // Nothing is called at an instruction that does not call, nor while one that does has only begun.
+        for nowhere in [0, 2, 4, 6, 10, 14] {
+            assert!(!fits(&mut sites, &mut memory, start + nowhere, at(&right)), "{nowhere}");
+        }
+        assert!(!fits(&mut sites, &mut memory, start - 2, at(&right)));
+        // Behind an instruction that stands for another nothing is known.
+        assert!(fits(&mut sites, &mut memory, start + 18, at(&right)));
+        // What is no function may be called by anything; what is nowhere may not.
+        assert!(fits(&mut sites, &mut memory, position, at(&none)));
+        assert!(fits(&mut sites, &mut memory, position, 0));
+        assert!(!fits(&mut sites, &mut memory, position, 8));
         // The interpreter notes another function.
         code[6] = 78;
-        assert!(sites.fits(&mut memory, &calls, start, position, at(&wrong), now));
-        assert!(!sites.fits(&mut memory, &calls, start, position, at(&right), now));
-        sites.trust(Some(&calls), &[position], now);
-        assert!(sites.fits(&mut memory, &calls, start, position, at(&right), now));
+        assert!(fits(&mut sites, &mut memory, position, at(&wrong)));
+        assert!(!fits(&mut sites, &mut memory, position, at(&right)));
+        sites.trust(&[position], now);
+        assert!(fits(&mut sites, &mut memory, position, at(&right)));
+        // A function and another's code.
+        assert!(sites.belong(&mut memory, places, at(&right), 5000));
+        assert!(!sites.belong(&mut memory, places, at(&right), 5001));
+        assert!(sites.belong(&mut memory, places, at(&none), 5001));
+        assert!(sites.belong(&mut memory, places, 0, 5001) && !sites.belong(&mut memory, places, 8, 5001));
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::command_line::command;
 use super::elf::{Symbols, symbols};
 use super::error::{SpyError, Unreadable};
 use super::layout::{Layout, published};
@@ -14,7 +15,8 @@ use super::memory::Memory;
 /// A list of mappings longer than this is not read.
 const MAX_MAPS: usize = 64 << 20;
 /// Names that tell where Python is and, before 3.11, which version.
-const WANTED: [&str; 5] = ["_PyRuntime", "PyCode_Type", "Py_Version", "Py_NewRef", "PyType_GetModule"];
+const WANTED: [&str; 6] =
+    ["_PyRuntime", "PyCode_Type", "Py_Version", "Py_NewRef", "PyType_GetModule", "PyFunction_Type"];
 
 /// The Python of a process.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub(super) struct Python {
     pub(super) runtime: u64,
     /// The type of code objects: what is not of it is no code.
     pub(super) code_type: u64,
+    /// The same of functions; 0 where it was not found.
+    pub(super) function_type: u64,
     pub(super) layout: Layout,
     /// The file it is in.
     pub(super) path: String,
@@ -90,7 +94,8 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
         let at = |index: usize| symbols.found[index].map(|address| address.wrapping_add(bias));
         if let (Some(runtime), Some(code_type)) = (at(0), at(1)) {
             let python = known(pid, memory, &symbols, runtime, code_type, at(2))?;
-            return Ok(Python { path: path.to_owned(), ..python });
+            let function_type = at(5).unwrap_or(0);
+            return Ok(Python { path: path.to_owned(), function_type, ..python });
         }
         nameless = nameless.or(Some(path).filter(|path| rank(path, &executable) < 2));
     }
@@ -160,7 +165,7 @@ fn known(
             layout = layout.with_published(&words).ok_or_else(|| failed(Unreadable::Nonsense))?;
         }
     }
-    Ok(Python { runtime, code_type, layout, path: String::new(), version })
+    Ok(Python { runtime, code_type, function_type: 0, layout, path: String::new(), version })
 }
 
 /// What must be added to the addresses in a file.
@@ -211,18 +216,6 @@ fn mapping(line: &str) -> Option<Mapping> {
     let hex = |text| u64::from_str_radix(text, 16).ok();
     let runs = rights.contains('x');
     Some(Mapping { start: hex(start)?, end: hex(end)?, offset: hex(offset)?, runs, path: path.to_owned() })
-}
-
-/// A process's command line, shortened.
-pub(super) fn command(pid: u32) -> String {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
-    let text = text.trim();
-    match text.is_empty() {
-        // Kernel threads and those that have ended have none.
-        true => fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned(),
-        false => text.chars().take(1000).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -67,12 +67,22 @@ pub(super) struct Layout {
 pub(super) struct Calls {
     /// Where a frame has its function.
     pub(super) frame_function: usize,
+    /// Where an object has its type.
+    pub(super) object_type: usize,
+    /// Where a function has its code.
+    pub(super) function_code: usize,
     /// Where a function has its version.
     pub(super) function_version: usize,
     /// The instructions that note it.
     pub(super) instructions: [u8; 2],
-    /// How far behind the instruction a frame's position is while it calls.
+    /// How far behind such an instruction a frame's position is while it calls.
     pub(super) behind: usize,
+    /// All instructions that can call a Python function without C in between.
+    pub(super) callers: &'static [u8],
+    /// Instructions from here on stand for others.
+    pub(super) opaque_from: u8,
+    /// So does this one, where code was compiled.
+    pub(super) compiled: u8,
     /// Instructions that are followed by notes, and by how many units of two bytes.
     pub(super) notes: &'static [(u8, u8)],
 }

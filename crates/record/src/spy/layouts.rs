@@ -135,9 +135,14 @@ pub(super) const LAYOUTS: &[Layout] = &[
         frame_owner: None,
         calls: Some(Calls {
             frame_function: 0,
+            object_type: 8,
+            function_code: 48,
             function_version: 128,
             instructions: [23, 24],
             behind: 8,
+            callers: &[17, 18, 19, 20, 21, 22, 23, 24, 25, 39, 40, 41, 42, 43, 93, 106, 123, 142, 171],
+            opaque_from: 255,
+            compiled: 255,
             notes: &[
                 (3, 1),
                 (4, 1),
@@ -270,9 +275,17 @@ pub(super) const LAYOUTS: &[Layout] = &[
         frame_owner: Some(70),
         calls: Some(Calls {
             frame_function: 16,
+            object_type: 8,
+            function_code: 48,
             function_version: 136,
             instructions: [23, 24],
             behind: 6,
+            callers: &[
+                19, 20, 21, 22, 23, 24, 25, 28, 29, 34, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 56, 62, 63,
+                64, 65, 70, 72, 73, 76, 77, 78, 79, 80, 81, 82, 93, 106, 123, 142, 168, 171,
+            ],
+            opaque_from: 237,
+            compiled: 255,
             notes: &[
                 (6, 1),
                 (7, 1),
@@ -402,9 +415,18 @@ pub(super) const LAYOUTS: &[Layout] = &[
         frame_owner: Some(70),
         calls: Some(Calls {
             frame_function: 16,
+            object_type: 8,
+            function_code: 48,
             function_version: 136,
             instructions: [177, 178],
             behind: 0,
+            callers: &[
+                5, 53, 54, 57, 72, 82, 104, 157, 158, 159, 160, 161, 162, 163, 164, 165, 166, 167, 168, 169,
+                170, 171, 172, 173, 174, 175, 176, 177, 178, 179, 180, 181, 187, 188, 189, 190, 191, 192, 193,
+                194, 195, 196, 197, 198, 199, 200, 201, 202, 208,
+            ],
+            opaque_from: 236,
+            compiled: 70,
             notes: &[
                 (3, 1),
                 (5, 1),

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::command_line::command;
 use super::error::{SpyError, Unreadable};
 
 /// The number of the capability to look into other processes.
@@ -33,10 +34,7 @@ pub(super) fn not_stopped(pid: u32) -> SpyError {
     let tracer = field(&pid.to_string(), "TracerPid").and_then(|text| text.parse::<u32>().ok());
     match tracer.filter(|tracer| *tracer != 0) {
         Some(tracer) => SpyError::new(
-            format!(
-                "process {pid} is traced by process {tracer} ({}), and only one can",
-                super::find::command(tracer)
-            ),
+            format!("process {pid} is traced by process {tracer} ({}), and only one can", command(tracer)),
             "end that one, or leave --native and --blocking out: reading memory does not stop anything",
         ),
         None => denied(pid),

@@ -5,6 +5,7 @@ use std::fs;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
+use super::command_line::command;
 use super::{find, tasks};
 
 /// Processes that are looked at.
@@ -44,7 +45,7 @@ impl Process {
             pid,
             parent,
             started,
-            command: find::command(pid),
+            command: command(pid),
             rank: number(&["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"]),
             local_rank: number(&[
                 "LOCAL_RANK",

@@ -9,7 +9,7 @@ use super::following::Following;
 use super::lock::{Lock, Standing};
 use super::naming::{is_named, loader_name};
 use super::program::{OwnNames, Parts};
-use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats};
+use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats, let_late_ones_go};
 
 /// Runs that are kept; later ones are counted only.
 const MAX_RUNS: usize = 20_000_000;
@@ -263,6 +263,7 @@ impl Sampling {
                 self.add(spy);
             }
         }
+        let_late_ones_go();
         let before = self.ended_ns;
         let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);
         self.late += u64::from(now_ns - before > period_ns.saturating_mul(2));

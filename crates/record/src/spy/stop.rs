@@ -2,6 +2,7 @@
 //! meanwhile, the system lets it go.
 
 use std::io;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::processes::parent;
@@ -107,8 +108,27 @@ impl Stopper {
     }
 }
 
+/// Threads that were asked to stop by somebody who is gone, and whether their end is to be noted here.
+static LATE: Mutex<Vec<(u32, bool)>> = Mutex::new(Vec::new());
+
 impl Drop for Stopper {
     fn drop(&mut self) {
         self.let_late_ones_go();
+        let left = self.late.iter().map(|thread| (*thread, !(self.own_child && *thread == self.pid)));
+        LATE.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
     }
+}
+
+/// Lets threads go on that stopped after nobody waited for that any more. Called while something waits for their process.
+pub fn let_late_ones_go() {
+    LATE.lock().unwrap_or_else(PoisonError::into_inner).retain(|(thread, reap)| {
+        match halted(*thread, *reap).unwrap_or(Halt::Ended) {
+            Halt::NotYet => true,
+            Halt::Still(signal) => {
+                let _ = let_go(*thread, signal);
+                false
+            }
+            Halt::Ended => false,
+        }
+    });
 }

@@ -86,6 +86,24 @@ pub(super) fn halted(thread: u32, reap: bool) -> io::Result<Halt> {
     })
 }
 
+/// Whether a child of ours has ended. Unlike waiting for it, this takes no notice of its stops.
+#[cfg(target_os = "linux")]
+pub fn has_ended(child: u32) -> bool {
+    // SAFETY: all zeros are a valid siginfo_t.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the kernel writes to `info` only.
+    let asked = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
+    // SAFETY: the kernel has filled in what waitid fills in, or left zeros.
+    asked != 0 || unsafe { info.si_pid() } != 0
+}
+
+/// Other systems stop nothing.
+#[cfg(not(target_os = "linux"))]
+pub fn has_ended(_: u32) -> bool {
+    true
+}
+
 /// Lets a stopped thread go on.
 #[cfg(target_os = "linux")]
 pub(super) fn let_go(thread: u32, signal: i32) -> io::Result<()> {

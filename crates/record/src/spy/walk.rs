@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::call_sites::CallSites;
+use super::call_sites::{CallSites, Places};
 use super::codes::{CodeId, Codes};
 use super::error::Unreadable;
 use super::find::Python;
@@ -192,7 +192,7 @@ impl Walk<'_> {
                     before = std::mem::take(&mut self.trail);
                     made_sense = same >= STILL;
                     if made_sense {
-                        self.sites.trust(self.python.layout.calls.as_ref(), &self.doubts, self.now);
+                        self.sites.trust(&self.doubts, self.now);
                     }
                     made_sense
                 }
@@ -330,9 +330,12 @@ impl Walk<'_> {
                 if let (Some(calls), Position::Instruction(field)) = (&layout.calls, layout.frame_position) {
                     let (position, function) = (word(header, field), word(header, calls.frame_function));
                     let start = off(code, layout.code_start.unwrap_or(0));
-                    if let Some(callee) = callee
-                        && !self.sites.fits(&mut self.pages.memory, calls, start, position, callee, self.now)
-                    {
+                    let places = Places { calls, function_type: self.python.function_type };
+                    let memory = &mut self.pages.memory;
+                    let whole = self.sites.belong(memory, places, function, code);
+                    let called =
+                        |callee: u64| self.sites.fits(memory, places, start, position, callee, self.now);
+                    if !whole || !callee.is_none_or(called) {
                         self.doubts.push(position);
                     }
                     self.trail.push((code, position));

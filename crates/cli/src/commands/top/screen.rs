@@ -238,7 +238,7 @@ mod tests {
         let narrow = lines(&shown, &Screen::plain(60), 14);
         assert_eq!(narrow[1], "Python 3.11.7 · GIL held 93.0% · threads 1 of 12 running");
         assert_eq!(narrow[2..5], ["memory 1.88 GiB", "GPU 0 busy 75.0%", ""]);
-        assert_eq!(narrow[6], "  50.0%  75.0%    1.500 s    2.000 s  function_0   …e.py:12");
+        assert_eq!(narrow[6], "  50.0%  75.0%    1.500 s    2.000 s  function_0   …ge.py:12");
         assert!(narrow[13].starts_with("q quit"));
         let wide = lines(&shown, &Screen::plain(200), 14);
         assert_eq!(

@@ -41,11 +41,8 @@ fn without_arguments(name: &str) -> String {
         .find(|text| rest.starts_with(**text));
         let taken = operator.map_or(c.len_utf8(), |text| text.len());
         match c {
-            _ if operator.is_some() => {
-                if depth == 0 {
-                    kept.push_str(&rest[..taken]);
-                }
-            }
+            _ if operator.is_some() && depth == 0 => kept.push_str(&rest[..taken]),
+            _ if operator.is_some() => {}
             '<' => {
                 if depth == 0 {
                     kept.push_str("<…");

@@ -87,10 +87,13 @@ pub(super) struct Image {
     pub(super) fixed: bool,
     symbols: OnceLock<Vec<Table>>,
     /// Sections that were read for all processes.
-    shared: Mutex<Vec<(&'static str, Option<Arc<[u8]>>)>>,
+    shared: Mutex<Vec<Shared>>,
     /// Where files with the names of stripped functions may be.
     debug_root: PathBuf,
 }
+
+/// A section by its name; none where a file has no such section.
+type Shared = (&'static str, Option<Arc<[u8]>>);
 
 /// Functions of one table, by address.
 #[derive(Debug)]
