@@ -1604,6 +1604,22 @@ export interface LiveOperator {
   count: number | null;
 }
 
+/** What was in use. */
+export interface LiveRow {
+  /** The device. */
+  device: number;
+  /** The line, stack, module, size or category. */
+  name: string;
+  /** Bytes. */
+  live_bytes_then: number;
+  /** Bytes asked for. */
+  requested_bytes: number;
+  /** Allocations. */
+  live_count_then: number;
+  /** Of all in use. */
+  live_share: number;
+}
+
 /** Bytes alive at the peak that one operator had allocated from one place in the program. */
 export interface LiveStack {
   /** The operator. */
@@ -2939,13 +2955,15 @@ export interface LoadingAnswer {
 
 /** The answer to `memory`. */
 export interface MemoryAnswer {
-  devices: DeviceMemory[];
+  devices?: DeviceMemory[];
   events?: Event[];
+  live?: LiveRow[];
   operators?: OperatorMemory[];
   peak?: PeakRow[] | PeakStackRow[];
-  records: number;
+  records?: number;
   devices_total?: number;
   events_total?: number;
+  live_total?: number;
   operators_total?: number;
   peak_total?: number;
   definitions?: Definition[];
@@ -3181,21 +3199,24 @@ export interface LinesOfProfile {
 /** The answer to `memory` about a profile. */
 export interface MemoryOfProfile {
   allocators?: DeviceRow[];
-  curve: MemoryPoint[];
-  earlier_at_ns: number | null;
-  end_bytes: number;
+  curve?: MemoryPoint[];
+  earlier_at_ns?: number | null;
+  end_bytes?: number;
   heap_lines?: HeapLineRow[];
   heap_stacks?: HeapStackRow[];
-  peak_at_ns: number;
-  peak_bytes: number;
-  peak_rss_bytes: number | null;
-  recorded_ns: number;
+  live?: LiveRow[];
+  moment_ns?: number | null;
+  peak_at_ns?: number;
+  peak_bytes?: number;
+  peak_rss_bytes?: number | null;
+  recorded_ns?: number;
   refusals?: RefusalRow[];
-  sample_bytes: number;
+  sample_bytes?: number;
   allocators_total?: number;
   curve_total?: number;
   heap_lines_total?: number;
   heap_stacks_total?: number;
+  live_total?: number;
   refusals_total?: number;
   definitions?: Definition[];
   origin_ns: number;

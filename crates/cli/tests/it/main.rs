@@ -20,6 +20,7 @@ mod processes;
 mod profiles;
 mod readme;
 mod repro;
+mod snapshots;
 mod view;
 mod what_if;
 mod words;

@@ -1,0 +1,64 @@
+//! Memory snapshots on the command line: every command of docs/gpu-memory-leak.md, and what is refused.
+
+use crate::errors::refused;
+use crate::{gpt, json, root, run, stdout};
+
+fn snapshot(name: &str) -> String {
+    root().join("fixtures/memory").join(name).display().to_string()
+}
+
+#[test]
+fn a_leak_is_named_with_its_line_and_rate() {
+    let path = snapshot("kept_outputs.pickle.zst");
+    let said = json(&["memory", &path, "--leaks"]);
+    let rows = said["leaks"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["line"], &rows[0]["per"]), (1, &170.into(), &"iteration".into()));
+    assert_eq!(rows[0]["growth_bytes_each"], 65_536_000);
+    assert_eq!(said["total_growth_bytes_each"], 65_536_000);
+    assert!(!said["full"].as_array().unwrap().is_empty());
+    let screen = stdout(&["memory", &path, "--leaks"]);
+    assert!(screen.contains("+62.5 MiB") && screen.contains("Optimizer.step#AdamW.step"), "{screen}");
+    let healthy = stdout(&["memory", &snapshot("activations_recomputed.pickle.gz"), "--leaks"]);
+    assert!(healthy.contains("too few to tell"), "{healthy}");
+    assert_eq!(run(&["findings", &path, "--fail-on", "medium"]).status.code(), Some(1));
+    let recomputed = snapshot("activations_recomputed.pickle.gz");
+    assert_eq!(run(&["findings", &recomputed, "--fail-on", "medium"]).status.code(), Some(0));
+}
+
+#[test]
+fn refused_requests_are_told() {
+    let screen = stdout(&["memory", &snapshot("out_of_memory_by_fragmentation.pickle.gz"), "--oom"]);
+    assert!(
+        screen.contains("1.46 GiB was asked for") && screen.contains("expandable_segments:True"),
+        "{screen}"
+    );
+    let said = json(&["memory", &snapshot("out_of_memory_by_shortage.pickle.gz"), "--oom"]);
+    assert_eq!(said["out_of_memory"][0]["why"], "shortage");
+    let screen = stdout(&["memory", &snapshot("ring_buffer.pickle.gz"), "--oom"]);
+    assert!(screen.contains("no request was refused"), "{screen}");
+}
+
+#[test]
+fn moments_and_groups_add_up() {
+    let path = snapshot("activations_kept.pickle.gz");
+    for by in ["line", "stack", "module", "size", "category"] {
+        let said = json(&["memory", &path, "--at", "peak", "--by", by, "--top", "0"]);
+        let live = said["live"].as_array().unwrap();
+        let sum: u64 = live.iter().map(|row| row["live_bytes_then"].as_u64().unwrap()).sum();
+        assert_eq!(sum, 1_503_335_424, "{by}");
+    }
+    assert!(stdout(&["memory", &path, "--at", "4.2s"]).contains("4.200 s after the first entry"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_a_hint() {
+    let path = snapshot("kept_outputs.pickle.zst");
+    assert!(refused(&["memory", &path, "--at", "noon"]).contains("write peak, end, or a time"));
+    assert!(refused(&["memory", &path, "--leaks", "--by", "size"]).contains("--by takes line and stack"));
+    assert!(refused(&["memory", &path, "--leaks", "--oom"]).contains("--leaks does not apply to --oom"));
+    assert!(refused(&["memory", &gpt(), "--oom"]).contains("memory snapshots"));
+    assert!(refused(&["memory", &path, &path]).contains("add --leaks"));
+    assert!(refused(&["memory", &gpt(), &path, "--leaks"]).contains("only memory snapshots"));
+    let several = stdout(&["memory", &path, &path, "--leaks"]);
+    assert!(several.contains("no line holds 1 MiB more"), "{several}");
+}
