@@ -1,6 +1,5 @@
 //! What the page asks about a run, as functions from a path and a query to bytes. The server and the report use the same.
 
-use serde::Serialize;
 use serde_json::json;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::functions::value_of;
@@ -14,6 +13,7 @@ use crate::backend::Problem;
 use crate::memory::memory;
 use crate::path;
 use crate::question::{self, number, pairs};
+use crate::reply::Reply;
 use crate::run::Run;
 use crate::shown::shown;
 use crate::source::source;
@@ -22,21 +22,6 @@ use crate::source::source;
 const MAX_TILES: usize = 512;
 /// Most names of one request.
 const MAX_NAMES: usize = 8_192;
-
-/// An answer, and whether it stays true as long as the server runs.
-pub(crate) struct Reply {
-    pub(crate) body: Vec<u8>,
-    pub(crate) kind: &'static str,
-}
-
-impl Reply {
-    pub(crate) fn json(value: &impl Serialize) -> Result<Reply, Problem> {
-        let text = serde_json::to_vec(value);
-        let body =
-            text.map_err(|e| Problem { message: format!("cannot be written as JSON: {e}"), hint: None })?;
-        Ok(Reply { body, kind: "application/json" })
-    }
-}
 
 /// Answers a request about a run; `None` if there is no such thing to ask.
 pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, Problem>> {

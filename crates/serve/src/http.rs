@@ -21,11 +21,12 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use crate::api::{Reply, reply};
+use crate::api::reply;
 use crate::assets::{asset, unpack};
 use crate::backend::{Backend, Problem};
 use crate::connections;
 use crate::guard;
+use crate::reply::Reply;
 use crate::runs::{Asked, Runs};
 
 /// Ports tried upward from the default before giving up.

@@ -13,6 +13,7 @@ mod http;
 mod memory;
 mod path;
 mod question;
+mod reply;
 mod report;
 mod run;
 mod runs;

@@ -5,9 +5,9 @@ use stepscope_analyse::views::memory::picture::Frame;
 use stepscope_analyse::views::memory::{Axis, MemoryView, PictureQuery, Stacked};
 use stepscope_model::Snapshot;
 
-use crate::api::Reply;
 use crate::backend::Problem;
 use crate::question::{number, pairs};
+use crate::reply::Reply;
 use crate::run::Run;
 
 /// What is asked about, of what the page may say.

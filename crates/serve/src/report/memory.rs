@@ -18,6 +18,8 @@ const MAX_DEVICES: usize = 8;
 /// Pixels of a picture: it is drawn larger when somebody zooms in.
 const COLUMNS: u32 = 1_800;
 const ROWS: u32 = 720;
+/// How many times fewer columns and rows are tried where these do not fit.
+const COARSER: [u32; 4] = [1, 2, 4, 8];
 /// Most allocations and segments with details, per device.
 const MAX_DETAILS: usize = 2_000;
 /// The share of the room that pictures and states leave to details.
@@ -39,13 +41,25 @@ pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
     if about.device_count as usize > devices.len() {
         left_out.push(format!("the memory of all but {} of {} devices", devices.len(), about.device_count));
     }
+    let mut pictures = Vec::new();
+    let mut times = 1;
+    for coarser in COARSER {
+        times = coarser;
+        pictures.clear();
+        for device in devices {
+            for (name, query) in queries(device, coarser) {
+                let body = view.picture(histories, &query).unwrap_or_default();
+                let body = if redacted { redact_head(&body) } else { body };
+                pictures.push(pack_bytes(&format!("memory/picture/{name}/{}", device.device), &body)?);
+            }
+        }
+        if size(&pictures) <= room / 2 {
+            break;
+        }
+    }
+    sections.append(&mut pictures);
     for device in devices {
         let number = device.device;
-        for (name, query) in queries(device) {
-            let body = view.picture(histories, &query).unwrap_or_default();
-            let body = if redacted { redact_head(&body) } else { body };
-            sections.push(pack_bytes(&format!("memory/picture/{name}/{number}"), &body)?);
-        }
         for what in ["state", "flame"] {
             let mut of_states = BTreeMap::new();
             for state in [device.peak_state, device.states - 1] {
@@ -59,7 +73,7 @@ pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
     let mut room = room.saturating_sub(size(&sections)) / FOR_DETAILS;
     for device in devices {
         for (name, of, query) in [("allocations", "", 0), ("segments", "&of=segments", 2)] {
-            let drawn = view.drawn(histories, &queries(device)[query].1);
+            let drawn = view.drawn(histories, &queries(device, times)[query].1);
             let (section, without) = details(run, device.device, (name, of), drawn, room, redacted)?;
             room = room.saturating_sub(section.bytes.len());
             sections.push(section);
@@ -71,8 +85,8 @@ pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
     Ok((sections, left_out))
 }
 
-/// The pictures of a device.
-fn queries(device: &MemoryDevice) -> [(&'static str, PictureQuery); 3] {
+/// The pictures of a device, with so many times fewer pixels each way.
+fn queries(device: &MemoryDevice, coarser: u32) -> [(&'static str, PictureQuery); 3] {
     let most = device.peak_bytes.max(device.peak_reserved_bytes).max(1) as f64;
     let narrow = most > RESERVED_IN_SIGHT * device.peak_bytes as f64;
     let high = if narrow { device.peak_bytes.max(1) as f64 } else { most };
@@ -82,8 +96,8 @@ fn queries(device: &MemoryDevice) -> [(&'static str, PictureQuery); 3] {
         axis,
         from: 0.0,
         to,
-        columns: COLUMNS,
-        frame: Frame { low: 0, high: (high * AIR) as u64, rows: ROWS },
+        columns: COLUMNS / coarser,
+        frame: Frame { low: 0, high: (high * AIR) as u64, rows: ROWS / coarser },
     };
     let entries = f64::from(device.states);
     let time = device.duration_ns.unwrap_or(0) as f64 + 1.0;

@@ -239,6 +239,50 @@ fn the_largest_segments_are_kept_wherever_they_lie() {
     assert_eq!(at.map.segments[0].bytes, 900 * MIB);
 }
 
+#[test]
+fn histories_that_contradict_themselves_add_up_all_the_same() {
+    const ACTIONS: [Action; 10] = [
+        Action::Alloc,
+        Action::Alloc,
+        Action::FreeRequested,
+        Action::FreeCompleted,
+        Action::SegmentAlloc,
+        Action::SegmentFree,
+        Action::SegmentMap,
+        Action::SegmentUnmap,
+        Action::OutOfMemory,
+        Action::Other,
+    ];
+    let mut random = 11u32;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        u64::from(random >> 8) % below
+    };
+    for case in 0..200 {
+        // Few places, so that things lie on top of each other, are freed twice or were never there.
+        let entries: Vec<(Action, u64, u64)> =
+            (0..80).map(|_| (ACTIONS[next(10) as usize], next(24) * MIB, next(5) * MIB + next(900))).collect();
+        let snapshot = snapshot(&entries);
+        let histories = histories(&snapshot);
+        let view = MemoryView::new(&snapshot, &histories);
+        let of = (&snapshot, histories.as_slice());
+        for state in 0..=entries.len() as u32 {
+            let level = level(&histories[0], state);
+            let case = format!("case {case}, state {state}");
+            assert_eq!(view.total(&histories, 0, state), Some(level.allocated), "{case}");
+            let at = view.instant(of, 0, state).unwrap();
+            assert_eq!(at.lines.iter().map(|line| line.bytes).sum::<u64>(), level.allocated, "{case}");
+            for segment in &at.map.segments {
+                assert_eq!(segment.blocks.iter().map(|b| b.bytes).sum::<u64>(), segment.bytes, "{case}");
+            }
+        }
+        for number in 0..histories[0].allocations.len() as u32 {
+            let one = view.allocation(of, 0, number).unwrap();
+            assert!(one.end_state.is_none_or(|end| end > one.start_state), "case {case}, {one:?}");
+        }
+    }
+}
+
 /// Entries for each of many devices, segments and pools.
 fn many(n: u64) -> Snapshot {
     let mut made = snapshot(&[]);
