@@ -1657,6 +1657,22 @@ export interface LoadingTotals {
   wall_ns: number;
 }
 
+/** One process and its lock. */
+export interface LockRow {
+  /** The process. */
+  process: string;
+  /** Threads that were sampled. */
+  threads: number;
+  /** From the first look to the last. */
+  span_ns: number;
+  /** Time in which a thread held the lock. */
+  held_ns: number;
+  /** The same as a share. */
+  held_share: number;
+  /** Time in which threads waited for it. */
+  waiting_ns: number;
+}
+
 /** A stretch of a segment. */
 export interface MapBlock {
   /** What it is used for. */
@@ -2648,6 +2664,24 @@ export interface Stretch {
   count: number;
 }
 
+/** One task of an event loop, or several of the same name. */
+export interface TaskRow {
+  /** Its name, and its coroutine. */
+  task: string;
+  /** The thread of its loop. */
+  thread: string;
+  /** The process. */
+  process: string;
+  /** Time in which it ran. */
+  running_ns: number;
+  /** Its share of the time in which any task ran. */
+  share: number;
+  /** When it was first seen. */
+  first_ns: number;
+  /** When it was last seen. */
+  last_ns: number;
+}
+
 /** One device's time as HTA's temporal breakdown names it. */
 export interface TemporalRow {
   /** The device. */
@@ -2664,6 +2698,32 @@ export interface TemporalRow {
 
 /** Whether a kernel uses tensor cores (AMD: matrix cores), told by its name. */
 export type TensorCores = "no" | "unknown" | "yes";
+
+/** One thread. */
+export interface ThreadRow {
+  /** Its name and number. */
+  thread: string;
+  /** Its process. */
+  process: string;
+  /** How long it was sampled. */
+  seen_ns: number;
+  /** The share of that with the lock. */
+  holds_share: number;
+  /** The share at work without it. */
+  without_share: number;
+  /** The share spent waiting for it. */
+  waits_share: number;
+  /** The share spent waiting for something else. */
+  idle_share: number;
+  /** Time with the lock. */
+  holds_ns: number;
+  /** Time at work without it. */
+  without_ns: number;
+  /** Time spent waiting for it. */
+  waits_ns: number;
+  /** Time spent waiting for something else. */
+  idle_ns: number;
+}
 
 /** One row. */
 export interface TopRow {
@@ -3109,6 +3169,19 @@ export interface SummaryAnswer {
   regions_total?: number;
   steps_total?: number;
   top_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `threads`. */
+export interface ThreadsAnswer {
+  processes: LockRow[];
+  tasks: TaskRow[];
+  threads: ThreadRow[];
+  processes_total?: number;
+  tasks_total?: number;
+  threads_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
