@@ -83,13 +83,8 @@ const PYTHON: &[(&str, &[&str], Kind, &str)] = &[
     ),
     ("multiprocessing/popen_fork.py", &["wait", "poll"], Kind::Child, "for a child process to end"),
     ("concurrent/futures/_base.py", &["result", "wait", "as_completed"], Kind::Lock, "for a future's result"),
-    (
-        "concurrent/futures/thread.py",
-        &["_worker"],
-        Kind::Lock,
-        "for work (an idle worker of a ThreadPoolExecutor)",
-    ),
-    ("multiprocessing/pool.py", &["worker"], Kind::Lock, "for work (an idle worker of a multiprocessing.Pool)"),
+    ("concurrent/futures/thread.py", &["_worker"], Kind::Lock, "for work (an idle pool worker)"),
+    ("multiprocessing/pool.py", &["worker"], Kind::Lock, "for work (an idle pool worker)"),
     ("threading.py", &["join", "_wait_for_tstate_lock"], Kind::Lock, "for a thread to end (Thread.join)"),
     (
         "threading.py",
