@@ -74,7 +74,7 @@ test("every row can be scrolled to", async ({ page, open }) => {
 test("memory", async ({ page, open }) => {
   await open(TRACES.gpt, "memory");
   const answer = ask<MemoryAnswer>("memory", TRACES.gpt, "--top", "0");
-  const device = answer.devices.find((one) => (one.device_id ?? -1) >= 0);
+  const device = answer.devices?.find((one) => (one.device_id ?? -1) >= 0);
   if (!device) throw new Error("no accelerator in this trace");
   expect(await figures(page)).toEqual({
     "Peak allocated": bytes(device.peak_allocated_bytes),

@@ -64,8 +64,10 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
   const stepsAsked = useAsk<StepsAnswer>("steps");
   // A run without steps is answered as one without a number.
   const steps = (stepsAsked.data?.steps ?? []).filter((s) => s.step >= 0);
-  const device = chosenDevice(whole.devices);
-  const lastMark = Math.max(1, ...whole.devices.map((d) => d.curve.at(-1)?.at_ns ?? 0));
+  // A trace's answer always has them; a snapshot's, which has a page of its own, may not.
+  const devices = whole.devices ?? [];
+  const device = chosenDevice(devices);
+  const lastMark = Math.max(1, ...devices.map((d) => d.curve.at(-1)?.at_ns ?? 0));
   const extent = Math.max(info.data?.info.last_ns ?? 0, lastMark);
   const [from, to, step] = [numberParam("from"), numberParam("to"), param("step")];
   const range = from === undefined || to === undefined ? undefined : spanOf(from, to, extent);
@@ -89,7 +91,7 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
 
   const answer = isNarrow ? part.data : whole;
   if (!device) return null;
-  const shown = answer?.devices.find((d) => d.device === device.device);
+  const shown = answer?.devices?.find((d) => d.device === device.device);
   const capacity =
     (device.device_id ?? -1) >= 0
       ? info.data?.info.devices.find((d) => d.index === device.device_id)?.total_memory_bytes
@@ -99,7 +101,7 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
     <div class={`mem ${isNarrow && part.pending ? "waits" : ""}`}>
       <Card
         title={`Memory on ${device.device}`}
-        note={<Head devices={whole.devices} device={device} capacity={capacity ?? undefined} />}
+        note={<Head devices={devices} device={device} capacity={capacity ?? undefined} />}
       >
         {shown && <Figures device={shown} capacity={capacity ?? undefined} definitions={answer?.definitions} />}
         <Legend device={device} />
