@@ -550,8 +550,14 @@ impl Run {
         let in_steps = self.waits().iter().filter(|wait| self.steps.at(slices.start(wait.call)).is_some());
         let waits: Vec<(SliceId, i64)> = in_steps.map(|wait| (wait.call, wait.wait_ns)).collect();
         let windows = if self.steps.synthetic { Vec::new() } else { self.steps.windows() };
-        let query =
-            CodeQuery { by, selection, waits: &waits, windows: &windows, wall_ns: self.steps.wall_ns() };
+        let query = CodeQuery {
+            by,
+            selection,
+            waits: &waits,
+            main: self.host().main(),
+            windows: &windows,
+            wall_ns: self.steps.wall_ns(),
+        };
         code(self.trace(), self.callers(), &query)
     }
 

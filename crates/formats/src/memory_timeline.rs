@@ -39,12 +39,30 @@ const MOST_POINTS: usize = 1 << 16;
 
 type Sums = [i64; CATEGORIES.len()];
 
-/// `[[`, then a number.
+/// A list of times and then one of lists, or rows of four numbers.
 fn begins(head: &[u8]) -> bool {
-    let Some(inside) = trimmed(head).strip_prefix(b"[") else { return false };
-    let Some(first) = trimmed(inside).strip_prefix(b"[") else { return false };
-    trimmed(first).first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-')
+    fn list(text: &[u8]) -> Option<&[u8]> {
+        trimmed(text).strip_prefix(b"[")
+    }
+    let Some(first) = list(head).and_then(list) else { return false };
+    if !trimmed(first).first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'-') {
+        return false;
+    }
+    // Times may go on for longer than what is seen here.
+    let Some(end) = first.iter().position(|byte| *byte == b']') else { return first.len() > 64 };
+    let numbers = first[..end].split(|byte| *byte == b',').count();
+    let rest = trimmed(&first[end + 1..]);
+    let next = rest.strip_prefix(b",").and_then(list);
+    match next {
+        Some(next) if trimmed(next).starts_with(b"[") => true,
+        // One row alone is one, too.
+        Some(_) => numbers == ROW,
+        None => numbers == ROW && (rest.is_empty() || rest.starts_with(b"]")),
+    }
 }
+
+/// Time, action, bytes and category.
+const ROW: usize = 4;
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     whole(&mut text, WHAT, name, options)?;

@@ -26,6 +26,7 @@ mod own;
 mod permission;
 mod processes;
 mod program;
+mod said_name;
 mod sampled_trace;
 mod sampling;
 mod sockets;

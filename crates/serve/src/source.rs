@@ -140,7 +140,7 @@ fn charged(profile: &Profile, value: usize, file: &str) -> Vec<LineOfSource> {
 /// What a profile calls a file: as asked, or in full where another run of the program calls it by the end of its path.
 fn name_of<'a>(profile: &'a Profile, asked: &str) -> Option<&'a str> {
     let names = || profile.stacks.frames().map(|(_, frame)| profile.stacks.text(frame.file));
-    if asked.is_empty() {
+    if asked.is_empty() || asked.split(['/', '\\']).any(|part| part == "..") {
         return None;
     }
     if let Some(same) = names().find(|name| *name == asked) {

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, LaneId, Ns, SliceId, StrId, Trace};
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
@@ -19,7 +19,7 @@ use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
-use crate::threads::sampled::Sampled;
+use crate::threads::sampled::{SAMPLES_OF, Sampled, SeenCallers};
 
 /// Stands for no region.
 const NONE: u32 = u32::MAX;
@@ -99,6 +99,8 @@ pub(crate) struct CodeQuery<'a> {
     pub(crate) selection: &'a Selection,
     /// Calls that waited in the steps, with how long.
     pub(crate) waits: &'a [(SliceId, i64)],
+    /// The program's main thread.
+    pub(crate) main: Option<LaneId>,
     /// The steps; none where the trace marks none, and all of it counts.
     pub(crate) windows: &'a [(Ns, Ns)],
     pub(crate) wall_ns: i64,
@@ -122,6 +124,7 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
     let mut own: Vec<Option<SliceId>> = vec![None; slices.len()];
     let mut has_functions = false;
     let steps = (!query.windows.is_empty()).then(|| Windows::new(query.windows, |_| true));
+    let elsewhere = sampled_elsewhere(trace, query.main);
     let in_steps = |id: SliceId| match &steps {
         Some(steps) => signed(steps.length((slices.start(id), slices.end(id)))),
         None => slices.dur(id).0,
@@ -149,7 +152,7 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
             _ => continue,
         };
         region[at] = row;
-        let dur = in_steps(id);
+        let dur = if elsewhere(id) { 0 } else { in_steps(id) };
         if dur > 0 && query.selection.contains(trace, id) {
             rows.rows[row as usize].calls += 1;
             rows.add(row, |row| row.host_ns = row.host_ns.saturating_add(dur));
@@ -158,12 +161,13 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
             }
         }
     }
-    let sampled = Sampled::new(trace);
+    let whose = |stack: SliceId| Some(region[stack.index()]).filter(|row| *row != NONE);
+    let mut seen = Sampled::new(trace).callers_of(trace, callers, whose);
     let mut report = Code { wall_ns: query.wall_ns, has_functions, ..Code::default() };
     for id in slices.ids().filter(|&id| is_work(slices.kind(id)) && query.selection.contains(trace, id)) {
         let links = trace.links();
         let from = links.launch(id).or_else(|| links.op(id));
-        let (row, backward) = place(trace, callers, &sampled, &region, from);
+        let (row, backward) = place(trace, callers, &mut seen, &region, from);
         let row = if row == NONE { rows.nobody() } else { row };
         let dur = slices.dur(id).0;
         report.device_ns = report.device_ns.saturating_add(dur);
@@ -176,7 +180,7 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         });
     }
     for &(call, wait_ns) in query.waits {
-        let (row, _) = place(trace, callers, &sampled, &region, Some(call));
+        let (row, _) = place(trace, callers, &mut seen, &region, Some(call));
         let row = if row == NONE { rows.nobody() } else { row };
         report.wait_ns = report.wait_ns.saturating_add(wait_ns);
         rows.add(row, |row| row.wait_ns = row.wait_ns.saturating_add(wait_ns));
@@ -195,6 +199,18 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
     report
 }
 
+/// Tells samples of the main thread's process from those of its children, which have their own steps, if any.
+fn sampled_elsewhere(trace: &Trace, main: Option<LaneId>) -> impl Fn(SliceId) -> bool {
+    let process = main.map(|main| trace.lanes().get(main).key.process);
+    let lanes = trace.lanes().iter().map(|(_, lane)| {
+        trace.text(lane.thread_name).starts_with(SAMPLES_OF)
+            && process.is_some_and(|process| lane.key.process != process)
+    });
+    let lanes: Vec<bool> = lanes.collect();
+    let slices = trace.slices();
+    move |id| lanes[slices.lane(id).index()]
+}
+
 fn is_work(kind: Kind) -> bool {
     matches!(kind, Kind::Kernel | Kind::Memcpy | Kind::Memset)
 }
@@ -203,17 +219,14 @@ fn is_work(kind: Kind) -> bool {
 fn place(
     trace: &Trace,
     callers: &Callers,
-    sampled: &Sampled,
+    seen: &mut SeenCallers<impl Fn(SliceId) -> Option<u32>>,
     region: &[u32],
     from: Option<SliceId>,
 ) -> (u32, bool) {
     let Some(from) = from else { return (NONE, false) };
-    // Where functions are not recorded, what a sampler saw on the thread then.
-    let row = |slice: SliceId| match region[slice.index()] {
-        NONE => {
-            let (lane, start) = (trace.slices().lane(slice), trace.slices().start(slice));
-            sampled.at(trace, callers.tree(), lane, start).map_or(NONE, |seen| region[seen.index()])
-        }
+    // Where functions are not recorded, one that a sampler saw in such a call.
+    let mut row = |slice: SliceId| match region[slice.index()] {
+        NONE => seen.caller(trace, callers, slice).unwrap_or(NONE),
         row => row,
     };
     let direct = row(from);
@@ -222,13 +235,13 @@ fn place(
     }
     // A call on a lane of its own is in the operator it names.
     let op = trace.links().op(from).filter(|op| *op != from);
-    if let Some(of_op) = op.map(row).filter(|row| *row != NONE) {
+    if let Some(of_op) = op.map(&mut row).filter(|row| *row != NONE) {
         return (of_op, false);
     }
     let mut at = Some(from);
     for _ in 0..MAX_DEPTH {
         let Some(slice) = at else { break };
-        let forward = trace.links().forward_of(slice).map(row);
+        let forward = trace.links().forward_of(slice).map(&mut row);
         if let Some(row) = forward.filter(|row| *row != NONE).min() {
             return (row, true);
         }
@@ -299,8 +312,8 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "host_ns",
         label: "Host",
         text: "Time on its thread while this was the innermost function of the program, with all that it called outside of \
-               the program: operators, libraries and waiting; only inside of steps, where the trace marks them. Grouped by \
-               call: the part of it in what was called.",
+               the program: operators, libraries and waiting; only inside of steps, where the trace marks them, and without \
+               sampled child processes. Grouped by call: the part of it in what was called.",
     },
     Definition {
         field: "wait_ns",

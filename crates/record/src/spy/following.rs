@@ -5,8 +5,9 @@ use std::time::Instant;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::Spy;
 use super::find::Files;
-use super::{Spy, children};
+use super::processes::children;
 
 /// New children are looked for this often at the most, …
 const EVERY_NS: i64 = 10_000_000;

@@ -1,11 +1,6 @@
 //! What sampled processes are for: as `multiprocessing` or a data loader calls them, else by what they run.
 
 use super::sampling::{Function, Sampling};
-use super::{Frame, Seen, Spy};
-
-/// A data loader's workers run this function, which has their number.
-const LOADER: (&str, &str) = ("_worker_loop", "torch/utils/data/_utils/worker.py");
-const LOADER_NUMBER: &str = "worker_id";
 
 /// Functions that tell what a process is for, where nothing better is known.
 const ROLES: [(&str, &str, &str); 4] = [
@@ -14,25 +9,6 @@ const ROLES: [(&str, &str, &str); 4] = [
     ("_process_worker", "concurrent/futures/process.py", "ProcessPoolExecutor worker"),
     ("_bootstrap", "multiprocessing/process.py", "multiprocessing worker"),
 ];
-
-/// In this function a process of `multiprocessing` has its name.
-const NAMED_IN: &str = "_bootstrap";
-
-/// Whether a process that was seen so is `multiprocessing`'s and has its name by now.
-pub(super) fn is_named(spy: &Spy, seen: &[Seen]) -> bool {
-    let mut frames = seen.iter().flat_map(|thread| &thread.frames);
-    frames.any(|frame| spy.code(frame.code).is_some_and(|code| code.name == NAMED_IN))
-}
-
-/// What a data loader's worker is called: by its number, which is a variable of the function it runs.
-pub(super) fn loader_name(spy: &mut Spy, seen: &[Seen]) -> Option<String> {
-    let is_loader = |frame: &&Frame| {
-        spy.code(frame.code).is_some_and(|code| code.name == LOADER.0 && code.file.ends_with(LOADER.1))
-    };
-    let frame = *seen.iter().flat_map(|thread| &thread.frames).find(is_loader)?;
-    let (_, number) = spy.locals(&frame).into_iter().find(|(name, _)| name == LOADER_NUMBER)?;
-    Some(format!("DataLoader worker {number}"))
-}
 
 impl Sampling {
     /// What a process is for: what it says itself, else its command line and the functions it was seen in.

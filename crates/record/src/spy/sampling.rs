@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 
 use super::following::Following;
 use super::lock::{Lock, Standing};
-use super::naming::{is_named, loader_name};
 use super::program::{OwnNames, Parts};
+use super::said_name::{is_named, loader_name};
 use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats, let_late_ones_go};
 
 /// Runs that are kept; later ones are counted only.
