@@ -86,9 +86,9 @@ impl Sampled {
 
 /// Tells whose a call is, where a sampler looked.
 ///
-/// A look stands for the time since the look before it, in which a hundred operators may have run for others. Two things are
-/// known better: what ran between two looks that saw the same function was that function's; and what ran at the very moment
-/// of a look was called by the stack that it saw, as were, likely, other calls of the same name.
+/// A look stands for the time since the look before it, in which a hundred operators may have run for others, and a whole step
+/// may have gone by. Two things are known better: what ran at the very moment of a look was called by the stack that it saw, as
+/// were, likely, other calls of the same name; and what ran while look after look saw the same function was that function's.
 pub(crate) struct SeenCallers<P> {
     sampled: Sampled,
     place: P,
@@ -107,14 +107,11 @@ impl<P: Fn(SliceId) -> Option<u32>> SeenCallers<P> {
         let (lane, at) = (slices.lane(call), slices.start(call));
         let period = *self.periods.get(&lane)?;
         let seen = self.sampled.at(trace, tree, lane, at)?;
-        // It was there at the look before, too.
-        let stayed = |id: &SliceId| slices.start(*id).0 < at.0.saturating_sub(period.0);
-        if stayed(&seen) {
-            return (self.place)(seen);
-        }
         self.alike(trace, callers, call).or_else(|| {
+            // It was there at the looks before, too. One look alone may have been in an earlier step.
+            let since = at.0.saturating_sub(period.0.saturating_mul(LOOKS));
             let around = std::iter::successors(Some(seen), |&id| tree.parent(id)).take(MAX_DEPTH);
-            around.filter(stayed).find_map(&self.place)
+            around.filter(|&id| slices.start(id).0 < since).find_map(&self.place)
         })
     }
 
@@ -143,5 +140,7 @@ fn innermost(trace: &Trace, tree: &CallTree, lane: LaneId, at: Ns) -> Option<Sli
 
 /// Frames that may have ended before a moment is found to be in none.
 const MAX_DEPTH: usize = 512;
+/// Looks in a row that must have seen a function before a call is taken for its.
+const LOOKS: i64 = 3;
 /// Functions that are told apart for one operator.
 const MAX_CALLERS: usize = 256;

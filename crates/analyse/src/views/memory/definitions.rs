@@ -37,7 +37,11 @@ pub const DEFINITIONS: &[Definition] = &[
         "The longest free stretch of one segment. A request for more needs new memory from the device, or fails.",
     ),
     define("allocations", "Allocations", "Allocations that were in use in this state."),
-    Definition { field: "bytes", label: "Bytes", text: "Bytes in use, rounded up as the allocator does." },
+    Definition {
+        field: "bytes",
+        label: "Bytes",
+        text: "Bytes in use, rounded up as the allocator does: of one allocation, or of all that a line asked for.",
+    },
     define("share", "Share", "Share of all bytes in use in this state."),
     define("peak_bytes", "Peak", "The most bytes in use at once since the history begins."),
     define(

@@ -98,7 +98,7 @@ fn device_time_and_waiting_of_recorded_traces_close() {
     );
 }
 
-/// Operators of a thread, and what a sampler saw of it every 50: `load` until 400, then `step` until 1000, then `log`; `load`
+/// Operators of a thread, and what a sampler saw of it every 50: `load` until 300, then `step` until 1000, then `log`; `load`
 /// was seen in `aten::mul` at 1100. The second product runs between looks at `step` and `log`, the last one at `load` and
 /// `step`.
 const SAMPLED: &str = r#"{"traceEvents": [
@@ -114,8 +114,8 @@ const SAMPLED: &str = r#"{"traceEvents": [
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 1112, "dur": 5, "args": {"correlation": 5}},
 {"ph": "X", "cat": "kernel", "name": "exp", "pid": 0, "tid": 7, "ts": 1120, "dur": 3, "args": {"correlation": 5, "device": 0, "stream": 7}},
 {"ph": "X", "cat": "python_function", "name": "train.py(1): main", "pid": 9, "tid": "samples of 9", "ts": 0, "dur": 1150},
-{"ph": "X", "cat": "python_function", "name": "train.py(2): load", "pid": 9, "tid": "samples of 9", "ts": 0, "dur": 400},
-{"ph": "X", "cat": "python_function", "name": "train.py(8): step", "pid": 9, "tid": "samples of 9", "ts": 400, "dur": 600},
+{"ph": "X", "cat": "python_function", "name": "train.py(2): load", "pid": 9, "tid": "samples of 9", "ts": 0, "dur": 300},
+{"ph": "X", "cat": "python_function", "name": "train.py(8): step", "pid": 9, "tid": "samples of 9", "ts": 300, "dur": 700},
 {"ph": "X", "cat": "python_function", "name": "train.py(5): log", "pid": 9, "tid": "samples of 9", "ts": 1000, "dur": 50},
 {"ph": "X", "cat": "python_function", "name": "train.py(2): load", "pid": 9, "tid": "samples of 9", "ts": 1050, "dur": 50},
 {"ph": "X", "cat": "python_function", "name": "train.py(8): step", "pid": 9, "tid": "samples of 9", "ts": 1100, "dur": 50}
@@ -126,7 +126,7 @@ fn samples_say_who_launched_what() {
     let options = stepscope_formats::OpenOptions::default();
     let run = Run::new(stepscope_formats::read_trace(SAMPLED.as_bytes(), "sampled", &options).unwrap());
     let code = run.code(CodeBy::Function, &Selection::all());
-    assert_eq!(row(&code.rows, "step", None).device_ns, 300_000, "two looks saw it");
+    assert_eq!(row(&code.rows, "step", None).device_ns, 300_000, "look after look saw it");
     assert_eq!(row(&code.rows, "load", None).device_ns, 20_000, "it was seen to do the same");
     assert_eq!(row(&code.rows, "main", None).device_ns, 3_000, "all that is sure");
     assert!(code.rows.iter().all(|row| row.function != NO_PYTHON), "{:?}", code.rows);
