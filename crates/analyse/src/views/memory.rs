@@ -193,7 +193,7 @@ impl MemoryView {
         }
     }
 
-    /// A window of the stack, as [`wire`] writes it; none if there is no such device.
+    /// A window of the stack, as `wire.rs` writes it; none if there is no such device.
     pub fn picture(&self, histories: &[History], query: &PictureQuery) -> Option<Vec<u8>> {
         let (device, history) = self.device(histories, query.device)?;
         let query = query.bounded();
