@@ -296,7 +296,6 @@ for target in (locks, receives, child, sleeps, queue.Queue().get, threading.Even
     threading.Thread(target=target, name=target.__name__, daemon=True).start()
 time.sleep(0.5)
 print('ready')
-print(listener.getsockname()[1])
 threading.Event().wait()
 ";
 
