@@ -1,7 +1,7 @@
 // Opens a memory snapshot in the browser and zooms into it: how long until it is drawn, and how long frames take meanwhile.
 //
-//   python scripts/bench/large_snapshot.py --events 1000000 /tmp/large.pickle
-//   STEPSCOPE_BIN=target/release/stepscope node ui/bench/snapshot.mjs /tmp/large.pickle
+//   python scripts/bench/large_snapshot.py --events 1000000 target/large.pickle
+//   STEPSCOPE_BIN=target/release/stepscope node ui/bench/snapshot.mjs target/large.pickle
 
 import { existsSync } from "node:fs";
 import { launch, openPage, pageHeap, warmUp } from "./browser.mjs";

@@ -8,6 +8,7 @@
 mod hot;
 mod sampled;
 mod snapshot;
+mod verdict;
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,15 +22,12 @@ use crate::causes::gaps::{self, GapsReport};
 use crate::causes::idle::{Idle, idle};
 use crate::causes::launches::{self, LaunchRow};
 use crate::causes::transfers::{self, TransfersReport};
-use crate::causes::verdict::{Circumstances, Verdict, verdict};
 use crate::causes::waits::{self, Wait, WaitsReport};
 use crate::devices::streams::{Stream, streams};
 use crate::devices::utilization::{GpuReport, gpu};
 use crate::memory;
 use crate::memory::history::History;
 use crate::memory::places::Places;
-use crate::names::by_name::ByName;
-use crate::names::calls::is_launch;
 use crate::names::comm::CommRule;
 use crate::replay::critical_path::{CriticalPath, critical_path};
 use crate::replay::recording::{Recording, Unprofiled as WithoutRecording};
@@ -305,25 +303,6 @@ impl Run {
         self.account.get_or_init(make)
     }
 
-    /// What the account says in one sentence; of a program without operators, what its functions say.
-    pub fn verdict(&self) -> Option<Verdict> {
-        if let Some(hot) = self.hot() {
-            return Some(hot.verdict());
-        }
-        let circumstances = Circumstances {
-            unprofiled_share: self.unprofiled().step_ns as f64 / self.step_ns().max(1) as f64,
-            launches_without_work: match self.streams().is_empty() {
-                true => self.launching_calls(),
-                false => 0,
-            },
-        };
-        let mut verdict = verdict(self.account(), &circumstances)?;
-        if let Some(words) = verdict.in_python.and_then(|of| Some(of.words(&self.python_place()?))) {
-            verdict.text.push_str(&words);
-        }
-        Some(verdict)
-    }
-
     /// What a program that used neither devices nor operators spends its time on, where its functions are known.
     pub fn hot(&self) -> Option<&Hot> {
         let make = || {
@@ -354,14 +333,6 @@ impl Run {
         let time = self.python_time().filter(|time| time.unit == AmountUnit::Nanoseconds);
         let lines = || self.profile().map_or(0, longest_function_ns);
         time.map_or_else(lines, |time| time.whole)
-    }
-
-    /// Calls that hand work to a device.
-    fn launching_calls(&self) -> u64 {
-        let slices = self.trace().slices();
-        let mut launches = ByName::new(self.trace(), is_launch);
-        let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime());
-        calls.filter(|&id| launches.get(slices.name(id))).count() as u64
     }
 
     /// The dependency graph.

@@ -10,7 +10,6 @@ use super::ticks;
 const PARTS: u64 = 100;
 
 /// A file that is written now and then.
-#[derive(Default)]
 pub(super) struct Kept {
     path: PathBuf,
     every: u64,
