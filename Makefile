@@ -1,8 +1,10 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-fast test-python lint bench bench-browser bench-hooks bench-memory bench-python bench-samplers build ui wire fuzz fuzz-snapshots clean
+.PHONY: demo test test-fast test-python lint bench bench-browser bench-gate bench-hooks bench-memory bench-monitor bench-production bench-python bench-samplers bench-xprof build ui wire fuzz fuzz-snapshots fuzz-xplane clean
 
 CARGO ?= cargo
-STEPSCOPE = target/release/stepscope
+# `make demo PROFILE=dev` takes the build that tests use: quick to make, slow to run.
+PROFILE ?= release
+STEPSCOPE = target/$(PROFILE:dev=debug)/stepscope
 DEMO = fixtures/pytorch/2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz
 
 ## Build, then show where the time went in a real H200 training run: in the terminal, and as a report for the browser.
@@ -25,7 +27,7 @@ wire:
 	STEPSCOPE_WRITE_WIRE=1 $(CARGO) test --locked -p stepscope-serve wire
 
 build: ui
-	$(CARGO) build --release --locked --bin stepscope
+	$(CARGO) build --profile $(PROFILE) --locked --bin stepscope
 
 ## All tests. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set, also the checks against other tools' data.
 test: ui
@@ -85,6 +87,23 @@ bench-samplers: build
 bench-memory: build
 	python3 scripts/bench/memory_snapshots.py --stepscope $(STEPSCOPE) $(ARGS)
 
+## Profiles of JAX next to XProf, and synthetic ones of up to a gigabyte: seconds and peak memory. Options in ARGS.
+bench-xprof: build
+	$(CARGO) build --release --locked -p stepscope-testkit --bin synth-xplane
+	python3 scripts/bench/xprof.py --stepscope $(STEPSCOPE) --synth-xplane target/release/synth-xplane --jax-python "$$(scripts/python-environment.sh jax python/tests/requirements-jax.txt)/bin/python" --xprof-python "$$(scripts/python-environment.sh xprof python/tests/requirements-xprof.txt)/bin/python" $(ARGS)
+
+## What counting requests of a service costs, next to Prometheus's client and OpenTelemetry's spans. Options in ARGS.
+bench-production:
+	scripts/bench/production.sh $(ARGS)
+
+## What `stepscope monitor` costs: its own processor time at 1 Hz and 10 Hz, and with stacks at 19 Hz. Options in ARGS.
+bench-monitor: build
+	python3 scripts/bench/monitor.py --stepscope $(STEPSCOPE) --limit 0.1 $(ARGS)
+
+## How often the performance gate is wrong, with real runs on this machine: writes docs/gate-numbers.md. Takes minutes.
+bench-gate:
+	$(CARGO) run --locked -p stepscope-gate --example gate_numbers -- docs
+
 ## The reader against mutated files, for FUZZ_SECONDS; needs a nightly toolchain and cargo-fuzz.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would take 90% of the speed.
 FUZZ_SECONDS ?= 900
@@ -96,6 +115,12 @@ fuzz:
 fuzz-snapshots:
 	mkdir -p fuzz/corpus/snapshot && cp -n fixtures/memory/schemas/*.pickle fuzz/corpus/snapshot/ || true
 	$(CARGO) +nightly fuzz run --sanitizer none snapshot -- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048
+
+## The same for profiles of JAX and TensorFlow. STEPSCOPE_XPLANE_DATA names a folder of profiles to begin with.
+fuzz-xplane:
+	mkdir -p fuzz/corpus/xplane
+	@if [ -n "$$STEPSCOPE_XPLANE_DATA" ]; then find "$$STEPSCOPE_XPLANE_DATA" -name '*.xplane.pb' -size -128k -exec cp -n {} fuzz/corpus/xplane/ \; ; fi
+	$(CARGO) +nightly fuzz run --sanitizer none xplane -- -max_total_time=$(FUZZ_SECONDS) -max_len=131072 -timeout=10 -rss_limit_mb=2048
 
 clean:
 	$(CARGO) clean

@@ -54,7 +54,7 @@ fi
 plain="$(environment plain python/tests/requirements.txt)"
 with_wheel "$plain"
 took "environment without PyTorch"
-"$plain/bin/python" -m pytest python/tests
+STEPSCOPE_WHEEL="$PWD/$wheel" "$plain/bin/python" -m pytest python/tests
 took "tests without PyTorch"
 
 # Every other Python on this machine that we promise to work with. A wheel is a zip file and the package needs nothing
@@ -89,5 +89,21 @@ took "tests with PyTorch"
 
 jax="$(environment jax python/tests/requirements-jax.txt)"
 with_wheel "$jax"
+took "environment with JAX and TensorFlow"
 "$jax/bin/python" -m pytest python/tests/performance/test_jax.py
-took "tests with JAX"
+# One framework per process: which one a program uses is told by what it has imported.
+"$jax/bin/python" -m pytest python/tests/xla/test_jax.py
+"$jax/bin/python" -m pytest python/tests/xla/test_tensorflow.py
+KERAS_BACKEND=tensorflow "$jax/bin/python" -m pytest python/tests/xla/test_keras.py
+KERAS_BACKEND=jax "$jax/bin/python" -m pytest python/tests/xla/test_keras.py
+"$jax/bin/python" -m pytest python/tests/xla/test_verdicts.py
+# XProf is a program of its own here, and reads what JAX and TensorFlow record in theirs.
+xprof="$(environment xprof python/tests/requirements-xprof.txt)"
+STEPSCOPE_XPROF_PYTHON="$PWD/$xprof/bin/python" "$jax/bin/python" -m pytest python/tests/xla/test_xprof.py
+took "tests with JAX and TensorFlow"
+
+services="$(environment services python/tests/requirements-services.txt)"
+with_wheel "$services"
+took "environment with servers"
+"$services/bin/python" -m pytest python/tests/production
+took "tests with servers"

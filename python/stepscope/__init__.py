@@ -8,11 +8,11 @@
             prof.step()
     print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
 
-``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.PerformanceProfiler`` measures regions of a program,
-``stepscope.functions`` and ``stepscope.lines`` count every call and time every line, ``stepscope.calls`` records a
-timeline of every call, ``stepscope.memory.track`` says who allocates memory, ``stepscope.configure`` turns profiling on
-from a configuration file. Nothing else is imported
-until it is used.
+``stepscope.open("trace.json.gz")`` reads a trace, ``stepscope.diff(before, after)`` compares two,
+``stepscope.PerformanceProfiler`` measures regions of a program, ``stepscope.functions`` and ``stepscope.lines`` count
+every call and time every line, ``stepscope.calls`` records a timeline of every call, ``stepscope.memory.track`` says
+who allocates memory, ``stepscope.ServiceMonitor`` counts the requests of a service, ``stepscope.configure`` turns
+profiling on from a configuration file. Nothing else is imported until it is used.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ from .errors import StepscopeError, StepscopeWarning
 
 if TYPE_CHECKING:
     from . import memory as memory
+    from . import production as production
+    from . import tensorflow as tensorflow
+    from ._compare import diff
     from ._doctor import doctor
     from ._exact.call_trace import calls
     from ._exact.functions import functions
     from ._exact.lines import lines
     from ._exact.marked import profile_lines
     from .config import configure
-    from .performance import PerformanceProfiler, Unknown, is_unknown
+    from .performance import PerformanceProfiler, PerformanceRegressionDetector, Unknown, is_unknown
+    from .production import ProductionProfiler, ServiceMonitor
     from .profiler import (
         ProfilerAction,
         ProfilerActivity,
@@ -46,32 +50,41 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "PerformanceProfiler": "performance",
+    "PerformanceRegressionDetector": "performance",
+    "ProductionProfiler": "production",
     "ProfilerAction": "profiler",
     "ProfilerActivity": "profiler",
+    "ServiceMonitor": "production",
     "Table": "table",
     "Trace": "trace",
     "Unknown": "performance",
     "calls": "_exact.call_trace",
     "configure": "config",
+    "diff": "_compare",
     "doctor": "_doctor",
     "functions": "_exact.functions",
     "is_unknown": "performance",
     "lines": "_exact.lines",
     "memory": "",
     "open": "trace",
+    "production": "",
     "profile": "profiler",
     "profile_lines": "_exact.marked",
     "schedule": "profiler",
     "supported_activities": "profiler",
     "tensorboard_trace_handler": "profiler",
+    "tensorflow": "",
 }
 
 # Without `open`: `from stepscope import *` must leave Python's own alone. It is `stepscope.open` or imported by name.
 __all__ = [
     "Monitor",
     "PerformanceProfiler",
+    "PerformanceRegressionDetector",
+    "ProductionProfiler",
     "ProfilerAction",
     "ProfilerActivity",
+    "ServiceMonitor",
     "StepscopeError",
     "StepscopeWarning",
     "Table",
@@ -80,6 +93,7 @@ __all__ = [
     "__version__",
     "calls",
     "configure",
+    "diff",
     "doctor",
     "functions",
     "is_unknown",

@@ -28,8 +28,8 @@ class CurrentRun:
     def wrote(self, path: str) -> None:
         """The script's own profiling has written a trace."""
 
-    def step(self) -> None:
-        """The script says that a step has ended."""
+    def step(self, samples: float | None = None) -> None:
+        """The script says that a step has ended, and how many samples it worked through."""
 
     def epoch(self) -> None:
         """The script says that an epoch has ended."""

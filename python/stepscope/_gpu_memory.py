@@ -52,8 +52,9 @@ def _torch() -> Any:
 class Recording:
     """A history that is being recorded; :meth:`stop` ends it, and so does leaving its ``with``."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, options: dict[str, Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, options: dict[str, Any], batch: int | None = None) -> None:
         self._path = None if path is None else os.fspath(path)
+        self._batch = batch
         self._options = options
         self.active = False
 
@@ -72,7 +73,7 @@ class Recording:
 
     def snapshot(self, path: str | os.PathLike[str]) -> str:
         """Writes what is known by now; see :func:`snapshot`."""
-        return snapshot(path)
+        return snapshot(path, batch=self._batch)
 
     def __enter__(self) -> Recording:
         return self if self.active else self.start()
@@ -82,7 +83,7 @@ class Recording:
     ) -> None:
         try:
             if self._path is not None and self.active:
-                snapshot(self._path)
+                snapshot(self._path, batch=self._batch)
         finally:
             self.stop()
 
@@ -94,6 +95,7 @@ def record(
     oom_path: str | os.PathLike[str] | None = None,
     stacks: str = "python",
     device: Any = None,
+    batch: int | None = None,
     enabled: bool | str | None = True,
 ) -> Recording:
     """Records who allocates and frees GPU memory, beginning now.
@@ -101,17 +103,19 @@ def record(
     ``with record(path="memory.pickle"):`` saves a snapshot at its end, even if the program fails; without ``with``,
     call :func:`snapshot` and then ``.stop()``. The newest ``max_entries`` are kept. ``stacks="all"`` adds the frames of
     C++, which take more time and tell who ran the backward pass. ``oom_path`` saves a snapshot when memory runs out,
-    see :func:`save_on_oom`. ``enabled=False`` ends recording, as in PyTorch.
+    see :func:`save_on_oom`. ``batch`` is the number of samples per step: ``stepscope memory A B --fit`` needs it.
+    ``enabled=False`` ends recording, as in PyTorch.
     """
     if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 1:
         said = f"max_entries must be a whole number of 1 or more, not {max_entries!r}"
         raise StepscopeError(said, f"leave it out for {MAX_ENTRIES:,}")
     if stacks not in ("python", "all"):
         raise StepscopeError(f"stacks cannot be {stacks!r}", "use 'python', or 'all' for the frames of C++ too")
+    _check_batch(batch)
     options: dict[str, Any] = {"stacks": stacks, "max_entries": max_entries}
     if device is not None:
         options["device"] = device
-    recording = Recording(path, options)
+    recording = Recording(path, options, batch)
     if not enabled:
         recording.active = True
         recording.stop()
@@ -121,16 +125,54 @@ def record(
     return recording.start()
 
 
-def snapshot(path: str | os.PathLike[str]) -> str:
+def _check_batch(batch: int | None) -> None:
+    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+        raise StepscopeError(
+            f"batch must be a whole number of 1 or more, not {batch!r}", "give the number of samples per step"
+        )
+
+
+def snapshot(path: str | os.PathLike[str], *, batch: int | None = None) -> str:
     """Writes what PyTorch's allocator holds and the history that led there; returns the path.
 
     Read it with ``stepscope memory PATH``, or PyTorch's own viewer. An ending of ``.gz`` compresses it. Without
-    :func:`record` before, there are no stacks and no history in it.
+    :func:`record` before, there are no stacks and no history in it. ``batch`` is the number of samples per step:
+    ``stepscope memory A B --fit`` needs it.
     """
+    _check_batch(batch)
     name = os.fspath(path)
-    data = _torch().cuda.memory._snapshot()
+    torch = _torch()
+    data = torch.cuda.memory._snapshot()
+    if isinstance(data, dict):
+        settings = {**(data.get("allocator_settings") or {}), **_surroundings(torch, data, batch)}
+        data = {**data, "allocator_settings": settings}
     written_by("a memory snapshot", name, lambda: _write(name, data))
     return name
+
+
+def _surroundings(torch: Any, data: dict[str, Any], batch: int | None) -> dict[str, int]:
+    """What PyTorch's snapshots do not say: how much memory there is, and how often the allocator had to try again."""
+    known: dict[str, int] = {} if batch is None else {"stepscope.batch": batch}
+    traces = data.get("device_traces") or ()
+    # Asking about a device that the program does not use would take memory there.
+    devices = {number for number, trace in enumerate(traces) if trace}
+    devices |= {segment.get("device", 0) for segment in data.get("segments") or ()}
+    for device in sorted(device for device in devices if isinstance(device, int) and device >= 0):
+        try:
+            free, total = torch.cuda.mem_get_info(device)
+            usable = free + torch.cuda.memory_reserved(device)
+            fraction = getattr(torch.cuda.memory, "get_per_process_memory_fraction", None)
+            if fraction is not None:
+                usable = min(usable, int(fraction(device) * total))
+            known[f"stepscope.capacity_bytes.{device}"] = int(total)
+            known[f"stepscope.usable_bytes.{device}"] = int(usable)
+            retries = torch.cuda.memory_stats(device).get("num_alloc_retries")
+            if retries:
+                known[f"stepscope.num_alloc_retries.{device}"] = int(retries)
+        except Exception:
+            # A snapshot without these is still a snapshot.
+            continue
+    return known
 
 
 def _write(name: str, data: Any) -> None:

@@ -129,7 +129,9 @@ def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
         return None
     # The script may change the current folder; the trace goes where the user stood.
     folder = Path(os.path.abspath(trace_folder(settings, document, None)))
-    recorder = ScriptRecorder(settings, folder, arguments.seconds, arguments.memory_gib, arguments.follow)
+    recorder = ScriptRecorder(
+        settings, folder, arguments.seconds, arguments.memory_gib, arguments.follow, arguments.trace
+    )
     given = {name: value for name, value in values.items() if name != "output"}
     recorder.overrides = [(name, value, None) for name, value in given.items()]
     recorder.output = None if settings.output is None else os.path.abspath(os.path.expanduser(settings.output))

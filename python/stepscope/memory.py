@@ -14,6 +14,7 @@ Of GPUs, PyTorch's allocator keeps a history if it is told to::
         train()
 
 and ``stepscope memory memory.pickle --leaks`` says what grows, ``stepscope memory oom.pickle --oom`` why it ran out.
+With ``batch=`` in two recordings or more, ``stepscope memory A B --fit`` says which batch fits.
 """
 
 from __future__ import annotations

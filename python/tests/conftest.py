@@ -17,7 +17,7 @@ def example() -> pathlib.Path:
 
 
 # What does not care whether PyTorch is there: tested without it, and not again with it.
-INDIFFERENT = ("config", "native", "reading", "test_house.py")
+INDIFFERENT = ("config", "native", "production", "reading", "test_house.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,7 +12,7 @@ import stepscope
 
 ROOT = Path(stepscope.__file__).parent
 
-FACADES = {"stepscope.config", "stepscope.performance", "stepscope.profiler"}
+FACADES = {"stepscope.config", "stepscope.performance", "stepscope.production", "stepscope.profiler"}
 """Packages whose ``__all__`` is what users may import from them; the modules inside are their own business."""
 
 PUBLIC = {
@@ -27,8 +27,10 @@ PUBLIC = {
     "stepscope.integrations.transformers",
     "stepscope.memory",
     "stepscope.performance",
+    "stepscope.production",
     "stepscope.profiler",
     "stepscope.table",
+    "stepscope.tensorflow",
     "stepscope.trace",
 }
 """Modules users may import. Everything else has an underscore in its path, or is inside a facade."""
@@ -161,7 +163,7 @@ def test_an_error_ends_in_what_to_do_next() -> None:
 
 def test_errors_and_warnings_have_one_voice() -> None:
     """As the program's: no capital at the beginning (but for names), no full stop at the end."""
-    names = ("PyTorch", "Lightning", "Keras", "JAX")
+    names = ("PyTorch", "Lightning", "Keras", "JAX", "TensorFlow")
     for place, call in [*calls_of("StepscopeError"), *calls_of("warn_user")]:
         texts = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "hint")]
         for text in texts:

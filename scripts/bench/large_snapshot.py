@@ -159,8 +159,12 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--layers", type=int, default=48)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--own-lists", action="store_true", help="a list of frames per entry, as PyTorch writes them")
     options = parser.parse_args()
     snapshot = record(options.events, options.layers, options.seed)
+    if options.own_lists:
+        for entry in snapshot["device_traces"][0]:
+            entry["frames"] = list(entry["frames"])
     with open(options.path, "wb") as file:
         pickle.dump(snapshot, file)
     print(f"{len(snapshot['device_traces'][0])} entries, {len(snapshot['segments'])} segments")

@@ -9,15 +9,20 @@ A machine that does something else meanwhile makes all of this noise: the load b
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
+import pty
 import re
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import time
 from pathlib import Path
 
@@ -39,6 +44,22 @@ def unit():
     for _ in range(4):
         b = np.tanh(b @ a * 1e-2)
     return b.sum()
+""",
+    "DataLoader": """
+import numpy as np
+try:
+    import torch
+except ImportError:
+    raise SystemExit("needs PyTorch")
+torch.set_num_threads(1)
+class Images(torch.utils.data.Dataset):
+    def __len__(self): return 1_000_000
+    def __getitem__(self, index):
+        image = np.random.default_rng(index).random((3, 64, 64), dtype=np.float32)
+        return torch.from_numpy((image - image.mean()) / image.std())
+batches = iter(torch.utils.data.DataLoader(Images(), batch_size=16, num_workers=1))
+net = torch.nn.Conv2d(3, 8, 3)
+unit = lambda: net(next(batches)).sum().backward()
 """,
     "100 idle threads": """
 import threading
@@ -195,7 +216,8 @@ def reads_per_sample(sampler: Sampler, python: str, hz: int, seconds: float) -> 
                 timeout=seconds * 20 + 60,
                 check=False,
             )
-            match = re.search(r"(\d+)\s+(?:\d+\s+)?process_vm_readv", Path(counted).read_text())
+            # % of time, seconds, µs per call, calls.
+            match = re.search(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*process_vm_readv$", Path(counted).read_text(), re.M)
             return int(match[1]) / (hz * seconds) if match else None
     finally:
         program.kill()
@@ -214,6 +236,35 @@ def attach_ms(command: list[str], python: str) -> float:
         program.wait()
 
 
+def top_cpu(stepscope: str, python: str, seconds: float) -> float:
+    """What `top` takes of one processor, on a terminal of 120 by 40, watching 50 threads."""
+    program = start(IDLE, python)
+    shown, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    running = subprocess.Popen([stepscope, "top", str(program.pid)], stdin=terminal, stdout=terminal, stderr=terminal)
+    reader = threading.Thread(target=drain, args=(shown,), daemon=True)
+    reader.start()
+    try:
+        time.sleep(2.0)
+        before = cpu_of(running.pid)
+        time.sleep(seconds)
+        return (cpu_of(running.pid) - before) / seconds
+    finally:
+        running.kill()
+        running.wait()
+        program.kill()
+        program.wait()
+
+
+def drain(terminal: int) -> None:
+    """Reads what a program draws, as a terminal would."""
+    try:
+        while os.read(terminal, 65536):
+            pass
+    except OSError:
+        return
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -224,6 +275,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--hz", type=int, default=1000)
+    parser.add_argument("--program", action="append", choices=PROGRAMS, help="this one alone; can be repeated")
     parser.add_argument("--json", help="write all measurements here")
     options = parser.parse_args()
     tools = samplers(options.stepscope, options.py_spy, options.austin)
@@ -231,7 +283,7 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.1f}")
 
     print(f"\nSlowdown of the program at {options.hz} Hz, median of {options.rounds} interleaved pairs (quartiles):")
-    for name in PROGRAMS:
+    for name in options.program or PROGRAMS:
         ratios: dict[str, list[float]] = {tool.name: [] for tool in tools}
         used: dict[str, list[float]] = {tool.name: [] for tool in tools}
         try:
@@ -267,6 +319,10 @@ def main() -> None:
         times = [attach_ms(command, options.python) for _ in range(options.rounds)]
         print(f"  {name:22} {statistics.median(times):6.1f} ms")
         results[f"dump, {name}"] = times
+
+    share = statistics.median(top_cpu(options.stepscope, options.python, 4.0) for _ in range(3))
+    print(f"\n`stepscope top` on 50 threads: {share:.1%} of a processor")
+    results["top"] = share
 
     print(f"\nload after: {os.getloadavg()[0]:.1f}")
     if options.json:

@@ -3,6 +3,7 @@
 import type { KernelsAnswer, MemoryAnswer, OpsAnswer } from "../src/data/wire.ts";
 import { bytes, count, percent, shortName, time } from "../src/parts/format.ts";
 import type { ModuleRow, ModulesAnswer } from "../src/views/modules/types.ts";
+import { expectAccessible } from "./support/axe.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
@@ -69,6 +70,19 @@ test("every row can be scrolled to", async ({ page, open }) => {
   await page.locator(".table-scroll").evaluate((element) => element.scrollTo(0, element.scrollHeight));
   const last = page.locator(`table[aria-label=Operators] tr[data-index="${ops.length - 1}"]`);
   await expect(last.locator(".mono-name")).toHaveAttribute("title", ops[ops.length - 1]?.name ?? "");
+});
+
+test("memory of the process, where a recording watched it", async ({ page, open }) => {
+  await open(TRACES.growing, "memory");
+  const { process } = ask<MemoryAnswer>("memory", TRACES.growing);
+  const [resident, shared] = process ?? [];
+  expect([resident?.measure, shared?.measure]).toEqual(["RSS", "PSS"]);
+  const card = page.getByRole("region", { name: "Memory of the process" });
+  await expect(card).toContainText(bytes(resident!.process_peak_bytes));
+  await expect(card).toContainText(bytes(resident!.process_first_bytes));
+  await expect(card).toContainText(bytes(shared!.process_last_bytes));
+  await expect(card.getByRole("img")).toBeVisible();
+  await expectAccessible(page, "memory of the process");
 });
 
 test("memory", async ({ page, open }) => {

@@ -105,7 +105,7 @@ test("keys zoom and move as on the timeline", async ({ page, open }) => {
 
 test("a request that failed is on the picture, and the map says why", async ({ page, open }) => {
   await open(SNAPSHOTS.fragmentation, "memory");
-  await page.getByRole("button", { name: "Out of memory" }).click();
+  await page.getByRole("button", { name: "Out of memory", exact: true }).click();
   const told = ask<{ refusals: { free_bytes: number; largest_free_bytes: number }[] }>(
     "memory",
     SNAPSHOTS.fragmentation,
@@ -115,6 +115,96 @@ test("a request that failed is on the picture, and the map says why", async ({ p
   await expect(state).toContainText(bytes(told.refusals[0]!.largest_free_bytes));
   await expect(page.getByRole("table", { name: "Segments" })).toBeVisible();
   await expectAccessible(page, "out of memory");
+});
+
+interface Leaked {
+  leaks: { function: string; line: number; growth_bytes_each: number; held_bytes: number }[];
+  full: { limit_bytes: number; iterations_left: number }[];
+  looked_at: { told: string }[];
+}
+
+interface Refused {
+  out_of_memory: { told: string; asked_bytes: number; missing_bytes: number }[];
+  holders: { function: string; held_bytes: number; category: string }[];
+}
+
+/** What grows, as the terminal has it, is on the page. */
+async function expectLeaks(page: Page, told: Leaked): Promise<void> {
+  const card = page.getByRole("region", { name: "What grows" });
+  const rows = card.getByRole("table", { name: "What grows" }).getByRole("row");
+  expect(told.leaks.length).toBeGreaterThan(0);
+  await expect(rows).toHaveCount(Math.min(5, told.leaks.length) + 1);
+  for (const [at, leak] of told.leaks.slice(0, 5).entries()) {
+    await expect(rows.nth(at + 1)).toContainText(leak.function);
+    await expect(rows.nth(at + 1)).toContainText(`+${bytes(leak.growth_bytes_each)}`);
+    await expect(rows.nth(at + 1)).toContainText(bytes(leak.held_bytes));
+  }
+  const all = told.leaks.reduce((sum, leak) => sum + leak.growth_bytes_each, 0);
+  await expect(card).toContainText(`grows by ${bytes(all)} per iteration`);
+  await expect(card).toContainText(told.looked_at[0]!.told);
+  for (const full of told.full) {
+    await expect(card).toContainText(`${bytes(full.limit_bytes)} would be full after`);
+    await expect(card).toContainText(`${full.iterations_left.toLocaleString("en-US")} iteration`);
+  }
+}
+
+/** Why memory ran out, as the terminal has it, is on the page. */
+async function expectRefusal(page: Page, told: Refused): Promise<void> {
+  const card = page.getByRole("region", { name: /^Out of memory: a shortage/ });
+  await expect(card).toContainText(told.out_of_memory[0]!.told);
+  await expect(card).toContainText(bytes(told.out_of_memory[0]!.missing_bytes));
+  const rows = card.getByRole("table", { name: "What held most then" }).getByRole("row");
+  await expect(rows).toHaveCount(told.holders.length + 1);
+  for (const [at, holder] of told.holders.entries()) {
+    await expect(rows.nth(at + 1)).toContainText(holder.function);
+    await expect(rows.nth(at + 1)).toContainText(bytes(holder.held_bytes));
+    await expect(rows.nth(at + 1)).toContainText(holder.category);
+  }
+}
+
+test("what grows is a card with the terminal's lines, rates and forecast", async ({ page, open }) => {
+  await open(SNAPSHOTS.leak, "memory");
+  await expectLeaks(page, ask<Leaked>("memory", SNAPSHOTS.leak, "--leaks"));
+  await expectAccessible(page, "what grows");
+});
+
+test("where nothing grows, the page says what it looked at and has no card", async ({ page, open }) => {
+  await open(SNAPSHOTS.ring, "memory");
+  const told = ask<Leaked>("memory", SNAPSHOTS.ring, "--leaks");
+  expect(told.leaks).toEqual([]);
+  await expect(page.getByRole("note")).toContainText(told.looked_at[0]!.told);
+  await expect(page.getByRole("region", { name: "What grows" })).toHaveCount(0);
+});
+
+test("why memory ran out is a card with the terminal's words and holders", async ({ page, open }) => {
+  await open(SNAPSHOTS.shortage, "memory");
+  await expectRefusal(page, ask<Refused>("memory", SNAPSHOTS.shortage, "--oom"));
+  await page.getByRole("button", { name: "Show that moment" }).click();
+  await expect(page.getByRole("region", { name: /^State/ })).toBeVisible();
+  await expectAccessible(page, "a shortage");
+});
+
+test("a report says what grows", async ({ page, context, folder }) => {
+  const { file } = writeReport(folder, SNAPSHOTS.leak);
+  const asked = await offline(context);
+  await visit(page, `${urlOf(file)}#/memory`);
+  await expectLeaks(page, ask<Leaked>("memory", SNAPSHOTS.leak, "--leaks"));
+  expect(asked).toEqual([]);
+});
+
+test("a report says why memory ran out, and has the state of that moment", async ({
+  page,
+  context,
+  folder,
+}) => {
+  const { file } = writeReport(folder, SNAPSHOTS.shortage);
+  const asked = await offline(context);
+  await visit(page, `${urlOf(file)}#/memory`);
+  await expectRefusal(page, ask<Refused>("memory", SNAPSHOTS.shortage, "--oom"));
+  await page.getByRole("button", { name: "Show that moment" }).click();
+  await expect(page.getByRole("region", { name: /^State/ })).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  expect(asked).toEqual([]);
 });
 
 test("segments are stacked too, and bars have their blocks", async ({ page, open }) => {

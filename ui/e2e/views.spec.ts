@@ -27,6 +27,7 @@ const CONTENT: Record<ViewId, string> = {
   functions: "table[aria-label=Functions] tbody tr, .empty",
   lines: "table[aria-label=Lines] tbody tr, .empty",
   code: "table[aria-label=Code] tbody tr, .empty",
+  hlo: "table[aria-label='By instruction'] tbody tr, .empty",
   threads: "table tbody tr, .empty",
   regions: "table tbody tr, .empty",
   phases: "table tbody tr, .empty",
@@ -34,6 +35,8 @@ const CONTENT: Record<ViewId, string> = {
   serving: "table tbody tr, .empty",
   graphs: "table tbody tr, .empty",
   compile: "table tbody tr, .empty",
+  history: ".empty",
+  service: ".empty",
   source: "table[aria-label=Source] tbody tr, .empty",
 };
 

@@ -30,6 +30,8 @@ const BETWEEN_VIEWS: Record<string, readonly string[]> = {
   diagnosis: ["critical-path", "data-loading", "idle", "launches", "roofline", "transfers", "waits", "what-if"],
   // What a GPU's memory held at one moment is a flame graph of bytes.
   memory: ["flame"],
+  // Two runs as one flame graph, and two timelines that move together.
+  compare: ["flame", "timeline"],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" });

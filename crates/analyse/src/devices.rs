@@ -3,6 +3,7 @@
 pub(crate) mod busy;
 pub(crate) mod clocks;
 pub mod copies;
+pub mod energy;
 pub mod graphs;
 pub(crate) mod kernel_estimates;
 pub(crate) mod kernel_form;

@@ -187,10 +187,16 @@ pub fn findings(run: &Run, thresholds: &Thresholds) -> Vec<Finding> {
     in_context(&Context::new(run, thresholds))
 }
 
+/// Whether a rule has something to say about a program of this framework.
+fn speaks_of(context: &Context<'_>, rule: &Rule) -> bool {
+    context.trace().meta().framework.is_none() || rules::OF_ANY_FRAMEWORK.contains(&rule.name)
+}
+
 /// The same, with the analyses already at hand.
 pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
-    let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name));
+    let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name) && speaks_of(context, rule));
     let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
+    found.iter_mut().for_each(|finding| rules::say_of_framework(context, finding));
     found.sort_by(|a, b| {
         let ns = |f: &Finding| f.saves_unprofiled_ns.or(f.saves_ns).unwrap_or(0);
         // Samples have no times.

@@ -5,6 +5,7 @@
 //! show what these functions return. This crate refuses to read files, to print and to be async.
 
 pub mod scope;
+pub mod statistics;
 
 pub mod names;
 
@@ -26,3 +27,5 @@ pub mod roofline;
 pub mod run;
 
 pub mod findings;
+
+pub mod compare;

@@ -7,6 +7,7 @@ pub mod collective;
 pub mod comm;
 pub mod compiling;
 pub mod copies;
+pub mod framework;
 pub(crate) mod kernel_family;
 pub mod kernel_name;
 pub mod library_file;

@@ -2,3 +2,4 @@
 
 pub mod hta;
 pub mod tracelens;
+pub mod xprof;

@@ -16,6 +16,7 @@ mod costs;
 mod definitions;
 pub mod efficiency;
 mod hardware;
+pub mod instructions;
 mod mfu;
 mod models;
 mod number;

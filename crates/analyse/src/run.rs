@@ -6,6 +6,7 @@
 //! Do not ask a run from inside a rayon task: a worker that waits for an analysis could be the one that must finish it.
 
 mod hot;
+mod numbers;
 mod sampled;
 mod snapshot;
 mod verdict;

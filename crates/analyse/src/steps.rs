@@ -2,10 +2,15 @@
 //!
 //! A step is what `torch.profiler`'s `step()` leaves behind, a host range named `ProfilerStep#N`. Devices
 //! run behind the host, so on traces with device work a step lasts until the work it launched is done, and the
-//! next one begins there. A trace without steps is one step.
+//! next one begins there. Programs of JAX and TensorFlow mark steps by `StepTraceAnnotation`, `Trace(step_num=…)` or
+//! Keras's callback; where none are marked, a compiled function that runs over and over stands for them. Any other trace
+//! without steps is one step.
 
 pub mod breakdown;
+mod handed_over;
+mod inferred;
 mod ranges;
+pub mod samples;
 pub mod serving;
 mod step;
 
@@ -13,7 +18,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Domain, Ns, Trace};
+use stepscope_model::{Domain, LaneId, Ns, Trace};
 
 use crate::scope::definition::Definition;
 use crate::scope::intervals::Intervals;
@@ -26,8 +31,10 @@ pub use step::{Partial, Step, StepRule};
 pub const STEP: Definition = Definition {
     field: "step",
     label: "Step",
-    text: "The N of the host range ProfilerStep#N. A trace without such ranges counts as one step, number -1, \
-           from the start of its first host or device slice to the end of its last.",
+    text: "The N of the host range ProfilerStep#N, or the step_num of a StepTraceAnnotation, a TensorFlow Trace or a \
+           batch that Keras profiled. Where JAX or TensorFlow mark no steps, the runs of the compiled function that \
+           takes most of the time are counted from 0, each until the next begins. Any other trace counts as one step, \
+           number -1, from the start of its first host or device slice to the end of its last.",
 };
 
 /// When a step begins.
@@ -45,7 +52,8 @@ pub const WALL: Definition = Definition {
     label: "Wall",
     text: "End minus start. A step ends with its host range or with the last kernel, copy or memset launched \
            from inside that range (the launching call starts in it), whichever is later. In a total, the sum \
-           over the steps that it counts.",
+           over the steps that it counts. Where JAX computes on the host, with the last instruction of the compiled \
+           functions that were called in it, by the order of calls and runs.",
 };
 
 /// Whether a step is whole.
@@ -69,6 +77,8 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Whether the trace has none and the one here is all of it.
     pub synthetic: bool,
+    /// The function whose runs stand for steps, where the trace marks none.
+    pub inferred_from: Option<String>,
     /// The rule they were found by.
     pub rule: StepRule,
     /// Steps at the end that the rule dropped.
@@ -77,6 +87,9 @@ pub struct Steps {
     pub on_other_threads: u64,
     /// Kernels, copies and fills that no step launched.
     pub device_slices_outside: u64,
+    /// Where runs that steps handed to other threads of the host end: the step's position, the thread and the moment.
+    #[serde(skip)]
+    pub(crate) runs_end: Vec<(usize, LaneId, Ns)>,
 }
 
 impl Steps {
@@ -88,11 +101,15 @@ impl Steps {
     /// The steps of a trace by a rule.
     pub fn find_by(trace: &Trace, rule: StepRule) -> Steps {
         let (mut steps, on_other_threads) = host_steps(trace);
+        let mut inferred_from = None;
+        if steps.is_empty() && rule == StepRule::All {
+            (steps, inferred_from) = inferred::from_runs(trace);
+        }
         let synthetic = steps.is_empty();
         if synthetic {
             steps.extend(whole(trace, rule));
         }
-        let mut found = Steps { steps, synthetic, rule, on_other_threads, ..Steps::default() };
+        let mut found = Steps { steps, synthetic, inferred_from, rule, on_other_threads, ..Steps::default() };
         found.extend_to_device(trace);
         found.flag_partial();
         if rule == StepRule::TensorBoard {
@@ -157,10 +174,19 @@ impl Steps {
     /// Moves each step's end behind the device work it launched, and each start behind the step before.
     fn extend_to_device(&mut self, trace: &Trace) {
         let launched = self.launched(trace);
+        for run in handed_over::runs(trace) {
+            if let Some(step) = self.launched_in(run.call.0, run.call.1).filter(|_| !self.synthetic) {
+                self.runs_end.push((step, run.end.0, run.end.1));
+            }
+        }
+        let mut runs = vec![Ns::MIN; self.steps.len()];
+        for &(step, _, end) in &self.runs_end {
+            runs[step] = runs[step].max(end);
+        }
         let mut previous_end = launched.before_first;
-        for (step, device) in self.steps.iter_mut().zip(&launched.per_step) {
+        for ((step, device), runs) in self.steps.iter_mut().zip(&launched.per_step).zip(runs) {
             let start = previous_end.max(Ns(step.host_start_ns));
-            let end = Ns(step.host_end_ns).max(device.last_end).max(start);
+            let end = Ns(step.host_end_ns).max(device.last_end).max(runs).max(start);
             (step.start_ns, step.end_ns) = (start.0, end.0);
             step.device_slices = device.slices;
             previous_end = end;

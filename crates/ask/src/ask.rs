@@ -32,7 +32,8 @@ pub struct Question {
     pub by: &'static [&'static str],
     /// The options it takes, by name, besides `by`.
     pub options: &'static [&'static str],
-    /// The groupings that a one-file report holds beside the plain answer; none if it holds no answer at all.
+    /// The groupings and flags whose answers a one-file report holds beside the plain one; none if it holds no answer at
+    /// all.
     pub report_by: Option<&'static [&'static str]>,
     /// What its numbers mean.
     pub definitions: &'static [&'static [Definition]],
@@ -120,6 +121,8 @@ pub struct Ask {
     pub thresholds: Arc<Thresholds>,
     /// Where source code can be read.
     pub sources: Sources,
+    /// How many of the runs belong to each side of a comparison, the earlier one first.
+    pub sides: Vec<usize>,
 }
 
 /// Reads the text of a source file; given the path of the profile that names it and its name there.
@@ -164,6 +167,7 @@ impl Ask {
             options: Given::default(),
             thresholds: Arc::default(),
             sources: Sources::default(),
+            sides: vec![1, 1],
         }
     }
 
@@ -189,6 +193,12 @@ impl Ask {
     /// Shows all rows unless a number was given.
     pub fn all_rows(mut self) -> Ask {
         self.options.rows.top = self.options.rows.top.or(Some(0));
+        self
+    }
+
+    /// Shows every row in its own place, whatever was asked about rows.
+    pub fn every_row(mut self) -> Ask {
+        self.options.rows = RowsAsked { top: Some(0), ..RowsAsked::default() };
         self
     }
 
@@ -305,7 +315,8 @@ fn known_device(trace: &Trace, device: i64) -> Result<(), Refusal> {
 
 fn no_such_step(step: i64, steps: &Steps) -> Refusal {
     let hint = if steps.synthetic {
-        "this trace has no ProfilerStep marks; call prof.step() after each iteration to get them".to_owned()
+        "this trace has no marked steps; PyTorch's prof.step() and JAX's StepTraceAnnotation mark them"
+            .to_owned()
     } else {
         match (steps.steps.first(), steps.steps.last()) {
             (Some(first), Some(last)) => format!("the trace has steps {} to {}", first.step, last.step),

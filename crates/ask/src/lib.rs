@@ -24,7 +24,7 @@ use stepscope_analyse::run::Run;
 pub use answer::{Answer, Fact, Next, Part};
 pub use ask::{Ask, Group, Question, Sources};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};
-pub use questions::{QUESTIONS, RunRow, find, rules, run_row, runs_part};
+pub use questions::{DIFF, QUESTIONS, RunRow, diff_words, find, rules, run_row, runs_part};
 pub use refusal::Refusal;
 
 /// Answers a question about some runs. Most questions are about one: they take the first.

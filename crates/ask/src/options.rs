@@ -1,6 +1,9 @@
 //! The options of questions: each is here once, whatever asks.
 
+mod values;
+
 use crate::refusal::Refusal;
+use values::{batches, bytes, nanoseconds, number, steps, time};
 
 /// The options that were given, as values.
 #[derive(Clone, Debug)]
@@ -27,10 +30,17 @@ pub struct Given {
     pub(crate) callees: Option<String>,
     pub(crate) function: Option<String>,
     pub(crate) value: Option<String>,
+    pub(crate) program: Option<String>,
+    pub(crate) around: Option<String>,
     pub(crate) lines: bool,
     pub(crate) leaks: bool,
     pub(crate) oom: bool,
     pub(crate) at: Option<AtMoment>,
+    pub(crate) fit: bool,
+    /// Samples per step of each file, and the file's name where it was given.
+    pub(crate) batch: Option<Vec<(Option<String>, u64)>>,
+    /// Bytes.
+    pub(crate) capacity: Option<u64>,
 }
 
 /// The moment that a question is about.
@@ -68,10 +78,15 @@ impl Default for Given {
             callees: None,
             function: None,
             value: None,
+            program: None,
+            around: None,
             lines: false,
             leaks: false,
             oom: false,
             at: None,
+            fit: false,
+            batch: None,
+            capacity: None,
         }
     }
 }
@@ -217,6 +232,39 @@ pub const OPTIONS: &[OptionSpec] = &[
                     )
                 })?),
             });
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "fit",
+        value: None,
+        help: "The largest batch that fits, from two or more recordings with different batches",
+        set: |ask, _| {
+            ask.fit = true;
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "batch",
+        value: Some("N,…"),
+        help: "With `--fit`, samples per step of each file, in their order or by name: `16,64` or `small=16,large=64`",
+        set: |ask, value| {
+            ask.batch = Some(batches(value)?);
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "capacity",
+        value: Some("SIZE"),
+        help: "With `--fit`, memory that the process can have: `24GiB`, `80GB` or a number of bytes",
+        set: |ask, value| {
+            let wrong = || {
+                Refusal::new(
+                    format!("--capacity '{value}' is not a size"),
+                    "write 24GiB, 80GB or a number of bytes",
+                )
+            };
+            ask.capacity = Some(bytes(value).ok_or_else(wrong)?);
             Ok(())
         },
     },
@@ -386,6 +434,24 @@ pub const OPTIONS: &[OptionSpec] = &[
         },
     },
     OptionSpec {
+        name: "program",
+        value: Some("NAME"),
+        help: "Only this compiled program, by its name or number",
+        set: |ask, value| {
+            ask.program = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    OptionSpec {
+        name: "around",
+        value: Some("NAME"),
+        help: "This instruction in its program: what it takes, who takes its result, and what is fused into it",
+        set: |ask, value| {
+            ask.around = Some(value.to_owned());
+            Ok(())
+        },
+    },
+    OptionSpec {
         name: "no-findings",
         value: None,
         help: "Tables only: no verdict and no findings, which take a third of the time on a large trace",
@@ -395,102 +461,3 @@ pub const OPTIONS: &[OptionSpec] = &[
         },
     },
 ];
-
-fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<T, Refusal> {
-    let wrong = || Refusal::new(format!("--{option} is not a number: '{value}'"), "give a whole number");
-    value.trim().parse().map_err(|_| wrong())
-}
-
-/// `7`, `3,5`, `2-4` as numbers.
-fn steps(text: &str) -> Result<Vec<i64>, Refusal> {
-    const MOST: i64 = 1_000_000;
-    let bad =
-        || Refusal::new(format!("--step '{text}' is not a list of step numbers"), "write it as 7, 3,5 or 2-4");
-    let mut steps = Vec::new();
-    for part in text.split(',').map(str::trim) {
-        match part.split_once('-').filter(|(first, _)| !first.is_empty()) {
-            Some((first, last)) => {
-                let (first, last): (i64, i64) =
-                    (first.trim().parse().map_err(|_| bad())?, last.trim().parse().map_err(|_| bad())?);
-                if last < first || last.saturating_sub(first) > MOST {
-                    return Err(bad());
-                }
-                steps.extend(first..=last);
-            }
-            None => steps.push(part.parse().map_err(|_| bad())?),
-        }
-    }
-    Ok(steps)
-}
-
-fn time(option: &str, text: &str) -> Result<i64, Refusal> {
-    nanoseconds(text).ok_or_else(|| {
-        Refusal::new(
-            format!("--{option} '{text}' is not a time"),
-            "write a time since the start of the trace: 12ms, 1.5s, 300us or a number of nanoseconds",
-        )
-    })
-}
-
-/// A time as people write it, to the nanosecond; no float on the way.
-fn nanoseconds(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let places = match unit.trim() {
-        "" | "ns" => 0,
-        "us" | "µs" | "μs" => 3,
-        "ms" => 6,
-        "s" => 9,
-        _ => return None,
-    };
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let part = part.trim_end_matches('0');
-    if part.len() > places || (whole.is_empty() && number.len() < 2) {
-        return None;
-    }
-    let digits = format!("{whole}{part}{}", "0".repeat(places - part.len()));
-    digits.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_are_lists_and_ranges() {
-        assert_eq!(steps("7").unwrap(), [7]);
-        assert_eq!(steps("3, 5").unwrap(), [3, 5]);
-        assert_eq!(steps("2-4,9").unwrap(), [2, 3, 4, 9]);
-        for wrong in ["a", "4-2", "", "0-9223372036854775807", "-9223372036854775808-5"] {
-            assert!(steps(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_are_exact() {
-        for (text, ns) in [
-            ("0", 0),
-            ("12345", 12_345),
-            ("12ms", 12_000_000),
-            ("1.5s", 1_500_000_000),
-            (".5 ms", 500_000),
-            ("0.000000001s", 1),
-            ("300us", 300_000),
-            ("7.25µs", 7_250),
-            ("2.000", 2),
-            ("9007199254740993", 9_007_199_254_740_993),
-        ] {
-            assert_eq!(nanoseconds(text), Some(ns), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_a_time_is_refused() {
-        for text in
-            ["", ".", "ms", "-5ms", "1.5", "0.0000000001s", "1e3", "5 minutes", "1.2.3s", "99999999999s", "+3"]
-        {
-            assert_eq!(nanoseconds(text), None, "{text}");
-        }
-    }
-}

@@ -5,11 +5,13 @@ mod code;
 mod collectives;
 mod compile;
 mod critical_path;
+mod diff;
 mod findings;
 mod functions;
 mod gaps;
 mod gpu;
 mod graphs;
+mod hlo;
 mod hta;
 mod info;
 mod kernels;
@@ -31,6 +33,7 @@ mod threads;
 mod transfers;
 mod waits;
 mod what_if;
+mod xprof;
 
 use stepscope_analyse::findings::is_users;
 use stepscope_analyse::names::nearest::nearest;
@@ -38,6 +41,7 @@ use stepscope_analyse::names::nearest::nearest;
 use crate::ask::{Ask, Question};
 use crate::refusal::Refusal;
 
+pub use diff::{DIFF, words as diff_words};
 pub use findings::rules;
 pub use summary::{RunRow, run_row, runs_part};
 
@@ -53,6 +57,7 @@ pub static QUESTIONS: &[&Question] = &[
     &phases::QUESTION,
     &ops::QUESTION,
     &kernels::QUESTION,
+    &hlo::QUESTION,
     &modules::QUESTION,
     &code::QUESTION,
     &functions::QUESTION,
@@ -72,13 +77,15 @@ pub static QUESTIONS: &[&Question] = &[
     &roofline::QUESTION,
     &memory::QUESTION,
     &hta::QUESTION,
+    &xprof::QUESTION,
     &info::QUESTION,
 ];
 
 /// The question of this name or alias; `_` and `-` are the same.
 pub fn find(name: &str) -> Option<&'static Question> {
     let name = name.replace('_', "-");
-    QUESTIONS.iter().copied().find(|q| q.name == name || q.alias == Some(name.as_str()))
+    let all = QUESTIONS.iter().copied().chain([&DIFF]);
+    all.into_iter().find(|q| q.name == name || q.alias == Some(name.as_str()))
 }
 
 impl Ask {
@@ -109,6 +116,10 @@ impl Ask {
 
 /// Rows a table shows unless `--top` says otherwise.
 const TOP: usize = 20;
+
+/// What a table about devices says where there is nothing.
+const NO_DEVICE_WORK: &str = "no device work in this trace: nothing ran on a GPU, or it was not recorded (PyTorch does with \
+                              ProfilerActivity.CUDA; JAX and TensorFlow always do)";
 
 /// A device's name in a table.
 fn gpu_name(device: Option<i64>) -> String {

@@ -1,18 +1,31 @@
 //! What can be typed on the command line: the questions of the registry, and the commands that are no questions.
 
 mod attach;
+mod capture;
 mod commands;
+mod flame;
+mod gate;
 mod help;
+mod monitor;
+mod production;
 mod questions;
+mod service_export;
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 pub(crate) use attach::{Dump, Record, RecordFormat, Top};
-pub(crate) use commands::{Command, EVENTS, Export, FailOn, Repro, Target, View};
+pub(crate) use capture::Capture;
+use commands::size;
+pub(crate) use commands::{Command, EVENTS, Export, FailOn, Page, Repro, Target, View};
+pub(crate) use flame::Flame;
+pub(crate) use gate::{Baseline, Bisect, Check, History, Place as Store, Save, Sweep, Timing};
 pub(crate) use help::command;
-pub(crate) use questions::Asking;
+pub(crate) use monitor::Monitor;
+pub(crate) use production::{Against, Production, Report, ReportFormat, ServiceTop};
+pub(crate) use questions::{Asking, Html};
+pub(crate) use service_export::{Receiver, ServiceExport};
 
 use crate::format::Format;
 use crate::terminal::ColorWhen;

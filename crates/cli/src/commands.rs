@@ -1,18 +1,30 @@
 //! What the program does, one file per command; all questions are one.
 
+mod baseline;
+mod bisect;
+mod capture;
+mod check;
+mod compared;
 mod doctor;
 mod dump;
 mod dumped;
 mod dumped_frame;
+mod explained;
 mod export;
+mod history;
+mod measure;
+mod monitor;
 mod place;
+mod production;
 mod question;
 mod record;
 mod repro;
 mod standing;
+mod sweep;
 mod top;
 mod view;
 mod waiting;
+mod whole_file;
 
 use std::io::Write;
 
@@ -29,8 +41,16 @@ pub(crate) fn dispatch(command: Command, out: &mut dyn Write, outcome: &mut Outc
         Command::Export(export) => export::run(&export, out),
         Command::Repro(args) => repro::run(&args, out),
         Command::Record(args) => record::run(&args, out, outcome),
+        Command::Capture(args) => capture::run(&args, out, outcome),
         Command::Top(args) => top::run(&args, out),
         Command::Dump(args) => dump::run(&args, out),
+        Command::Baseline(args) => baseline::run(args, out),
+        Command::Check(args) => check::run(&args, out, outcome),
+        Command::History(args) => history::run(&args, out),
+        Command::Sweep(args) => sweep::run(&args, out),
+        Command::Bisect(args) => bisect::run(&args, out, outcome),
+        Command::Monitor(args) => monitor::run(&args, out, outcome),
+        Command::Production(args) => production::run(&args, out),
         Command::Doctor { format } => doctor::run(format, out),
         Command::Run { .. } => Err(Failure::wrong_use(
             "`stepscope run` needs the Python package",

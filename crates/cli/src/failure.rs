@@ -87,6 +87,24 @@ impl From<Refusal> for Failure {
     }
 }
 
+impl From<stepscope_gate::GateError> for Failure {
+    fn from(error: stepscope_gate::GateError) -> Failure {
+        Failure::Use { what: error.what, hint: error.hint }
+    }
+}
+
+impl From<stepscope_production::ProductionError> for Failure {
+    fn from(error: stepscope_production::ProductionError) -> Failure {
+        Failure::wrong_use(error.message, error.hint)
+    }
+}
+
+impl From<stepscope_capture::CaptureError> for Failure {
+    fn from(error: stepscope_capture::CaptureError) -> Failure {
+        Failure::Use { what: error.what, hint: error.hint }
+    }
+}
+
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Failure {
         Failure::Read(error)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Role;
-use stepscope_formats::{Look, OpenOptions, Progress, ReadError, TraceFile, open};
+use stepscope_formats::{Look, OpenOptions, Progress, ReadError, TraceFile, discover, open, rank_of};
 use stepscope_model::{Document, Severity, Trace};
 
 use crate::args::Common;
@@ -84,6 +84,14 @@ pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Ar
         remark(&format!("skipped: {error}"));
     }
     let chosen = chosen?;
+    if let [.., _] = chosen.older_runs[..] {
+        let run = chosen.file.path.parent().and_then(Path::file_name).unwrap_or_default();
+        remark(&format!(
+            "showing the newest of {} profiled runs, {}; give the folder of another to see it",
+            chosen.older_runs.len() + 1,
+            run.display()
+        ));
+    }
     if chosen.found > 1 && place.rank.is_none() {
         remark(&format!(
             "showing {} (1 of {} traces here; pick another with --rank N or its path)",
@@ -92,6 +100,45 @@ pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Ar
         ));
     }
     Ok(Arc::new(Run::of_document(chosen.document)))
+}
+
+/// Every trace at a path: recordings of one program, one after the other. Of a job with several ranks, those of one rank: its first,
+/// or the one that is named.
+pub(crate) fn all(
+    path: &Path,
+    rank: Option<i64>,
+    max_text_bytes: Option<u64>,
+) -> Result<Vec<Arc<Run>>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![choose(&Place { path: Some(path), rank, max_text_bytes }, None)?]);
+    }
+    let mut runs = Vec::new();
+    let mut failed = None;
+    for file in discover(path)? {
+        match load_file(&file, max_text_bytes) {
+            Ok(document) => runs.push((rank_of(&document), Arc::new(Run::of_document(document)))),
+            Err(error) => {
+                remark(&format!("skipped: {error}"));
+                failed = Some(error);
+            }
+        }
+    }
+    let wanted = rank.or_else(|| runs.iter().filter_map(|(rank, _)| *rank).min());
+    let found = runs.len();
+    runs.retain(|(rank, _)| rank.is_none() || *rank == wanted);
+    if let (true, Some(error)) = (runs.is_empty(), failed) {
+        return Err(error.into());
+    }
+    if runs.is_empty() {
+        return Err(Failure::wrong_use(
+            format!("no trace of rank {} in {}", wanted.unwrap_or(0), path.display()),
+            "leave --rank out to compare the first rank",
+        ));
+    }
+    if let Some(rank) = wanted.filter(|_| runs.len() < found) {
+        remark(&format!("{}: {} of {found} traces are of rank {rank}", path.display(), runs.len()));
+    }
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
 /// Loads one file, with a bar if that takes a while and somebody watches.

@@ -9,14 +9,14 @@ use stepscope_ask::print::{self, LABEL, Role, Screen};
 use crate::args::Common;
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+=:,@%".contains(c);
     if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// How to call this program again: by its name, or the way it was called where a shell would not find that.
-fn program() -> String {
+pub(crate) fn program() -> String {
     const NAME: &str = "stepscope";
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();

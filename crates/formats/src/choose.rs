@@ -1,11 +1,13 @@
 //! Which trace of a folder: one rule for every caller.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stepscope_model::{Document, DocumentKind};
 
-use crate::discover::{TraceFile, discover};
+use crate::discover::discover;
 use crate::error::ReadError;
+use crate::trace_file::TraceFile;
+use crate::xplane_runs;
 
 /// The trace that was chosen, and what was seen on the way.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Chosen {
     /// Ranks of the other traces that were read, rising. The search ends as soon as the choice is clear, so there may be
     /// more.
     pub other_ranks: Vec<i64>,
+    /// Profiled runs here that were left out because a newer one is beside them.
+    pub older_runs: Vec<PathBuf>,
 }
 
 /// How the search goes on after a trace was looked at.
@@ -33,7 +37,8 @@ pub enum Look {
 }
 
 /// The trace at a path: a file's own; of a folder's that of the asked rank, or else of the lowest, and of equals the
-/// first by path. Traces that do not say their rank come last, and profiles after all traces.
+/// first by path. Of several runs that JAX or TensorFlow profiled into one
+/// folder, only the newest counts. Traces that do not say their rank come last, and profiles after all traces.
 ///
 /// Files that cannot be read are passed over as long as another can; if none can, the first failure is the answer.
 /// `open` reads a file; it is shown every file in turn, [`Look::AtAll`] or until the choice is clear.
@@ -43,7 +48,8 @@ pub fn choose(
     look: Look,
     open: &mut dyn FnMut(&TraceFile) -> Result<Document, ReadError>,
 ) -> Result<Chosen, ReadError> {
-    let files = discover(path)?;
+    let mut files = discover(path)?;
+    let older_runs = xplane_runs::newest(&mut files);
     let found = files.len();
     let mut best: Option<(Document, TraceFile)> = None;
     let mut ranks = Vec::new();
@@ -75,7 +81,7 @@ pub fn choose(
         Some((document, file)) => {
             let own = rank_of(&document);
             ranks.retain(|&rank| Some(rank) != own);
-            Ok(Chosen { document, file, found, skipped, other_ranks: ranks })
+            Ok(Chosen { document, file, found, skipped, other_ranks: ranks, older_runs })
         }
         None if skipped.len() == found => Err(skipped.swap_remove(0)),
         None => Err(ReadError::NoSuchRank {

@@ -11,15 +11,8 @@ use crate::OpenOptions;
 use crate::chunks::unwrap_layers;
 use crate::error::ReadError;
 use crate::readers;
-
-/// A file that looks like a trace or a profile; only reading tells.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TraceFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Stored bytes.
-    pub bytes: u64,
-}
+use crate::trace_file::TraceFile;
+use crate::xplane_runs;
 
 /// Folders this deep are searched; deeper ones are some other project's.
 const MAX_DEPTH: usize = 6;
@@ -37,6 +30,7 @@ pub fn discover(path: &Path) -> Result<Vec<TraceFile>, ReadError> {
     let mut found = Vec::new();
     search(path, 0, &mut found).map_err(|e| ReadError::open(&name, e))?;
     found.sort();
+    xplane_runs::without_copies(&mut found);
     // The processes of one run are one trace.
     if found.len() > 1 && found.iter().all(|file| is_timeline(&file.path)) {
         let bytes = found.iter().map(|file| file.bytes).sum();
@@ -113,6 +107,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
 fn is_trace(path: &Path, name: &str) -> bool {
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
     plain.ends_with("trace.json")
+        || plain.ends_with(xplane_runs::ENDING)
         || plain.ends_with(".calls")
         || (plain.ends_with(".json") && begins_like_a_trace(path))
 }

@@ -15,6 +15,8 @@ pub enum Limit {
     Layers(u32),
     /// It has to be held as a whole and is longer than this many bytes (`max_whole_bytes`).
     WholeBytes(u64),
+    /// A part of it has to be held and is longer than this many bytes (`max_held_bytes`).
+    HeldBytes(u64),
 }
 
 impl fmt::Display for Limit {
@@ -23,6 +25,7 @@ impl fmt::Display for Limit {
             Limit::TextBytes(most) => write!(f, "more than {most} bytes of text"),
             Limit::Expansion(most) => write!(f, "one stored byte unpacks to more than {most}"),
             Limit::Layers(most) => write!(f, "compressed more than {most} times over"),
+            Limit::HeldBytes(most) => write!(f, "more than {most} bytes in one plane"),
             Limit::WholeBytes(most) => write!(f, "more than {most} bytes of text that must be held at once"),
         }
     }
@@ -84,6 +87,16 @@ pub enum ReadError {
         /// The path as given.
         path: String,
     },
+    /// Whole, but without events.
+    #[error("this {what} holds no events{}: {path}", said(errors))]
+    NothingRecorded {
+        /// What it is.
+        what: String,
+        /// What the profiler says went wrong.
+        errors: Vec<String>,
+        /// The path as given.
+        path: String,
+    },
     /// JSON, but without events.
     #[error("this JSON holds no trace events: {path}")]
     NoEvents {
@@ -124,6 +137,11 @@ pub enum ReadError {
     },
 }
 
+/// What the profiler says went wrong, in brackets.
+fn said(errors: &[String]) -> String {
+    errors.first().map_or_else(String::new, |first| format!(" (the profiler says: {first})"))
+}
+
 impl ReadError {
     pub(crate) fn open(path: &str, source: io::Error) -> ReadError {
         let path = path.to_owned();
@@ -139,10 +157,16 @@ impl ReadError {
     pub fn hint(&self) -> String {
         let words = match self {
             ReadError::NotFound { .. } => {
-                "check the spelling; a trace file usually ends in .pt.trace.json or .json.gz"
+                "check the spelling; a trace file usually ends in .pt.trace.json, .json.gz or .xplane.pb"
             }
             ReadError::Denied { .. } => "make the file readable (chmod u+r), or run as its owner",
             ReadError::IsDirectory { .. } => "give the path of a file in it",
+            ReadError::Empty { path } if path.contains(".xplane.pb") => {
+                "the profiler leaves an empty file where a profile would pass 2 GB: record fewer steps, or turn the Python tracer off"
+            }
+            ReadError::NothingRecorded { .. } => {
+                "check that the program did something between the profiler's start and stop; devices need their profiling library (CUPTI, rocprofiler) and the permission to use it"
+            }
             ReadError::Empty { .. } => {
                 "the program may have ended before the profiler wrote its trace; check that the profile() block ended and the disk is not full"
             }
@@ -155,7 +179,7 @@ impl ReadError {
                 "a Chrome trace is an object with \"traceEvents\" or an array of events; prof.export_chrome_trace() writes one"
             }
             ReadError::NoTraces { .. } => {
-                "give the folder that tensorboard_trace_handler() wrote to (files named *.pt.trace.json[.gz])"
+                "give the folder that tensorboard_trace_handler() or jax.profiler.trace() wrote to (files named *.pt.trace.json[.gz] or *.xplane.pb)"
             }
             ReadError::NoSuchRank { ranks, .. } if ranks.is_empty() => {
                 "the traces here do not say which rank they are; give the file's path instead"
@@ -164,9 +188,10 @@ impl ReadError {
                 let ranks: Vec<String> = ranks.iter().map(i64::to_string).collect();
                 return format!("ranks here: {}", ranks.join(", "));
             }
-            ReadError::Limit { limit: Limit::TextBytes(_) | Limit::WholeBytes(_), .. } => {
-                "if you trust the file, raise the limit"
-            }
+            ReadError::Limit {
+                limit: Limit::TextBytes(_) | Limit::WholeBytes(_) | Limit::HeldBytes(_),
+                ..
+            } => "if you trust the file, raise the limit",
             ReadError::Limit { limit: Limit::Expansion(_) | Limit::Layers(_), .. } => {
                 "if you trust the file, unpack it (gzip -d, zstd -d) and give the result"
             }

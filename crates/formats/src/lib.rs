@@ -41,7 +41,11 @@ mod sniff;
 mod speedscope;
 mod splice;
 mod svg;
+mod trace_file;
+mod wire;
 mod worker_name;
+mod xplane;
+mod xplane_runs;
 
 use std::fs::File;
 use std::io::Read;
@@ -53,7 +57,7 @@ use stepscope_model::{Document, Trace};
 
 pub use calls::{CallStream, CallWords, CallsOf, Mark};
 pub use choose::{Chosen, Look, choose, rank_of};
-pub use discover::{TraceFile, discover};
+pub use discover::discover;
 pub use error::{Limit, ReadError};
 pub use firefox::write_firefox;
 pub use heap::write_memory;
@@ -66,6 +70,7 @@ pub use readers::READERS;
 pub use speedscope::write_speedscope;
 pub use splice::splice;
 pub use svg::{SvgOptions, write_svg};
+pub use trace_file::TraceFile;
 
 /// How far a reader got; shared with whoever draws the progress bar.
 #[derive(Debug, Default)]
@@ -94,8 +99,10 @@ pub struct OpenOptions {
     pub max_entries: usize,
     /// Most bytes of keys and values of these entries together.
     pub max_entry_bytes: usize,
-    /// Most bytes of text in formats that cannot be read piece by piece.
+    /// Most bytes of text in formats that cannot be read piece by piece, and of what has to be held of the others.
     pub max_whole_bytes: usize,
+    /// Most bytes of one part of a file that names what it holds only at its end, such as a plane of an XPlane profile.
+    pub max_held_bytes: u64,
     /// Where to report progress.
     pub progress: Option<Arc<Progress>>,
 }
@@ -111,6 +118,7 @@ impl Default for OpenOptions {
             max_entries: 1 << 16,
             max_entry_bytes: 64 << 20,
             max_whole_bytes: 1 << 30,
+            max_held_bytes: 16 << 30,
             progress: None,
         }
     }
@@ -135,7 +143,9 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
         if let Some(progress) = &options.progress {
             progress.total.fetch_add(info.len(), Ordering::Relaxed);
         }
-        read(file, &name, options)
+        let mut document = read(file, &name, options)?;
+        xplane_runs::number_hosts(path, &mut document);
+        Ok(document)
     }
 }
 

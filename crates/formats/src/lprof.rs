@@ -74,14 +74,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
     Ok(profile)
 }
 
-fn function(
-    pickle: &Pickle<'_>,
-    key: Value,
-    timings: Value,
-    unit: f64,
-    most: u64,
-    profile: &mut Profile,
-) -> bool {
+fn function(pickle: &Pickle, key: Value, timings: Value, unit: f64, most: u64, profile: &mut Profile) -> bool {
     let [file, start, name] = pickle.items(key) else { return false };
     let (Some(file), Some(start), Some(name)) = (pickle.text(*file), pickle.int(*start), pickle.text(*name))
     else {
@@ -101,7 +94,7 @@ fn function(
     true
 }
 
-fn line(pickle: &Pickle<'_>, timing: Value, unit: f64) -> Option<(u32, u64, Ns)> {
+fn line(pickle: &Pickle, timing: Value, unit: f64) -> Option<(u32, u64, Ns)> {
     let [line, hits, ticks] = pickle.items(timing) else { return None };
     let line = u32::try_from(pickle.int(*line)?).ok()?;
     let hits = u64::try_from(pickle.int(*hits)?).ok()?;

@@ -2,12 +2,21 @@
 //!
 //! A pickle is a program that builds values. This machine builds them in tables and nothing else: it imports nothing and
 //! calls nothing, whatever the file asks for. Every instruction adds at most one value, so a file costs memory in
-//! proportion to its length, and there is no recursion. Numbers take no place in the tables, and dictionaries that a
-//! reader wants to keep in a form of its own take none either: there may be millions.
+//! proportion to its length, and there is no recursion. It is read piece by piece: only texts are kept, each short one once.
+//! Numbers take no place in the tables, and what a reader wants to keep in a form of its own takes none either: there may be
+//! millions of dictionaries.
+
+mod cursor;
+mod flat;
+mod machine;
+mod memo;
+mod texts;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ops::Range;
+
+use crate::chunks::Text;
+use machine::Machine;
+use texts::Texts;
 
 /// A value, or where to find it.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -27,6 +36,20 @@ pub(crate) enum Value {
     Object(u32),
     /// A dictionary that the reader took, by the number it gave.
     Taken(u32),
+    /// In a list: dictionaries that the reader took one after the other, the number of the first and how many.
+    Run(u32, u32),
+    /// A dictionary that the reader took as a part of lists that it may take as well.
+    Part(u32),
+}
+
+/// What a list holds.
+#[derive(Copy, Clone, Debug)]
+enum Body {
+    Empty,
+    /// A place in the table of elements.
+    Values(u32),
+    /// Parts that the reader took, by the number it gave them together.
+    Taken(u32),
 }
 
 /// What a class or a function makes, and the state it is given.
@@ -38,68 +61,137 @@ struct Object {
 
 /// A file's values.
 #[derive(Debug, Default)]
-pub(crate) struct Pickle<'a> {
-    input: &'a [u8],
-    texts: Vec<Range<usize>>,
-    lists: Vec<Vec<Value>>,
+pub(crate) struct Pickle {
+    texts: Texts,
+    lists: Vec<Body>,
+    /// The elements of lists.
+    elements: Vec<Vec<Value>>,
     /// Keys and values in turn.
     dicts: Vec<Vec<Value>>,
+    /// How many values lists and dictionaries hold.
+    held: usize,
     /// A class or a function: its module and its name.
-    classes: Vec<(Range<usize>, Range<usize>)>,
+    classes: Vec<(u32, u32)>,
     objects: Vec<Object>,
     root: Option<Value>,
 }
 
-/// What a reader does with dictionaries while a file is read.
+/// What a reader takes for itself while a file is read.
 pub(crate) trait Take {
     /// Whether files may name classes and functions: data of dictionaries and lists alone never does.
     const CLASSES: bool;
+    /// Whether dictionaries are taken at all.
+    const DICTS: bool;
 
-    /// Looks at the keys and values of a dictionary, in turn; a number if it need not be kept.
-    fn take(&mut self, pickle: &Pickle<'_>, pairs: &[Value]) -> Option<u32>;
+    /// A dictionary comes, pair by pair. It may come again from its beginning.
+    fn begin(&mut self) {}
+
+    /// What the reader calls a key, by the number of its text.
+    fn key(&mut self, _: &Pickle, _text: u32) -> u8 {
+        0
+    }
+
+    /// A pair with a whole number.
+    fn int(&mut self, _key: u8, _number: i64) {}
+
+    /// A pair with a text, by its number.
+    fn text(&mut self, _key: u8, _text: u32) {}
+
+    /// A pair with anything else.
+    fn other(&mut self, _key: u8, _value: Value) {}
+
+    /// It is complete: what stands for it, if it is taken.
+    fn end(&mut self, _: &Pickle) -> Option<Value> {
+        None
+    }
+
+    /// A list of nothing but parts: its number, if it is taken.
+    fn list(&mut self, _parts: &[u32]) -> Option<u32> {
+        None
+    }
+
+    /// The parts of a list that was taken.
+    fn parts(&self, _list: u32) -> &[u32] {
+        &[]
+    }
 }
 
-/// Takes none, and lets files name classes.
+/// Takes nothing, and lets files name classes.
 pub(crate) struct Keep;
 
 impl Take for Keep {
     const CLASSES: bool = true;
-
-    fn take(&mut self, _: &Pickle<'_>, _: &[Value]) -> Option<u32> {
-        None
-    }
+    const DICTS: bool = false;
 }
 
 /// Why a file could not be read.
 pub(crate) type Why = Cow<'static, str>;
 
-impl<'a> Pickle<'a> {
+/// What ended the reading of a file before its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The file is not what it seems.
+    Why(Why),
+    /// More would have been held than is allowed.
+    Limit,
+}
+
+/// Where the bytes of a file come from.
+pub(crate) trait Input {
+    /// The bytes at hand.
+    fn window(&self) -> &[u8];
+
+    /// Lets go of so many bytes from the front and gets more; false if there are none.
+    fn advance(&mut self, used: usize) -> bool;
+}
+
+impl Input for &[u8] {
+    fn window(&self) -> &[u8] {
+        self
+    }
+
+    fn advance(&mut self, used: usize) -> bool {
+        *self = &self[used.min(self.len())..];
+        false
+    }
+}
+
+impl Input for Text {
+    fn window(&self) -> &[u8] {
+        Text::window(self)
+    }
+
+    fn advance(&mut self, used: usize) -> bool {
+        self.consume(used);
+        let more = !self.is_last();
+        self.more();
+        more
+    }
+}
+
+impl Pickle {
     /// Reads all of it.
-    pub(crate) fn read(input: &'a [u8]) -> Result<Pickle<'a>, Why> {
-        match Pickle::read_with(input, &mut Keep) {
+    pub(crate) fn read(mut input: &[u8]) -> Result<Pickle, Why> {
+        match Pickle::read_with(&mut input, &mut Keep, usize::MAX) {
             (pickle, None) => Ok(pickle),
-            (_, Some(why)) => Err(why),
+            (_, Some(Stop::Why(why))) => Err(why),
+            (_, Some(Stop::Limit)) => Err("it holds too much".into()),
         }
     }
 
     /// Reads as much as it can, and says what stopped it. What was under construction then is put together from what is
-    /// there.
-    pub(crate) fn read_with(input: &'a [u8], taker: &mut impl Take) -> (Pickle<'a>, Option<Why>) {
-        let pickle = Pickle { input, ..Pickle::default() };
-        let mut machine = Machine {
-            pickle,
-            taker,
-            at: 0,
-            stack: Vec::new(),
-            marks: Vec::new(),
-            memo: Memo::default(),
-            remembered: Vec::new(),
-        };
-        let why = machine.run().err();
-        if why.is_some() {
+    /// there. No more than about `most` bytes are held.
+    pub(crate) fn read_with(
+        input: &mut impl Input,
+        taker: &mut impl Take,
+        most: usize,
+    ) -> (Pickle, Option<Stop>) {
+        let mut machine = Machine::new(taker);
+        let stop = machine.read(input, most).err();
+        if stop.is_some() {
             machine.put_together();
         }
-        (machine.pickle, why)
+        (machine.finish(), stop)
     }
 
     /// The outermost value.
@@ -108,10 +200,10 @@ impl<'a> Pickle<'a> {
     }
 
     /// The module and name of an object's class.
-    pub(crate) fn class(&self, value: Value) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    pub(crate) fn class(&self, value: Value) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
         let Value::Object(object) = value else { return None };
         let Value::Class(class) = self.objects[object as usize].class else { return None };
-        let (module, name) = &self.classes[class as usize];
+        let (module, name) = self.classes[class as usize];
         Some((self.text_at(module), self.text_at(name)))
     }
 
@@ -123,11 +215,25 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The elements of a list or a tuple; none of anything else.
+    /// The elements of a list or a tuple; none of anything else, and none of a list that was taken.
     pub(crate) fn items(&self, value: Value) -> &[Value] {
         match value {
-            Value::List(list) => &self.lists[list as usize],
+            Value::List(list) => match self.lists[list as usize] {
+                Body::Values(at) => &self.elements[at as usize],
+                Body::Empty | Body::Taken(_) => &[],
+            },
             _ => &[],
+        }
+    }
+
+    /// The number of a list that the reader took.
+    pub(crate) fn taken_list(&self, value: Value) -> Option<u32> {
+        match value {
+            Value::List(list) => match self.lists[list as usize] {
+                Body::Taken(number) => Some(number),
+                Body::Empty | Body::Values(_) => None,
+            },
+            _ => None,
         }
     }
 
@@ -146,14 +252,14 @@ impl<'a> Pickle<'a> {
     }
 
     /// A text; what is not UTF-8 in it is replaced.
-    pub(crate) fn text(&self, value: Value) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(&self, value: Value) -> Option<Cow<'_, str>> {
         self.bytes_of(value).map(String::from_utf8_lossy)
     }
 
     /// The bytes of a text.
-    pub(crate) fn bytes_of(&self, value: Value) -> Option<&'a [u8]> {
+    pub(crate) fn bytes_of(&self, value: Value) -> Option<&[u8]> {
         match value {
-            Value::Text(text) => Some(&self.input[self.texts[text as usize].clone()]),
+            Value::Text(text) => Some(self.texts.get(text)),
             _ => None,
         }
     }
@@ -175,385 +281,29 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    fn text_at(&self, range: &Range<usize>) -> Cow<'a, str> {
-        String::from_utf8_lossy(&self.input[range.clone()])
-    }
-}
-
-/// What a file refers back to. Numbers count up in every file that Python writes.
-#[derive(Default)]
-struct Memo {
-    in_order: Vec<Value>,
-    others: HashMap<u64, Value>,
-}
-
-impl Memo {
-    fn len(&self) -> usize {
-        self.in_order.len() + self.others.len()
+    /// How many texts there are.
+    pub(crate) fn text_count(&self) -> usize {
+        self.texts.len()
     }
 
-    fn set(&mut self, number: u64, value: Value) {
-        if number == self.in_order.len() as u64 && !self.others.contains_key(&number) {
-            self.in_order.push(value);
-        } else if let Some(held) = usize::try_from(number).ok().and_then(|at| self.in_order.get_mut(at)) {
-            *held = value;
-        } else {
-            self.others.insert(number, value);
-        }
+    /// How many lists and how many dictionaries there are.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.lists.len(), self.dicts.len())
     }
 
-    fn get(&self, number: u64) -> Option<Value> {
-        let in_order = usize::try_from(number).ok().and_then(|at| self.in_order.get(at));
-        in_order.or_else(|| self.others.get(&number)).copied()
-    }
-}
-
-const SHORT: &str = "it ends too early";
-const EMPTY: &str = "it takes more values than it made";
-const KIND: &str = "it adds to something that holds nothing";
-
-struct Machine<'a, 't, T> {
-    pickle: Pickle<'a>,
-    taker: &'t mut T,
-    at: usize,
-    stack: Vec<Value>,
-    marks: Vec<usize>,
-    memo: Memo,
-    /// By dictionary, where the memo has it; [`u32::MAX`] if it has not.
-    remembered: Vec<u32>,
-}
-
-type Done<T> = Result<T, Why>;
-
-impl<T: Take> Machine<'_, '_, T> {
-    fn run(&mut self) -> Done<()> {
-        loop {
-            let code = self.byte()?;
-            if code == b'.' {
-                self.pickle.root = Some(self.pop()?);
-                return Ok(());
-            }
-            self.step(code)?;
-        }
+    fn text_at(&self, text: u32) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.texts.get(text))
     }
 
-    /// Ends what was begun, from the inside out.
-    fn put_together(&mut self) {
-        while let Ok(mut items) = self.marked() {
-            items.truncate(items.len() / 2 * 2);
-            match self.stack.last() {
-                Some(Value::List(_)) => drop(self.extend(items)),
-                Some(Value::Dict(_)) => drop(self.extend_dict(items)),
-                _ => {}
-            }
-        }
-        self.pickle.root = self.stack.first().copied();
+    /// About how many bytes are held.
+    fn heap_bytes(&self) -> usize {
+        self.texts.heap_bytes()
+            + self.lists.len() * size_of::<Body>()
+            + (self.elements.len() + self.dicts.len()) * size_of::<Vec<Value>>()
+            + self.held * size_of::<Value>()
+            + self.classes.len() * 8
+            + self.objects.len() * size_of::<Object>()
     }
-
-    fn step(&mut self, code: u8) -> Done<()> {
-        match code {
-            0x80 => self.bytes(1).map(drop),
-            0x95 => self.bytes(8).map(drop),
-            b'(' => {
-                self.marks.push(self.stack.len());
-                Ok(())
-            }
-            b'0' => self.pop().map(drop),
-            b'1' => self.marked().map(drop),
-            b'2' => {
-                let top = *self.stack.last().ok_or(EMPTY)?;
-                self.stack.push(top);
-                Ok(())
-            }
-            b'N' => self.push(Value::Nothing),
-            0x88 => self.push(Value::True),
-            0x89 => self.push(Value::Nothing),
-            b'J' => {
-                let number = i32::from_le_bytes(self.array()?);
-                self.push(Value::Int(number.into()))
-            }
-            b'K' => {
-                let number = self.byte()?;
-                self.push(Value::Int(number.into()))
-            }
-            b'M' => {
-                let number = u16::from_le_bytes(self.array()?);
-                self.push(Value::Int(number.into()))
-            }
-            0x8a | 0x8b => {
-                let length = if code == 0x8a { usize::from(self.byte()?) } else { self.length4()? };
-                let number = self.long(length)?;
-                self.push(Value::Int(number))
-            }
-            b'G' => {
-                let number = f64::from_be_bytes(self.array()?);
-                self.push(Value::Float(number))
-            }
-            b'U' | 0x8c | b'C' => {
-                let length = usize::from(self.byte()?);
-                self.push_text(length)
-            }
-            b'T' | b'X' | b'B' => {
-                let length = self.length4()?;
-                self.push_text(length)
-            }
-            0x8d | 0x8e | 0x96 => {
-                let length = usize::try_from(u64::from_le_bytes(self.array()?)).map_err(|_| SHORT)?;
-                self.push_text(length)
-            }
-            b']' | 0x8f => self.push_list(Vec::new()),
-            b')' => self.push_list(Vec::new()),
-            b'}' => self.push_dict(Vec::new()),
-            0x85..=0x87 => {
-                let count = usize::from(code - 0x84);
-                let first = self.stack.len().checked_sub(count).ok_or(EMPTY)?;
-                let items = self.stack.split_off(first);
-                self.push_list(items)
-            }
-            b't' | b'l' | 0x91 => {
-                let items = self.marked()?;
-                self.push_list(items)
-            }
-            b'd' => {
-                let items = self.marked()?;
-                self.push_dict(items)
-            }
-            b'a' => {
-                let item = self.pop()?;
-                self.extend(vec![item])
-            }
-            b'e' | 0x90 => {
-                let items = self.marked()?;
-                self.extend(items)
-            }
-            b's' => {
-                let (value, key) = (self.pop()?, self.pop()?);
-                self.extend_dict(vec![key, value])
-            }
-            b'u' => {
-                let items = self.marked()?;
-                self.extend_dict(items)
-            }
-            b'h' | b'j' | b'g' => {
-                let number = self.memo_number(code)?;
-                let value = self.memo.get(number).ok_or("it refers to what it does not hold")?;
-                self.push(value)
-            }
-            b'q' | b'r' | b'p' => {
-                let number = self.memo_number(code)?;
-                self.remember(number)
-            }
-            0x94 => self.remember(self.memo.len() as u64),
-            b'c' => {
-                let (module, name) = (self.line()?, self.line()?);
-                self.push_class(module, name)
-            }
-            0x93 => {
-                let (name, module) = (self.pop()?, self.pop()?);
-                match (module, name) {
-                    (Value::Text(module), Value::Text(name)) => {
-                        let range = |text: u32| self.pickle.texts[text as usize].clone();
-                        self.push_class(range(module), range(name))
-                    }
-                    _ => Err("a class has no name".into()),
-                }
-            }
-            b'R' | 0x81 => {
-                let (_, class) = (self.pop()?, self.pop()?);
-                self.push_object(class)
-            }
-            0x92 => {
-                let (_, _, class) = (self.pop()?, self.pop()?, self.pop()?);
-                self.push_object(class)
-            }
-            b'b' => {
-                let given = self.pop()?;
-                let Value::Object(object) = *self.stack.last().ok_or(EMPTY)? else {
-                    return Err("something that is no object gets a state".into());
-                };
-                self.pickle.objects[object as usize].state = given;
-                Ok(())
-            }
-            _ => Err("it has an instruction that data does not need".into()),
-        }
-    }
-
-    fn push(&mut self, value: Value) -> Done<()> {
-        self.stack.push(value);
-        Ok(())
-    }
-
-    fn push_text(&mut self, length: usize) -> Done<()> {
-        let range = self.bytes(length)?;
-        let text = number(self.pickle.texts.len())?;
-        self.pickle.texts.push(range);
-        self.push(Value::Text(text))
-    }
-
-    fn push_list(&mut self, items: Vec<Value>) -> Done<()> {
-        let list = number(self.pickle.lists.len())?;
-        self.pickle.lists.push(items);
-        self.push(Value::List(list))
-    }
-
-    fn push_dict(&mut self, items: Vec<Value>) -> Done<()> {
-        let dict = number(self.pickle.dicts.len())?;
-        self.pickle.dicts.push(items);
-        self.push(Value::Dict(dict))
-    }
-
-    fn push_object(&mut self, class: Value) -> Done<()> {
-        let object = number(self.pickle.objects.len())?;
-        self.pickle.objects.push(Object { class, state: Value::Nothing });
-        self.push(Value::Object(object))
-    }
-
-    fn push_class(&mut self, module: Range<usize>, name: Range<usize>) -> Done<()> {
-        if !T::CLASSES {
-            let (module, name) = (self.pickle.text_at(&module), self.pickle.text_at(&name));
-            return Err(
-                format!("it asks for {module}.{name}, and data needs no classes and no functions").into()
-            );
-        }
-        let class = number(self.pickle.classes.len())?;
-        self.pickle.classes.push((module, name));
-        self.push(Value::Class(class))
-    }
-
-    fn pop(&mut self) -> Done<Value> {
-        // What lies below a mark is not to be taken before the mark is.
-        if self.marks.last().is_some_and(|&mark| self.stack.len() <= mark) {
-            return Err(EMPTY.into());
-        }
-        self.stack.pop().ok_or(EMPTY.into())
-    }
-
-    /// Everything since the last mark.
-    fn marked(&mut self) -> Done<Vec<Value>> {
-        let mark = self.marks.pop().ok_or("a mark is missing")?;
-        Ok(self.stack.split_off(mark.min(self.stack.len())))
-    }
-
-    fn extend(&mut self, items: Vec<Value>) -> Done<()> {
-        let Value::List(list) = *self.stack.last().ok_or(EMPTY)? else { return Err(KIND.into()) };
-        self.pickle.lists[list as usize].extend(items);
-        Ok(())
-    }
-
-    fn extend_dict(&mut self, items: Vec<Value>) -> Done<()> {
-        if !items.len().is_multiple_of(2) {
-            return Err("a key has no value".into());
-        }
-        match *self.stack.last().ok_or(EMPTY)? {
-            Value::Dict(dict) => {
-                let held = &mut self.pickle.dicts[dict as usize];
-                if held.is_empty()
-                    && let Some(taken) = self.taker.take(&self.pickle, &items)
-                {
-                    return self.replace_last(dict, Value::Taken(taken));
-                }
-                let held = &mut self.pickle.dicts[dict as usize];
-                held.extend(items);
-                Ok(())
-            }
-            // Dictionaries of a class of their own, such as an ordered one: their entries are their state.
-            Value::Object(_) => Ok(()),
-            _ => Err(KIND.into()),
-        }
-    }
-
-    /// Puts a value in the place of a dictionary on top of the stack, also where the file refers back to it: it did so
-    /// right after it made the dictionary, before what is in it. What is left of the dictionary is an empty one.
-    fn replace_last(&mut self, dict: u32, value: Value) -> Done<()> {
-        if let Some(last) = self.stack.last_mut() {
-            *last = value;
-        }
-        if let Some(held) =
-            self.remembered.get(dict as usize).and_then(|&at| self.memo.in_order.get_mut(at as usize))
-            && *held == Value::Dict(dict)
-        {
-            *held = value;
-        }
-        Ok(())
-    }
-
-    fn memo_number(&mut self, code: u8) -> Done<u64> {
-        Ok(match code {
-            b'h' | b'q' => self.byte()?.into(),
-            b'j' | b'r' => u32::from_le_bytes(self.array()?).into(),
-            _ => {
-                let line = self.line()?;
-                let text =
-                    std::str::from_utf8(&self.pickle.input[line]).map_err(|_| "a number is no number")?;
-                text.trim().parse().map_err(|_| "a number is no number")?
-            }
-        })
-    }
-
-    fn remember(&mut self, number: u64) -> Done<()> {
-        let value = *self.stack.last().ok_or(EMPTY)?;
-        if let (Value::Dict(dict), Ok(at)) = (value, u32::try_from(number)) {
-            self.remembered.resize(self.pickle.dicts.len(), u32::MAX);
-            self.remembered[dict as usize] = at;
-        }
-        self.memo.set(number, value);
-        Ok(())
-    }
-
-    fn byte(&mut self) -> Done<u8> {
-        let byte = *self.pickle.input.get(self.at).ok_or(SHORT)?;
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn bytes(&mut self, length: usize) -> Done<Range<usize>> {
-        let end = self.at.checked_add(length).filter(|&end| end <= self.pickle.input.len()).ok_or(SHORT)?;
-        let range = self.at..end;
-        self.at = end;
-        Ok(range)
-    }
-
-    fn array<const N: usize>(&mut self) -> Done<[u8; N]> {
-        let range = self.bytes(N)?;
-        self.pickle.input[range].try_into().map_err(|_| SHORT.into())
-    }
-
-    fn length4(&mut self) -> Done<usize> {
-        usize::try_from(i32::from_le_bytes(self.array()?)).map_err(|_| "a length is negative".into())
-    }
-
-    /// A text up to the end of its line.
-    fn line(&mut self) -> Done<Range<usize>> {
-        let length = memchr::memchr(b'\n', &self.pickle.input[self.at..]).ok_or(SHORT)?;
-        let range = self.at..self.at + length;
-        self.at += length + 1;
-        Ok(range)
-    }
-
-    /// A number of so many bytes; one beyond 64 bits stops there.
-    fn long(&mut self, length: usize) -> Done<i64> {
-        let range = self.bytes(length)?;
-        let bytes = &self.pickle.input[range];
-        let negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
-        let fill = if negative { 0xff } else { 0 };
-        let (low, high) = bytes.split_at(bytes.len().min(8));
-        let mut number = [fill; 8];
-        number[..low.len()].copy_from_slice(low);
-        let number = i64::from_le_bytes(number);
-        let fits = high.iter().all(|&byte| byte == fill) && (number < 0) == negative;
-        Ok(if fits {
-            number
-        } else if negative {
-            i64::MIN
-        } else {
-            i64::MAX
-        })
-    }
-}
-
-/// A place in a table.
-fn number(length: usize) -> Done<u32> {
-    u32::try_from(length).map_err(|_| "it has more than four billion values".into())
 }
 
 #[cfg(test)]
@@ -589,5 +339,25 @@ mod tests {
         }
         assert_eq!(Pickle::read(b"\x8a\x09\0\0\0\0\0\0\0\0\x01.").unwrap().root(), Value::Int(i64::MAX));
         assert!(Pickle::read(&b"(".repeat(1_000_000)).is_err());
+        // A line is a name or a number: it has an end.
+        let long = [&b"c"[..], &b"x".repeat(1 << 20), b"\ny\n)R."].concat();
+        assert!(Pickle::read(&long).unwrap_err().contains("line"));
+    }
+
+    #[test]
+    fn texts_that_repeat_are_kept_once() {
+        let repeated = [&b"("[..], &b"\x8c\x03N/A\x94".repeat(1_000), b"l."].concat();
+        let pickle = Pickle::read(&repeated).unwrap();
+        assert_eq!((pickle.items(pickle.root()).len(), pickle.text_count()), (1_000, 1));
+        // Texts that share a place in what is remembered of them stay apart.
+        let many: Vec<String> = (0..20_000).map(|at| format!("{at}")).collect();
+        let bytes: Vec<u8> = many
+            .iter()
+            .chain(&many)
+            .flat_map(|text| [&[0x8c, text.len() as u8], text.as_bytes()].concat())
+            .collect();
+        let pickle = Pickle::read(&[&b"("[..], &bytes, b"l."].concat()).unwrap();
+        let read: Vec<_> = pickle.items(pickle.root()).iter().map(|text| pickle.text(*text).unwrap()).collect();
+        assert!(read.iter().eq(many.iter().chain(&many)));
     }
 }

@@ -1,13 +1,12 @@
 //! pprof's profiles, in and out: what Go's `runtime/pprof`, gperftools and many others write.
 
 mod read;
-mod wire;
 mod write;
 
 use stepscope_model::{Document, DocumentKind, ValueUnit};
 
 use crate::reader::Reader;
-use wire::{Field, Fields};
+use crate::wire::{Field, Fields};
 
 pub use write::write_pprof;
 

@@ -2,7 +2,7 @@
 
 use crate::reader::Reader;
 use crate::{
-    calls, collapsed, heap, kineto, lprof, memory_timeline, mprof, pprof, pstats, snapshot, speedscope,
+    calls, collapsed, heap, kineto, lprof, memory_timeline, mprof, pprof, pstats, snapshot, speedscope, xplane,
 };
 
 /// Every reader. The first whose format a text begins like reads it, so those that look closest come first.
@@ -12,6 +12,7 @@ pub const READERS: &[Reader] = &[
     lprof::READER,
     snapshot::READER,
     pprof::READER,
+    xplane::READER,
     heap::READER,
     mprof::READER,
     memory_timeline::READER,

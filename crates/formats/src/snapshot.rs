@@ -1,19 +1,24 @@
 //! Memory snapshots of PyTorch's allocators: the pickled dictionary of `torch.cuda.memory._snapshot()`.
 //!
 //! All keys are optional, since they came one by one from PyTorch 2.1 to 2.15, and what is not known is kept out of
-//! nobody's way. The history may have millions of entries, so each becomes a row of the table while the file is read.
+//! nobody's way. The file is read piece by piece and not held: see `taken`.
+
+mod taken;
+
+use std::ops::Range;
 
 use stepscope_model::{
-    Action, Block, BlockState, Document, DocumentKind, Frame, HistoryEntry, Mark, NoteKind, Ns, Segment,
-    Severity, Snapshot, StackId, StackTable,
+    Block, BlockState, Document, DocumentKind, HistoryTable, Mark, NoteKind, Segment, Severity, Snapshot,
+    StackId,
 };
 
 use crate::OpenOptions;
 use crate::chunks::{End, Text};
 use crate::error::{Limit, ReadError};
 use crate::notes::DAMAGED_COMPRESSION;
-use crate::pickle::{Pickle, Take, Value};
+use crate::pickle::{Pickle, Stop, Value};
 use crate::reader::Reader;
+use taken::{Taken, time};
 
 pub(crate) const READER: Reader = Reader {
     name: "a memory snapshot",
@@ -27,9 +32,9 @@ pub(crate) const READER: Reader = Reader {
 /// A segment of 2 MiB with one block in use, and the entry that tells of it, in protocol 4.
 const EXAMPLE: &[u8] = b"\x80\x04}\x94(\x8c\x08segments\x94]\x94}\x94(\x8c\x06device\x94K\0\x8c\x07address\x94J\0\0\x20\0\
 \x8c\x0atotal_size\x94J\0\0\x20\0\x8c\x0csegment_type\x94\x8c\x05small\x94\x8c\x06blocks\x94]\x94(}\x94(h\x05J\0\0\x20\0\
-\x8c\x04size\x94M\0\x02\x8c\x0erequested_size\x94K\x04\x8c\x05state\x94\x8c\x10active_allocated\x94u}\x94(h\x0bJ\0\xfe\x1f\0\
-h\x0d\x8c\x08inactive\x94ueua\x8c\x0ddevice_traces\x94]\x94]\x94}\x94(\x8c\x06action\x94\x8c\x05alloc\x94\x8c\x04addr\x94\
-J\0\0\x20\0h\x0bM\0\x02\x8c\x06stream\x94K\0\x8c\x07time_us\x94M\xe8\x03\x8c\x06frames\x94]\x94}\x94(\x8c\x04name\x94\
+\x8c\x04size\x94M\0\x02\x8c\x0erequested_size\x94K\x04\x8c\x05state\x94\x8c\x10active_allocated\x94u}\x94(h\x0cJ\0\xfe\x1f\0\
+h\x0e\x8c\x08inactive\x94ueua\x8c\x0ddevice_traces\x94]\x94]\x94}\x94(\x8c\x06action\x94\x8c\x05alloc\x94\x8c\x04addr\x94\
+J\0\0\x20\0h\x0cM\0\x02\x8c\x06stream\x94K\0\x8c\x07time_us\x94M\xe8\x03\x8c\x06frames\x94]\x94}\x94(\x8c\x04name\x94\
 \x8c\x01f\x94\x8c\x08filename\x94\x8c\x04a.py\x94\x8c\x04line\x94K\x07uauaau.";
 
 const WHAT: &str = "memory snapshot";
@@ -52,6 +57,11 @@ const BAD_ENTRY: &NoteKind = &NoteKind::new(
     "segments, blocks or ranges without an address, a size or a name were set aside",
 );
 
+/// Settings of the allocator, actions that are not known, and how many bytes of a text are shown.
+const MOST_SETTINGS: usize = 1_000;
+const MOST_ACTIONS: usize = 1_000;
+const LONGEST_WORDS: usize = 4 << 10;
+
 /// A pickle whose first texts are keys of a snapshot.
 fn begins(head: &[u8]) -> bool {
     let start = &head[..head.len().min(200)];
@@ -63,98 +73,152 @@ fn begins(head: &[u8]) -> bool {
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Snapshot, ReadError> {
     let path = || name.to_owned();
-    if !text.take_whole(options.max_whole_bytes) {
+    let mut snapshot = Snapshot::default();
+    let mut taken = Taken::default();
+    let (pickle, stop) = Pickle::read_with(&mut text, &mut taken, options.max_whole_bytes);
+    if let Some(Stop::Limit) = stop {
         let limit = Limit::WholeBytes(options.max_whole_bytes as u64);
         return Err(ReadError::Limit { limit, path: path() });
     }
-    let mut snapshot = Snapshot::default();
+    // What follows is not read, but it belongs to the file.
+    while !text.is_last() {
+        text.consume(text.window().len());
+        text.more();
+    }
     match text.end() {
         Some(End::Limit(limit)) => return Err(ReadError::Limit { limit: *limit, path: path() }),
         Some(End::Damaged(why)) => snapshot.notes.add_with(DAMAGED_COMPRESSION, 0, why.clone()),
         _ => {}
     }
-    let mut history = History::default();
-    let (pickle, why) = Pickle::read_with(text.window(), &mut history);
     let root = pickle.root();
     // Before PyTorch 2.0 a snapshot was the list of segments.
     let is_snapshot = ["segments", "device_traces"].iter().any(|key| pickle.under(root, key).is_some());
-    if let Some(why) = why {
+    if let Some(Stop::Why(why)) = stop {
         if !is_snapshot || why.starts_with("it asks for") {
             return Err(ReadError::Damaged { what: WHAT.to_owned(), why: why.into_owned(), path: path() });
         }
         snapshot.notes.add_with(ENDS_EARLY, 0, why.into_owned());
     }
+    let mut parts = Parts { pickle: &pickle, taken: &mut taken, used: vec![false; pickle.counts().1] };
     let segments = pickle.under(root, "segments").unwrap_or(root);
     for &value in pickle.items(segments) {
-        match segment(&pickle, value, &mut history, &mut snapshot) {
+        match parts.segment(value, &mut snapshot) {
             Some(segment) => snapshot.segments.push(segment),
             None => snapshot.notes.add_count(BAD_ENTRY, 1),
         }
     }
     for &value in pickle.under(root, "external_annotations").map_or(&[][..], |list| pickle.items(list)) {
-        match mark(&pickle, value, &mut history.stacks) {
+        match parts.mark(value) {
             Some(mark) => snapshot.marks.push(mark),
             None => snapshot.notes.add_count(BAD_ENTRY, 1),
         }
     }
-    for pair in pickle.under(root, "allocator_settings").map_or(&[][..], |d| pickle.pairs(d)).chunks_exact(2) {
-        if let Some(key) = pickle.text(pair[0]) {
-            snapshot.settings.push((key.into_owned(), in_words(&pickle, pair[1])));
+    let settings = pickle.under(root, "allocator_settings").map_or(&[][..], |dict| pickle.pairs(dict));
+    for pair in settings.chunks_exact(2).take(MOST_SETTINGS) {
+        if pickle.bytes_of(pair[0]).is_some() {
+            snapshot.settings.push((in_words(&pickle, pair[0]), in_words(&pickle, pair[1])));
         }
     }
-    history.place(&pickle, root);
-    for (action, count) in &history.unknown {
+    place(&pickle, root, &mut taken.entries);
+    for (&action, count) in taken.unknown.iter().take(MOST_ACTIONS) {
+        let action = in_words(&pickle, Value::Text(action));
         snapshot.notes.add_with(UNKNOWN_ACTION, 0, format!("{count} of {action}"));
     }
-    snapshot.history = history.entries;
-    snapshot.stacks = history.stacks;
+    snapshot.history = taken.entries;
+    snapshot.stacks = taken.stacks;
     snapshot.source = text.source(name, "memory snapshot");
     Ok(snapshot)
 }
 
-fn in_words(pickle: &Pickle<'_>, value: Value) -> String {
+/// A short text or a number.
+fn in_words(pickle: &Pickle, value: Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
-        _ => pickle.text(value).map_or_else(String::new, |text| text.into_owned()),
+        _ => {
+            let bytes = pickle.bytes_of(value).unwrap_or_default();
+            String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_WORDS)]).into_owned()
+        }
     }
 }
 
-fn unsigned(pickle: &Pickle<'_>, value: Value, key: &str) -> Option<u64> {
-    pickle.under(value, key).and_then(|v| pickle.int(v)).and_then(|n| u64::try_from(n).ok())
+/// What is put together when all of a file is read. A file may refer to one dictionary a million times: each counts once,
+/// so that a file costs what its length says.
+struct Parts<'a> {
+    pickle: &'a Pickle,
+    taken: &'a mut Taken,
+    /// By dictionary.
+    used: Vec<bool>,
 }
 
-fn segment(
-    pickle: &Pickle<'_>,
-    value: Value,
-    history: &mut History,
-    snapshot: &mut Snapshot,
-) -> Option<Segment> {
-    let number = |key: &str| unsigned(pickle, value, key);
-    let (address, bytes) = (number("address")?, number("total_size")?);
-    let is = |key: &str, word: &str| {
-        pickle.under(value, key).and_then(|v| pickle.bytes_of(v)).is_some_and(|text| text == word.as_bytes())
-    };
-    let int = |v: &Value| pickle.int(*v).unwrap_or(0);
-    let pool = pickle.under(value, "segment_pool_id").map_or(&[][..], |pair| pickle.items(pair));
-    let mut blocks = Vec::new();
-    let mut next = address;
-    for &inside in pickle.under(value, "blocks").map_or(&[][..], |list| pickle.items(list)) {
-        let Some(bytes) = unsigned(pickle, inside, "size") else {
-            snapshot.notes.add_count(BAD_ENTRY, 1);
-            continue;
+impl Parts<'_> {
+    /// The value if it is a dictionary that was not used yet.
+    fn once(&mut self, value: Value) -> Option<Value> {
+        let Value::Dict(dict) = value else { return None };
+        let used = self.used.get_mut(dict as usize)?;
+        (!std::mem::replace(used, true)).then_some(value)
+    }
+
+    fn unsigned(&self, value: Value, key: &str) -> Option<u64> {
+        let number = self.pickle.under(value, key).and_then(|value| self.pickle.int(value))?;
+        u64::try_from(number).ok()
+    }
+
+    fn stack(&mut self, frames: Option<Value>) -> StackId {
+        frames.map_or(StackId::EMPTY, |frames| self.taken.stack(self.pickle, frames))
+    }
+
+    fn segment(&mut self, value: Value, snapshot: &mut Snapshot) -> Option<Segment> {
+        let pickle = self.pickle;
+        let value = self.once(value)?;
+        let (address, bytes) = (self.unsigned(value, "address")?, self.unsigned(value, "total_size")?);
+        let is = |key: &str, word: &str| {
+            let text = pickle.under(value, key).and_then(|value| pickle.bytes_of(value));
+            text.is_some_and(|text| text == word.as_bytes())
         };
+        let int = |value: &Value| pickle.int(*value).unwrap_or(0);
+        let pool = pickle.under(value, "segment_pool_id").map_or(&[][..], |pair| pickle.items(pair));
+        let mut blocks = Vec::new();
+        let mut next = address;
+        for &inside in pickle.under(value, "blocks").map_or(&[][..], |list| pickle.items(list)) {
+            match self.block(inside, next) {
+                Some(block) => {
+                    next = block.address.saturating_add(block.bytes);
+                    blocks.push(block);
+                }
+                None => snapshot.notes.add_count(BAD_ENTRY, 1),
+            }
+        }
+        blocks.sort_by_key(|block: &Block| block.address);
+        Some(Segment {
+            device: pickle.under(value, "device").map_or(0, |value| int(&value)),
+            address,
+            bytes,
+            stream: self.unsigned(value, "stream").unwrap_or(0),
+            small: is("segment_type", "small"),
+            expandable: pickle.under(value, "is_expandable") == Some(Value::True),
+            pool: (pool.first().map_or(0, int), pool.get(1).map_or(0, int)),
+            stack: self.stack(pickle.under(value, "frames")),
+            blocks,
+        })
+    }
+
+    /// A block, which begins at `next` if it does not say where.
+    fn block(&mut self, value: Value, next: u64) -> Option<Block> {
+        let pickle = self.pickle;
+        let value = self.once(value)?;
+        let bytes = self.unsigned(value, "size")?;
         // Before 2.1 a block had no address, and a history of what was in it, the newest first.
-        let latest = pickle.under(inside, "history").and_then(|list| pickle.items(list).first().copied());
-        let frames = pickle.under(inside, "frames").or_else(|| pickle.under(latest?, "frames"));
-        let requested = unsigned(pickle, inside, "requested_size")
-            .or_else(|| unsigned(pickle, latest?, "real_size"))
+        let latest = pickle.under(value, "history").and_then(|list| pickle.items(list).first().copied());
+        let latest = latest.and_then(|latest| self.once(latest));
+        let frames = pickle.under(value, "frames").or_else(|| pickle.under(latest?, "frames"));
+        let requested = self
+            .unsigned(value, "requested_size")
+            .or_else(|| self.unsigned(latest?, "real_size"))
             .unwrap_or(bytes);
-        let state = pickle.under(inside, "state").and_then(|v| pickle.bytes_of(v));
-        let at = unsigned(pickle, inside, "address").unwrap_or(next);
-        next = at.saturating_add(bytes);
-        blocks.push(Block {
-            address: at,
+        let state = pickle.under(value, "state").and_then(|value| pickle.bytes_of(value));
+        Some(Block {
+            address: self.unsigned(value, "address").unwrap_or(next),
             bytes,
             requested_bytes: requested,
             state: match state {
@@ -162,181 +226,172 @@ fn segment(
                 Some(b"active_pending_free" | b"active_awaiting_free") => BlockState::AwaitingFree,
                 _ => BlockState::Free,
             },
-            stack: frames.map_or(StackId::EMPTY, |frames| history.stack(pickle, frames)),
-        });
+            stack: self.stack(frames),
+        })
     }
-    blocks.sort_by_key(|block: &Block| block.address);
-    Some(Segment {
-        device: pickle.under(value, "device").map_or(0, |v| int(&v)),
-        address,
-        bytes,
-        stream: number("stream").unwrap_or(0),
-        small: is("segment_type", "small"),
-        expandable: pickle.under(value, "is_expandable") == Some(Value::True),
-        pool: (pool.first().map_or(0, int), pool.get(1).map_or(0, int)),
-        stack: pickle.under(value, "frames").map_or(StackId::EMPTY, |frames| history.stack(pickle, frames)),
-        blocks,
-    })
-}
 
-fn mark(pickle: &Pickle<'_>, value: Value, stacks: &mut StackTable) -> Option<Mark> {
-    let stage = pickle.under(value, "stage").and_then(|v| pickle.bytes_of(v))?;
-    Some(Mark {
-        name: stacks.intern(&pickle.under(value, "name").and_then(|v| pickle.text(v))?),
-        begins: stage == b"START",
-        device: pickle.under(value, "device").and_then(|v| pickle.int(v)).unwrap_or(0),
-        at: time(pickle.under(value, "time_us").and_then(|v| pickle.int(v))?),
-    })
-}
-
-fn time(us: i64) -> Ns {
-    Ns(us.saturating_mul(1_000))
-}
-
-/// Keys of an entry of the history.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Key {
-    NotLooked,
-    Action,
-    Address,
-    Bytes,
-    Stream,
-    Time,
-    Frames,
-    Other,
-}
-
-fn key(name: &[u8]) -> Key {
-    match name {
-        b"action" => Key::Action,
-        // An entry about a lack of memory has what the device had left instead.
-        b"addr" | b"device_free" => Key::Address,
-        b"size" => Key::Bytes,
-        b"stream" => Key::Stream,
-        b"time_us" => Key::Time,
-        b"frames" => Key::Frames,
-        _ => Key::Other,
+    fn mark(&mut self, value: Value) -> Option<Mark> {
+        let pickle = self.pickle;
+        let value = self.once(value)?;
+        let stage = pickle.under(value, "stage").and_then(|value| pickle.bytes_of(value))?;
+        let Value::Text(name) = pickle.under(value, "name")? else { return None };
+        Some(Mark {
+            begins: stage == b"START",
+            device: pickle.under(value, "device").and_then(|value| pickle.int(value)).unwrap_or(0),
+            at: time(pickle.under(value, "time_us").and_then(|value| pickle.int(value))?),
+            name: self.taken.name(pickle, name),
+        })
     }
 }
 
-fn action(name: &[u8]) -> Action {
-    match name {
-        b"alloc" => Action::Alloc,
-        b"free_requested" => Action::FreeRequested,
-        b"free_completed" | b"free" => Action::FreeCompleted,
-        b"segment_alloc" => Action::SegmentAlloc,
-        b"segment_free" => Action::SegmentFree,
-        b"segment_map" => Action::SegmentMap,
-        b"segment_unmap" => Action::SegmentUnmap,
-        b"oom" => Action::OutOfMemory,
-        b"snapshot" => Action::Snapshot,
-        _ => Action::Other,
+/// Says of each entry which device it is about: there is a list for each, and one for the host. If several have an entry,
+/// the last counts.
+fn place(pickle: &Pickle, root: Value, entries: &mut HistoryTable) {
+    let lists = |key: &str| pickle.under(root, key).map_or(&[][..], |list| pickle.items(list));
+    let devices = lists("device_traces").iter().enumerate().map(|(device, list)| (device as i64, *list));
+    let host = lists("host_traces").iter().map(|list| (Snapshot::HOST, *list));
+    // One list may be there a million times: it is looked at once, for the last of its devices.
+    let mut used = vec![false; pickle.counts().0];
+    let mut stretches: Vec<(Range<u32>, i64)> = Vec::new();
+    let all: Vec<(i64, Value)> = devices.chain(host).collect();
+    for &(device, value) in all.iter().rev() {
+        let Value::List(list) = value else { continue };
+        if !std::mem::replace(&mut used[list as usize], true) {
+            stretches.extend(pickle.items(value).iter().filter_map(|item| match *item {
+                Value::Run(first, count) => Some((first..first.saturating_add(count), device)),
+                _ => None,
+            }));
+        }
+    }
+    // What comes first counts, so the sort must keep the order of those that begin alike.
+    let overlap = |pair: &[(Range<u32>, i64)]| pair[0].0.end > pair[1].0.start;
+    let mut sorted = stretches.clone();
+    sorted.sort_by_key(|stretch| stretch.0.start);
+    if sorted.windows(2).any(overlap) {
+        let mut painted: Vec<Option<i64>> = vec![None; entries.len()];
+        for (range, device) in stretches {
+            for at in range {
+                painted[at as usize].get_or_insert(device);
+            }
+        }
+        let one = |(at, device): (usize, Option<i64>)| (at as u32..at as u32 + 1, device.unwrap_or(0));
+        entries.set_devices(painted.into_iter().enumerate().map(one));
+    } else {
+        entries.set_devices(sorted);
     }
 }
 
-/// The entries of all devices' histories, while the file is read.
-#[derive(Default)]
-struct History {
-    stacks: StackTable,
-    entries: Vec<HistoryEntry>,
-    /// By text of the file, which key it is.
-    keys: Vec<u8>,
-    /// Stacks by the list they are in: most entries share one with others.
-    of_list: Vec<Option<StackId>>,
-    unknown: std::collections::BTreeMap<String, u64>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pickle::Input;
+    use std::io::Read;
+    use std::path::Path;
 
-const KEYS: [Key; 8] =
-    [Key::NotLooked, Key::Action, Key::Address, Key::Bytes, Key::Stream, Key::Time, Key::Frames, Key::Other];
+    /// Bytes that come a few at a time, so that nearly nothing is at hand as a whole.
+    struct Drops<'a> {
+        all: &'a [u8],
+        from: usize,
+        to: usize,
+        each: usize,
+    }
 
-impl Take for History {
-    const CLASSES: bool = false;
+    impl Input for Drops<'_> {
+        fn window(&self) -> &[u8] {
+            &self.all[self.from..self.to]
+        }
 
-    fn take(&mut self, pickle: &Pickle<'_>, pairs: &[Value]) -> Option<u32> {
-        let mut entry = HistoryEntry {
-            device: 0,
-            action: Action::Other,
-            address: 0,
-            bytes: 0,
-            stream: 0,
-            at: None,
-            stack: StackId::EMPTY,
+        fn advance(&mut self, used: usize) -> bool {
+            self.from += used;
+            let before = self.to;
+            self.to = (self.to + self.each).min(self.all.len());
+            self.to > before
+        }
+    }
+
+    fn files() -> Vec<Vec<u8>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/memory");
+        let mut files = vec![EXAMPLE.to_vec()];
+        for name in ["2.1.protocol4", "2.15.protocol2", "2.15.protocol5"] {
+            files.push(std::fs::read(folder.join(format!("schemas/{name}.pickle"))).unwrap());
+        }
+        let mut unpacked = Vec::new();
+        let packed = std::fs::File::open(folder.join("graph_pool.pickle.gz")).unwrap();
+        flate2::read::MultiGzDecoder::new(packed).read_to_end(&mut unpacked).unwrap();
+        files.push(unpacked);
+        files
+    }
+
+    /// What was taken, and what stopped it.
+    fn taken(input: &mut impl Input) -> (HistoryTable, [usize; 2], u64, String) {
+        let mut taken = Taken::default();
+        let (pickle, stop) = Pickle::read_with(input, &mut taken, 1 << 30);
+        place(&pickle, pickle.root(), &mut taken.entries);
+        let sizes = [taken.stacks.len(), taken.stacks.frames().len()];
+        (taken.entries, sizes, taken.unknown.values().sum(), format!("{stop:?}"))
+    }
+
+    /// Whole dictionaries at once and one instruction after the other are two ways through a file.
+    fn assert_same(bytes: &[u8], each: usize) {
+        let at_once = taken(&mut &*bytes);
+        let in_drops = taken(&mut Drops { all: bytes, from: 0, to: 0, each });
+        assert!(at_once == in_drops, "{at_once:?}\n{in_drops:?}");
+    }
+
+    #[test]
+    fn files_say_the_same_however_they_come() {
+        for file in files() {
+            for each in [1, 2, 7, 64, 1_000] {
+                assert_same(&file, each);
+            }
+            assert!(!taken(&mut &file[..]).0.is_empty());
+        }
+    }
+
+    #[test]
+    fn damaged_files_say_the_same_however_they_come() {
+        let mut random = 1u64;
+        let mut next = |below: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as usize % below
         };
-        let (mut named, mut placed, mut frames) = (None, false, None);
-        for pair in pairs.chunks_exact(2) {
-            let Value::Text(text) = pair[0] else { return None };
-            let number = || pickle.int(pair[1]);
-            match self.key(pickle, text) {
-                Key::Action => named = pickle.bytes_of(pair[1]),
-                Key::Address => {
-                    entry.address = number()? as u64;
-                    placed = true;
+        // Instructions, and whatever else.
+        let codes = b"}](ueas0hjqrKMJNtl1\x94\x8c\x8a\x88\x85\x93\x95X\x00\x01\x05\xff";
+        for file in files() {
+            for _ in 0..400 {
+                let mut bytes = file.clone();
+                for _ in 0..=next(3) {
+                    let at = next(bytes.len());
+                    match next(4) {
+                        0 => bytes[at] = codes[next(codes.len())],
+                        1 => bytes[at] ^= 1 << next(8),
+                        2 => bytes.insert(at, codes[next(codes.len())]),
+                        _ => drop(bytes.drain(at..(at + 1 + next(9)).min(bytes.len()))),
+                    }
                 }
-                Key::Bytes => entry.bytes = u64::try_from(number()?).unwrap_or(0),
-                Key::Stream => entry.stream = number()? as u64,
-                Key::Time => entry.at = number().map(time),
-                Key::Frames => frames = Some(pair[1]),
-                Key::NotLooked | Key::Other => {}
+                assert_same(&bytes, 1 + next(40));
             }
         }
-        let named = named.filter(|_| placed)?;
-        entry.action = action(named);
-        if entry.action == Action::Other {
-            *self.unknown.entry(String::from_utf8_lossy(named).into_owned()).or_default() += 1;
-        }
-        entry.stack = frames.map_or(StackId::EMPTY, |frames| self.stack(pickle, frames));
-        let taken = u32::try_from(self.entries.len()).ok()?;
-        self.entries.push(entry);
-        Some(taken)
-    }
-}
-
-impl History {
-    fn key(&mut self, pickle: &Pickle<'_>, text: u32) -> Key {
-        let at = text as usize;
-        if self.keys.len() <= at {
-            self.keys.resize(at + 1, Key::NotLooked as u8);
-        }
-        if self.keys[at] == Key::NotLooked as u8 {
-            self.keys[at] = pickle.bytes_of(Value::Text(text)).map_or(Key::Other, key) as u8;
-        }
-        KEYS[usize::from(self.keys[at])]
     }
 
-    /// The stack that a list of frames stands for, the innermost first there.
-    fn stack(&mut self, pickle: &Pickle<'_>, frames: Value) -> StackId {
-        let Value::List(list) = frames else { return StackId::EMPTY };
-        let list = list as usize;
-        if let Some(&Some(stack)) = self.of_list.get(list) {
-            return stack;
-        }
-        let mut stack = StackId::EMPTY;
-        for &frame in pickle.items(frames).iter().rev() {
-            let text = |key: &str| pickle.under(frame, key).and_then(|v| pickle.text(v)).unwrap_or_default();
-            let line = pickle.under(frame, "line").and_then(|v| pickle.int(v));
-            let (name, file) = (self.stacks.intern(&text("name")), self.stacks.intern(&text("filename")));
-            let line = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
-            let frame = self.stacks.frame(Frame { name, file, line });
-            stack = self.stacks.push(stack, frame);
-        }
-        if self.of_list.len() <= list {
-            self.of_list.resize(list + 1, None);
-        }
-        self.of_list[list] = Some(stack);
-        stack
-    }
-
-    /// Says of each entry which device it is about: there is a list for each, and one for the host.
-    fn place(&mut self, pickle: &Pickle<'_>, root: Value) {
-        let lists = |key: &str| pickle.under(root, key).map_or(&[][..], |list| pickle.items(list));
-        let devices = lists("device_traces").iter().enumerate().map(|(device, list)| (device as i64, *list));
-        let host = lists("host_traces").iter().map(|list| (Snapshot::HOST, *list));
-        for (device, list) in devices.chain(host) {
-            for &taken in pickle.items(list) {
-                if let Value::Taken(taken) = taken {
-                    self.entries[taken as usize].device = device;
-                }
-            }
-        }
+    #[test]
+    fn the_last_device_that_has_an_entry_counts() {
+        // {"segments": [], "device_traces": [L, [], L, M]}, with three entries, of which M has the second again.
+        let entry = |memo: u8| {
+            let mut entry = b"}q".to_vec();
+            entry.extend([memo, b'(']);
+            entry.extend(b"X\x06\0\0\0actionX\x05\0\0\0allocX\x04\0\0\0addrK\x01u");
+            entry
+        };
+        let bytes = [
+            &b"\x80\x02}(X\x08\0\0\0segments]X\x0d\0\0\0device_traces](]q\0("[..],
+            &entry(1),
+            &entry(2),
+            &entry(3),
+            b"e]h\0](h\x02eeu.",
+        ]
+        .concat();
+        let devices: Vec<i64> = taken(&mut &bytes[..]).0.iter().map(|entry| entry.device).collect();
+        assert_eq!(devices, [2, 3, 2]);
     }
 }

@@ -28,6 +28,11 @@ const MAGICS: &[(&[u8], &str)] = &[
         b"memray\0",
         "a memray file (convert it: python -c \"import stepscope.memory; stepscope.memory.from_memray('FILE')\")",
     ),
+    (
+        b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f",
+        "a Riegeli file, which XProf uses for profiles past 2 GB (its chunks are transposed and compressed; record fewer \
+         steps, so that the profiler writes .xplane.pb)",
+    ),
     (b"version https://git-lfs", "a Git LFS pointer (run `git lfs pull`)"),
 ];
 

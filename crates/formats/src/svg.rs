@@ -24,11 +24,20 @@ pub struct SvgOptions {
     pub max_frames: usize,
     /// Most frames of a stack.
     pub max_depth: usize,
+    /// Another of the profile's values that the one drawn is compared with: frames are colored by how their share of the
+    /// whole has changed.
+    pub before: Option<usize>,
 }
 
 impl Default for SvgOptions {
     fn default() -> SvgOptions {
-        SvgOptions { title: String::new(), min_share: 1.0 / 5_000.0, max_frames: 20_000, max_depth: 256 }
+        SvgOptions {
+            title: String::new(),
+            min_share: 1.0 / 5_000.0,
+            max_frames: 20_000,
+            max_depth: 256,
+            before: None,
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! can be given back exactly. What the keys mean ([`Attr`]) is written down once for each shape too, so asking for
 //! an attribute compares no text.
 
+use std::fmt;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
@@ -32,6 +33,18 @@ impl Decimal {
     /// The nearest float, for figures that are estimates anyway (bandwidth, occupancy).
     pub fn to_f64(self) -> f64 {
         self.mantissa as f64 / 10f64.powi(i32::from(self.scale))
+    }
+}
+
+/// All digits that were written; a whole number has no point.
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.mantissa < 0 { "-" } else { "" };
+        let scale = usize::from(self.scale);
+        let digits = format!("{:0>width$}", self.mantissa.unsigned_abs(), width = scale + 1);
+        let (whole, fraction) = digits.split_at(digits.len() - scale);
+        let point = if scale > 0 { "." } else { "" };
+        write!(f, "{sign}{whole}{point}{fraction}")
     }
 }
 

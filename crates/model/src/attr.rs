@@ -93,4 +93,60 @@ pub enum Attr {
     KernelConfig,
     /// A sampled function's own nanoseconds by line: `12:30000,15:1000`.
     LineTimes,
+    /// The instruction of a compiled program that an operator or device work runs.
+    Instruction,
+    /// The number of that program.
+    Program,
+    /// Where the framework says an operator comes from: `jit(step)/mlp/dot_general`.
+    OpPath,
+    /// How many elements a stage of an input pipeline works on side by side.
+    Parallelism,
+    /// Whether that is chosen while it runs.
+    Autotuned,
+    /// How many elements were ready when the next one was asked for.
+    BufferedElements,
+    /// How often a function was traced so far.
+    TracingCount,
+    /// The name of that program (`jit_train_step`).
+    ProgramName,
+    /// Which run of a compiled program an instruction belongs to.
+    Run,
+    /// How TensorFlow calls a function: `traced-nonXla` builds its graph first.
+    FunctionCall,
+    /// A slice's name as the producer wrote it, where readers gave it another.
+    RecordedName,
+    /// Above zero on the event that a group of events begins with, such as a step.
+    Root,
+    /// The number of a step.
+    StepNumber,
+    /// The number of one run of a graph of operators.
+    GraphRun,
+    /// Which iteration of a loop such a run is.
+    Iteration,
+    /// Whether an event lies beside what it is nested in, not in it.
+    Asynchronous,
+    /// The kind of an arrow that begins at an event.
+    ProducerKind,
+    /// The number of an arrow that begins at an event.
+    Producer,
+    /// The kind of an arrow that ends at an event.
+    ConsumerKind,
+    /// The number of an arrow that ends at an event.
+    Consumer,
+    /// The stage of an input pipeline that an event is.
+    InputStage,
+    /// The framework's operator that device work belongs to, with its type: `mlp/matmul:MatMul`.
+    FrameworkOp,
+    /// The most warps that a kernel's resources allow, in percent of what the device can hold.
+    TheoreticalOccupancy,
+    /// The name of an allocator.
+    Allocator,
+    /// Bytes that an allocator set aside and does not hand out.
+    StackBytes,
+    /// Bytes that an allocator could still hand out.
+    FreeBytes,
+    /// The most bytes that an allocator ever had in use.
+    PeakBytes,
+    /// How far an allocator's free memory is scattered, from 0 to 1.
+    Fragmentation,
 }

@@ -7,6 +7,7 @@ use crate::allocations::Allocations;
 use crate::args::{ArgValue, ArgWriter, ArgsId, Decimal};
 use crate::attr::Attr;
 use crate::counters::{Counters, Series, SeriesId};
+use crate::graph_order;
 use crate::kind::{CatId, Kind};
 use crate::lanes::{Domain, Lane, LaneId, LaneKey, Lanes};
 use crate::link;
@@ -15,6 +16,7 @@ use crate::meta::Meta;
 use crate::notes::{NoteKind, Notes};
 use crate::origin;
 use crate::points::{FlowKind, FlowSide, Flows, PointKind, Points};
+use crate::programs::{Program, Programs};
 use crate::slices::{SliceId, Slices};
 use crate::stack_tree::StackId;
 use crate::stacks::Stacks;
@@ -118,10 +120,13 @@ pub struct TraceBuilder {
     stacks: Stacks,
     correlations: Vec<(u32, i64)>,
     externals: Vec<(u32, i64)>,
+    programs: Programs,
     notes: Notes,
     meta: Meta,
     /// How many slices, points and flow ends each are taken.
     most: usize,
+    /// Whether device work without an operator of its own has that of its launch.
+    inherits: bool,
 }
 
 impl Default for TraceBuilder {
@@ -151,9 +156,11 @@ impl TraceBuilder {
             stacks: Stacks::default(),
             correlations: Vec::new(),
             externals: Vec::new(),
+            programs: Programs::default(),
             notes: Notes::default(),
             meta: Meta::default(),
             most,
+            inherits: false,
         };
         // Category 0 is "none given".
         builder.category("");
@@ -269,6 +276,16 @@ impl TraceBuilder {
     /// Whether a text is known to be a stack.
     pub fn is_stack(&self, text: StrId) -> bool {
         self.stacks.of_text(text).is_some()
+    }
+
+    /// Adds a compiled program.
+    pub fn program(&mut self, program: Program) {
+        self.programs.add(program);
+    }
+
+    /// From now on, device work whose operator nobody tells belongs to the operator of the call that launched it.
+    pub fn inherit_operators(&mut self) {
+        self.inherits = true;
     }
 
     /// Adds a slice. A duration under zero is read as zero.
@@ -427,6 +444,7 @@ impl TraceBuilder {
             categories: self.categories,
             args: self.args.finish(),
             stacks: self.stacks.finish(),
+            programs: self.programs,
             notes: self.notes,
             meta: self.meta,
             origin,
@@ -438,8 +456,12 @@ impl TraceBuilder {
         drop(new_of_old);
         link::launches(&mut trace, &correlations);
         link::ops(&mut trace, &externals);
+        if self.inherits {
+            link::inherit(&mut trace, &correlations);
+        }
         link_backward(&mut trace);
         flag(&mut trace);
+        trace.programs.by_order = graph_order::instructions(&trace);
         trace
     }
 }

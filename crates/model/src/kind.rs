@@ -20,6 +20,9 @@ pub enum Kind {
     HostOp,
     /// A user's or the framework's named range on a host thread (`record_function`, `ProfilerStep#3`).
     HostAnnotation,
+    /// A range of the framework's own runtime on a host thread: neither an operator nor a user's range
+    /// (`PjitFunction(step)`, `ExecutorState::Process`).
+    FrameworkCall,
     /// A Python call.
     PythonFunction,
     /// A runtime call (cudaLaunchKernel, hipMemcpyAsync, …).
@@ -69,6 +72,7 @@ impl Kind {
             self,
             Kind::HostOp
                 | Kind::HostAnnotation
+                | Kind::FrameworkCall
                 | Kind::PythonFunction
                 | Kind::Runtime
                 | Kind::Driver

@@ -164,6 +164,18 @@ pub(crate) fn ops(trace: &mut Trace, externals: &[(usize, i64)]) {
     }
 }
 
+/// Gives device work without an operator that of the call which launched it. Needs launches and operators.
+pub(crate) fn inherit(trace: &mut Trace, correlations: &[(usize, i64)]) {
+    for &(slice, _) in correlations {
+        let id = SliceId(slice as u32);
+        if trace.links.op(id).is_none()
+            && let Some(launch) = trace.links.launch(id)
+        {
+            trace.links.op[slice] = trace.links.op[launch.index()];
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

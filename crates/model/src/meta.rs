@@ -76,12 +76,24 @@ pub struct Source {
     pub span: Option<String>,
 }
 
+/// What ran: its profiler wrote the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct Framework {
+    /// Its name (`JAX`).
+    pub name: String,
+    /// Its version, if the file says.
+    pub version: Option<String>,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Meta {
     /// Where the trace came from.
     pub source: Source,
+    /// What ran, if the file says so itself.
+    pub framework: Option<Framework>,
     /// Nanoseconds since the Unix epoch at which the trace's times start, if the file says.
     pub base_ns: Option<i64>,
     /// Devices.

@@ -1,6 +1,7 @@
 //! A snapshot of a GPU allocator's memory: what it holds from the device, what is allocated within, and the history
 //! that led there, as `torch.cuda.memory._snapshot()` records it.
 
+use crate::history_table::HistoryTable;
 use crate::meta::Source;
 use crate::notes::Notes;
 use crate::stack_table::StackTable;
@@ -57,50 +58,6 @@ pub struct Block {
     pub stack: StackId,
 }
 
-/// What happened to memory.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// A block was allocated.
-    Alloc,
-    /// The program gave a block back.
-    FreeRequested,
-    /// The block can be used again, since every stream is done with it.
-    FreeCompleted,
-    /// A segment was taken from the device.
-    SegmentAlloc,
-    /// A segment was given back to the device.
-    SegmentFree,
-    /// An expandable segment grew.
-    SegmentMap,
-    /// An expandable segment shrank.
-    SegmentUnmap,
-    /// The device had no memory left.
-    OutOfMemory,
-    /// A snapshot was taken.
-    Snapshot,
-    /// Something that later versions may have; the notes name it.
-    Other,
-}
-
-/// One moment of the history.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct HistoryEntry {
-    /// The device's number.
-    pub device: i64,
-    /// What happened.
-    pub action: Action,
-    /// Where; for [`Action::OutOfMemory`], what the device had left.
-    pub address: u64,
-    /// How much.
-    pub bytes: u64,
-    /// On which stream.
-    pub stream: u64,
-    /// When, since the Unix epoch, if the history has times.
-    pub at: Option<Ns>,
-    /// On whose behalf; empty where stacks were not recorded.
-    pub stack: StackId,
-}
-
 /// A moment at which a named range of the program begins or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -124,7 +81,7 @@ pub struct Snapshot {
     /// What the allocator holds, in the order of the file.
     pub segments: Vec<Segment>,
     /// What led there, oldest first on each device.
-    pub history: Vec<HistoryEntry>,
+    pub history: HistoryTable,
     /// Where named ranges (`record_function`) begin and end, in the order of the file.
     pub marks: Vec<Mark>,
     /// The allocator's settings, as `name` and value.
@@ -140,7 +97,8 @@ impl Snapshot {
     /// The numbers of the devices that have a segment or a history, rising.
     pub fn devices(&self) -> Vec<i64> {
         let segments = self.segments.iter().map(|segment| segment.device);
-        let mut devices: Vec<i64> = segments.chain(self.history.iter().map(|entry| entry.device)).collect();
+        let mut devices: Vec<i64> =
+            segments.chain(self.history.of_devices().map(|(_, device)| device)).collect();
         devices.sort_unstable();
         devices.dedup();
         devices
@@ -152,13 +110,14 @@ impl Snapshot {
         self.stacks.heap_bytes()
             + self.segments.len() * size_of::<Segment>()
             + blocks * size_of::<Block>()
-            + self.history.len() * size_of::<HistoryEntry>()
+            + self.history.heap_bytes()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history_entry::{Action, HistoryEntry};
 
     #[test]
     fn devices_are_those_with_memory_or_a_history() {
@@ -184,7 +143,7 @@ mod tests {
         };
         let snapshot = Snapshot {
             segments: vec![segment(1), segment(0), segment(1)],
-            history: vec![entry],
+            history: std::iter::once(entry).collect(),
             ..Snapshot::default()
         };
         assert_eq!(snapshot.devices(), [0, 1, 3]);

@@ -24,6 +24,11 @@ impl FrameId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The frame at a position of its table.
+    pub fn from_index(index: u32) -> FrameId {
+        FrameId(index)
+    }
 }
 
 /// Frames and stacks, each stored once.

@@ -16,6 +16,11 @@ impl StackId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The stack at a position.
+    pub(crate) fn from_index(index: u32) -> StackId {
+        StackId(index)
+    }
 }
 
 /// Stacks of frames, each stored once: a caller's stack and one more frame.

@@ -7,9 +7,10 @@ use crate::counters::Counters;
 use crate::kind::CatId;
 use crate::lanes::Lanes;
 use crate::links::Links;
-use crate::meta::Meta;
+use crate::meta::{Distributed, Meta};
 use crate::notes::Notes;
 use crate::points::{Flows, PointId, Points};
+use crate::programs::{Instruction, InstructionAt, Programs};
 use crate::slices::{SliceId, Slices};
 use crate::stack_tree::StackId;
 use crate::stacks::Stacks;
@@ -30,6 +31,7 @@ pub struct Trace {
     pub(crate) args: ArgStore,
     pub(crate) stacks: Stacks,
     pub(crate) links: Links,
+    pub(crate) programs: Programs,
     pub(crate) notes: Notes,
     pub(crate) meta: Meta,
     pub(crate) origin: Ns,
@@ -81,6 +83,32 @@ impl Trace {
         &self.links
     }
 
+    /// The compiled programs that the file describes.
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// The instruction that an operator or device work runs, if the file describes its program. Work of a captured graph
+    /// names the graph as its instruction: there its own name tells.
+    pub fn instruction(&self, id: SliceId) -> Option<&Instruction> {
+        self.instruction_at(id).map(InstructionAt::instruction)
+    }
+
+    /// The same with its program, and how it is known.
+    pub fn instruction_at(&self, id: SliceId) -> Option<InstructionAt<'_>> {
+        if self.programs.is_empty() {
+            return None;
+        }
+        let args = self.args(id);
+        let program = self.programs.get(args.int(Attr::Program)?)?;
+        if let Some(&at) = self.programs.by_order.get(&id) {
+            return Some(InstructionAt { program, at, by_order: true });
+        }
+        let named = args.text_id(Attr::Instruction).and_then(|name| program.position(self.strings.get(name)));
+        let at = named.or_else(|| program.position(self.name(id)))?;
+        Some(InstructionAt { program, at, by_order: false })
+    }
+
     /// What was kept, repaired and set aside.
     pub fn notes(&self) -> &Notes {
         &self.notes
@@ -89,6 +117,11 @@ impl Trace {
     /// What the file says about its run.
     pub fn meta(&self) -> &Meta {
         &self.meta
+    }
+
+    /// Says which place in a job the run had, where the file itself does not.
+    pub fn set_distributed(&mut self, distributed: Distributed) {
+        self.meta.distributed = Some(distributed);
     }
 
     /// What to add to a time to have it on the producer's clock, which counts from [`Meta::base_ns`]. Times count from

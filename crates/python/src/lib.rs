@@ -1,5 +1,6 @@
 //! The module `stepscope._native`: what the Python package asks of the Rust side. It translates and holds no logic.
 
+mod compare;
 mod errors;
 mod hooks;
 mod monitor;
@@ -7,6 +8,10 @@ mod pool;
 mod recording;
 mod region;
 mod sampler;
+mod service;
+mod service_export;
+mod service_report;
+mod statistics;
 mod table;
 mod tasks;
 mod timed;
@@ -65,11 +70,16 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(region::number_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(trace::questions, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::compare_samples, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
+    module.add_class::<compare::NativeDiff>()?;
     module.add_class::<table::NativeTable>()?;
     region::add(module)?;
     hooks::add(module)?;
     sampler::add(module)?;
+    service::add(module)?;
+    service_export::add(module)?;
+    service_report::add(module)?;
     module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;

@@ -1,8 +1,6 @@
 //! `record_function`: a named region of the program. While nothing records it costs a look at two flags.
-//!
 //! It is written against Python's C API by hand, since it is the one thing that stands inside users' innermost loops. The
 //! rest of the crate is written with the bindings.
-//!
 //! Most of what a `with` statement costs is two bound methods, made to be called once. So the class's `__enter__` and
 //! `__exit__` are descriptors that hand out the region itself, and a region knows by the number of arguments what it is
 //! called as: none to be entered, one to decorate, three to be left.
@@ -24,6 +22,8 @@ use crate::tasks::task_here;
 /// An owned reference, or null; touched only by threads that hold the interpreter.
 static TORCH: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 static TORCH_RECORDS: AtomicBool = AtomicBool::new(false);
+/// Regions are ours too while they are another's: JAX and TensorFlow keep theirs in a file that is only read later.
+static BESIDE: AtomicBool = AtomicBool::new(false);
 /// Regions of PyTorch's that ended while one was open that was entered after them.
 static OVERLAPPING: AtomicU64 = AtomicU64::new(0);
 /// Asked where a region is entered, as a number from [`number_of_text`]. An owned reference, or null, as above.
@@ -59,10 +59,12 @@ thread_local! {
     static NAMES: RefCell<Vec<Option<Known>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Regions are PyTorch's while `make` is given: what `make(name)` returns is entered instead, unless it is None.
+/// Regions are PyTorch's while `make` is given: what `make(name)` returns is entered instead, or `beside` ours, unless it
+/// is None.
 #[pyfunction]
-#[pyo3(signature = (make))]
-pub(crate) fn set_torch_regions(py: Python<'_>, make: Option<Py<PyAny>>) {
+#[pyo3(signature = (make, beside = false))]
+pub(crate) fn set_torch_regions(py: Python<'_>, make: Option<Py<PyAny>>, beside: bool) {
+    BESIDE.store(beside, Ordering::Relaxed);
     TORCH_RECORDS.store(make.is_some(), Ordering::Relaxed);
     exchange(py, &TORCH, make);
 }
@@ -120,6 +122,8 @@ struct Region {
     depth: u32,
     stack: u32,
     task: u64,
+    /// Whether PyTorch's own region counts among the open ones of its thread.
+    counts: bool,
 }
 
 /// Adds the class to the module.
@@ -402,9 +406,9 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
         let region = object.cast::<Region>();
         if TORCH_RECORDS.load(Ordering::Relaxed) {
             match enter_theirs(Python::assume_attached(), region) {
-                Ok(true) => return shared(object),
-                // Not of this region: PyTorch would lose it, or have it cut others.
-                Ok(false) => {}
+                Ok(true) if (*region).counts => return shared(object),
+                // Ours too; or not of this region: PyTorch would lose it, or have it cut others.
+                Ok(_) => {}
                 Err(error) => return guarded(|_| Err(error)),
             }
         }
@@ -469,7 +473,10 @@ unsafe fn enter_theirs(py: Python<'_>, region: *mut Region) -> PyResult<bool> {
         theirs.call_method0("__enter__")?;
         let old = std::mem::replace(&mut (*region).theirs, theirs.into_ptr());
         ffi::Py_XDECREF(old);
-        (*region).depth = enter_thread();
+        (*region).counts = !BESIDE.load(Ordering::Relaxed);
+        if (*region).counts {
+            (*region).depth = enter_thread();
+        }
         Ok(true)
     }
 }
@@ -488,10 +495,11 @@ unsafe extern "C" fn exit(
             let py = Python::assume_attached();
             let name = (*region).name;
             end(token, (*region).stack, || number_of(py, name));
-        } else if !(*region).theirs.is_null() {
+        }
+        if !(*region).theirs.is_null() {
             // What was entered while PyTorch recorded is left, whatever records now.
             let theirs = std::mem::replace(&mut (*region).theirs, null_mut());
-            if !leave((*region).depth) {
+            if (*region).counts && !leave((*region).depth) {
                 OVERLAPPING.fetch_add(1, Ordering::Relaxed);
             }
             let left = guarded(|py| {

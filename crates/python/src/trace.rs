@@ -94,6 +94,11 @@ impl NativeTrace {
         NativeTrace { run: Arc::new(Run::of_document(document)), path }
     }
 
+    /// The run, to keep.
+    pub(crate) fn run(&self) -> Arc<Run> {
+        self.run.clone()
+    }
+
     fn answer(&self, question: &str, options: &[(String, String)]) -> PyResult<Answer> {
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let ask = Ask::with(question, options);

@@ -108,8 +108,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Monitor {
     /// Looks for sensors.
     pub fn new(options: &MonitorOptions) -> Monitor {
+        Monitor::with(options, true)
+    }
+
+    /// The same without counters of this process, for one that watches others for weeks: what a driver answers slowly is
+    /// read more rarely still.
+    pub fn of_machine(options: &MonitorOptions) -> Monitor {
+        Monitor::with(options, false)
+    }
+
+    fn with(options: &MonitorOptions, own: bool) -> Monitor {
         let interval = options.interval.max(SHORTEST);
-        let (sources, missing) = find_sources(options, 1.0 / interval.as_secs_f64());
+        let (sources, missing) = find_sources(options, 1.0 / interval.as_secs_f64(), own);
         let mut counters = Vec::new();
         let mut placed = Vec::new();
         for source in sources {
@@ -186,6 +196,12 @@ impl Monitor {
         self.shared.sample(true);
     }
 
+    /// Takes a sample and hands its values out by their place in [`Monitor::counters`] instead of keeping them: for somebody
+    /// who keeps sums only. `edge`: at the start and at the end, of what is otherwise read seldom too.
+    pub fn sample_into(&self, edge: bool, out: &mut dyn FnMut(usize, f64)) {
+        self.shared.values(edge, &mut |place, _, value| out(place, value));
+    }
+
     /// What is sampled.
     pub fn counters(&self) -> &[CounterInfo] {
         &self.shared.counters
@@ -258,17 +274,21 @@ impl Shared {
         }
     }
 
-    fn sample(&self, edge: bool) {
+    fn values(&self, edge: bool, out: &mut dyn FnMut(usize, i64, f64)) {
         let mut sampler = lock(&self.sampler);
-        let mut found: Vec<(usize, i64, f64)> = Vec::with_capacity(self.counters.len());
         for (first, source) in &mut sampler.sources {
             let now = now_ns();
             source.sample(now, edge, &mut |place, value| {
                 if value.is_finite() {
-                    found.push((*first + place, now, value));
+                    out(*first + place, now, value);
                 }
             });
         }
+    }
+
+    fn sample(&self, edge: bool) {
+        let mut found: Vec<(usize, i64, f64)> = Vec::with_capacity(self.counters.len());
+        self.values(edge, &mut |place, at, value| found.push((place, at, value)));
         let mut series = lock(&self.series);
         for (place, at, value) in found {
             series[place].push(at, value);
@@ -281,7 +301,7 @@ impl Shared {
     }
 }
 
-fn find_sources(options: &MonitorOptions, per_second: f64) -> (Vec<Box<dyn Source>>, Vec<Missing>) {
+fn find_sources(options: &MonitorOptions, per_second: f64, own: bool) -> (Vec<Box<dyn Source>>, Vec<Missing>) {
     let roots = &options.roots;
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     let mut missing = Vec::new();
@@ -292,7 +312,9 @@ fn find_sources(options: &MonitorOptions, per_second: f64) -> (Vec<Box<dyn Sourc
             missing.push(Missing::new(what, error.to_string(), fix));
         }
     };
-    proc("process", process::Process::new(roots).map(|s| Box::new(s) as Box<dyn Source>));
+    if own {
+        proc("process", process::Process::new(roots).map(|s| Box::new(s) as Box<dyn Source>));
+    }
     proc("CPU", host::Processors::new(roots, options.per_core).map(|s| Box::new(s) as Box<dyn Source>));
     proc("memory", host::Memory::new(roots).map(|s| Box::new(s) as Box<dyn Source>));
     if options.network {
@@ -317,7 +339,7 @@ fn find_sources(options: &MonitorOptions, per_second: f64) -> (Vec<Box<dyn Sourc
     if options.gpu {
         let mut nvidia_devices = 0;
         let mut no_nvidia = None;
-        match nvidia::devices(roots, &mut missing) {
+        match nvidia::devices(roots, own, &mut missing) {
             Ok(devices) => {
                 nvidia_devices = devices.len();
                 sources.extend(devices);

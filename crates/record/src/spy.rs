@@ -36,7 +36,7 @@ mod system;
 mod tasks;
 mod walk;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -68,6 +68,8 @@ pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
 
 /// How often a look at threads that come and go is tried.
 const ATTEMPTS: usize = 5;
+/// For how long memory need not be read while all threads sleep.
+const BELIEVED: Duration = Duration::from_millis(100);
 const MAX_LOCALS: usize = 512;
 const MAX_NAME: usize = 256;
 /// What Python calls the thread that a program begins with.
@@ -86,6 +88,9 @@ pub struct Spy {
     codes: Codes,
     sites: CallSites,
     tasks: Tasks,
+    /// What the last look saw, and when memory was last read for it.
+    last: Vec<Seen>,
+    read_at: Option<Instant>,
     tops: Vec<u64>,
     /// Where the locks of its interpreters are.
     gils: Vec<u64>,
@@ -126,6 +131,8 @@ impl Spy {
             codes: Codes::default(),
             sites: CallSites::default(),
             tasks: Tasks::new(pid),
+            last: Vec::new(),
+            read_at: None,
             tops: Vec::new(),
             gils: Vec::new(),
             stats: Stats::default(),
@@ -153,6 +160,10 @@ impl Spy {
 
     /// All its threads as they are now, in Python's order: the newest first.
     pub fn look(&mut self) -> Result<Vec<Seen>, SpyError> {
+        if self.mode == Mode::Running && self.nothing_moved() {
+            self.stats.looks += 1;
+            return Ok(self.last.clone());
+        }
         let mut last = Unreadable::Nonsense;
         for _ in 0..ATTEMPTS {
             let looked = match self.mode {
@@ -167,6 +178,7 @@ impl Spy {
                             thread.native_id = self.number(thread.ident);
                         }
                     }
+                    self.last.clone_from(&seen);
                     return Ok(seen);
                 }
                 // A code object is another one now.
@@ -180,9 +192,21 @@ impl Spy {
         Err(permission::unreadable(self.pid, last))
     }
 
+    /// Whether all its threads have slept since the last look: then its memory is what it was. A thread that Python does not
+    /// know yet may call into it at any time, so memory is read now and then all the same.
+    fn nothing_moved(&mut self) -> bool {
+        let is_recent = self.read_at.is_some_and(|at| at.elapsed() < BELIEVED);
+        let mut slept = !self.last.is_empty();
+        for thread in &self.last {
+            slept &= thread.native_id.is_some_and(|number| self.tasks.slept(number));
+        }
+        slept && is_recent
+    }
+
     fn try_look(&mut self) -> Result<Option<Vec<Seen>>, Unreadable> {
         let before = self.pages.memory.calls;
         let now = Instant::now();
+        self.read_at = Some(now);
         self.pages.begin(&self.tops)?;
         let tops = std::mem::take(&mut self.tops);
         let mut walk = Walk {
@@ -231,7 +255,15 @@ impl Spy {
         {
             return Some(*doing);
         }
+        if self.mode == Mode::Running && self.tasks.is_asleep(thread) {
+            return Some(Doing::Waiting);
+        }
         self.tasks.doing(thread)
+    }
+
+    /// Whether a thread slept from the look before the last one to the last.
+    fn slept(&self, thread: u32) -> bool {
+        self.mode == Mode::Running && self.tasks.is_asleep(thread)
     }
 
     /// From now on no more files of this process than these stay open here.

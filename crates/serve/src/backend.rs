@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::compare::FigureUnit;
 use stepscope_ask::Refusal;
 use stepscope_model::Document;
+use stepscope_production::Hours;
 
 use crate::source_files::SourceFiles;
 
@@ -42,6 +44,8 @@ pub struct Found {
     pub bytes: u64,
     /// When it was last written, in milliseconds since 1970.
     pub modified_ms: Option<u64>,
+    /// Whether it is still being recorded: there will be more of it.
+    pub recording: bool,
 }
 
 /// A trace about to be read.
@@ -58,8 +62,86 @@ pub trait Backend: Send + Sync + 'static {
     fn discover(&self) -> Result<Vec<Found>, Problem>;
     /// How to read one of them.
     fn open(&self, path: &Path) -> Loading;
+    /// Baselines, where there are any to show.
+    fn histories(&self) -> Option<&dyn Histories> {
+        None
+    }
+    /// A service in production, where there is one to show.
+    fn service(&self) -> Option<&Hours> {
+        None
+    }
     /// Source code that runs name.
     fn sources(&self) -> SourceFiles {
         SourceFiles::default()
     }
+}
+
+/// A baseline that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BaselineListed {
+    /// Its name.
+    pub name: String,
+    /// How often it was measured.
+    pub measurements: u64,
+    /// The metrics of the newest measurement.
+    pub metrics: Vec<String>,
+}
+
+/// One metric of a baseline over its measurements.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MetricHistory {
+    /// The baseline.
+    pub baseline: String,
+    /// The metric.
+    pub metric: String,
+    /// What it counts.
+    pub unit: FigureUnit,
+    /// The measurements, the oldest first.
+    pub points: Vec<HistoryPoint>,
+    /// Where the level changed.
+    pub changes: Vec<HistoryChange>,
+    /// Measurements of another machine, taken in another way, or without the metric.
+    pub left_out: u64,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HistoryPoint {
+    /// When, in UTC.
+    pub measured_at: String,
+    /// The commit, shortened.
+    pub commit: Option<String>,
+    /// What the commit says it does.
+    pub subject: Option<String>,
+    /// The median over its runs.
+    pub value: f64,
+    /// The lowest of its runs.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+    /// How many runs there are.
+    pub runs: u64,
+}
+
+/// A change of level.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HistoryChange {
+    /// The first measurement of the new level, counted from 0.
+    pub at: u64,
+    /// The median of the stretch before.
+    pub before: f64,
+    /// The median of the stretch after.
+    pub after: f64,
+    /// How likely such a change would be if the order meant nothing.
+    pub p: f64,
+    /// It in words.
+    pub sentence: String,
+}
+
+/// Baselines and their histories.
+pub trait Histories: Send + Sync {
+    /// The baselines there are now.
+    fn baselines(&self) -> Result<Vec<BaselineListed>, Problem>;
+    /// One metric of one of them.
+    fn history(&self, baseline: &str, metric: &str) -> Result<MetricHistory, Problem>;
 }

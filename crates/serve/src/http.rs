@@ -19,15 +19,19 @@ use flate2::write::GzEncoder;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::api::reply;
 use crate::assets::{asset, unpack};
 use crate::backend::{Backend, Problem};
 use crate::connections;
+use crate::diff;
 use crate::guard;
+use crate::history;
 use crate::reply::Reply;
+use crate::run::Run;
 use crate::runs::{Asked, Runs};
+use crate::service;
 
 /// Ports tried upward from the default before giving up.
 const PORTS: u16 = 100;
@@ -84,6 +88,8 @@ struct Shared {
     version: String,
     /// As many answers at once as there are cores: tiles must not wait behind a heap of reports.
     heavy: Semaphore,
+    /// When the directory of a service last changed.
+    changes: Arc<watch::Sender<i64>>,
 }
 
 impl Server {
@@ -114,6 +120,7 @@ impl Server {
             watch: options.watch,
             version: options.version,
             heavy: Semaphore::new(cores),
+            changes: Arc::new(watch::Sender::new(0)),
         });
         Ok(Server { runtime, listener, stop, address: Address { socket, url }, shared, watch: options.watch })
     }
@@ -134,6 +141,10 @@ impl Server {
         let router = Router::new()
             .route("/{token}/api/runs", get(runs))
             .route("/{token}/api/r/{run}/{*what}", get(about_run))
+            .route("/{token}/api/diff", get(about_two))
+            .route("/{token}/api/history", get(about_baselines))
+            .route("/{token}/api/service", get(about_service))
+            .route("/{token}/api/service/events", get(service_events))
             .route("/{token}/", get(index))
             .route("/{token}/{file}", get(file))
             .fallback(async || not_found())
@@ -141,6 +152,10 @@ impl Server {
             .with_state(shared.clone());
         let token = shared.token.clone();
         runtime.block_on(async move {
+            if shared.runs.backend.service().is_some() {
+                let (backend, changes) = (shared.runs.backend.clone(), shared.changes.clone());
+                tokio::spawn(service::watch_directory(backend, changes));
+            }
             if watch {
                 tokio::spawn(watch_for_runs(shared));
             }
@@ -238,14 +253,25 @@ fn serve_file(shared: &Shared, token: &str, name: &str, headers: &HeaderMap) -> 
     response
 }
 
-async fn runs(State(shared): State<Arc<Shared>>, Path(token): Path<String>) -> Response {
+async fn runs(
+    State(shared): State<Arc<Shared>>,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
     if !is_known(&shared, &token) {
         return not_found();
+    }
+    // A run that is being recorded grows only for those who want to see that.
+    if query.as_deref() == Some("fresh=1") && shared.runs.is_recording() {
+        let runs = shared.runs.clone();
+        let _ = tokio::task::spawn_blocking(move || runs.refresh()).await;
     }
     let list = json!({
         "version": shared.version,
         "watching": shared.watch,
         "runs": shared.runs.list(),
+        "history": shared.runs.backend.histories().is_some(),
+        "service": shared.runs.backend.service().map(|hours| json!({ "name": hours.store().name() })),
         "problem": shared.runs.problem(),
     });
     as_json(StatusCode::OK, &list)
@@ -278,18 +304,121 @@ async fn about_run(
     })
 }
 
-fn answer(runs: &Arc<Runs>, id: u32, what: &str, query: &str, pack: bool) -> Response {
-    let run = match runs.get(id, PATIENCE) {
-        Asked::Ready(run) => run,
+/// Compares two runs: `?a=0&b=1`, several recordings per side, or more than two sides.
+async fn about_two(
+    State(shared): State<Arc<Shared>>,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    if !is_known(&shared, &token) {
+        return not_found();
+    }
+    let permit = shared.heavy.acquire().await.ok();
+    let (runs, pack) = (shared.runs.clone(), takes_gzip(&headers));
+    let work = move || match two(&runs, &query.unwrap_or_default()) {
+        Ok(reply) => packed(reply, pack),
+        Err(response) => *response,
+    };
+    let response = tokio::task::spawn_blocking(work).await;
+    drop(permit);
+    response.unwrap_or_else(|_| {
+        let words = "this comparison failed inside Stepscope; everything else still works";
+        problem(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &Problem::new(words, "please report it, with the traces if you can"),
+        )
+    })
+}
+
+/// The history of baselines. They grow while the server runs, so nothing is kept.
+async fn about_baselines(
+    State(shared): State<Arc<Shared>>,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    if !is_known(&shared, &token) {
+        return not_found();
+    }
+    let backend = shared.runs.backend.clone();
+    let work = move || match backend.histories() {
+        None => not_found(),
+        Some(histories) => match history::reply(histories, &query.unwrap_or_default()) {
+            Ok(reply) => {
+                let kind = [(header::CONTENT_TYPE, reply.kind), (header::CACHE_CONTROL, "no-store")];
+                (StatusCode::OK, kind, reply.body).into_response()
+            }
+            Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+        },
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| not_found())
+}
+
+/// The dashboard of a service. It grows while the server runs, so the browser keeps nothing.
+async fn about_service(
+    State(shared): State<Arc<Shared>>,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    if !is_known(&shared, &token) {
+        return not_found();
+    }
+    let permit = shared.heavy.acquire().await.ok();
+    let (backend, pack) = (shared.runs.backend.clone(), takes_gzip(&headers));
+    let work = move || match backend.service() {
+        None => not_found(),
+        Some(hours) => match service::reply(hours, &query.unwrap_or_default()) {
+            Ok(reply) => {
+                let mut response = packed(reply, pack);
+                response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                response
+            }
+            Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+        },
+    };
+    let response = tokio::task::spawn_blocking(work).await;
+    drop(permit);
+    response.unwrap_or_else(|_| not_found())
+}
+
+async fn service_events(State(shared): State<Arc<Shared>>, Path(token): Path<String>) -> Response {
+    if !is_known(&shared, &token) || shared.runs.backend.service().is_none() {
+        return not_found();
+    }
+    service::events(shared.changes.subscribe())
+}
+
+fn two(runs: &Arc<Runs>, query: &str) -> Result<Reply, Box<Response>> {
+    let wrong = |why: &Problem| Box::new(problem(StatusCode::BAD_REQUEST, why));
+    let (sides, options) = diff::sides(query).map_err(|why| wrong(&why))?;
+    let mut of = Vec::new();
+    for ids in &sides {
+        of.push(ids.iter().map(|&id| ready(runs, id)).collect::<Result<Vec<_>, _>>()?);
+    }
+    diff::reply(&of, &options).map_err(|why| wrong(&why))
+}
+
+/// A run that is in memory, or what to say instead.
+fn ready(runs: &Arc<Runs>, id: u32) -> Result<Arc<Run>, Box<Response>> {
+    Err(Box::new(match runs.get(id, PATIENCE) {
+        Asked::Ready(run) => return Ok(run),
         Asked::Loading(read, total) => {
             let body = json!({ "run": id, "state": "loading", "read_bytes": read, "total_bytes": total });
-            return as_json(StatusCode::ACCEPTED, &body);
+            as_json(StatusCode::ACCEPTED, &body)
         }
-        Asked::Failed(why) => return problem(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        Asked::Failed(why) => problem(StatusCode::UNPROCESSABLE_ENTITY, &why),
         Asked::Unknown => {
             let gone = Problem::new("this run is no longer here", "choose another one at the top");
-            return problem(StatusCode::NOT_FOUND, &gone);
+            problem(StatusCode::NOT_FOUND, &gone)
         }
+    }))
+}
+
+fn answer(runs: &Arc<Runs>, id: u32, what: &str, query: &str, pack: bool) -> Response {
+    let run = match ready(runs, id) {
+        Ok(run) => run,
+        Err(response) => return *response,
     };
     match reply(&run, what, query) {
         None => not_found(),

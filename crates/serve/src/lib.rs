@@ -8,7 +8,9 @@ mod api;
 mod assets;
 mod backend;
 mod connections;
+mod diff;
 mod guard;
+mod history;
 mod http;
 mod memory;
 mod path;
@@ -17,6 +19,7 @@ mod reply;
 mod report;
 mod run;
 mod runs;
+mod service;
 mod shown;
 mod source;
 mod source_files;
@@ -24,7 +27,9 @@ mod source_files;
 mod wire;
 
 pub use assets::has_ui;
-pub use backend::{Backend, Found, Loading, Problem};
+pub use backend::{
+    Backend, BaselineListed, Found, Histories, HistoryChange, HistoryPoint, Loading, MetricHistory, Problem,
+};
 pub use http::{Address, Server, ServerOptions};
-pub use report::{Report, ReportOptions, report};
+pub use report::{Compared, Report, ReportOptions, comparison_report, report, service_report};
 pub use source_files::{SourceFiles, SourceText};

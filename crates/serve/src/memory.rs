@@ -1,6 +1,7 @@
 //! What the page asks about the memory of a snapshot.
 
 use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::places::Places;
 use stepscope_analyse::views::memory::picture::Frame;
 use stepscope_analyse::views::memory::{Axis, MemoryView, PictureQuery, Stacked};
 use stepscope_model::Snapshot;
@@ -31,7 +32,16 @@ pub(crate) fn memory(run: &Run, what: &str, query: &str) -> Option<Result<Reply,
     let Some(((snapshot, histories), view)) = run.run.snapshot().zip(run.run.memory_view()) else {
         return Some(Err(none()));
     };
-    Some(asked(query).and_then(|asked| answer(view, snapshot, histories, &asked)))
+    let of = Of { view, snapshot, histories, places: run.run.places() };
+    Some(asked(query).and_then(|asked| answer(&of, &asked)))
+}
+
+/// What questions are about.
+struct Of<'a> {
+    view: &'a MemoryView,
+    snapshot: &'a Snapshot,
+    histories: &'a [History],
+    places: &'a Places,
 }
 
 type Answer = Result<Reply, Problem>;
@@ -40,29 +50,30 @@ fn no_device() -> Problem {
     Problem::new("the snapshot has no such device or allocation", "choose one of those that the page lists")
 }
 
-fn about(view: &MemoryView, _: &Snapshot, histories: &[History], _: &Asked) -> Answer {
-    Reply::json(&view.about(histories))
+fn about(of: &Of<'_>, _: &Asked) -> Answer {
+    Reply::json(&of.view.about(of.histories))
 }
 
-fn picture(view: &MemoryView, _: &Snapshot, histories: &[History], asked: &Asked) -> Answer {
-    let body = view.picture(histories, &asked.picture).ok_or_else(no_device)?;
+fn picture(of: &Of<'_>, asked: &Asked) -> Answer {
+    let body = of.view.picture(of.histories, &asked.picture).ok_or_else(no_device)?;
     Ok(Reply { body, kind: "application/octet-stream" })
 }
 
-fn state(view: &MemoryView, snapshot: &Snapshot, histories: &[History], asked: &Asked) -> Answer {
-    let found = view.instant((snapshot, histories), asked.picture.device, asked.state);
+fn state(of: &Of<'_>, asked: &Asked) -> Answer {
+    let found = of.view.instant((of.snapshot, of.histories), asked.picture.device, asked.state);
     Reply::json(&found.ok_or_else(no_device)?)
 }
 
-fn flame(view: &MemoryView, _: &Snapshot, histories: &[History], asked: &Asked) -> Answer {
-    Reply::json(&view.flame(histories, asked.picture.device, asked.state).ok_or_else(no_device)?)
+fn flame(of: &Of<'_>, asked: &Asked) -> Answer {
+    let found = of.view.flame(of.histories, of.places, asked.picture.device, asked.state);
+    Reply::json(&found.ok_or_else(no_device)?)
 }
 
-fn allocation(view: &MemoryView, snapshot: &Snapshot, histories: &[History], asked: &Asked) -> Answer {
-    let (of, device) = ((snapshot, histories), asked.picture.device);
+fn allocation(of: &Of<'_>, asked: &Asked) -> Answer {
+    let (recorded, device) = ((of.snapshot, of.histories), asked.picture.device);
     let found = match asked.picture.stacked {
-        Stacked::Segments => view.segment(of, device, asked.id),
-        _ => view.allocation(of, device, asked.id),
+        Stacked::Segments => of.view.segment(recorded, device, asked.id),
+        _ => of.view.allocation(recorded, device, asked.id),
     };
     Reply::json(&found.ok_or_else(no_device)?)
 }

@@ -3,11 +3,13 @@
 //! What does not fit the size asked for is left out from the least needed on: first the details of short slices, then the
 //! slices themselves, which become buckets that say how many they hold. The page says so.
 
+mod compared;
 mod html;
 mod memory;
 mod pack;
 mod redact;
 mod rows;
+mod service;
 
 use std::sync::Arc;
 
@@ -22,6 +24,9 @@ use crate::source_files::SourceFiles;
 use pack::{Packed, pack};
 use redact::redact;
 
+pub use compared::{Compared, comparison_report};
+pub use service::service_report;
+
 /// What a report is made of.
 #[derive(Clone, Debug)]
 pub struct ReportOptions {
@@ -29,7 +34,7 @@ pub struct ReportOptions {
     pub max_bytes: usize,
     /// Without folders and arguments.
     pub redact: bool,
-    /// What the run is called.
+    /// What the run, or the comparison, is called.
     pub label: String,
     /// This program's version.
     pub version: String,
@@ -48,6 +53,8 @@ pub struct Report {
 
 /// Rows kept of one table: as many as fit.
 const MAX_ROWS: [usize; 4] = [5_000, 500, 100, 20];
+/// Tables that are not whole and are named one by one.
+const MAX_NAMED_TABLES: usize = 4;
 /// Points of a counter over the whole run.
 const COUNTER_POINTS: usize = 2_048;
 /// Source files of a report, and the bytes one may have.
@@ -62,11 +69,25 @@ const FOR_SLICES: f64 = 0.6;
 
 /// Writes a report of a run.
 pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) -> Result<Report, Problem> {
+    let page = html::bundle()?;
+    let (sections, mut left_out) = of_run(run, options, page.room(options.max_bytes))?;
+    if options.redact {
+        left_out.push(REDACTED.to_owned());
+    }
+    finished(&page, sections, &[&options.label], left_out, options)
+}
+
+/// What `--redact` takes out.
+const REDACTED: &str = "folders and arguments (--redact)";
+
+/// Everything about one run, within about so many bytes, and what was left out.
+fn of_run(
+    run: Arc<stepscope_analyse::run::Run>,
+    options: &ReportOptions,
+    mut room: usize,
+) -> Result<(Vec<Packed>, Vec<String>), Problem> {
     let sources = if options.redact { SourceFiles::default() } else { options.sources.clone() };
     let run = Run::new(run, sources);
-    let page = html::bundle()?;
-    // Four letters of base64 hold three bytes.
-    let mut room = options.max_bytes.saturating_sub(page.bytes()) / 4 * 3;
     let (mut sections, mut left_out) = answers(&run, options.redact, (room as f64 * FOR_ANSWERS) as usize)?;
     room = room.saturating_sub(size(&sections));
     let mut add = |more: Vec<Packed>| {
@@ -74,9 +95,6 @@ pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) ->
         sections.extend(more);
         taken
     };
-    if options.redact {
-        left_out.push("folders and arguments (--redact)".to_owned());
-    }
     let (memory, without) = memory::memory(&run, room, options.redact)?;
     left_out.extend(without);
     room = room.saturating_sub(add(memory));
@@ -94,12 +112,28 @@ pub fn report(run: Arc<stepscope_analyse::run::Run>, options: &ReportOptions) ->
         left_out.push(format!("the details of the {without} shortest slices and instants"));
     }
     add(details);
+    Ok((sections, left_out))
+}
+
+/// The page around the sections of its runs.
+fn finished(
+    page: &html::Bundle,
+    mut sections: Vec<Packed>,
+    labels: &[&str],
+    left_out: Vec<String>,
+    options: &ReportOptions,
+) -> Result<Report, Problem> {
+    let runs: Vec<Value> = (labels.iter().enumerate())
+        .map(|(id, label)| {
+            json!({
+                "id": id, "path": label, "label": label, "state": "ready", "read_bytes": 0, "total_bytes": 0,
+            })
+        })
+        .collect();
     let meta = json!({
         "version": options.version,
         "watching": false,
-        "runs": [{
-            "id": 0, "path": options.label, "label": options.label, "state": "ready", "read_bytes": 0, "total_bytes": 0,
-        }],
+        "runs": runs,
         "report": { "made": options.label, "left_out": left_out },
     });
     sections.push(pack("meta", &meta)?);
@@ -122,14 +156,17 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
     let mut tries = MAX_ROWS.iter().peekable();
     loop {
         let most_rows = tries.next().copied().unwrap_or_default();
-        let mut left_out = Vec::new();
+        let mut cut = Vec::new();
         let mut sections = Vec::new();
         for question in QUESTIONS {
             let Some(groupings) = question.report_by else { continue };
-            sections.extend(answer(run, question.name, redacted, most_rows, &mut left_out)?);
-            for by in groupings {
-                let asked = format!("{}?by={by}", question.name);
-                sections.extend(answer(run, &asked, redacted, most_rows, &mut left_out)?);
+            sections.extend(answer(run, question.name, redacted, most_rows, &mut cut)?);
+            for word in groupings {
+                let asked = match question.by.contains(word) {
+                    true => format!("{}?by={word}", question.name),
+                    false => format!("{}?{word}=1", question.name),
+                };
+                sections.extend(answer(run, &asked, redacted, most_rows, &mut cut)?);
             }
         }
         for (name, path, query) in [
@@ -147,9 +184,21 @@ fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<S
             sections.push(source_files(run)?);
         }
         if size(&sections) <= room || tries.peek().is_none() {
-            return Ok((sections, left_out));
+            return Ok((sections, cut_tables(&cut, most_rows)));
         }
     }
+}
+
+/// Words about tables that are not whole: each of a few, or how many there are.
+fn cut_tables(cut: &[CutTable], most_rows: usize) -> Vec<String> {
+    if cut.len() > MAX_NAMED_TABLES {
+        return vec![format!("all but the first {most_rows} rows of each of {} tables", cut.len())];
+    }
+    let words = |table: &CutTable| {
+        let command = table.asked.replace("?by=", " --by ").replace("=1", "").replace('?', " --");
+        format!("all but the first {most_rows} of {} rows of `{command}`", table.rows)
+    };
+    cut.iter().map(words).collect()
 }
 
 /// The files in which most of the time was spent, with their source if it can be read and is short. All are one section: a
@@ -165,13 +214,19 @@ fn source_files(run: &Run) -> Result<Packed, Problem> {
     pack("sources", &Value::Object(files))
 }
 
+/// A table that is not whole.
+struct CutTable {
+    asked: String,
+    rows: usize,
+}
+
 /// A command's whole answer; none where the command has nothing to say about this trace.
 fn answer(
     run: &Run,
     asked: &str,
     redacted: bool,
     most_rows: usize,
-    left_out: &mut Vec<String>,
+    cut: &mut Vec<CutTable>,
 ) -> Result<Option<Packed>, Problem> {
     let (command, query) = asked.split_once('?').unwrap_or((asked, ""));
     let path = format!("ask/{command}");
@@ -181,15 +236,13 @@ fn answer(
     // the page's own empty state.
     let found = tries.iter().find_map(|query| value_of(run, &path, query, redacted).ok());
     let Some(mut value) = found else { return Ok(None) };
-    for rows in value.as_object_mut().into_iter().flat_map(|parts| parts.values_mut()) {
+    for (name, rows) in value.as_object_mut().into_iter().flatten() {
+        // What columns mean is said of all of them.
         if let Value::Array(rows) = rows
             && rows.len() > most_rows
+            && name != "definitions"
         {
-            left_out.push(format!(
-                "all but the first {most_rows} of {} rows of `{}`",
-                rows.len(),
-                asked.replace("?by=", " --by ")
-            ));
+            cut.push(CutTable { asked: asked.to_owned(), rows: rows.len() });
             rows.truncate(most_rows);
         }
     }

@@ -1,6 +1,6 @@
 //! The runs: which there are, which are in memory, how far the others have been read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,10 @@ use crate::backend::{Backend, Found, Problem};
 use crate::run::Run;
 
 /// Traces kept in memory; the one unused for longest makes room.
-const KEPT_RUNS: usize = 6;
+pub(crate) const KEPT_RUNS: usize = 6;
+
+/// Versions of growing runs that a page may still be looking at.
+const KEPT_VERSIONS: usize = 3;
 
 /// All runs, shared by every request.
 pub(crate) struct Runs {
@@ -26,6 +29,8 @@ struct Inner {
     list: Vec<Entry>,
     /// Numbers are never used twice: the page may still ask for a file that has since changed.
     next: u32,
+    /// Runs that have grown since, the newest last.
+    outgrown: VecDeque<Entry>,
     problem: Option<Problem>,
 }
 
@@ -57,6 +62,8 @@ pub(crate) struct Listed {
     read_bytes: u64,
     total_bytes: u64,
     error: Option<Problem>,
+    /// Still being recorded: asking for fresh runs gives a newer one.
+    recording: bool,
 }
 
 /// What came of asking for a run.
@@ -92,9 +99,13 @@ impl Runs {
         let old = std::mem::take(&mut inner.list).into_iter();
         let mut old: HashMap<PathBuf, Entry> = old.map(|entry| (entry.found.path.clone(), entry)).collect();
         for found in found {
-            let entry = match old.remove(&found.path).filter(|entry| entry.found == found) {
-                Some(entry) => entry,
-                None => {
+            let known = old.remove(&found.path);
+            let entry = match known {
+                Some(entry) if entry.found == found => entry,
+                known => {
+                    if let Some(known) = known.filter(|entry| entry.found.recording) {
+                        inner.outgrown.push_back(known);
+                    }
                     let id = inner.next;
                     inner.next += 1;
                     Entry { id, found, state: State::Waiting, used: Instant::now() }
@@ -102,6 +113,14 @@ impl Runs {
             };
             inner.list.push(entry);
         }
+        while inner.outgrown.len() > KEPT_VERSIONS {
+            inner.outgrown.pop_front();
+        }
+    }
+
+    /// Whether one of them is still being recorded.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.lock().list.iter().any(|entry| entry.found.recording)
     }
 
     /// Why the last look failed, if it did.
@@ -126,7 +145,7 @@ impl Runs {
         let until = Instant::now() + patience;
         let mut inner = self.lock();
         loop {
-            let Some(entry) = inner.list.iter_mut().find(|entry| entry.id == id) else { return Asked::Unknown };
+            let Some(entry) = inner.entry(id) else { return Asked::Unknown };
             entry.used = Instant::now();
             match &entry.state {
                 State::Ready(run) => return Asked::Ready(run.clone()),
@@ -167,7 +186,7 @@ impl Runs {
 
     fn finish(&self, id: u32, state: State) {
         let mut inner = self.lock();
-        if let Some(entry) = inner.list.iter_mut().find(|entry| entry.id == id) {
+        if let Some(entry) = inner.entry(id) {
             entry.state = state;
         }
         let ready = |entry: &&mut Entry| matches!(entry.state, State::Ready(_)) && entry.id != id;
@@ -178,6 +197,12 @@ impl Runs {
             oldest.state = State::Waiting;
         }
         self.changed.notify_all();
+    }
+}
+
+impl Inner {
+    fn entry(&mut self, id: u32) -> Option<&mut Entry> {
+        self.list.iter_mut().chain(&mut self.outgrown).find(|entry| entry.id == id)
     }
 }
 
@@ -203,6 +228,7 @@ impl Entry {
             read_bytes,
             total_bytes,
             error,
+            recording: self.found.recording,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::roofline::instructions::{InstructionsBy, InstructionsQuery, instructions};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::code::CodeBy;
 use stepscope_analyse::tables::functions::{AmountUnit, functions, value_of};
@@ -62,7 +63,20 @@ pub(crate) fn source(run: &Run, files: &SourceFiles, asked: &str) -> Result<Sour
     let unknown =
         || Problem::new("this run has no function in this file", "only files that the run names can be shown");
     let named = |profile| Some((profile, name_of(profile, asked)?));
-    let (profile, file) = run.profile().and_then(named).ok_or_else(unknown)?;
+    let compiled = of_programs(run, asked);
+    let Some((profile, file)) = run.profile().and_then(named) else {
+        let (file, lines) = compiled.ok_or_else(unknown)?;
+        let read = files.read(&run.trace().meta().source.path, &file);
+        let (text, changed) = read.map_or((None, false), |read| (Some(read.text), read.changed));
+        return Ok(SourceFile {
+            file,
+            text,
+            changed,
+            unit: AmountUnit::Nanoseconds,
+            lines,
+            functions: Vec::new(),
+        });
+    };
     let read = files.read(&run.trace().meta().source.path, file);
     let value = value_of(profile, None).unwrap_or(0);
     let of_file = |known: &Option<String>| known.as_deref() == Some(file);
@@ -81,6 +95,10 @@ pub(crate) fn source(run: &Run, files: &SourceFiles, asked: &str) -> Result<Sour
         .collect();
     if profile.lines.is_empty() && profile.line_is == LineIs::Current {
         of_lines = charged(profile, value, file);
+    }
+    // What compiled programs ran for a line is known to the line; calls only to the function.
+    if let Some((_, lines)) = compiled.filter(|_| of_lines.is_empty()) {
+        of_lines = lines;
     }
     of_lines.sort_by_key(|row| row.line);
     let all = functions(profile, value);
@@ -105,6 +123,31 @@ pub(crate) fn source(run: &Run, files: &SourceFiles, asked: &str) -> Result<Sour
     let functions = functions.collect();
     let (text, changed) = read.map_or((None, false), |read| (Some(read.text), read.changed));
     Ok(SourceFile { file: file.to_owned(), text, changed, unit: all.unit, lines: of_lines, functions })
+}
+
+/// The file that compiled programs call this, and the time of their instructions by its lines.
+fn of_programs(run: &Run, asked: &str) -> Option<(String, Vec<LineOfSource>)> {
+    let trace = run.trace();
+    let sources = || trace.programs().iter().flat_map(|p| &p.instructions).filter_map(|i| i.source.as_ref());
+    let file = sources().find(|source| source.file == asked)?.file.clone();
+    let query = InstructionsQuery {
+        selection: run.narrowed(),
+        by: InstructionsBy::Line,
+        ..InstructionsQuery::default()
+    };
+    let rows = instructions(trace, &query).rows;
+    let lines = rows.into_iter().filter(|row| row.file.as_ref() == Some(&file)).filter_map(|row| {
+        Some(LineOfSource {
+            line: row.line?,
+            hits: Some(row.calls),
+            amount: row.self_ns,
+            per_hit_ns: Some(row.mean_ns),
+            share: row.share,
+        })
+    });
+    let mut lines: Vec<LineOfSource> = lines.collect();
+    lines.sort_by_key(|row| row.line);
+    Some((file, lines))
 }
 
 /// Each amount charged to the innermost line of the file that is on its stack, whatever that line called.

@@ -8,16 +8,18 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
+use stepscope_analyse::compare::{ComparedBy, PairRow, SideRow};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::functions::EdgeRow;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, PictureHead};
 use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
-use stepscope_ask::{Ask, QUESTIONS, Question, answer};
+use stepscope_ask::{Ask, DIFF, QUESTIONS, Question, answer};
 use stepscope_formats::{OpenOptions, open, open_trace};
+use stepscope_production::dashboard::ServiceDashboard;
 
-use crate::backend::Problem;
+use crate::backend::{BaselineListed, MetricHistory, Problem};
 use crate::path::Stretch;
 use crate::runs::Listed;
 use crate::source::SourceFile;
@@ -41,13 +43,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Traces that together have everything: kernels, stacks, modules, memory, communication, data loading, and nothing.
+/// Traces that together have everything: kernels, stacks, modules, memory, communication, data loading, compiled programs, and
+/// nothing.
 fn runs() -> Vec<Arc<Run>> {
     let fixtures = root().join("fixtures/pytorch");
     let paths = [
         "2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz",
         "2.11-h200/conv_slow_loader/conv_slow_loader.pt.trace.json.gz",
         "mini/mini.pt.trace.json",
+        "../xla/layers.xplane.pb",
     ];
     let read = |path: &&str| open_trace(&fixtures.join(path), &OpenOptions::default()).unwrap();
     paths.iter().map(read).map(|trace| Arc::new(Run::new(trace))).collect()
@@ -70,13 +74,22 @@ fn profiles() -> Vec<Arc<Run>> {
 /// The types of the answers about some runs.
 fn answers(generator: &mut SchemaGenerator, runs: &[Arc<Run>]) -> BTreeMap<&'static str, AnswerType> {
     let mut all: BTreeMap<&'static str, AnswerType> = BTreeMap::new();
-    let fits = |question: &&&Question| runs.iter().all(|run| question.answers_for.contains(&run.kind()));
-    for question in QUESTIONS.iter().filter(fits) {
+    let fits = |question: &Question| runs.iter().all(|run| question.answers_for.contains(&run.kind()));
+    for question in QUESTIONS.iter().copied().chain([&DIFF]).filter(|question| fits(question)) {
         let of_question = all.entry(question.name).or_default();
-        for (by, run) in question.variants().flat_map(|by| runs.iter().map(move |run| (by, run))) {
-            let ask = Ask::with(question.name, by.map(|by| ("by", by))).unwrap();
-            // Some questions have no answer about a trace without a device.
-            let Ok(answer) = answer(&ask, std::slice::from_ref(run)) else { continue };
+        let flags = question.report_by.unwrap_or_default().iter().filter(|word| !question.by.contains(word));
+        let ways: Vec<Option<(&str, &str)>> = question
+            .variants()
+            .map(|by| by.map(|by| ("by", by)))
+            .chain(flags.map(|&flag| Some((flag, "1"))))
+            .chain((question.name == "hlo").then_some(Some(("around", "custom-call.1"))))
+            .collect();
+        for (way, run) in ways.iter().flat_map(|way| runs.iter().map(move |run| (way, run))) {
+            let ask = Ask::with(question.name, *way).unwrap();
+            // Some questions have no answer about a trace without a device, and some flags none about a trace.
+            let both = [runs[0].clone(), run.clone()];
+            let asked = if question.name == DIFF.name { &both[..] } else { &both[1..] };
+            let Ok(answer) = answer(&ask, asked) else { continue };
             of_question.answers += 1;
             let mut members: BTreeMap<&'static str, String> = BTreeMap::new();
             for part in answer.parts.iter().filter(|part| part.in_json) {
@@ -186,6 +199,12 @@ fn generated() -> String {
     declare::<Definition>(&mut generator);
     declare::<Problem>(&mut generator);
     declare::<Listed>(&mut generator);
+    declare::<BaselineListed>(&mut generator);
+    declare::<ComparedBy>(&mut generator);
+    declare::<SideRow>(&mut generator);
+    declare::<PairRow>(&mut generator);
+    declare::<MetricHistory>(&mut generator);
+    declare::<ServiceDashboard>(&mut generator);
     declare::<SourceFile>(&mut generator);
     declare::<EdgeRow>(&mut generator);
     declare::<Layout>(&mut generator);

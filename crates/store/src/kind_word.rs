@@ -7,6 +7,7 @@ pub(crate) fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::HostOp => "host_op",
         Kind::HostAnnotation => "host_annotation",
+        Kind::FrameworkCall => "framework_call",
         Kind::PythonFunction => "python_function",
         Kind::Runtime => "runtime",
         Kind::Driver => "driver",

@@ -25,6 +25,7 @@
 mod calls;
 mod device;
 mod event;
+pub mod hlo;
 pub mod hostile;
 mod kineto;
 mod machine;
@@ -38,6 +39,7 @@ mod text;
 mod workload;
 mod writer;
 mod written;
+pub mod xplane;
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ from .._current_run import current_run
 from .._decorate import wrap
 from .._native import CallRecorder
 from ..errors import StepscopeError
+from . import lines  # noqa: F401  `with functions(), lines(f):` must not count how `lines` is imported
 from .cost import call_costs_ns
 from .forks import unwatch, watch
 from .pstats_file import Stats, stats_of, write_pstats

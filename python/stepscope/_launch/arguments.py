@@ -40,7 +40,8 @@ Options:
                                the busiest functions in the first second and times them after that
       --memory                 track allocations, one sample in 32 KiB on average; --memory=exact looks at every one
       --trace, --gpu           with one of the modes above or --calls: record the trace in the same run too, with
-                               operators, samples, and counters of the machine and its GPUs
+                               operators, samples, and counters of the machine and its GPUs; with JAX and
+                               TensorFlow: record operators and kernels with their profiler, in a file of its own
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
       --calls                  record a timeline of every call, about 8 bytes each
@@ -69,6 +70,7 @@ Examples:
   stepscope run train.py --epochs 1
   stepscope run --profiling.wait 5 --profiling.active 3 -o traces train.py
   stepscope run --config run.yaml -m package.train run.yaml
+  stepscope run --trace train_jax.py
   stepscope run --functions --sort time train.py
   stepscope run --lines train_step 'Model.*' train.py
   stepscope run --calls --min-duration 10us train.py
@@ -100,7 +102,7 @@ class RunArguments:
     lines: list[str] | None = None
     #: Track memory: ``sampled`` or ``exact``. None: don't.
     memory: str | None = None
-    #: Besides another mode: the trace too.
+    #: Besides another mode: the trace too. And the profilers of JAX and TensorFlow.
     trace: bool = False
     sort: str = "cumulative"
     top: int = 30
@@ -153,7 +155,7 @@ def parse(arguments: list[str]) -> RunArguments:
                 )
             parsed.memory = attached or "sampled"
         elif argument in ("--trace", "--gpu"):
-            # Without another mode it is what is recorded anyway.
+            # Without another mode a trace is recorded anyway; what JAX and TensorFlow see of it is not.
             parsed.trace = True
         elif name == "--lines":
             parsed.lines = parsed.lines or []

@@ -60,10 +60,10 @@ class BlockCapture(CurrentRun):
             return False
         return True
 
-    def step(self) -> None:
+    def step(self, samples: float | None = None) -> None:
         """The piece says that a step has ended."""
         if self._capture is not None:
-            self._capture.step()
+            self._capture.step(samples)
 
     def profile_starts(self, profile: object) -> None:
         """The piece uses a profiler of ours."""

@@ -83,11 +83,12 @@ class ChildRun:
 
     def finish(self) -> None:
         """Write the file, once, and never in a child of this one."""
-        measured, self._measured = self._measured, None
-        if measured is None or os.getpid() != self._process:
+        if self._writes or os.getpid() != self._process:
             return
-        self._writes = True
-        self._write(measured)
+        self._writes = True  # First of all: a signal from here on waits until the file is there.
+        measured, self._measured = self._measured, None
+        if measured is not None:
+            self._write(measured)
         self._writes = False
         if self._killed_by:
             self._die(self._killed_by)
@@ -138,21 +139,37 @@ class ChildRun:
         try:
             if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
                 signal.signal(signal.SIGTERM, terminated)
-                _repeat_until_heard(signal.SIGTERM)
+                if not _repeat_until_heard(signal.SIGTERM):
+                    self._repeat_after_fork()
         except ValueError:
             pass  # not in the main thread
 
+    def _repeat_after_fork(self) -> None:
+        """A fork server is woken up by signals. Its child gives that up, and then begins as every other does."""
+        forks: Any = sys.modules.get("multiprocessing.util")
 
-def _repeat_until_heard(number: int) -> None:
-    """Sends a signal again and again once it has come.
+        def begins(child: ChildRun) -> None:
+            if os.getpid() == child._process:
+                _repeat_until_heard(signal.SIGTERM)
+
+        if forks is not None:
+            forks.register_after_fork(self, begins)
+
+
+def _repeat_until_heard(number: int) -> bool:
+    """Sends a signal again and again once it has come; False where something else is woken up by signals.
 
     Python's handlers run between two instructions. A signal that comes right before a call that waits, as workers of
     pools wait for a lock, is not heard until that call is interrupted, which may be never.
     """
     heard, told = os.pipe()
     os.set_blocking(told, False)
-    if signal.set_wakeup_fd(told, warn_on_full_buffer=False) != -1:
-        return
+    others = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    if others != -1:
+        signal.set_wakeup_fd(others)
+        os.close(heard)
+        os.close(told)
+        return False
     main = threading.get_ident()
 
     def repeat() -> None:
@@ -164,6 +181,7 @@ def _repeat_until_heard(number: int) -> None:
             signal.pthread_kill(main, number)
 
     threading.Thread(target=repeat, name="stepscope", daemon=True).start()
+    return True
 
 
 def begin(text: str) -> None:

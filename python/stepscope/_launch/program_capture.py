@@ -53,11 +53,12 @@ class ProgramCapture:
         self.has_torch = True
         torch_engine.claim(self)
 
-    def step(self) -> None:
-        """A step has ended. What lies before the end of the first one is start-up, not a step."""
+    def step(self, samples: float | None = None) -> None:
+        """A step has ended, with so many samples. What lies before the end of the first one is start-up, not a step."""
         capture, ended_ns = self._recorder.open, now_ns()
         if capture is not None and self._step_start_ns is not None:
             capture.recording.step(self.steps, self._step_start_ns, ended_ns)
+            self._recorder.samples(samples, self._step_start_ns, ended_ns)
             self.steps += 1
         self._step_start_ns = ended_ns
 

@@ -19,12 +19,13 @@ from typing import Any, Callable
 
 from .._current_run import CurrentRun
 from .._writing import cannot_write
-from ..config.profiling import UnitFound, make_profile, trace_name
+from ..config.profiling import UnitFound, make_profile, trace_name, write_trace
 from ..config.settings import Settings
 from ..errors import StepscopeError
 from .child_run import follow
 from .children import Children, words_about
 from .follow import Plan
+from .framework_join import FrameworkJoin
 from .main_thread import MainThreadTimer
 from .operator_memory import OperatorMemory, default_limit
 from .optimizer_steps import OptimizerSteps
@@ -46,6 +47,7 @@ class ScriptRecorder(CurrentRun):
         seconds: float | None,
         memory_gib: float | None = None,
         follow: bool = True,
+        frameworks: bool = False,
     ) -> None:
         if not settings.has_schedule:
             # Nobody chose: what most answers need.
@@ -60,6 +62,9 @@ class ScriptRecorder(CurrentRun):
         self._seconds = seconds
         self._memory_gib = memory_gib
         self._follow = follow
+        #: Whether the profilers of JAX and TensorFlow record too.
+        self._frameworks = frameworks
+        self._beside: list[FrameworkJoin] = []
         self._self_sampled: tuple[Any, str, float] | None = None
         self._seen_children: tuple[list[str], int, str | None] | None = None
         self._memory: OperatorMemory | None = None
@@ -126,6 +131,11 @@ class ScriptRecorder(CurrentRun):
             joined=self._torch_joined,
         )
         self._join.start()
+        if self._frameworks:
+            for name in ("jax", "tensorflow"):
+                join = FrameworkJoin(name, self._settings.with_stack, self._framework_joined, self._safely, self._say)
+                self._beside.append(join)
+                self._safely(join.start)
 
     def _let_children_sample(self, why: str) -> None:
         """Children may not be looked at: they look at themselves."""
@@ -174,10 +184,10 @@ class ScriptRecorder(CurrentRun):
         if not early and self._profile is not None and not self.traces:
             self.notes.append(f"no trace: the script ended after {self._counted} {unit}, before the schedule recorded")
 
-    def step(self) -> None:
+    def step(self, samples: float | None = None) -> None:
         self._explicit_steps = True
         if self._unit.counts("steps"):
-            self._safely(self._advance)
+            self._safely(lambda: self._advance(samples))
 
     def epoch(self) -> None:
         if self._unit.counts("epochs"):
@@ -203,20 +213,29 @@ class ScriptRecorder(CurrentRun):
             self._memory = OperatorMemory(limit, self._memory_is_full)
             self._memory.start()
 
+    def _framework_joined(self) -> None:
+        if self._seconds is None and self._timer is None:
+            self._limit(TORCH_SECONDS)
+
+    def _say(self, note: str) -> None:
+        self.notes.append(note)
+
     def _step_found(self) -> None:
         if not self._explicit_steps and self._unit.counts("steps"):
             self._advance()
 
-    def _advance(self) -> None:
+    def _advance(self, samples: float | None = None) -> None:
         if self._ended:
             return
         self._counted += 1
         if self._profile is not None:
             with self._ours():
-                self._profile.step()
+                self._profile.step(samples)
         elif not self._scheduled:
             if self._capture is not None:
-                self._capture.step()
+                self._capture.step(samples)
+                for join in self._beside:
+                    join.step(self._counted)
         else:
             self._keep_schedule()
 
@@ -225,22 +244,25 @@ class ScriptRecorder(CurrentRun):
         capture, self._capture = self._capture, None
         if self._join is not None:
             self._join.stop()
+        self._drop_frameworks()
         self._stop_limits()
         with self._ours():
             if capture is not None:
                 capture.stop()
             self._here.starts_ours = True
             try:
-                self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ)
+                self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ, **self._whose())
                 self._profile._recorder.with_children = self._follow and self._self_sampled is None
                 self._profile.start()
             finally:
                 self._here.starts_ours = False
 
     def _write_scheduled(self, profile: Any) -> None:
-        path = self._folder / trace_name(self._settings.gzip)
-        profile.export_chrome_trace(str(path))
-        self.traces.append(path)
+        self.traces.append(write_trace(profile, self._folder, self._settings.gzip))
+
+    def _whose(self) -> dict[str, str]:
+        """Without --trace, of all frameworks only PyTorch records."""
+        return {} if self._frameworks or "framework" in self._settings.given else {"framework": "torch"}
 
     def _step_aside(self) -> None:
         """The script profiles itself: what was recorded so far is dropped."""
@@ -254,6 +276,7 @@ class ScriptRecorder(CurrentRun):
         """End, and keep nothing."""
         self._ended = True
         self._let_go()
+        self._drop_frameworks()
         with self._ours():
             if self._capture is not None:
                 self._capture.stop()
@@ -300,6 +323,10 @@ class ScriptRecorder(CurrentRun):
     def _stop_and_save(self) -> None:
         if self._profile is not None:
             self._profile.stop()
+        for join in self._beside:
+            path = join.finish(self._folder)
+            if path is not None:
+                self.traces.append(path)
         # What it holds can be large, and the script may go on for long.
         capture, self._capture = self._capture, None
         if capture is not None:
@@ -317,6 +344,11 @@ class ScriptRecorder(CurrentRun):
             capture.save(str(self._path))
             capture.forget()
             self.traces.append(self._path)
+
+    def _drop_frameworks(self) -> None:
+        joins, self._beside = self._beside, []
+        for join in joins:
+            join.finish(None)
 
     def _let_go(self) -> None:
         """Take every hook out of the script's way."""

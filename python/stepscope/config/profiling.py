@@ -18,6 +18,8 @@ from types import TracebackType
 from typing import Any, Callable
 
 from .._current_run import current_run
+from .._samples import checked_samples
+from .._step_times import step_ended
 from ..errors import StepscopeWarning
 from .settings import Settings
 
@@ -67,11 +69,16 @@ class Profiling:
     def stop(self) -> None:
         """End, and write what was recorded; ``with`` does it for you."""
 
-    def step(self) -> None:
-        """One training step has ended."""
+    def step(self, samples: float | None = None) -> None:
+        """One training step has ended. ``samples`` says how many samples it worked through (the batch), so that samples
+        per second are known."""
+        step_ended("configured", checked_samples(samples))
 
     def epoch(self) -> None:
         """One epoch has ended."""
+
+    def forget(self) -> None:
+        """It is not to be started: it was made to find out whether its settings are right."""
 
     def __bool__(self) -> bool:
         return self.enabled
@@ -120,10 +127,10 @@ class UnitFound:
 class FollowingProfiling(Profiling):
     """Off by itself, but ``stepscope run`` records this script: steps and epochs are passed on to it."""
 
-    def step(self) -> None:
+    def step(self, samples: float | None = None) -> None:
         run = current_run()
         if run is not None:
-            run.step()
+            run.step(checked_samples(samples))
 
     def epoch(self) -> None:
         run = current_run()
@@ -155,6 +162,9 @@ class ActiveProfiling(Profiling):
             self._give_up("start", error)
             return
         self._state = "running"
+
+    def forget(self) -> None:
+        atexit.unregister(self._say_if_never_started)
 
     def stop(self) -> None:
         self._stop(tell=True)
@@ -203,19 +213,21 @@ class ActiveProfiling(Profiling):
             why += ", so the schedule never began"
         warnings.warn(f"profiling was configured, but there is no trace: {why}", StepscopeWarning, stacklevel=4)
 
-    def step(self) -> None:
+    def step(self, samples: float | None = None) -> None:
+        samples = checked_samples(samples)
+        step_ended("configured", samples)
         if self._unit.counts("steps"):
-            self._advance()
+            self._advance(samples)
 
     def epoch(self) -> None:
         if self._unit.counts("epochs"):
             self._advance()
 
-    def _advance(self) -> None:
+    def _advance(self, samples: float | None = None) -> None:
         self._counted += 1
         if self._state == "running":
             try:
-                self.profile.step()  # type: ignore[union-attr]
+                self.profile.step(samples)  # type: ignore[union-attr]
             except Exception as error:
                 self._give_up("go on", error)
         elif self._state == "new":
@@ -223,9 +235,7 @@ class ActiveProfiling(Profiling):
             warnings.warn(_NOT_STARTED, StepscopeWarning, stacklevel=3)
 
     def _write(self, profile: Any) -> None:
-        path = self.output / trace_name(self.settings.gzip)
-        self.output.mkdir(parents=True, exist_ok=True)
-        profile.export_chrome_trace(str(path))
+        path = write_trace(profile, self.output, self.settings.gzip)
         self.traces.append(path)
         run = current_run()
         if run is not None:
@@ -260,8 +270,21 @@ def make_profile(settings: Settings, on_trace_ready: Callable[[Any], None], **mo
         with_flops=settings.with_flops,
         with_modules=settings.with_modules,
         monitor=settings.monitor,
-        **more,
+        **{"framework": None if settings.framework == "auto" else settings.framework, **more},
     )
+
+
+def write_trace(profile: Any, folder: Path, gzip: bool) -> Path:
+    """Write what a profiler has recorded into this folder, under a name of its own: the profile of JAX or TensorFlow
+    where one of them recorded, else a trace."""
+    from ..profiler.xplane_file import holds_xplane
+
+    folder.mkdir(parents=True, exist_ok=True)
+    if holds_xplane(profile):
+        return Path(profile.export_xplane(folder))
+    path = folder / trace_name(gzip)
+    profile.export_chrome_trace(str(path))
+    return path
 
 
 def trace_name(gzip: bool) -> str:

@@ -13,6 +13,8 @@ from .problems import Place, Problems
 ACTIVITIES = ("cpu", "cuda", "xpu", "hpu", "mtia", "privateuse1")
 #: What one count of ``wait``, ``warmup``, ``active`` and ``skip_first`` is.
 UNITS = ("steps", "epochs")
+#: Whose profiler records operators and kernels; ``auto`` is that of the framework which the program has imported.
+FRAMEWORKS = ("auto", "torch", "jax", "tensorflow", "none")
 #: The settings that decide when to record.
 SCHEDULE = frozenset({"wait", "warmup", "active", "repeat", "skip_first"})
 
@@ -51,6 +53,8 @@ class Settings:
     with_flops: bool = False
     #: The ``nn.Module`` tree (TorchScript only, as in PyTorch).
     with_modules: bool = False
+    #: Whose profiler records operators and kernels: "torch", "jax", "tensorflow", "none", or "auto" for the one in use.
+    framework: str = "auto"
     #: What to record; None is everything that this machine offers.
     activities: list[str] | None = None
     #: The folder for traces; None is ``profiler_traces`` in the run folder.
@@ -85,6 +89,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "with_stack": values.boolean,
     "with_flops": values.boolean,
     "with_modules": values.boolean,
+    "framework": lambda raw: values.choice(raw, FRAMEWORKS),
     "activities": lambda raw: values.words(raw, ACTIVITIES),
     "output": values.folder,
     "monitor": values.switch_or_seconds,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from .._current_run import current_run
+from .._step_times import wanted as step_times_wanted
 from ..errors import StepscopeError
 from .documents import Document, load
 from .overrides import Overrides, split
@@ -66,7 +67,8 @@ def configure(
         values["output"] = run.output
     settings = Settings(**values, given=frozenset(values))
     output = trace_folder(settings, document, run_dir)
-    if settings.enabled and (written or ours):
+    # A run whose steps are timed is to be as it is without a profiler.
+    if settings.enabled and (written or ours) and not step_times_wanted():
         return ActiveProfiling(settings, arguments.remaining, output)
     if run is not None and settings.enabled:
         return FollowingProfiling(settings, arguments.remaining, output)

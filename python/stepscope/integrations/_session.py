@@ -12,7 +12,7 @@ from ..errors import StepscopeError
 
 def checked(settings: dict[str, Any]) -> dict[str, Any]:
     """The same settings, after an error for each that is wrong: better at the start than hours later."""
-    configure({"profiling": settings})
+    configure({"profiling": settings}).forget()
     return settings
 
 

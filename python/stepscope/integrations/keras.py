@@ -1,7 +1,7 @@
 """A callback for Keras, used like the one of TensorBoard. Any backend of Keras 3.
 
-With the torch backend operators and kernels are in the trace. With TensorFlow and JAX the trace holds
-steps, named regions, Python stacks and counters of the machine; their operators are not recorded.
+Operators, kernels and steps are in the trace, by the profiler of the backend: PyTorch's trace with the torch backend,
+an XPlane file with TensorFlow and JAX, in ``plugins/profile`` where TensorBoard looks for it too.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class StepscopeCallback(Callback):
     """Records some batches of ``fit``.
 
     ``profile_batch`` is one batch or the first and the last one: ``5``, ``(10, 20)`` or ``"10,20"``. Batches are
-    counted from 1 over all epochs; 0 records nothing. Traces go to ``profiler_traces`` in ``log_dir``. Further
-    arguments are settings of the ``profiling`` section, such as ``with_stack`` and ``record_shapes``::
+    counted from 1 over all epochs; 0 records nothing. Traces go to ``profiler_traces`` in ``log_dir``; TensorBoard need
+    not be installed. Further arguments are settings of the ``profiling`` section, such as ``with_stack`` and
+    ``record_shapes``::
 
         model.fit(x, y, callbacks=[StepscopeCallback("logs", profile_batch=(10, 20))])
     """
@@ -58,8 +59,10 @@ class StepscopeCallback(Callback):
         """``fit`` begins."""
         self._finish()
         settings = dict(self._settings)
+        backend = _backend()
+        settings.setdefault("framework", backend if backend in ("torch", "jax", "tensorflow") else "auto")
         # Without operators, stacks are what shows where the time goes.
-        settings.setdefault("with_stack", _backend() != "torch")
+        settings.setdefault("with_stack", settings["framework"] in ("auto", "none"))
         self._profiling = session.begin(settings, self._log_dir)
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:

@@ -19,6 +19,7 @@ from .lines import LineProfile, LineStats
 from .metrics import Metrics
 from .profiler import PerformanceProfiler
 from .region import Region
+from .regression import PerformanceRegression, PerformanceRegressionDetector
 from .system import SystemReport, SystemStats
 from .unknown import Unknown, is_unknown
 
@@ -30,6 +31,8 @@ __all__ = [
     "LineStats",
     "Metrics",
     "PerformanceProfiler",
+    "PerformanceRegression",
+    "PerformanceRegressionDetector",
     "Region",
     "SystemReport",
     "SystemStats",

@@ -318,7 +318,11 @@ class PerformanceProfiler:
         return report(every, [self._of(each.name, each, "all") for each in every], self.notes, most)
 
     def export(self, path: str | os.PathLike[str]) -> str:
-        """Writes all metrics as JSON; the file is written whole or not at all. Returns its path."""
+        """Writes all metrics as JSON; the file is written whole or not at all. Returns its path.
+
+        Each region has what ``get_metrics(name)`` says, so its ``wall_time_s`` is that of the last occurrence, and
+        under ``all`` what ``get_metrics(name, over="all")`` says.
+        """
         every = self._registry.everything()
         breakdown = timing_breakdown(every, True)
         content = {
@@ -327,10 +331,10 @@ class PerformanceProfiler:
             "exported_at_unix_s": time.time(),
             "regions": {
                 each.name: {
-                    **self._of(each.name, each, "all").to_dict(),
+                    **self._of(each.name, each, "last").to_dict(),
                     "own_s": breakdown.own(each.name),
                     "inclusive_s": breakdown.total(each.name),
-                    "last": self._of(each.name, each, "last").to_dict(),
+                    "all": self._of(each.name, each, "all").to_dict(),
                 }
                 for each in every
             },

@@ -12,7 +12,7 @@ from .metrics import Metrics
 from .text_table import aligned, number, seconds
 from .unknown import Figure, is_unknown
 
-FORMAT = "stepscope-performance-1"
+FORMAT = "stepscope-performance-2"
 
 
 def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: Sequence[str], most: int) -> str:

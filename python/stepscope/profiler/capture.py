@@ -13,10 +13,11 @@ from .child_sampler import ChildSampler
 from .region_stacks import ask_for_stacks, done_with_stacks
 from .sampler import StackSampler
 from .warn import warn_user
+from .xla_engine import XlaCollector
 
 
 class Capture:
-    """Regions, steps, counters and Python samples of one stretch, and PyTorch's own results where it ran."""
+    """Regions, steps, counters and Python samples of one stretch, and a framework's own results where it ran."""
 
     def __init__(
         self,
@@ -25,6 +26,7 @@ class Capture:
         samples_hz: float,
         with_stacks: bool = False,
         with_children: bool = False,
+        collector: XlaCollector | None = None,
     ) -> None:
         self.recording = Recording(monitor, journal)
         self._monitor = monitor
@@ -34,6 +36,9 @@ class Capture:
         self._with_children = with_children
         self._child_sampler: ChildSampler | None = None
         self._with_stacks = with_stacks
+        self._collector = collector
+        self.xplane: str | None = None
+        """What JAX or TensorFlow wrote."""
         self.torch_results: Any = None
         """The ``torch.autograd.profiler.profile`` of this stretch."""
         self.torch_profile: Any = None
@@ -67,6 +72,44 @@ class Capture:
             self._child_sampler.start()
         if self._with_stacks:
             ask_for_stacks()
+        self._start_collector()
+
+    def step_begins(self, number: int) -> None:
+        """For JAX and TensorFlow, which are told of a step when it begins."""
+        if self._collector is not None:
+            self._collector.step_begins(number)
+
+    def _start_collector(self) -> None:
+        if self._collector is None:
+            return
+        try:
+            self._collector.start(self.temporary_path("xplane"), self._give_way)
+        except Exception as error:
+            warn_user(
+                f"recording without {self._collector.title}'s profiler, so operators and kernels are not recorded: "
+                f"{_first_line(error)}"
+            )
+            self._collector = None
+
+    def _stop_collector(self) -> bool:
+        """Whether there is something that was not there before."""
+        collector, self._collector = self._collector, None
+        if collector is None:
+            return False
+        try:
+            self.xplane = collector.stop()
+        except Exception as error:
+            warn_user(f"what {collector.title}'s profiler recorded is lost: {_first_line(error)}")
+        return self.xplane is not None
+
+    def _give_way(self) -> None:
+        """The program starts the same profiler itself."""
+        title = self._collector.title if self._collector is not None else ""
+        if self._stop_collector():
+            warn_user(
+                f"{title}'s own profiler was started while this one ran, and there can be one at a time: this one has "
+                "operators up to here, and regions, counters and samples to its end"
+            )
 
     def stop(self) -> None:
         """Ends; what was recorded can be written from now on."""
@@ -78,7 +121,11 @@ class Capture:
             if self._sampler is not None:
                 self._sampler.stop()
         finally:
-            self.recording.stop()
+            try:
+                self.recording.stop()
+            finally:
+                # Last: it takes a while to put its file together, which is no part of the recording.
+                self._stop_collector()
         lost = self.recording.lost_regions
         if lost:
             warn_user(
@@ -88,6 +135,7 @@ class Capture:
 
     def forget_after_fork(self) -> None:
         """In a forked child: the recording is the parent's."""
+        self._collector = None
         self.recording.forget_after_fork()
         for sampler in (self._sampler, self._child_sampler):
             if sampler is not None:
@@ -110,6 +158,11 @@ class Capture:
             self._directory = tempfile.mkdtemp(prefix="stepscope-")
             weakref.finalize(self, _remove_directory, self._directory, os.getpid())
         return os.path.join(self._directory, name)
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, without the stack of C++ functions that some have below it."""
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 def _remove_file(path: str, owner: int) -> None:

@@ -1,4 +1,4 @@
-"""The profiler: a context manager that records a program's steps, with PyTorch's profiler where the program uses it."""
+"""The profiler: a context manager that records a program's steps, with the profiler of its framework if it has one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from typing import Any, Callable
 
 from .._current_run import current_run
 from .._native import now_ns, take_overlapping
+from .._samples import checked_samples
+from .._step_times import profiling_began, step_ended
 from ..errors import StepscopeError
-from . import forks, torch_engine
+from . import forks, frameworks, torch_engine
 from .actions import ProfilerAction, Schedule, StepPlan, as_action, record_always
 from .activities import ProfilerActivity, chosen_activities, parse_activities, torch_activities
 from .capture import Capture
@@ -25,6 +27,7 @@ from .torch_engine import check_newer_options
 from .torch_guard import TorchGuard
 from .transitions import Move, moves_between, records
 from .warn import warn_user
+from .xla_engine import COLLECTORS
 
 SAMPLES_HZ_WITH_STACK = 100.0
 """How often stacks are looked at if ``with_stack=True`` and PyTorch is not there to record them itself."""
@@ -35,7 +38,11 @@ class profile(Results):
 
     It takes the arguments of ``torch.profiler.profile`` and has its methods. If the program has imported PyTorch when
     the profiler starts, PyTorch's own profiler records operators and kernels; regions, counters of the machine and
-    its GPUs, and Python samples are in the same trace. Without PyTorch those are what is recorded.
+    its GPUs, and Python samples are in the same trace. With JAX or TensorFlow, their profiler records operators,
+    kernels, regions and steps as an XPlane file: :func:`stepscope.tensorboard_trace_handler` and :meth:`export_xplane`
+    write it, :meth:`trace` opens it. Without any of them regions, steps, counters and samples are what is recorded.
+
+    ``framework``: "torch", "jax", "tensorflow" or "none" instead of the one that the program has imported.
 
     ``monitor``: whether to watch the machine; also an interval in seconds, or a ``Monitor`` to share.
     ``samples``: looks at the Python stacks a second. Without PyTorch ``with_stack=True`` means 100, and that each
@@ -74,6 +81,7 @@ class profile(Results):
         monitor: MonitorChoice = True,
         samples: float | None = None,
         journal: str | os.PathLike[str] | None = None,
+        framework: str | None = None,
         **newer_torch_options: Any,
     ) -> None:
         check_newer_options(newer_torch_options, inspect.signature(profile.__init__).parameters)
@@ -81,6 +89,7 @@ class profile(Results):
         self._use_cuda = use_cuda
         chosen_activities(self._asked, use_cuda)
         check_monitor(monitor)
+        self._framework = frameworks.checked(framework)
         if samples is not None and samples < 0:
             raise StepscopeError(
                 f"samples={samples} is not a number of samples per second", hint="use for example 100, or 0 for none"
@@ -145,23 +154,30 @@ class profile(Results):
         if run is not None:
             # `stepscope run` records already: it gives way, so that PyTorch's profiler is free.
             run.profile_starts(self)
+        profiling_began()
         self.started_at = Start()
-        self._choose_torch()
+        self._choose_framework()
         hz = self._samples
         if hz is None:
-            hz = SAMPLES_HZ_WITH_STACK if self.with_stack and self._inner is None else 0.0
+            # Where a framework records, it records Python's calls too.
+            alone = self._inner is None and self._recorder.make_collector is None
+            hz = SAMPLES_HZ_WITH_STACK if self.with_stack and alone else 0.0
         self._recorder.samples_hz = hz
         self._recorder.with_stacks = self.with_stack and self._inner is None
         self._running = True
         forks.watch(self)
         self._advance(ProfilerAction.NONE, self._action, lambda inner: inner.start())
-        self._step_start_ns = now_ns()
+        self._begin_step()
 
-    def step(self) -> None:
-        """The next step begins. Call it at the end of each iteration."""
+    def step(self, samples: float | None = None) -> None:
+        """The next step begins. Call it at the end of each iteration. ``samples`` says how many samples it worked
+        through (the batch), so that samples per second are known."""
+        samples = checked_samples(samples)
+        step_ended("profile", samples)
         if not self._running:
             self._warn_not_running()
             return
+        self._recorder.samples(samples, self._step_start_ns, now_ns())
         # PyTorch marks steps itself if it has a schedule.
         if self._inner is None or not self.record_steps:
             self._mark_step()
@@ -169,7 +185,7 @@ class profile(Results):
         self.step_num += 1
         self._action = self._plan(self.step_num)
         self._advance(before, self._action, lambda inner: inner.step())
-        self._step_start_ns = now_ns()
+        self._begin_step()
 
     def stop(self) -> None:
         """Ends; a trace that is being recorded is handed over."""
@@ -201,6 +217,10 @@ class profile(Results):
             # A warning may be an error, and there is nobody to raise it to.
             self._let_go_of_torch()
 
+    def _begin_step(self) -> None:
+        self._guarded(lambda: self._recorder.step_begins(self.step_num))
+        self._step_start_ns = now_ns()
+
     def _mark_step(self) -> None:
         """The step that ends now, unless PyTorch has marked what it saw of it."""
         if not self._step_is_marked:
@@ -231,6 +251,7 @@ class profile(Results):
         for move in moves:
             if move is Move.PREPARE:
                 self._guarded(self._recorder.prepare)
+                self._guarded(self._recorder.warm_up)
             elif move is Move.START:
                 self._guarded(self._recorder.begin)
             elif move is Move.STOP:
@@ -280,6 +301,22 @@ class profile(Results):
                 self._step_is_marked = self.record_steps
                 kept = "this one has operators up to here, and regions, counters and samples to its end"
         warn_user(f"PyTorch's own profiler was started while this one ran, and there can be one at a time: {kept}")
+
+    def _choose_framework(self) -> None:
+        name = frameworks.chosen(self._framework)
+        collector = COLLECTORS.get(name)
+        self._recorder.make_collector = None
+        if name == "torch" or (name == "none" and self._framework is None):
+            self._choose_torch()
+            return
+        self._inner = None
+        if collector is not None:
+            options = {
+                "python_calls": self.with_stack,
+                "devices": self._asked is None or set(self._asked) != {ProfilerActivity.CPU},
+                "keeps_last_step": self.record_steps,
+            }
+            self._recorder.make_collector = lambda: collector(**options)
 
     def _choose_torch(self) -> None:
         torch = torch_engine.torch_if_imported()

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 from ..errors import StepscopeError
 from .warn import warn_user
+from .xplane_file import export, holds_xplane
 
 
 def tensorboard_trace_handler(
@@ -16,7 +17,8 @@ def tensorboard_trace_handler(
 ) -> Callable[[Any], None]:
     """Writes each trace as ``<worker>.<time in ns>.pt.trace.json[.gz]`` into a directory, which is made if need be.
     TensorBoard and ``stepscope view DIRECTORY`` read it. The worker is ``<host>_<process id>`` if not named; name it
-    where several processes share host and id, as containers do.
+    where several processes share host and id, as containers do. What JAX or TensorFlow recorded is written as
+    ``plugins/profile/<time>/<host>.xplane.pb`` instead.
 
     It works with ``torch.profiler.profile`` too. A trace that cannot be written is a warning: training goes on.
 
@@ -33,6 +35,9 @@ def tensorboard_trace_handler(
         path = os.path.join(directory, f"{worker}.{time.time_ns()}{suffix}")
         try:
             os.makedirs(directory, exist_ok=True)
+            if holds_xplane(profiler):
+                export(profiler._finished(), directory, worker_name)
+                return
             profiler.export_chrome_trace(path)
         except (OSError, StepscopeError, RuntimeError) as error:
             warn_user(f"no trace was written to {directory}: {error}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Callable, Union
 
 from .._monitors import shared_monitor
 from .._native import Monitor
+from .._samples import COUNTER
 from ..errors import StepscopeError
 from .capture import Capture
 from .warn import warn_user
+from .xla_engine import XlaCollector
 
 MonitorChoice = Union[bool, float, Monitor, None]
 
@@ -24,6 +26,8 @@ class Recorder:
         """Whether regions note where they are entered."""
         self.with_children = False
         """Whether stacks of child processes are sampled too."""
+        self.make_collector: Callable[[], XlaCollector] | None = None
+        """What records operators and kernels beside us, where that is JAX or TensorFlow."""
         self._monitor: Monitor | None = None
         self._watching = False
         self.open: Capture | None = None
@@ -43,11 +47,22 @@ class Recorder:
             self._monitor.start()
             self._watching = True
 
+    def warm_up(self) -> None:
+        """What is only done once is done before the first capture."""
+        if self.make_collector is not None:
+            try:
+                self.make_collector().warm_up()
+            except Exception:
+                return  # It fails again when it is needed, and is told then.
+
     def begin(self) -> None:
         """Opens a capture. What the last one holds can be large, and is let go."""
         self.finished = None
         self.prepare()
-        capture = Capture(self._monitor, self._journal, self.samples_hz, self.with_stacks, self.with_children)
+        collector = None if self.make_collector is None else self.make_collector()
+        capture = Capture(
+            self._monitor, self._journal, self.samples_hz, self.with_stacks, self.with_children, collector
+        )
         capture.start()
         self.open = capture
 
@@ -77,10 +92,21 @@ class Recorder:
         self.open = self.finished = self._monitor = None
         self._watching = False
 
+    def step_begins(self, number: int) -> None:
+        """A step begins; of use only to JAX and TensorFlow."""
+        if self.open is not None:
+            self.open.step_begins(number)
+
     def step(self, number: int, start_ns: int, end_ns: int) -> None:
         """A step took from here to there."""
         if self.open is not None:
             self.open.recording.step(number, start_ns, end_ns)
+
+    def samples(self, samples: float | None, start_ns: int, end_ns: int) -> None:
+        """The step between these moments worked through so many samples."""
+        if self.open is not None and samples is not None:
+            # In the middle: PyTorch's clock and ours may differ by a little at the ends.
+            self.open.recording.counter(COUNTER, (start_ns + end_ns) // 2, samples)
 
 
 def check_monitor(choice: MonitorChoice) -> None:

@@ -19,6 +19,7 @@ from .stacks import STACK_METRICS, write_folded_stacks
 from .torch_events import with_all_spellings
 from .torch_regions import with_regions
 from .warn import warn_user
+from .xplane_file import export
 
 if TYPE_CHECKING:
     from ..trace import Trace
@@ -94,6 +95,11 @@ class Results:
         Options of newer versions of PyTorch are passed on to it."""
         save_capture(self._finished(), os.fspath(path), self._all_metadata(), torch_options)
 
+    def export_xplane(self, folder: str | os.PathLike[str]) -> str:
+        """Writes what JAX or TensorFlow recorded to ``folder/plugins/profile/TIME/HOST.xplane.pb``, where TensorBoard,
+        XProf and ``stepscope view`` look for it; returns the path."""
+        return export(self._finished(), os.fspath(folder))
+
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Writes folded stacks for flame graph tools: a line a stack, outermost frame first, with its own time in
         microseconds on the host or, with ``self_cuda_time_total``, on the device. Python frames need
@@ -133,6 +139,12 @@ class Results:
         """The recorded trace, to ask questions of. See :func:`stepscope.open`."""
         from ..trace import open as open_trace
 
+        xplane = self._finished().xplane
+        if xplane is not None:
+            try:
+                return open_trace(xplane)
+            except StepscopeError as error:
+                warn_user(f"regions, counters and samples are shown instead of operators: {error}")
         return open_trace(self._trace_path())
 
     def findings(self) -> Any:

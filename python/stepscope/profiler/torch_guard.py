@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator
 from typing import Any, Callable
+
+from .ours import Ours
 
 #: What every profiler of PyTorch calls to start, looked up in ``torch.autograd.profiler``.
 _STARTERS = ("_prepare_profiler", "_enable_profiler")
@@ -13,17 +12,7 @@ _STARTERS = ("_prepare_profiler", "_enable_profiler")
 _watching: list[TorchGuard] = []
 _originals: dict[str, Any] = {}
 """What stood there before; while anybody watches, ours stand there."""
-_here = threading.local()
-
-
-@contextlib.contextmanager
-def ours() -> Iterator[None]:
-    """What this thread starts in here is ours, and nobody gives way to it."""
-    _here.ours = getattr(_here, "ours", 0) + 1
-    try:
-        yield
-    finally:
-        _here.ours -= 1
+ours = Ours()
 
 
 class TorchGuard:
@@ -58,7 +47,7 @@ class TorchGuard:
 
 def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
     def start(*arguments: Any, **keywords: Any) -> Any:
-        if not getattr(_here, "ours", 0):
+        if not ours:
             for guard in list(_watching):
                 guard.give_way()
         return original(*arguments, **keywords)

@@ -212,3 +212,5 @@ def test_a_program_that_never_starts_it_is_told_at_its_end(tmp_path):
     assert done.returncode == 0 and done.stderr.count("profiling was configured but not started") == 1
     assert len(done.stderr.splitlines()) == 1
     assert run(program.splitlines()[0] + "\n" + program.splitlines()[3]).stderr == ""
+    # What a callback of a framework checks beforehand is started later, or not at all.
+    assert run("from stepscope.integrations._session import checked\nchecked({'active': 2})\n").stderr == ""

@@ -244,6 +244,20 @@ def test_a_path_that_cannot_be_written_is_an_error_that_teaches(tmp_path: Path) 
         stepscope.calls(tmp_path / "x", max_calls=0)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring goes beside other tools")
+def test_where_another_tool_is_there_links_and_devices_stay(tmp_path: Path) -> None:
+    link = tmp_path / "link.calls"
+    link.symlink_to(tmp_path / "elsewhere.calls")
+    sys.setprofile(lambda *_args: None)
+    try:
+        with pytest.raises(stepscope.StepscopeError, match="another tool"):
+            stepscope.calls(link).start()
+    finally:
+        sys.setprofile(None)
+    assert link.is_symlink()
+    assert Path(os.devnull).is_char_device()
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_disk_that_is_full_ends_the_recording(tmp_path: Path) -> None:
     with pytest.raises(stepscope.StepscopeError, match="No space left"):

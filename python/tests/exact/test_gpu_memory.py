@@ -59,7 +59,7 @@ def test_a_with_block_records_saves_and_stops(allocator: Allocator, tmp_path: Pa
         assert recording.active
     assert not recording.active
     assert allocator.calls == [("all", {"stacks": "python", "max_entries": 5000}), (None, {})]
-    assert pickle.loads(path.read_bytes()) == allocator.data
+    assert pickle.loads(path.read_bytes()) == {**allocator.data, "allocator_settings": {}}
     # Protocol 5 is what PyTorch's own viewer refuses.
     assert path.read_bytes()[:2] == b"\x80\x04"
 
@@ -68,8 +68,47 @@ def test_a_program_that_fails_leaves_its_snapshot(allocator: Allocator, tmp_path
     path = tmp_path / "memory.pickle.gz"
     with pytest.raises(ZeroDivisionError), stepscope.memory.record(path=path):
         raise ZeroDivisionError
-    assert pickle.loads(gzip.decompress(path.read_bytes())) == allocator.data
+    assert pickle.loads(gzip.decompress(path.read_bytes())) == {**allocator.data, "allocator_settings": {}}
     assert allocator.calls[-1] == (None, {})
+
+
+def test_what_pytorch_does_not_say_is_added(allocator: Allocator, tmp_path: Path) -> None:
+    path = tmp_path / "memory.pickle"
+    cuda: Any = sys.modules["torch"].cuda
+    asked: list[int] = []
+
+    def mem_get_info(device: int) -> tuple[int, int]:
+        asked.append(device)
+        return 60 << 30, 80 << 30
+
+    cuda.mem_get_info = mem_get_info
+    cuda.memory_reserved = lambda device: 15 << 30
+    cuda.memory_stats = lambda device: {"num_alloc_retries": 3}
+    allocator.data = {
+        "segments": [{"device": 1}],
+        "device_traces": [[], [{}], []],
+        "allocator_settings": {"max_split_size": -1},
+    }
+    with stepscope.memory.record(path=path, batch=32):
+        pass
+    settings = pickle.loads(path.read_bytes())["allocator_settings"]
+    # 5 GiB of the 80 are the context's or somebody else's.
+    assert settings == {
+        "max_split_size": -1,
+        "stepscope.batch": 32,
+        "stepscope.capacity_bytes.1": 80 << 30,
+        "stepscope.usable_bytes.1": 75 << 30,
+        "stepscope.num_alloc_retries.1": 3,
+    }
+    assert asked == [1], "a device that the program does not use is not asked"
+    assert allocator.data["allocator_settings"] == {"max_split_size": -1}
+    cuda.memory.get_per_process_memory_fraction = lambda device: 0.25
+    stepscope.memory.snapshot(path)
+    settings = pickle.loads(path.read_bytes())["allocator_settings"]
+    assert settings["stepscope.usable_bytes.1"] == 20 << 30 and "stepscope.batch" not in settings
+    for wrong in (0, -4, True, 1.5, "32"):
+        with pytest.raises(StepscopeError, match="batch"):
+            stepscope.memory.record(batch=wrong)  # type: ignore[arg-type]
 
 
 def test_start_and_stop_and_the_old_signature(allocator: Allocator) -> None:

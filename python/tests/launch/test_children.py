@@ -88,6 +88,25 @@ def test_children_are_recorded(way, mode, tmp_path, script, python, stepscope_ru
     assert squares(tmp_path / f"script.py{ending}") == SQUARES[way]
 
 
+def test_workers_of_all_pools_hear_the_signal_that_ends_them(script, stepscope_run):
+    """One that comes right before a worker waits is repeated, for which a thread is woken up by signals."""
+    program = """\
+        import multiprocessing, signal
+
+        def is_woken_up():
+            file = signal.set_wakeup_fd(-1)
+            signal.set_wakeup_fd(file)
+            return file != -1
+
+        if __name__ == "__main__":
+            for how in ("fork", "spawn", "forkserver"):
+                with multiprocessing.get_context(how).Pool(1) as pool:
+                    print(how, pool.apply(is_woken_up))
+        """
+    got = stepscope_run("--calls", "-q", script(dedent(program)))
+    assert got.out.splitlines() == ["fork True", "spawn True", "forkserver True"]
+
+
 def test_each_process_has_a_file(tmp_path, script, stepscope_run):
     got = stepscope_run("--functions", script(PROGRAM), "process")
     found = sorted(path.name for path in tmp_path.glob("script.py*.prof"))

@@ -198,7 +198,7 @@ def test_workers_of_a_data_loader_have_their_numbers(tmp_path, script, stepscope
     file = script(
         dedent("""\
         import time, torch
-        def decode():
+        def read_slowly():
             until = time.perf_counter() + 0.02
             while time.perf_counter() < until:
                 pass
@@ -206,7 +206,7 @@ def test_workers_of_a_data_loader_have_their_numbers(tmp_path, script, stepscope
             def __len__(self):
                 return 40
             def __getitem__(self, at):
-                decode()
+                read_slowly()
                 return torch.tensor(float(at))
         if __name__ == "__main__":
             loader = torch.utils.data.DataLoader(Slow(), batch_size=4, num_workers=2)
@@ -216,7 +216,7 @@ def test_workers_of_a_data_loader_have_their_numbers(tmp_path, script, stepscope
     got = stepscope_run("-q", "-o", "traces", file)
     assert (got.out, got.code) == ("780.0\n", 0)
     trace = the_trace(tmp_path / "traces")
-    assert the_row(trace, "decode")["self_ns"] > 0.3e9
+    assert the_row(trace, "read_slowly")["self_ns"] > 0.3e9
     names = processes(trace)
     for number in (0, 1):
         assert any(name.startswith(f"DataLoader worker {number} (pid ") for name in names), names

@@ -49,6 +49,39 @@ def test_nested_regions_nest(recording, tmp_path):
     assert inner["cat"] == "user_annotation"
 
 
+class Theirs:
+    """A region of somebody else's, who is told of it."""
+
+    told: list = []
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        self.told.append(("enter", self.name))
+
+    def __exit__(self, *_):
+        self.told.append(("exit", self.name))
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_regions_of_somebody_else_are_ours_too_if_they_want(recording, tmp_path, beside):
+    Theirs.told = []
+    _native.set_torch_regions(lambda name: Theirs(name) if name != "ours" else None, beside)
+    try:
+        with record_function("outer"), record_function("inner"), record_function("ours"):
+            pass
+    finally:
+        _native.set_torch_regions(None)
+    with record_function("after"):
+        pass
+    expected = [("enter", "outer"), ("enter", "inner"), ("exit", "inner"), ("exit", "outer")]
+    assert Theirs.told == expected
+    ours = ["outer", "inner", "ours", "after"] if beside else ["ours", "after"]
+    assert sorted(event["name"] for event in slices(recording, tmp_path)) == sorted(ours)
+    assert _native.take_overlapping() == 0
+
+
 def test_nothing_is_kept_while_nothing_records(tmp_path):
     with record_function("before"):
         pass

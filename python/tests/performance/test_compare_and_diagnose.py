@@ -147,9 +147,11 @@ def test_the_file_holds_everything_and_is_plain_json(tmp_path: Path) -> None:
 
     content = json.loads(path.read_text(), parse_constant=no_nan)
     step = content["regions"]["step"]
-    assert content["format"] == "stepscope-performance-1"
-    assert step["count"] == 3 and step["samples"] == 12 and step["last"]["samples"] == 4
-    assert step["timing"]["wall_time_s"] == pytest.approx(step["own_s"])
+    assert content["format"] == "stepscope-performance-2"
+    assert step["count"] == 3 and step["samples"] == 4 and step["all"]["samples"] == 12
+    # A region says what get_metrics() says: of its last occurrence.
+    assert step["timing"]["wall_time_s"] == profiler.get_metrics("step").timing.wall_time_s
+    assert step["all"]["timing"]["wall_time_s"] == pytest.approx(step["own_s"])
     assert step["carbon"]["grams"] is None and "track_carbon" in step["missing"]["carbon.grams"]
     assert content["system"]["duration_s"] > 0
 

@@ -24,6 +24,8 @@ async function violations(page: Page): Promise<string[]> {
 
 /** No violations in the theme shown and in the other one. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
+  // What is still awaited is shown pale.
+  await idle(page);
   for (let theme = 0; theme < 2; theme++) {
     const shown = await page.evaluate(() => document.documentElement.dataset.theme);
     expect(await violations(page), `${what}, ${shown} theme`).toEqual([]);

@@ -2,7 +2,7 @@
 
 import { join, resolve } from "node:path";
 
-const REPO = resolve(import.meta.dirname, "../../..");
+export const REPO = resolve(import.meta.dirname, "../../..");
 
 /** The program under test. */
 export const PROGRAM = resolve(process.env.STEPSCOPE_BIN ?? join(REPO, "target/debug/stepscope"));
@@ -31,8 +31,16 @@ export const TRACES = {
   fault: pytorch("2.11-h200-twins/seen/item_sync/fault.shapes.json.zst"),
   /** Twenty steps. */
   manySteps: pytorch("2.11-h200/infer_eager_small/infer_eager_small.pt.trace.json.gz"),
+  /** A program that waits for its data, and the same with workers that load it. */
+  slowLoader: pytorch("2.11-h200/conv_slow_loader/conv_slow_loader.pt.trace.json.gz"),
+  fastLoader: pytorch("2.11-h200/conv_fast_loader/conv_fast_loader.pt.trace.json.gz"),
   mini: pytorch("mini/mini.pt.trace.json"),
+  /** A plain Python script whose process grows, with the machine's counters. */
+  growing: join(REPO, "fixtures/recordings/growing.pt.trace.json.gz"),
 } as const;
+
+/** Three steps of two layers that XLA compiled: kernels of a captured graph, and memory as planned and as used. */
+export const XLA = join(REPO, "fixtures/xla/layers.xplane.pb");
 
 const profiles = (name: string) => join(REPO, "fixtures/profiles", name);
 
@@ -54,6 +62,10 @@ export const SNAPSHOTS = {
   training: memory("activations_kept"),
   /** A request that failed although enough was free. */
   fragmentation: memory("out_of_memory_by_fragmentation"),
+  /** A request that failed because there was not enough. */
+  shortage: memory("out_of_memory_by_shortage"),
+  /** A list that keeps a loss, and so the graph behind it, per step. */
+  leak: memory("loss_history"),
   /** Blocks that another stream still uses. */
   pending: memory("pending_frees"),
   /** A history that has lost its beginning. */
@@ -76,6 +88,7 @@ export const VIEWS = [
   "functions",
   "lines",
   "code",
+  "hlo",
   "threads",
   "regions",
   "phases",
@@ -83,6 +96,8 @@ export const VIEWS = [
   "serving",
   "graphs",
   "compile",
+  "history",
+  "service",
   "source",
 ] as const;
 export type ViewId = (typeof VIEWS)[number];

@@ -21,6 +21,20 @@ export function writeReport(
   return { file, said: stdout + stderr };
 }
 
+/** `stepscope diff --html`; returns the file and what the program said. */
+export function writeComparison(
+  folder: string,
+  before: string,
+  after: string,
+  ...options: string[]
+): { file: string; said: string } {
+  const file = join(folder, "comparison.html");
+  const { status, stdout, stderr } = run("diff", before, after, "--html", file, ...options);
+  if (status !== 0) throw new Error(`no report: ${stderr}`);
+  if (UI_DIR) putPage(file, UI_DIR);
+  return { file, said: stdout + stderr };
+}
+
 /** A report bears the page inside the program: a build under test takes its place, as it does on the server. */
 function putPage(file: string, build: string): void {
   const part = (name: string) => readFileSync(join(build, name), "utf8");

@@ -50,26 +50,26 @@ export class LiveServer {
   }
 }
 
-/** Starts `stepscope view` on a free port. */
-export async function startServer(paths: readonly string[]): Promise<LiveServer> {
+/** Starts `stepscope view`, or another command with a page, on a free port. */
+export async function startServer(paths: readonly string[], command = "view"): Promise<LiveServer> {
   for (let tries = 1; ; tries++) {
-    const found = await tryPort(paths, await freePort());
+    const found = await tryPort(command, paths, await freePort());
     if (found instanceof LiveServer) return found;
     if (tries === TRIES || !found.includes("in use")) throw new Error(`${PROGRAM} did not start: ${found}`);
   }
 }
 
 /** The server, or what it said instead of starting. */
-async function tryPort(paths: readonly string[], port: number): Promise<LiveServer | string> {
+async function tryPort(command: string, paths: readonly string[], port: number): Promise<LiveServer | string> {
   const options = ["--no-open", "--port", String(port)];
   if (UI_DIR) options.push("--ui-dir", UI_DIR);
-  const child = spawn(PROGRAM, ["view", ...options, ...paths], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(PROGRAM, [command, ...options, ...paths], { stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   child.stderr.on("data", (text: Buffer) => said.push(text.toString()));
   const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
   try {
     for await (const line of createInterface({ input: child.stdout })) {
-      const url = /https?:\/\/\S+\//.exec(line)?.[0];
+      const url = /https?:\/\/[^\s#]+\//.exec(line)?.[0];
       if (url) return new LiveServer(url, child);
     }
   } finally {

@@ -6,21 +6,37 @@ import { Icon } from "../parts/icons.tsx";
 import { Empty, Trouble } from "../parts/states.tsx";
 import { TipLayer, tipOn } from "../parts/tip.tsx";
 import { runCommand } from "../session/commands.ts";
-import { href, param, pushParams, route } from "../session/route.ts";
-import { loading, online, run, runs, runsProblem, source } from "../session/state.ts";
+import { href, param, pushParams, replaceView, route } from "../session/route.ts";
+import {
+  following,
+  isOffered,
+  loading,
+  online,
+  run,
+  runs,
+  runsProblem,
+  serviceAlone,
+  source,
+} from "../session/state.ts";
 import { theme, toggleTheme } from "../session/theme.ts";
 import { useLoaded } from "../session/use-ask.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { RunPicker } from "./run-picker.tsx";
-import { digitOf, navigation, VIEWS } from "./views.ts";
+import { digitOf, navigation, VIEWS, WITHOUT_RUN } from "./views.ts";
 
 export function App() {
-  const view = VIEWS.find((v) => v.id === route.value.view);
+  // A watched service without a trace: its page is where everything begins.
+  const away = serviceAlone.value && !isOffered(route.value.view);
+  useEffect(() => {
+    if (away) replaceView("service");
+  }, [away]);
+  const view = VIEWS.find((v) => v.id === (away ? "service" : route.value.view));
   const id = run.value?.state === "failed" ? undefined : run.value?.id;
   const pages = useLoaded(id === undefined ? undefined : String(id), (signal) => source.shown(id ?? 0, signal));
   const main = useRef<HTMLElement>(null);
   const Shown = view?.component;
-  const title = [run.value?.label, view?.name, "Stepscope"].filter(Boolean).join(" · ");
+  const what = view?.id === "service" ? runs.value?.service?.name : run.value?.label;
+  const title = [what, view?.name, "Stepscope"].filter(Boolean).join(" · ");
   useEffect(() => {
     document.title = title;
   }, [title]);
@@ -31,7 +47,7 @@ export function App() {
       </button>
       <Top />
       <nav class="nav" aria-label="Views">
-        {navigation(pages.data, view?.id).map((v) => (
+        {navigation(pagesOf(pages.data), view?.id).map((v) => (
           <a key={v.id} href={href(v.id)} aria-current={v === view ? "page" : undefined}>
             {v.name}
             <span class="kbd" aria-hidden="true">
@@ -42,7 +58,7 @@ export function App() {
       </nav>
       <main class="main" ref={main} tabIndex={-1}>
         <h1 class="sr-only">{view?.name ?? "Not found"}</h1>
-        <Body>
+        <Body needsRun={!WITHOUT_RUN.has(view?.id ?? "")}>
           {Shown ? (
             <div class={view?.full ? "full" : "page"}>
               <Shown />
@@ -58,6 +74,15 @@ export function App() {
   );
 }
 
+/** The pages with something to show: those of the run, the baselines' if some are open, and a watched service's. */
+function pagesOf(ofRun: string[] | undefined): string[] | undefined {
+  const besides: string[] = [];
+  if (runs.value?.history === true) besides.push("history");
+  if (runs.value?.service) besides.push("service");
+  if (besides.length === 0) return ofRun;
+  return runs.value?.runs.length === 0 ? besides : ofRun && [...ofRun, ...besides];
+}
+
 /** What narrows all views, and the way out of it. */
 function Chip(props: { name: string; text: string; clear: Record<string, undefined> }) {
   return (
@@ -70,10 +95,11 @@ function Chip(props: { name: string; text: string; clear: Record<string, undefin
 }
 
 /** The view, or what replaces it: no run, a failed one. */
-function Body({ children }: { children: preact.ComponentChildren }) {
+function Body({ children, needsRun }: { children: preact.ComponentChildren; needsRun: boolean }) {
   if (!runs.value)
     return runsProblem.value ? <Trouble problem={runsProblem.value} /> : <div class="skeleton" />;
   const chosen = run.value;
+  if (!needsRun) return <div class="body">{children}</div>;
   if (!chosen) {
     const hint = runs.value.watching
       ? "Watching this folder: new traces appear here automatically."
@@ -88,7 +114,8 @@ function Body({ children }: { children: preact.ComponentChildren }) {
     );
   }
   return (
-    <div class="body" key={chosen.id}>
+    // One that grows has a new number each time, and keeps its place.
+    <div class="body" key={chosen.recording ? chosen.path : chosen.id}>
       {children}
     </div>
   );
@@ -100,7 +127,7 @@ function Top() {
   return (
     <header class="top-wrap">
       <div class="top">
-        <a class="brand" href={href("overview")}>
+        <a class="brand" href={href(serviceAlone.value ? "service" : "overview")}>
           Stepscope
         </a>
         <RunPicker />
@@ -110,6 +137,7 @@ function Top() {
         {param("device") !== undefined && (
           <Chip name={`device ${param("device")}`} text="Show all devices" clear={{ device: undefined }} />
         )}
+        <Recording />
         <span class="grow" />
         <Loading />
         <button type="button" class="palette-button" onClick={() => runCommand("palette")}>
@@ -150,6 +178,27 @@ function Top() {
         </div>
       )}
     </header>
+  );
+}
+
+/** Shown while the run is still being recorded: holds the page still, or lets it follow. */
+function Recording() {
+  if (!run.value?.recording) return null;
+  const follows = following.value;
+  const text = follows ? "Hold the page still; recording goes on" : "Show what was recorded since";
+  return (
+    <button
+      type="button"
+      class={`chip recording ${follows ? "live" : ""}`}
+      onClick={() => {
+        following.value = !follows;
+      }}
+      {...tipOn(text)}
+    >
+      <span class="dot" aria-hidden="true" />
+      {follows ? "Recording" : "Paused"}
+      <span class="sr-only">: {text}</span>
+    </button>
   );
 }
 

@@ -6,7 +6,7 @@ import { CATEGORIES } from "../data/categories.ts";
 import { Icon } from "../parts/icons.tsx";
 import { allCommands, type Command, keyLabel, register } from "../session/commands.ts";
 import { go, route } from "../session/route.ts";
-import { runs } from "../session/state.ts";
+import { isOffered, runs } from "../session/state.ts";
 import { toggleTheme } from "../session/theme.ts";
 import { digitOf, VIEWS } from "./views.ts";
 
@@ -19,7 +19,7 @@ export function registerShared(): void {
       id: `go-${view.id}`,
       name: `Go to ${view.name}`,
       keys: digitOf(at) === undefined ? [] : [`Digit${digitOf(at)}`],
-      run: () => go(view.id),
+      run: () => isOffered(view.id) && go(view.id),
     })),
     { id: "help", name: "Help", keys: ["Shift+Slash"], run: () => set("help") },
     { id: "palette", name: "Commands", keys: ["Ctrl+Shift+KeyP", "Ctrl+KeyK"], run: () => set("palette") },
@@ -57,12 +57,17 @@ export function Dialogs() {
 }
 
 function usable(): Command[] {
-  return allCommands().filter((c) => !c.view || c.view === route.value.view);
+  return offered().filter((c) => !c.view || c.view === route.value.view);
+}
+
+/** Without the ways to pages that have nothing to show here. */
+function offered(): Command[] {
+  return allCommands().filter((c) => !c.id.startsWith("go-") || isOffered(c.id.slice(3)));
 }
 
 /** Commands by where they work: everywhere first, then view by view. */
 function keyGroups(): { title: string; commands: Command[] }[] {
-  const withKeys = allCommands().filter((c) => c.keys?.length);
+  const withKeys = offered().filter((c) => c.keys?.length);
   const everywhere = { title: "Everywhere", commands: withKeys.filter((c) => !c.view) };
   const ofViews = VIEWS.filter((view) => !view.hidden).map(({ id, name }) => ({
     title: name,

@@ -29,6 +29,8 @@ export function RunPicker() {
   const all = runs.value?.runs ?? [];
   const now = run.value;
   const names = runNames(all);
+  if (all.length === 0 && runs.value?.service)
+    return <span class="quiet run-name">{runs.value.service.name}</span>;
   if (all.length <= 1)
     return (
       <span class="quiet run-name" title={now?.path}>

@@ -1,5 +1,6 @@
 // The server as a source. Waits while a trace loads; says so when the server is gone.
 
+import type { ServiceDashboard, ServiceQuery } from "./production-types.ts";
 import { type Source, SourceError } from "./source.ts";
 import type {
   AllocationDetails,
@@ -7,6 +8,7 @@ import type {
   Area,
   Counter,
   Details,
+  Diff,
   Flame,
   Hits,
   Instant,
@@ -18,8 +20,10 @@ import type {
   Problem,
   Runs,
   SearchQuery,
+  SideBySide,
   SourceFile,
 } from "./types.ts";
+import type { BaselineListed, MetricHistory } from "./wire.ts";
 
 const GONE: Problem = {
   message: "The server is not responding.",
@@ -46,12 +50,36 @@ export class HttpSource implements Source {
     this.#watcher = watcher;
   }
 
-  runs(): Promise<Runs> {
-    return this.#json("api/runs");
+  runs(fresh = false): Promise<Runs> {
+    return this.#json(fresh ? "api/runs?fresh=1" : "api/runs");
   }
 
   ask(run: number, command: string, options: Options = {}, signal?: AbortSignal): Promise<Answer> {
     return this.#json(`api/r/${run}/ask/${command}${query(options)}`, signal);
+  }
+
+  diff(a: readonly number[], b: readonly number[], options: Options = {}, signal?: AbortSignal): Promise<Diff> {
+    return this.#json(`api/diff${query({ a: a.join(","), b: b.join(","), ...options })}`, signal);
+  }
+
+  sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<SideBySide> {
+    return this.#json(`api/diff?${runs.map((run) => `s=${run}`).join("&")}`, signal);
+  }
+
+  baselines(signal?: AbortSignal): Promise<BaselineListed[]> {
+    return this.#json("api/history", signal);
+  }
+
+  history(baseline: string, metric: string, signal?: AbortSignal): Promise<MetricHistory> {
+    return this.#json(`api/history${query({ baseline, metric })}`, signal);
+  }
+
+  service(asked: ServiceQuery, signal?: AbortSignal): Promise<ServiceDashboard> {
+    return this.#json(`api/service${query({ ...asked })}`, signal);
+  }
+
+  serviceEvents(): EventSource {
+    return new EventSource("api/service/events");
   }
 
   csvUrl(run: number, command: string, options: Options = {}): string {

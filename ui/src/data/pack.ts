@@ -6,6 +6,7 @@ import { searchIn } from "./pack/search.ts";
 import { hasSection, jsonSection, section } from "./pack/sections.ts";
 import { arrange } from "./pack/tables.ts";
 import { encodeTiles } from "./pack/tiles.ts";
+import type { ServiceDashboard, ServiceQuery } from "./production-types.ts";
 import { type Source, SourceError } from "./source.ts";
 import { FIRST_INSTANT } from "./tiles.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   Area,
   Counter,
   Details,
+  Diff,
   Flame,
   Hits,
   Instant,
@@ -24,18 +26,26 @@ import type {
   PathPiece,
   Runs,
   SearchQuery,
+  SideBySide,
   SourceFile,
 } from "./types.ts";
-import type { KernelRow } from "./wire.ts";
+import type { BaselineListed, KernelRow, MetricHistory } from "./wire.ts";
 
 /** Slices in one section of details. */
 const DETAILS = 4096;
 /** What a report can do to an answer by itself. */
 const ARRANGING = new Set(["by", "sort", "filter", "top", "part", "offset", "limit", "full"]);
+/** Flags whose answers a report may hold beside the plain one. */
+const FLAGS = new Set(["leaks", "oom"]);
 
 /** The source inside this page, if it is a report. */
 export function packedSource(): Source | undefined {
   return globalThis.document && hasSection("meta") ? new PackSource() : undefined;
+}
+
+/** Whether this page is a report of two runs compared. */
+export function isComparison(): boolean {
+  return Boolean(globalThis.document) && hasSection("diff/0-1");
 }
 
 /** How a command groups its rows unless asked otherwise. */
@@ -56,26 +66,33 @@ const DEFAULT_BY: Record<string, string> = {
 
 const LIVE = "A report covers the whole run only. Open the trace with `stepscope view` for everything else.";
 
+/** Where a section of a run is: those of the first have no number. */
+function of(run: number, name: string): string {
+  return run === 0 ? name : `${run}/${name}`;
+}
+
 class PackSource implements Source {
   readonly isReport = true;
-  #rows: Promise<Map<number, Items>> | undefined;
-  #names: Promise<Map<number, string>> | undefined;
+  readonly #rows = new Map<number, Promise<Map<number, Items>>>();
+  readonly #names = new Map<number, Promise<Map<number, string>>>();
 
   runs(): Promise<Runs> {
     return need(jsonSection<Runs>("meta"), "the list of runs");
   }
 
-  async ask(_run: number, command: string, options: Options = {}): Promise<Answer> {
+  async ask(run: number, command: string, options: Options = {}): Promise<Answer> {
     const given = Object.entries(options).filter(
       ([, value]) => value !== undefined && value !== false && value !== "",
     );
-    const beyond = given.find(([key]) => !ARRANGING.has(key));
+    const flag = given.find(([key]) => FLAGS.has(key))?.[0];
+    const beyond = given.find(([key]) => !ARRANGING.has(key) && key !== flag);
     // One operator's kernels are among all kernels by operator.
     const ofOperator = command === "kernels" && beyond?.[0] === "op" ? String(beyond[1]) : undefined;
     if (beyond && ofOperator === undefined)
       throw new SourceError({ message: "Not available in a report.", hint: LIVE });
-    const by = options.by && options.by !== DEFAULT_BY[command] ? `?by=${options.by}` : "";
-    const answer = await jsonSection<Answer>(`ask/${command}${by}`);
+    const grouped = options.by && options.by !== DEFAULT_BY[command] ? `?by=${options.by}` : "";
+    const asked = flag === undefined ? grouped : `?${flag}=1`;
+    const answer = await jsonSection<Answer>(of(run, `ask/${command}${asked}`));
     if (!answer) throw new SourceError({ message: "Not included in this report.", hint: LIVE });
     if (ofOperator !== undefined) {
       const rows = (answer.kernels ?? []) as KernelRow[];
@@ -84,28 +101,61 @@ class PackSource implements Source {
     return arrange(answer, options);
   }
 
+  async diff(a: readonly number[], b: readonly number[]): Promise<Diff> {
+    const found = await jsonSection<Diff>(`diff/${a.join(",")}-${b.join(",")}`);
+    if (!found)
+      throw new SourceError({
+        message: "This report does not include this comparison.",
+        hint: "Open both traces with `stepscope view before.json.gz after.json.gz`, or write a report of them with `stepscope diff before.json.gz after.json.gz --html report.html`.",
+      });
+    return found;
+  }
+
+  async sideBySide(): Promise<SideBySide> {
+    throw new SourceError({ message: "A report holds two runs at most.", hint: LIVE });
+  }
+
+  async baselines(): Promise<BaselineListed[]> {
+    return [];
+  }
+
+  async history(): Promise<MetricHistory> {
+    throw new SourceError({ message: "A report holds no baselines.", hint: LIVE });
+  }
+
+  async service({ route }: ServiceQuery): Promise<ServiceDashboard> {
+    const all = await jsonSection<Record<string, ServiceDashboard>>("services");
+    const found = all && Object.hasOwn(all, route ?? "") ? all[route ?? ""] : undefined;
+    if (!found) throw new SourceError({ message: "Not included in this report.", hint: LIVE });
+    return found;
+  }
+
+  serviceEvents(): undefined {
+    return undefined;
+  }
+
   csvUrl(): undefined {
     return undefined;
   }
 
-  layout(): Promise<Layout> {
-    return need(jsonSection<Layout>("timeline"), "the timeline");
+  layout(run: number): Promise<Layout> {
+    return need(jsonSection<Layout>(of(run, "timeline")), "the timeline");
   }
 
-  async tiles(_run: number, keys: string[]): Promise<ArrayBuffer> {
-    return encodeTiles(await this.#items(), keys);
+  async tiles(run: number, keys: string[]): Promise<ArrayBuffer> {
+    return encodeTiles(await this.#items(run), keys);
   }
 
-  async names(_run: number, ids: number[]): Promise<string[]> {
-    const names = await this.#texts();
+  async names(run: number, ids: number[]): Promise<string[]> {
+    const names = await this.#texts(run);
     return ids.map((id) => names.get(id) ?? "");
   }
 
-  async slice(_run: number, id: number): Promise<Details> {
+  async slice(run: number, id: number): Promise<Details> {
     // Instants come after the slices, in sections of their own.
     const kind = id >= FIRST_INSTANT ? "instants" : "details";
     const at = id % FIRST_INSTANT;
-    const all = await jsonSection<Record<string, Details>>(`${kind}/${Math.floor(at / DETAILS)}`);
+    const all = await jsonSection<Record<string, Details>>(of(run, `${kind}/${Math.floor(at / DETAILS)}`));
     const details = all?.[String(id)];
     if (!details)
       throw new SourceError({
@@ -115,61 +165,61 @@ class PackSource implements Source {
     return details;
   }
 
-  async area(_run: number, from: number, to: number, rows: number[]): Promise<Area> {
-    const [items, names, layout] = await Promise.all([this.#items(), this.#texts(), this.layout()]);
+  async area(run: number, from: number, to: number, rows: number[]): Promise<Area> {
+    const [items, names, layout] = await Promise.all([this.#items(run), this.#texts(run), this.layout(run)]);
     return areaOf(items, (id) => names.get(id) ?? "", layout, from, to, rows);
   }
 
-  async search(_run: number, query: SearchQuery): Promise<Hits> {
-    const [items, names, layout] = await Promise.all([this.#items(), this.#texts(), this.layout()]);
+  async search(run: number, query: SearchQuery): Promise<Hits> {
+    const [items, names, layout] = await Promise.all([this.#items(run), this.#texts(run), this.layout(run)]);
     return searchIn(items, names, layout, query);
   }
 
-  async counters(_run: number, from: number, to: number): Promise<Counter[]> {
-    const all = await need(jsonSection<{ counters: Counter[] }>("counters"), "the counters");
+  async counters(run: number, from: number, to: number): Promise<Counter[]> {
+    const all = await need(jsonSection<{ counters: Counter[] }>(of(run, "counters")), "the counters");
     return all.counters.map((counter) => within(counter, from, to));
   }
 
-  async path(_run: number, from: number, to: number): Promise<PathPiece[]> {
-    const all = await need(jsonSection<{ pieces: PathPiece[] }>("path"), "the critical path");
+  async path(run: number, from: number, to: number): Promise<PathPiece[]> {
+    const all = await need(jsonSection<{ pieces: PathPiece[] }>(of(run, "path")), "the critical path");
     return all.pieces.filter((piece) => piece.start_ns < to && piece.start_ns + piece.dur_ns > from);
   }
 
-  flame(_run: number, weight: string, options: Options = {}): Promise<Flame> {
+  flame(run: number, weight: string, options: Options = {}): Promise<Flame> {
     if (options.step !== undefined)
       throw new SourceError({ message: "Single steps are not available in a report.", hint: LIVE });
-    return need(jsonSection<Flame>(`flame/${weight}`), "this flame graph");
+    return need(jsonSection<Flame>(of(run, `flame/${weight}`)), "this flame graph");
   }
 
-  memoryAbout(): Promise<MemoryAbout> {
-    return need(jsonSection<MemoryAbout>("memory/about"), "the memory");
+  memoryAbout(run: number): Promise<MemoryAbout> {
+    return need(jsonSection<MemoryAbout>(of(run, "memory/about")), "the memory");
   }
 
-  async memoryPicture(_run: number, window: MemoryWindow): Promise<ArrayBuffer> {
+  async memoryPicture(run: number, window: MemoryWindow): Promise<ArrayBuffer> {
     if (window.pool !== undefined)
       throw new SourceError({ message: "Single pools are not available in a report.", hint: LIVE });
-    const name = `memory/picture/${window.of ?? window.axis}/${window.device}`;
+    const name = of(run, `memory/picture/${window.of ?? window.axis}/${window.device}`);
     return (await need(section(name), "this picture of the memory")).buffer;
   }
 
-  async memoryState(_run: number, device: number, state: number): Promise<Instant> {
-    const all = await jsonSection<Record<string, Instant>>(`memory/states/${device}`);
+  async memoryState(run: number, device: number, state: number): Promise<Instant> {
+    const all = await jsonSection<Record<string, Instant>>(of(run, `memory/states/${device}`));
     const found = all?.[String(state)];
     if (!found)
       throw new SourceError({
-        message: "A report has the state at the peak and at the end only.",
+        message: "A report has the states at the peak, at the end and when memory ran out only.",
         hint: LIVE,
       });
     return found;
   }
 
-  async memoryFlame(_run: number, device: number, state: number): Promise<Flame> {
-    const all = await jsonSection<Record<string, Flame>>(`memory/flames/${device}`);
+  async memoryFlame(run: number, device: number, state: number): Promise<Flame> {
+    const all = await jsonSection<Record<string, Flame>>(of(run, `memory/flames/${device}`));
     return need(Promise.resolve(all?.[String(state)]), "this flame graph");
   }
 
-  async memoryAllocation(_run: number, device: number, id: number, of: string): Promise<AllocationDetails> {
-    const all = await jsonSection<Record<string, AllocationDetails>>(`memory/${of}/${device}`);
+  async memoryAllocation(run: number, device: number, id: number, kind: string): Promise<AllocationDetails> {
+    const all = await jsonSection<Record<string, AllocationDetails>>(of(run, `memory/${kind}/${device}`));
     const found = all?.[String(id)];
     if (!found)
       throw new SourceError({
@@ -179,26 +229,38 @@ class PackSource implements Source {
     return found;
   }
 
-  async shown(): Promise<string[]> {
-    return (await need(jsonSection<{ pages: string[] }>("shown"), "its pages")).pages;
+  async shown(run: number): Promise<string[]> {
+    return (await need(jsonSection<{ pages: string[] }>(of(run, "shown")), "its pages")).pages;
   }
 
-  async source(_run: number, file: string): Promise<SourceFile> {
-    const found = (await jsonSection<Record<string, SourceFile>>("sources"))?.[file];
+  async source(run: number, file: string): Promise<SourceFile> {
+    const found = (await jsonSection<Record<string, SourceFile>>(of(run, "sources")))?.[file];
     if (!found)
       throw new SourceError({ message: "The source of this file is not included in the report.", hint: LIVE });
     return found;
   }
 
-  #items(): Promise<Map<number, Items>> {
-    this.#rows ??= section("rows").then((bytes) => (bytes ? readRows(bytes) : new Map()));
-    return this.#rows;
+  #items(run: number): Promise<Map<number, Items>> {
+    return once(this.#rows, run, () =>
+      section(of(run, "rows")).then((bytes) => (bytes ? readRows(bytes) : new Map())),
+    );
   }
 
-  #texts(): Promise<Map<number, string>> {
-    this.#names ??= jsonSection<[number, string][]>("names").then((pairs) => new Map(pairs));
-    return this.#names;
+  #texts(run: number): Promise<Map<number, string>> {
+    return once(this.#names, run, () =>
+      jsonSection<[number, string][]>(of(run, "names")).then((pairs) => new Map(pairs)),
+    );
   }
+}
+
+/** What is known of a run, worked out the first time. */
+function once<T>(known: Map<number, Promise<T>>, run: number, make: () => Promise<T>): Promise<T> {
+  let found = known.get(run);
+  if (!found) {
+    found = make();
+    known.set(run, found);
+  }
+  return found;
 }
 
 async function need<T>(part: Promise<T | undefined>, what: string): Promise<T> {

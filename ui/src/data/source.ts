@@ -1,11 +1,13 @@
 // Where data comes from: the server, or the pack inside a report. Views know this interface only.
 
+import type { ServiceDashboard, ServiceQuery } from "./production-types.ts";
 import type {
   AllocationDetails,
   Answer,
   Area,
   Counter,
   Details,
+  Diff,
   Flame,
   Hits,
   Instant,
@@ -17,15 +19,30 @@ import type {
   Problem,
   Runs,
   SearchQuery,
+  SideBySide,
   SourceFile,
 } from "./types.ts";
+import type { BaselineListed, MetricHistory } from "./wire.ts";
 
 export interface Source {
   /** Whether everything is inside this file. */
   readonly isReport: boolean;
-  runs(): Promise<Runs>;
+  /** All runs; `fresh`: with what was recorded since. */
+  runs(fresh?: boolean): Promise<Runs>;
   /** A command's answer, as `--format json` gives it. */
   ask(run: number, command: string, options?: Options, signal?: AbortSignal): Promise<Answer>;
+  /** Two sides compared, each one or more recordings; as `stepscope diff --format json` gives it. */
+  diff(a: readonly number[], b: readonly number[], options?: Options, signal?: AbortSignal): Promise<Diff>;
+  /** More than two runs, each held to the first. */
+  sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<SideBySide>;
+  /** The baselines that are open; a report has none. */
+  baselines(signal?: AbortSignal): Promise<BaselineListed[]>;
+  /** One metric of a baseline over time. */
+  history(baseline: string, metric: string, signal?: AbortSignal): Promise<MetricHistory>;
+  /** A service's dashboard over a period; a report has the one period that it was made of. */
+  service(query: ServiceQuery, signal?: AbortSignal): Promise<ServiceDashboard>;
+  /** Says `changed` when something new was written about the service. */
+  serviceEvents(): EventSource | undefined;
   /** Where a command's CSV can be had; none in a report. */
   csvUrl(run: number, command: string, options?: Options): string | undefined;
   layout(run: number): Promise<Layout>;

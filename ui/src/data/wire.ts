@@ -49,6 +49,16 @@ export interface Advice {
   change: string;
 }
 
+/** A rule that fired, or was over. */
+export interface AlertShown {
+  /** When, in nanoseconds since 1970. */
+  at_ns: number;
+  /** The rule. */
+  rule: string;
+  /** What happened. */
+  message: string;
+}
+
 /** One allocation, or one segment. */
 export interface AllocationDetails {
   /** Its number. */
@@ -140,6 +150,16 @@ export interface AreaName {
   longest: number;
 }
 
+/** A baseline that is kept. */
+export interface BaselineListed {
+  /** Its name. */
+  name: string;
+  /** How often it was measured. */
+  measurements: number;
+  /** The metrics of the newest measurement. */
+  metrics: string[];
+}
+
 /** What a stretch of a segment is used for. */
 export type BlockUse = "active" | "free" | "mixed" | "pending";
 
@@ -178,6 +198,18 @@ export interface BreakdownRow {
   partial: boolean;
   /** Why. */
   partial_reason: Partial | null;
+}
+
+/** One stretch of time. */
+export interface Burn {
+  /** Its length. */
+  minutes: number;
+  /** Requests in it. */
+  requests: number;
+  /** Those that missed the target. */
+  missed: number;
+  /** The share that missed it by the share that may: 1 uses the budget up exactly. */
+  rate: number | null;
 }
 
 /** A row beside what the bus of its device could do. */
@@ -221,6 +253,22 @@ export interface CategoryInfo {
 
 export type Cause = "kernel" | "communication" | "copy" | "fill" | "host_data_loading" | "host_operator" | "host_python" | "host_launch" | "host_synchronization" | "host_allocation" | "host_runtime" | "host_communication" | "host_compilation" | "host_first_use" | "host_garbage_collection" | "host_profiler" | "device_unrecorded" | "host_unrecorded" | "launch_latency" | "queued_gap" | "dependency" | "unlinked";
 
+/** One cause in both runs. */
+export interface CauseChange {
+  /** The cause. */
+  cause: Cause;
+  /** What it is called. */
+  label: string;
+  /** What it means. */
+  definition: string | null;
+  /** Per step, before. */
+  before_ns: number;
+  /** Per step, after. */
+  after_ns: number;
+  /** The change per step. */
+  delta_ns: number;
+}
+
 /** A cause of the account as programs get it. */
 export interface CauseOfStep {
   device: number | null;
@@ -239,6 +287,43 @@ export interface CauseRow {
   total_ns: number;
   per_step_ns: number;
   share: number;
+}
+
+/** What happened to a row. */
+export type Change = "added" | "decreased" | "increased" | "removed" | "same";
+
+/** One place in both runs. */
+export interface ChangeRow {
+  /** What happened. */
+  change: Change;
+  /** What the two were matched by. */
+  matched: Matched;
+  /** Why the time was spent. */
+  cause: Cause;
+  /** The module's path, where one is known. */
+  module: string | null;
+  /** Whether it is the module's backward pass. */
+  backward: boolean;
+  /** The operator. */
+  op: string | null;
+  /** The kernel, or what the host was in; as the later run calls it. */
+  name: string;
+  /** What the earlier run calls it, where that differs. */
+  before_name: string | null;
+  /** Per step, before. */
+  before_ns: number;
+  /** Per step, after. */
+  after_ns: number;
+  /** The change per step. */
+  delta_ns: number;
+  /** Changes up to this may be noise; none where nothing is known about the noise. */
+  noise_ns: number | null;
+  /** Whether the change is within the noise. */
+  is_noise: boolean;
+  /** Kernels, copies or stretches of idle time per step, before. */
+  before_count: number;
+  /** The same after. */
+  after_count: number;
 }
 
 /** What is directly inside a slice, by name. */
@@ -321,6 +406,12 @@ export interface CollectivesTotals {
   exposed_ns: number;
   moved_bytes: number;
 }
+
+/** What two runs of several are compared by. */
+export type ComparedBy = "sample" | "step";
+
+/** What two samples say about each other. "Slower" is a larger value, whatever was measured. */
+export type ComparisonVerdict = "faster" | "inconclusive" | "no_difference" | "slower";
 
 /** A phase of the compiler. */
 export interface CompilePhase {
@@ -422,6 +513,30 @@ export interface Counter {
   lo: number[];
   /** The highest value from each moment to the next. */
   hi: number[];
+}
+
+/** A counter over time. */
+export interface CounterSeries {
+  /** What it counts. */
+  name: string;
+  /** `percent`, `bytes`, `bytes_per_second`, `watts`, `celsius`, `megahertz`, `joules` or `count`. */
+  unit: "percent" | "bytes" | "bytes_per_second" | "watts" | "celsius" | "megahertz" | "joules" | "count";
+  /** The device, if it is one of several. */
+  device: string | null;
+  /** Its mean at each point. */
+  values: (number | null)[];
+}
+
+/** How much was measured. */
+export interface Counts {
+  /** Repeats of the baseline. */
+  baseline_repeats: number;
+  /** Repeats of the current version. */
+  current_repeats: number;
+  /** Values of the baseline in total. */
+  baseline_values: number;
+  /** Values of the current version in total. */
+  current_values: number;
 }
 
 /** Idle time that one operator, range or call is to blame for. */
@@ -785,6 +900,34 @@ export interface Evidence {
   definition: string;
 }
 
+/** One request. */
+export interface Exemplar {
+  /** Its route. */
+  route: string;
+  /** What the service calls it. */
+  id: string;
+  /** When it ended, in nanoseconds since 1970. */
+  ended_ns: number;
+  /** How long it took. */
+  latency_ns: number;
+  /** Whether it failed. */
+  failed: boolean;
+  /** Samples in it. */
+  samples: number;
+  /** The process that answered it. */
+  process: number;
+  /** Its regions; each stands behind the one it lies in. */
+  spans: KeptSpan[];
+  /** Where it was most of the time, if somebody looked: frames of Python, the innermost last. */
+  stack: string[];
+  /** The file with its profile in the directory's `profiles`, if there is one. */
+  profile: string | null;
+  /** Whether it was among the slowest of its hour. */
+  slow: boolean;
+  /** Its random key: the least are a sample of all requests. */
+  key: number;
+}
+
 /** What kind of work an operator does. */
 export type Family = "attention" | "compiled" | "convolution" | "copy" | "elementwise" | "gemm" | "indexing" | "loss" | "normalization" | "optimizer" | "pooling" | "reduction" | "softmax";
 
@@ -811,6 +954,25 @@ export type Figure = {
   unit: "text";
   value: string;
 };
+
+/** One figure of both runs. */
+export interface FigureRow {
+  /** Which. */
+  figure: string;
+  /** What it counts. */
+  unit: FigureUnit;
+  /** Before: the mean of the recordings that say. */
+  before: number | null;
+  /** After. */
+  after: number | null;
+  /** After less before. */
+  delta: number | null;
+  /** Whether less of it is better; none where neither is. */
+  less_is_better: boolean | null;
+}
+
+/** What a figure counts. */
+export type FigureUnit = "bytes" | "count" | "joules" | "nanoseconds" | "per_second" | "share";
 
 /** What one rule found. */
 export interface Finding {
@@ -849,6 +1011,23 @@ export interface Finding {
   /** From where to where in the trace, if it has a place. */
   range_ns: [number, number] | null;
 }
+
+/** A finding that only one of the runs has, or both. */
+export interface FindingChange {
+  /** `new`, `gone` or `both`. */
+  change: FindingState;
+  /** The rule. */
+  rule: string;
+  /** What it says, of the later run where both have it. */
+  title: string;
+  /** What a fix was worth before, per step. */
+  before_saves_ns: number | null;
+  /** What a fix is worth after, per step. */
+  after_saves_ns: number | null;
+}
+
+/** Which of the runs has a finding. */
+export type FindingState = "both" | "gone" | "new";
 
 /** The answer: a tree in columns, one entry a node. Parents stand before their children; siblings are ordered by falling total, with what is put together last. */
 export interface Flame {
@@ -908,6 +1087,22 @@ export interface FrameText {
   python: boolean;
 }
 
+/** When a device is full. */
+export interface FullRow {
+  /** The device. */
+  device: number;
+  /** How much memory. */
+  limit_bytes: number;
+  /** Whether the device is known to have it; otherwise it is a common size. */
+  known: boolean;
+  /** How many more iterations, or seconds. */
+  iterations_left: number;
+  /** The same as time. */
+  left_ns: number | null;
+  /** `iteration` or `second`. */
+  per: string;
+}
+
 /** What a run says about one function. */
 export interface FunctionOfSource {
   name: string;
@@ -956,6 +1151,24 @@ export interface FunctionRow {
   total_per_call_ns: number | null;
   /** Time in which it waited, apart from its own. */
   waiting_ns: number | null;
+}
+
+/** An instruction that is fused into the one asked for. */
+export interface FusedRow {
+  /** Its name. */
+  name: string;
+  /** The compiler's word for it. */
+  opcode: string;
+  /** The shape of its result. */
+  shape: string;
+  /** Names of what it takes. */
+  operands: string[];
+  /** Where the framework says it comes from. */
+  op_path: string | null;
+  /** The file of its line. */
+  file: string | null;
+  /** Its line of source code. */
+  line: number | null;
 }
 
 /** The class of a gap as a whole. */
@@ -1128,6 +1341,16 @@ export interface GroupInfo {
 /** What a group shows. */
 export type GroupKind = "device" | "host" | "modules" | "other" | "steps";
 
+/** A region that takes more time than before. */
+export interface Grown {
+  /** Its name. */
+  region: string;
+  /** Time per request before. */
+  before_ns: number;
+  /** Time per request now. */
+  after_ns: number;
+}
+
 /** One device's peaks. Rates in TFLOP/s (for `int8`: tera-operations) and GB/s, both decimal. */
 export interface Hardware {
   /** What it is called here. */
@@ -1238,6 +1461,46 @@ export interface HeapStackRow {
   allocations: number;
 }
 
+/** How latencies are spread, over time. */
+export interface HeatMap {
+  /** Where buckets begin and end: one more than there are buckets. */
+  bounds_ns: number[];
+  /** Requests by point and bucket. */
+  counts: number[][];
+}
+
+/** A change of level. */
+export interface HistoryChange {
+  /** The first measurement of the new level, counted from 0. */
+  at: number;
+  /** The median of the stretch before. */
+  before: number;
+  /** The median of the stretch after. */
+  after: number;
+  /** How likely such a change would be if the order meant nothing. */
+  p: number;
+  /** It in words. */
+  sentence: string;
+}
+
+/** One measurement. */
+export interface HistoryPoint {
+  /** When, in UTC. */
+  measured_at: string;
+  /** The commit, shortened. */
+  commit: string | null;
+  /** What the commit says it does. */
+  subject: string | null;
+  /** The median over its runs. */
+  value: number;
+  /** The lowest of its runs. */
+  low: number;
+  /** The highest. */
+  high: number;
+  /** How many runs there are. */
+  runs: number;
+}
+
 /** All hits of one name. */
 export interface HitName {
   /** The name's number. */
@@ -1266,6 +1529,28 @@ export interface Hits {
   hits: Ref[];
   /** How many start in each of 256 equal parts of the trace. */
   density: number[];
+}
+
+/** A line that held memory when a request was refused. */
+export interface HolderRow {
+  /** The device. */
+  device: number;
+  /** The request, counted from 1. */
+  refusal: number;
+  /** The function. */
+  function: string;
+  /** The file. */
+  file: string;
+  /** The line. */
+  line: number;
+  /** What it held. */
+  held_bytes: number;
+  /** In so many allocations. */
+  held_count: number;
+  /** Of all in use. */
+  held_share: number;
+  /** What most of it was for; a guess. */
+  category: string;
 }
 
 /** The host side of a copy. */
@@ -1334,6 +1619,9 @@ export interface HtaQueueRow {
   full_share: number | null;
 }
 
+/** How far input is the problem. */
+export type InputBound = "highly" | "moderately" | "not" | "potentially" | "unknown";
+
 /** One state of a device's memory. */
 export interface Instant {
   /** The state. */
@@ -1358,6 +1646,84 @@ export interface Instant {
   line_count: number;
   /** Where everything lay. */
   map: AllocatorMap;
+}
+
+/** One instruction, or all of a category, line, path or program. */
+export interface InstructionRow {
+  /** The instruction, category, line, path or program. */
+  name: string;
+  /** The program. */
+  program: string | null;
+  /** The program's number. */
+  program_id: number | null;
+  /** The compiler's word for it. */
+  opcode: string | null;
+  /** What it is for the most part. */
+  category: string | null;
+  /** Whether it ran on a device; otherwise on threads of the host. */
+  on_device: boolean;
+  /** How often it ran. */
+  calls: number;
+  /** Kernels, copies and memsets that ran it. */
+  kernels: number;
+  /** Its time. */
+  total_ns: number;
+  /** Its time without what ran inside it. */
+  self_ns: number;
+  /** Of all time of the device or the workers. */
+  share: number;
+  /** Its own time per call. */
+  mean_ns: number;
+  /** Floating-point operations, all calls together. */
+  flops: number | null;
+  /** Bytes read and written, all calls together. */
+  bytes: number | null;
+  /** Operations per second. */
+  tflops: number | null;
+  /** Bytes per second. */
+  gbs: number | null;
+  /** That rate of operations / the device's peak. */
+  of_peak_flops: number | null;
+  /** That rate of bytes / the device's peak. */
+  of_peak_bandwidth: number | null;
+  /** Why it is above a peak. */
+  note: OverPeak | null;
+  /** The shape of its result. */
+  shape: string | null;
+  /** Where the framework says it comes from. */
+  op_path: string | null;
+  /** Its line of source code, short. */
+  source: string | null;
+  /** The file of that line. */
+  file: string | null;
+  /** The line in that file. */
+  line: number | null;
+  /** What is fused into it. */
+  fused: string | null;
+  /** How many instructions the row stands for. */
+  instructions: number;
+  /** Its own time that only the order of a captured graph ties to it. */
+  by_order_ns: number;
+  /** When it first ran. */
+  first_ns: number;
+  /** When that ended. */
+  first_end_ns: number;
+}
+
+/** All of it. */
+export interface InstructionsTotals {
+  /** Device time that names an instruction. */
+  device_named_ns: number;
+  /** Device time that names none. */
+  device_unnamed_ns: number;
+  /** Of what names one, what only the order of captured graphs tells. */
+  device_by_order_ns: number;
+  /** Time of worker threads that names an instruction. */
+  host_named_ns: number;
+  /** Time of operators on those threads that name none. */
+  host_unnamed_ns: number;
+  /** How many programs the file describes. */
+  programs: number;
 }
 
 /** One iteration. */
@@ -1389,12 +1755,58 @@ export interface Iteration {
 /** What an iteration works on. */
 export type IterationKind = "decode" | "mixed" | "prefill" | "unknown";
 
+/** The verdict for programs. */
+export interface Judged {
+  /** What follows. */
+  verdict: ComparisonVerdict;
+  /** The sentence. */
+  sentence: string;
+  /** What made most of the difference; none where there is no difference. */
+  because: string | null;
+  /** What the interval rests on, in words. */
+  rests_on: string;
+  /** The baseline's number: the median over its repeats. */
+  baseline: number | null;
+  /** The current number. */
+  current: number | null;
+  /** Current over baseline, the best estimate; unknown if a side is empty or the baseline is 0. */
+  ratio: number | null;
+  /** The lowest ratio that the confidence allows; unknown if nothing is known about the noise. */
+  low: number | null;
+  /** The highest ratio that the confidence allows. */
+  high: number | null;
+  /** How likely such a difference, or a larger one, would be if there were none. */
+  p: number | null;
+  /** Where the interval comes from. */
+  method: Method;
+  /** How much was measured. */
+  n: Counts;
+  /** About how many repeats per side would decide, if nothing was decided and the noise stays as it is. Unknown if that cannot be estimated or no reasonable number would. */
+  repeats_to_decide: number | null;
+}
+
+/** One region of a request. */
+export interface KeptSpan {
+  /** Its name. */
+  name: string;
+  /** The place in the list of the region it lies in. */
+  parent: number | null;
+  /** When it was entered, counted from the request's start. */
+  start_ns: number;
+  /** How long it was open. */
+  duration_ns: number;
+}
+
 /** One row. */
 export interface KernelRow {
   /** The name as the file has it; [`crate::names::kernel_name::short`] makes it readable. */
   name: string;
   /** The operator, if asked for and known. */
   op: string | null;
+  /** Where the framework says it comes from (`jit(step)/mlp/dot_general`), if the file has its compiled program. */
+  op_path: string | null;
+  /** The line of source code it comes from (`train.py:12`), if the file has its compiled program. */
+  source: string | null;
   /** Blocks of the grid, if asked for and known. */
   grid: string | null;
   /** Threads of a block, if asked for and known. */
@@ -1548,6 +1960,54 @@ export interface Layout {
   steps: StepInfo[];
 }
 
+/** Something that grows. */
+export interface LeakRow {
+  /** The device. */
+  device: number;
+  /** The function. */
+  function: string;
+  /** The file. */
+  file: string;
+  /** The line. */
+  line: number;
+  /** Growth per iteration, or per second. */
+  growth_bytes_each: number;
+  /** At least. */
+  growth_low: number;
+  /** At most. */
+  growth_high: number;
+  /** `iteration` or `second`. */
+  per: string;
+  /** From the first to the last moment compared. */
+  grown_bytes: number;
+  /** At the last moment compared. */
+  held_bytes: number;
+  /** In so many allocations. */
+  held_count: number;
+  /** Moments compared. */
+  compared: number;
+  /** One stack that it comes from, innermost first. */
+  stack: string[];
+}
+
+/** A change of level. */
+export interface LevelChange {
+  /** The route. */
+  route: string;
+  /** `p50` or `p95`. */
+  metric: "p50" | "p95";
+  /** The first minute of the new level, in minutes since 1970. */
+  minute: number;
+  /** The level before. */
+  before_ns: number;
+  /** The level after. */
+  after_ns: number;
+  /** How likely such a cut would be if the order of the points meant nothing. */
+  p: number;
+  /** The region that grew most, if the level rose. */
+  grew: Grown | null;
+}
+
 /** What a run says about one line. */
 export interface LineOfSource {
   line: number;
@@ -1578,6 +2038,31 @@ export interface Listed {
   read_bytes: number;
   total_bytes: number;
   error: Problem | null;
+  /** Still being recorded: asking for fresh runs gives a newer one. */
+  recording: boolean;
+}
+
+/** A buffer that is live when its program needs most memory. */
+export interface LiveBufferRow {
+  /** The program. */
+  program: string;
+  /** Its number. */
+  program_id: number;
+  /** The instruction that fills it. */
+  instruction: string;
+  /** The compiler's word for that. */
+  opcode: string;
+  /** Its shape. */
+  shape: string;
+  buffer_bytes: number;
+  buffer_share: number | null;
+  /** What it is for. */
+  kind: string;
+  /** Where the framework says the instruction comes from. */
+  op_path: string | null;
+  /** The file of its line. */
+  buffer_file: string | null;
+  buffer_line: number | null;
 }
 
 /** What a line held. */
@@ -1673,6 +2158,20 @@ export interface LockRow {
   waiting_ns: number;
 }
 
+/** What was compared on a device. */
+export interface LookedAtRow {
+  /** The device. */
+  device: number;
+  /** Iterations in the history; none where nothing repeats. */
+  iterations: number | null;
+  /** How long one takes. */
+  iteration_ns: number | null;
+  /** Whether there was enough to compare. */
+  enough: boolean;
+  /** All of it, in words. */
+  told: string;
+}
+
 /** A stretch of a segment. */
 export interface MapBlock {
   /** What it is used for. */
@@ -1712,6 +2211,9 @@ export interface MapSegment {
   /** What it is made of, by rising address. */
   blocks: MapBlock[];
 }
+
+/** What two pieces were matched by. */
+export type Matched = "alone" | "fused" | "kernel" | "module" | "moved" | "name" | "operator" | "operator_elsewhere" | "place";
 
 /** What there is to draw. */
 export interface MemoryAbout {
@@ -1780,6 +2282,43 @@ export interface MemoryPoint {
   rss_bytes: number | null;
 }
 
+/** Where an interval comes from. */
+export type Method = {
+  kind: "blocks";
+  /** How many neighboring steps were drawn together. */
+  length: number;
+} | {
+  kind: "counted";
+} | {
+  kind: "few_pairs";
+} | {
+  kind: "few_steps";
+} | {
+  kind: "nothing";
+} | {
+  kind: "pairs";
+} | {
+  kind: "ranks";
+} | {
+  kind: "student";
+};
+
+/** One metric of a baseline over its measurements. */
+export interface MetricHistory {
+  /** The baseline. */
+  baseline: string;
+  /** The metric. */
+  metric: string;
+  /** What it counts. */
+  unit: FigureUnit;
+  /** The measurements, the oldest first. */
+  points: HistoryPoint[];
+  /** Where the level changed. */
+  changes: HistoryChange[];
+  /** Measurements of another machine, taken in another way, or without the metric. */
+  left_out: number;
+}
+
 /** One module at one place of the model. */
 export interface Module {
   /** The instance (`Linear_3`). */
@@ -1846,6 +2385,50 @@ export interface ModulesLedger {
   misnested: number;
 }
 
+/** Who takes whose result. */
+export interface NeighborEdge {
+  /** The node whose result is taken. */
+  from: number;
+  /** The node that takes it. */
+  to: number;
+}
+
+/** An instruction near the one asked for. */
+export interface NeighborRow {
+  /** Its number. */
+  node: number;
+  /** Its name. */
+  name: string;
+  /** The compiler's word for it. */
+  opcode: string;
+  /** How far, and on which side. */
+  hop: number;
+  /** The shape of its result. */
+  shape: string;
+  /** Where the framework says it comes from. */
+  op_path: string | null;
+  /** The file of its line. */
+  file: string | null;
+  /** Its line of source code. */
+  line: number | null;
+  /** What it is for the most part, if it ran. */
+  category: string | null;
+  /** Its own time, if it ran. */
+  self_ns: number | null;
+  /** How often it ran. */
+  calls: number | null;
+  /** Of all time. */
+  share: number | null;
+  /** What is fused into it. */
+  fused: string | null;
+  /** How many instructions are. */
+  inside: number;
+  /** What it takes that is not here. */
+  more_operands: number;
+  /** Who takes its result and is not here. */
+  more_users: number;
+}
+
 /** Why device work has no cost. */
 export type NoCost = "communication" | "no_model" | "no_operator" | "not_recorded";
 
@@ -1889,6 +2472,46 @@ export interface NoteInfo {
   offsets: number[];
   /** What was seen at the first of them. */
   detail: string;
+}
+
+/** One refused request. */
+export interface OomRow {
+  /** Which, counted from 1. */
+  refusal: number;
+  /** The device. */
+  device: number;
+  /** When. */
+  at_ns_refused: number | null;
+  /** Asked for. */
+  asked_bytes: number;
+  /** In use then. */
+  allocated_bytes: number;
+  /** Taken from the device then. */
+  reserved_bytes: number;
+  /** Reserved and free then. */
+  free_bytes: number;
+  /** In one piece. */
+  largest_free_bytes: number;
+  /** What the device had left. */
+  device_free_bytes: number;
+  /** What was missing. */
+  missing_bytes: number;
+  /** `fragmentation` or `shortage`. */
+  why: string;
+  /** Whether the device had room, so that a limit on the process refused. */
+  limited: boolean;
+  /** Whether segments could grow. */
+  expandable_segments: boolean;
+  /** Whether segments that grow would have served it. */
+  expandable_segments_help: boolean;
+  /** Who asked. */
+  function: string;
+  /** The file. */
+  file: string;
+  /** The line. */
+  line: number;
+  /** All of it, as a colleague would tell it. */
+  told: string;
 }
 
 /** What a row is about. */
@@ -1994,6 +2617,24 @@ export type Origin = "hierarchy-text" | "none" | "python-calls";
 
 /** Why a row is faster than its roofline. */
 export type OverPeak = "arithmetic" | "cache" | "host_bus";
+
+/** Two of several runs compared. */
+export interface PairRow {
+  /** The one named first. */
+  before: string;
+  /** The other. */
+  after: string;
+  /** Whether the other is faster. */
+  verdict: ComparisonVerdict;
+  /** Its time as a multiple of the first's. */
+  ratio: number | null;
+  /** The lowest ratio that 95% confidence allows. */
+  low: number | null;
+  /** The highest. */
+  high: number | null;
+  /** What the interval rests on, in words. */
+  rests_on: string;
+}
 
 /** Why a step is flagged as partial. */
 export type Partial = "cut" | "little_device_work" | "no_device_work";
@@ -2161,6 +2802,32 @@ export interface Problem {
   hint: string | null;
 }
 
+/** The memory of a process over time. */
+export interface ProcessMemory {
+  /** Its number. */
+  process: number | null;
+  /** `RSS` or `PSS`. */
+  measure: string;
+  /** At first. */
+  process_first_bytes: number;
+  /** At most. */
+  process_peak_bytes: number;
+  /** When that was. */
+  process_peak_at_ns: number;
+  /** At last. */
+  process_last_bytes: number;
+  /** Over time, the highest of every few looks. */
+  points: ProcessPoint[];
+}
+
+/** A look at a process. */
+export interface ProcessPoint {
+  /** When. */
+  at_ns: number;
+  /** How much memory it had. */
+  process_bytes: number;
+}
+
 /** What a profile holds. */
 export interface ProfileInfo {
   /** Weighted stacks. */
@@ -2191,6 +2858,35 @@ export interface ProfilerOptions {
   with_flops: boolean | null;
   /** Module hierarchy. */
   with_modules: boolean | null;
+}
+
+/** The program and computation that the instruction is in. */
+export interface ProgramPlace {
+  program: string;
+  program_id: number;
+  computation: string;
+  /** The instruction that holds or calls that computation. */
+  caller: string | null;
+}
+
+/** What a program was given. */
+export interface ProgramPlanRow {
+  /** The program. */
+  program: string;
+  /** Its number. */
+  program_id: number;
+  /** Whether it ran while the profile was recorded. */
+  ran: boolean;
+  argument_bytes: number;
+  result_bytes: number;
+  aliased_bytes: number;
+  constant_bytes: number;
+  temporary_bytes: number;
+  planned_bytes: number;
+  program_peak_bytes: number | null;
+  /** The instruction at which that is. */
+  peak_at: string | null;
+  live_buffers: number;
 }
 
 /** A recording window. */
@@ -2271,6 +2967,20 @@ export interface RegionRow {
   backward_device_ns: number;
   /** `device_ns` of all device time; none without any. */
   share: number | null;
+}
+
+/** A region over time. */
+export interface RegionSeries {
+  /** Its name. */
+  name: string;
+  /** Time in it without regions inside, all requests of the point together. */
+  time_ns: number[];
+  /** Its share of the time of all requests. */
+  share: number;
+  /** Half of them took no longer. */
+  p50_ns: number | null;
+  /** 95%. */
+  p95_ns: number | null;
 }
 
 /** Where all device time went; the three parts add up to it. */
@@ -2445,6 +3155,22 @@ export interface RooflineTotals {
   modelled_gbs: number | null;
 }
 
+/** One route. */
+export interface RouteRow {
+  /** Its name. */
+  route: string;
+  /** Its numbers. */
+  now: Summary;
+  /** Its numbers in the period before. */
+  before: Summary | null;
+  /** Its p95 over time. */
+  p95_ns: (number | null)[];
+  /** Its share of the time of all requests. */
+  time_share: number;
+  /** The region whose time per request grew most. */
+  grew: Grown | null;
+}
+
 /** One stack. */
 export interface Row {
   /** Frames from the outermost to the leaf, joined by `;`. */
@@ -2481,6 +3207,76 @@ export interface RowInfo {
   last_ns: number;
 }
 
+/** A service over a stretch of time. */
+export interface ServiceDashboard {
+  /** What the service's directory is called. */
+  name: string;
+  /** The first minute, in minutes since 1970. */
+  from: number;
+  /** The minute after the last one. */
+  until: number;
+  /** The first minute that the directory may have anything of. */
+  first: number | null;
+  /** The last one. */
+  last: number | null;
+  /** When the newest request was written, in nanoseconds since 1970. */
+  newest_ns: number | null;
+  /** Minutes per point. */
+  point_minutes: number;
+  /** The first minute of each point, those without requests included. */
+  minutes: number[];
+  /** The route that all of this is about; none: all. */
+  route: string | null;
+  /** Processes that answered. */
+  processes: number;
+  /** Numbers of the whole period. */
+  total: Summary;
+  /** The same in the period before. */
+  total_before: Summary | null;
+  /** The first minute of the period before. */
+  compared_from: number | null;
+  /** Each route, whatever is chosen. */
+  routes: RouteRow[];
+  /** Requests over time. */
+  series: ServiceSeries;
+  /** Latencies over time. */
+  heat: HeatMap;
+  /** Where the time went. */
+  regions: RegionSeries[];
+  /** Each target. */
+  targets: TargetSeries[];
+  /** Machine, GPUs and processes. */
+  counters: CounterSeries[];
+  /** Where a level changed. */
+  changes: LevelChange[];
+  /** Some requests, the slowest first. */
+  exemplars: Exemplar[];
+  /** Rules that fired. */
+  alerts: AlertShown[];
+  /** What was left out, or could not be read. */
+  notes: string[];
+  /** What the numbers mean. */
+  definitions: Definition[];
+}
+
+/** Requests over time. */
+export interface ServiceSeries {
+  /** How many ended. */
+  requests: number[];
+  /** How many failed. */
+  errors: number[];
+  /** Half of them took no longer. */
+  p50_ns: (number | null)[];
+  /** 90%. */
+  p90_ns: (number | null)[];
+  /** 95%. */
+  p95_ns: (number | null)[];
+  /** 99%. */
+  p99_ns: (number | null)[];
+  /** The slowest. */
+  max_ns: (number | null)[];
+}
+
 /** How much a finding matters, by the part of a step it could save. */
 export type Severity = "high" | "info" | "low" | "medium";
 
@@ -2498,6 +3294,44 @@ export interface Shown {
 
 /** Where a collective runs. */
 export type Side = "device" | "host";
+
+/** One of several runs. */
+export interface SideRow {
+  /** What it is called. */
+  run: string;
+  /** Recordings. */
+  recordings: number;
+  /** Steps that count. */
+  steps: number;
+  /** The mean step. */
+  mean_ns: number;
+  /** The shortest step that at least half of the steps do not exceed. */
+  p50_ns: number;
+  /** The shortest step that at least 95% of the steps do not exceed. */
+  p95_ns: number;
+  /** The mean step's samples; unknown where the program did not say. */
+  samples_per_step: number | null;
+  /** Samples per second. */
+  samples_per_s: number | null;
+  /** The share of the steps in which devices were busy. */
+  gpu_utilization: number | null;
+  /** The share of the devices' peak arithmetic that the steps use. */
+  mfu: number | null;
+  /** The most memory that was allocated on a device. */
+  peak_allocated_bytes: number | null;
+  /** The most memory that was reserved on a device. */
+  peak_reserved_bytes: number | null;
+  /** The energy of all devices per step, in joules. */
+  energy_j_per_step: number | null;
+  /** Whether it is faster than the first; none for the first. */
+  verdict: ComparisonVerdict | null;
+  /** Its time as a multiple of the first's. */
+  ratio: number | null;
+  /** The lowest ratio that 95% confidence allows. */
+  low: number | null;
+  /** The highest. */
+  high: number | null;
+}
 
 /** A file of the program. */
 export interface SourceFile {
@@ -2566,6 +3400,22 @@ export interface StepInfo {
   start_ns: number;
   /** Where it ends. */
   end_ns: number;
+}
+
+/** The step of one side. */
+export interface StepSide {
+  /** Recordings. */
+  recordings: number;
+  /** Steps that count. */
+  steps: number;
+  /** The mean step. */
+  mean_ns: number;
+  /** The shortest step that at least half of the steps do not exceed. */
+  p50_ns: number;
+  /** The shortest step that at least 95% of the steps do not exceed. */
+  p95_ns: number;
+  /** The device whose time is divided among the rows; none where the main thread's is. */
+  device: number | null;
 }
 
 /** One step's use of the devices' arithmetic. */
@@ -2662,6 +3512,58 @@ export interface Stretch {
   slice: number | null;
   /** How many pieces. */
   count: number;
+}
+
+/** Numbers of some requests. */
+export interface Summary {
+  /** How many there were. */
+  requests: number;
+  /** How many per second. */
+  per_second: number;
+  /** Those that failed. */
+  errors: number;
+  /** Their share. */
+  error_rate: number;
+  /** Mean latency. */
+  mean_ns: number;
+  /** The latency that half of them did not exceed. */
+  p50_ns: number;
+  /** 90%. */
+  p90_ns: number;
+  /** 95%. */
+  p95_ns: number;
+  /** 99%. */
+  p99_ns: number;
+  /** 99.9%. */
+  p999_ns: number;
+  /** The longest. */
+  max_ns: number;
+  /** How far quantiles may be off, as a share. */
+  quantile_error: number;
+}
+
+/** A target over time. */
+export interface TargetSeries {
+  /** The route. */
+  route: string;
+  /** The target: `p95<100ms`. */
+  target: string;
+  /** The share of requests that may miss it. */
+  allowed: number;
+  /** Requests that it was held against. */
+  requests: number;
+  /** Those that missed it. */
+  missed: number;
+  /** Whether that is fine. */
+  kept: boolean;
+  /** What is left of the error budget of the period: 1 is all, below 0 it is overdrawn. Unknown where nothing is allowed. */
+  budget_left: number | null;
+  /** How fast the budget is used up, over stretches that end with the period. */
+  burn: Burn[];
+  /** `fast` or `slow` where a short and a long stretch agree that the budget will not last. */
+  alert: "fast" | "slow" | null;
+  /** How fast its budget was used up at each point. */
+  burn_over_time: (number | null)[];
 }
 
 /** One task of an event loop, or several of the same name. */
@@ -2764,7 +3666,7 @@ export interface Verdict {
 }
 
 /** What a call waits for. */
-export type WaitKind = "blocking_copy" | "device" | "event" | "free" | "full_queue" | "stream";
+export type WaitKind = "blocking_copy" | "device" | "event" | "free" | "full_queue" | "result" | "stream";
 
 /** Waits that come from the same place. */
 export interface WaitRow {
@@ -2800,6 +3702,161 @@ export interface WaitsTotals {
 
 /** Which time a stack is worth. */
 export type Weight = "device-self" | "host-self";
+
+/** One instruction. */
+export interface XprofHloRow {
+  /** The number of its program; 0 for an operator outside of any. */
+  program: number;
+  /** What sort of instruction it is. */
+  category: string;
+  /** Its name. */
+  hlo: string;
+  /** The framework's operator. */
+  framework_op: string;
+  /** How many pieces of device work it ran as. */
+  occurrences: number;
+  /** Its time. */
+  total_ns: number;
+  /** The same, for one time. */
+  mean_ns: number;
+  /** Without instructions inside: the same on GPUs. */
+  self_ns: number;
+  /** Its share of the devices' time, idle time included. */
+  share: number;
+}
+
+/** One kernel, launched one way. */
+export interface XprofKernelRow {
+  /** Its name. */
+  kernel: string;
+  /** Registers of a thread. */
+  registers: number | null;
+  /** Shared memory of a block. */
+  shared_bytes: number | null;
+  /** Threads of a block. */
+  block: string;
+  /** Blocks. */
+  grid: string;
+  /** The most warps that its resources allow, as a share of what the device can hold. */
+  occupancy: number | null;
+  /** Whether its operator is expected to be able to use tensor cores. */
+  tensor_core_eligible: boolean;
+  /** Whether it is taken to use them. */
+  uses_tensor_cores: boolean;
+  /** The framework's operator. */
+  op: string;
+  /** How often it ran. */
+  occurrences: number;
+  /** Its time. */
+  total_ns: number;
+  /** The same, for one time, in whole nanoseconds. */
+  mean_ns: number;
+  /** The shortest. */
+  min_ns: number;
+  /** The longest. */
+  max_ns: number;
+}
+
+/** One allocator at its highest level. */
+export interface XprofMemoryRow {
+  /** Its name. */
+  allocator: string;
+  /** Allocations and releases. */
+  changes: number;
+  /** The most it ever had in use, before the recording too. */
+  lifetime_peak_bytes: number;
+  /** The most it had in use or set aside while recording. */
+  peak_bytes: number;
+  /** When that was, for the last time. */
+  peak_at_ns: number;
+  /** Bytes in use then. */
+  heap_bytes: number;
+  /** Bytes set aside then. */
+  stack_bytes: number;
+  /** Bytes it could still hand out then. */
+  free_bytes: number;
+  /** How far its free memory was scattered then, from 0 to 1; none if it had no free memory. */
+  fragmentation: number | null;
+  /** All of these together. */
+  capacity_bytes: number;
+}
+
+/** One operator. */
+export interface XprofOpRow {
+  /** Where it ran. */
+  side: XprofSide;
+  /** Its type. */
+  type: string;
+  /** Its name. */
+  operation: string;
+  /** How often it ran. */
+  occurrences: number;
+  /** With what it called. */
+  total_ns: number;
+  /** The same, for one time. */
+  mean_ns: number;
+  /** Without what it called. */
+  self_ns: number;
+  /** Its share of its side's time, idle time included. */
+  share: number;
+  /** Its share of its side's time without idle time; none for idle time itself. */
+  busy_share: number | null;
+}
+
+/** Where an operator ran. */
+export type XprofSide = "device" | "host";
+
+/** One step. */
+export interface XprofStepRow {
+  /** What XProf calls it. */
+  step: string;
+  /** Its length. */
+  time_ns: number;
+  /** None of the others. */
+  all_others_ns: number;
+  /** Compiling on the host. */
+  compilation_ns: number;
+  /** Copies from the device. */
+  output_ns: number;
+  /** Waiting for input, and copies to the device. */
+  input_ns: number;
+  /** Launching kernels. */
+  kernel_launch_ns: number;
+  /** Other work of the host. */
+  host_compute_ns: number;
+  /** Collectives. */
+  device_collectives_ns: number;
+  /** Copies between devices and within one. */
+  device_to_device_ns: number;
+  /** Kernels whose names do not say that they use 16 bits. */
+  device_compute_32_ns: number;
+  /** Kernels whose names say so. */
+  device_compute_16_ns: number;
+}
+
+/** All steps together. */
+export interface XprofSummary {
+  /** How many steps count. */
+  steps: number;
+  /** How many were left out at the ends. */
+  left_out: number;
+  /** The mean of their lengths. */
+  mean_ns: number;
+  /** The standard deviation of their lengths. */
+  sd_ns: number;
+  /** The shortest. */
+  min_ns: number;
+  /** The longest. */
+  max_ns: number;
+  /** The share of input. */
+  input_share: number;
+  /** The share of other time. */
+  all_others_share: number;
+  /** The share of compute that is 16-bit. */
+  compute_16_share: number;
+  /** The verdict. */
+  input_bound: InputBound;
+}
 
 /** The answer to `account`. */
 export interface AccountAnswer {
@@ -2864,6 +3921,26 @@ export interface CriticalPathAnswer {
   classes_total?: number;
   path_total?: number;
   pieces_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `diff`. */
+export interface DiffAnswer {
+  after: StepSide;
+  before: StepSide;
+  causes: CauseChange[];
+  delta_ns: number;
+  figures: FigureRow[];
+  findings: FindingChange[];
+  judged: Judged;
+  rows: ChangeRow[];
+  unlike: string[];
+  causes_total?: number;
+  figures_total?: number;
+  findings_total?: number;
+  rows_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
@@ -2934,6 +4011,23 @@ export interface GraphsAnswer {
   graphs?: GraphRow[];
   nodes?: NodeRow[];
   graphs_total?: number;
+  nodes_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
+/** The answer to `hlo`. */
+export interface HloAnswer {
+  edges?: NeighborEdge[];
+  inside?: FusedRow[];
+  instructions?: InstructionRow[];
+  nodes?: NeighborRow[];
+  totals?: InstructionsTotals;
+  within?: ProgramPlace;
+  edges_total?: number;
+  inside_total?: number;
+  instructions_total?: number;
   nodes_total?: number;
   definitions?: Definition[];
   origin_ns: number;
@@ -3015,17 +4109,23 @@ export interface LoadingAnswer {
 
 /** The answer to `memory`. */
 export interface MemoryAnswer {
+  buffers?: LiveBufferRow[];
   devices?: DeviceMemory[];
   events?: Event[];
   live?: LiveRow[];
   operators?: OperatorMemory[];
   peak?: PeakRow[] | PeakStackRow[];
+  process?: ProcessMemory[];
+  programs?: ProgramPlanRow[];
   records?: number;
+  buffers_total?: number;
   devices_total?: number;
   events_total?: number;
   live_total?: number;
   operators_total?: number;
   peak_total?: number;
+  process_total?: number;
+  programs_total?: number;
   definitions?: Definition[];
   origin_ns: number;
   remarks: string[];
@@ -3126,6 +4226,7 @@ export interface StacksAnswer {
 export interface StepsAnswer {
   average: Parts | null;
   device_slices_outside: number;
+  inferred_from: string | null;
   spread: Spread | null;
   steps: BreakdownRow[] | DeviceStep[];
   synthetic: boolean;
@@ -3149,6 +4250,8 @@ export interface SummaryAnswer {
   notes: NoteInfo[];
   ops: OpRow[];
   regions: OpRow[];
+  samples_per_s: number | null;
+  samples_per_step: number | null;
   step_ns: number;
   steps: BreakdownRow[];
   top: TopRow[];
@@ -3217,6 +4320,24 @@ export interface WhatIfAnswer {
   remarks: string[];
 }
 
+/** The answer to `xprof`. */
+export interface XprofAnswer {
+  hlo?: XprofHloRow[];
+  kernels?: XprofKernelRow[];
+  memory?: XprofMemoryRow[];
+  ops?: XprofOpRow[];
+  steps?: XprofStepRow[];
+  summary?: XprofSummary;
+  hlo_total?: number;
+  kernels_total?: number;
+  memory_total?: number;
+  ops_total?: number;
+  steps_total?: number;
+  definitions?: Definition[];
+  origin_ns: number;
+  remarks: string[];
+}
+
 /** The answer to `findings` about a profile. */
 export interface FindingsOfProfile {
   could_not_look: CouldNotLook[];
@@ -3275,21 +4396,36 @@ export interface MemoryOfProfile {
   curve?: MemoryPoint[];
   earlier_at_ns?: number | null;
   end_bytes?: number;
+  full?: FullRow[];
   heap_lines?: HeapLineRow[];
   heap_stacks?: HeapStackRow[];
+  holders?: HolderRow[];
+  iteration_ns?: number | null;
+  iterations?: number | null;
+  leaks?: LeakRow[];
+  left_lines?: HeapLineRow[];
   live?: LiveRow[];
+  looked_at?: LookedAtRow[];
   moment_ns?: number | null;
+  out_of_memory?: OomRow[];
   peak_at_ns?: number;
   peak_bytes?: number;
   peak_rss_bytes?: number | null;
   recorded_ns?: number;
   refusals?: RefusalRow[];
   sample_bytes?: number;
+  total_growth_bytes_each?: number;
   allocators_total?: number;
   curve_total?: number;
+  full_total?: number;
   heap_lines_total?: number;
   heap_stacks_total?: number;
+  holders_total?: number;
+  leaks_total?: number;
+  left_lines_total?: number;
   live_total?: number;
+  looked_at_total?: number;
+  out_of_memory_total?: number;
   refusals_total?: number;
   definitions?: Definition[];
   origin_ns: number;

@@ -10,6 +10,12 @@ export function time(ns: number): string {
   return `${ns < 0 && size > 0 ? "-" : ""}${timeOf(size)}`;
 }
 
+/** A change of a time with its sign: `+1.234 ms`, `-812 ns`, `0`. */
+export function signedTime(ns: number): string {
+  const text = time(ns);
+  return Math.round(ns) === 0 ? "0" : ns > 0 ? `+${text}` : text;
+}
+
 function timeOf(ns: number): string {
   if (ns < 1000) return `${ns} ns`;
   if (ns > MINUTES_ABOVE) return clock(ns);

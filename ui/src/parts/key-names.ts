@@ -74,7 +74,7 @@ export const REASONS: Record<string, string> = {
   not_recorded:
     "The operator's shapes, types or values are missing from the trace or do not fit its model. Record with record_shapes=True.",
   communication: "Communication is limited by the network.",
-  no_operator: "Launched before recording began, from a CUDA graph, or outside PyTorch.",
+  no_operator: "Launched before recording began, from a CUDA graph, or outside the framework.",
 };
 
 /** A key as a word: those that are not known keep their own, without underscores. */

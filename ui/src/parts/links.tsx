@@ -37,7 +37,7 @@ export function timelineColumn<R>(of: (row: R) => { start: number; length: numbe
 /** A Python stack, innermost first. */
 export function Stack({ frames }: { frames: string[] }) {
   if (frames.length === 0)
-    return <p class="quiet">No Python stack. Record with with_stack=True to see the source line.</p>;
+    return <p class="quiet">No Python stack. PyTorch's profiler records them with with_stack=True.</p>;
   return (
     <ol class="python-stack mono">
       {frames.map((frame, at) => (

@@ -2,6 +2,7 @@
 
 import type { Account } from "../data/account.ts";
 import type { Options } from "../data/types.ts";
+import { useXla } from "../session/framework.ts";
 import { param, pushParams } from "../session/route.ts";
 import { type Loaded, useAsk } from "../session/use-ask.ts";
 import { stepName } from "./key-names.ts";
@@ -70,10 +71,20 @@ function Choice(props: {
 
 /** Shown once above the numbers, where the recording has no steps. */
 export function NoSteps() {
+  const xla = useXla();
   return (
     <p class="side-note" role="note">
-      No steps were recorded, so the whole trace counts as one. Call <code>prof.step()</code> after each
-      iteration to mark them.
+      No steps were recorded, so the whole trace counts as one.{" "}
+      {xla ? (
+        <>
+          Put <code>StepTraceAnnotation</code> (JAX) or <code>Trace</code> (TensorFlow) around each to mark
+          them.
+        </>
+      ) : (
+        <>
+          Call <code>prof.step()</code> after each iteration to mark them.
+        </>
+      )}
     </p>
   );
 }
@@ -88,6 +99,14 @@ const RECORD = `with torch.profiler.profile(
 
 /** No device work was recorded: what there would be, and how to get it. */
 export function NoDevice({ what }: { what: string }) {
+  const xla = useXla();
+  if (xla)
+    return (
+      <Empty
+        title="No GPU work in this profile."
+        hint={`${what} Everything here ran on the CPU: Operators and HLO show it.`}
+      />
+    );
   return (
     <Empty
       title="No GPU work in this trace."

@@ -15,9 +15,12 @@ export function placeOf(name: string): { file: string; line?: number } | undefin
   return found[2] === undefined ? { file: found[1] } : { file: found[1], line: Number(found[2]) };
 }
 
-export function SourceLink({ file, line }: { file: string; line?: number | null }) {
-  const at = line ?? undefined;
-  const shown = `${shortPath(file)}${at === undefined ? "" : `:${at}`}`;
+export function SourceLink(props: { file: string; line?: number | null; short?: boolean }) {
+  const { file } = props;
+  const at = props.line ?? undefined;
+  // The file alone where there is little room.
+  const path = props.short ? (file.split(/[/\\]/).at(-1) ?? file) : shortPath(file);
+  const shown = `${path}${at === undefined ? "" : `:${at}`}`;
   // Modules inside the interpreter have no source to show.
   if (!/\.py[xi]?$/.test(file)) return <bdi class="quiet mono-name">{shown}</bdi>;
   return (

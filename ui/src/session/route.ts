@@ -1,6 +1,7 @@
 // The state of the page is its URL: `#/timeline?run=1&from=0&to=2000`. Every view can be linked to and restored.
 
 import { signal } from "@preact/signals";
+import { isComparison } from "../data/pack.ts";
 
 export interface Route {
   view: string;
@@ -10,13 +11,16 @@ export interface Route {
 /** Parameters that stay when the view changes. */
 const SHARED = ["run", "step", "device"];
 
+/** The view of a URL that names none: a report of two runs begins with what it is about. */
+const FIRST = isComparison() ? "compare" : "overview";
+
 export const route = signal<Route>(read());
 let followed = globalThis.location?.hash;
 
 function read(): Route {
   const hash = globalThis.location?.hash.replace(/^#\/?/, "") ?? "";
   const [view = "", text = ""] = hash.split("?", 2);
-  return { view: view || "overview", params: Object.fromEntries(new URLSearchParams(text)) };
+  return { view: view || FIRST, params: Object.fromEntries(new URLSearchParams(text)) };
 }
 
 export function href(view: string, params: Record<string, string | number | undefined> = {}): string {
@@ -74,6 +78,12 @@ export function pushParams(params: Record<string, string | number | undefined>):
   const next = hash(now.view, { ...now.params, ...params });
   if (next === location.hash) return;
   location.hash = next;
+  follow();
+}
+
+/** Goes to another view instead of this one: the browser's back does not lead here again. */
+export function replaceView(view: string): void {
+  history.replaceState(null, "", hash(view, {}));
   follow();
 }
 

@@ -23,6 +23,9 @@ export const source: Source =
     },
   });
 
+/** Whether a run that is still being recorded is shown as it grows. */
+export const following = signal(true);
+
 /** The run looked at: the one in the URL, else the first. */
 export const run = computed<Run | undefined>(() => {
   const all = runs.value?.runs ?? [];
@@ -33,6 +36,16 @@ export const run = computed<Run | undefined>(() => {
 /** Its number, which changes only when another run is chosen. */
 export const runId = computed(() => run.value?.id);
 
+/** Whether a watched service is all there is to look at. */
+export const serviceAlone = computed(() => runs.value?.service != null && runs.value.runs.length === 0);
+
+/** Whether a view can have anything to show: without a run, only those that need none. */
+export function isOffered(view: string): boolean {
+  if (view === "service") return runs.value?.service != null;
+  if (view === "history" && runs.value?.history === true) return true;
+  return !serviceAlone.value;
+}
+
 const WATCH_MS = 2000;
 const LOAD_MS = 150;
 
@@ -40,12 +53,13 @@ const LOAD_MS = 150;
 export function startWatching(): void {
   const look = async () => {
     try {
-      runs.value = await source.runs();
+      runs.value = await source.runs(following.value);
       runsProblem.value = undefined;
     } catch (error) {
       runsProblem.value = problemOf(error);
     }
-    if (source.isReport) return;
+    // What a service writes is announced by its own events.
+    if (source.isReport || serviceAlone.value) return;
     const busy = runs.value?.runs.some((r) => r.state === "loading");
     setTimeout(look, busy ? LOAD_MS : WATCH_MS);
   };

@@ -20,3 +20,13 @@ it("tells a refusal of this server from the page of an earlier one", async () =>
     "The server answered 500 Bad.",
   );
 });
+
+it("asks for a comparison with the runs of both sides and its options", async () => {
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (path: string) => {
+    asked.push(path);
+    return new Response("{}");
+  });
+  await source.diff([0, 2], [1], { top: 0, device: undefined, filter: "a|b" });
+  expect(asked).toEqual(["api/diff?a=0%2C2&b=1&top=0&filter=a%7Cb"]);
+});

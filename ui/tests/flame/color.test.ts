@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { contrast, hashOf, parse, readable } from "../../src/views/flame/color.ts";
+import { changeColor, contrast, hashOf, parse, readable } from "../../src/views/flame/color.ts";
 
 const TOKENS = readFileSync(new URL("../../src/tokens.css", import.meta.url), "utf8");
 const [LIGHT = "", DARK = ""] = TOKENS.split(':root[data-theme="dark"]');
@@ -34,4 +34,16 @@ test("colors are read as the style sheet may write them", () => {
 test("a name's step of lightness does not depend on anything else", () => {
   expect(hashOf("aten::mm")).toBe(hashOf("aten::mm"));
   expect(new Set(["a", "b", "c", "aten::mm", "aten::addmm"].map(hashOf)).size).toBe(5);
+});
+
+test("a change is colored between less, the same and more", () => {
+  const ends: Parameters<typeof changeColor>[1] = [
+    [0, 0, 200],
+    [100, 100, 100],
+    [200, 100, 0],
+  ];
+  expect(changeColor(0, ends)).toEqual([100, 100, 100]);
+  expect(changeColor(1, ends)).toEqual([200, 100, 0]);
+  expect(changeColor(-1, ends)).toEqual([0, 0, 200]);
+  expect(changeColor(-0.5, ends)).toEqual([50, 50, 150]);
 });

@@ -6,7 +6,6 @@ import { windowAround } from "../../src/parts/jump.tsx";
 import { place, placeBeside } from "../../src/parts/place.ts";
 import { inSight, ROW, rowAt, rowTop } from "../../src/parts/rows.ts";
 import { matching, runNames } from "../../src/session/names.ts";
-import { causeLines, change, figureLines, type RunFigures } from "../../src/views/compare/metrics.ts";
 import { choices as kernelChoices } from "../../src/views/kernels/columns.tsx";
 import { callSite, moduleOf } from "../../src/views/operators/call-site.tsx";
 import { choices } from "../../src/views/operators/columns.tsx";
@@ -122,49 +121,5 @@ describe("the window around a slice", () => {
   it("shows it with its surroundings and never begins before the trace", () => {
     expect(windowAround(10_000, 1000)).toEqual({ from: 8000, to: 13_000 });
     expect(windowAround(100, 0)).toEqual({ from: 0, to: 1100 });
-  });
-});
-
-describe("two runs", () => {
-  const figures = (wall: number, utilization: number | null, causes: [string, number][]): RunFigures =>
-    ({
-      steps: { average: { wall_ns: wall } },
-      gpu: { gpu: [{ utilization, sm_efficiency: null, occupancy: null, tensor_core_share: null }] },
-      account: {
-        devices: [{ device: 0 }],
-        causes: causes.map(([cause, per_step_ns]) => ({ device: 0, cause, label: cause, per_step_ns })),
-      },
-    }) as unknown as RunFigures;
-  const a = figures(100, 0.5, [
-    ["kernel", 50],
-    ["copy", 10],
-    ["host_python", 40],
-  ]);
-  const b = figures(80, null, [
-    ["kernel", 49],
-    ["fill", 1],
-    ["host_python", 10],
-  ]);
-
-  it("show what either has", () => {
-    expect(figureLines(a, b)).toEqual([
-      { label: "Mean step", unit: "ns", a: 100, b: 80 },
-      { label: "GPU utilization", unit: "share", a: 0.5, b: undefined },
-    ]);
-  });
-
-  it("show the causes that changed most first, and absent ones as no time", () => {
-    expect(causeLines(a, b).map((l) => [l.label, l.a, l.b])).toEqual([
-      ["host_python", 40, 10],
-      ["copy", 10, 0],
-      ["kernel", 50, 49],
-      ["fill", 0, 1],
-    ]);
-  });
-
-  it("differ by an amount and, where there was something before, by a part of it", () => {
-    expect(change({ label: "", unit: "ns", a: 100, b: 80 })).toEqual({ by: -20, relative: -0.2 });
-    expect(change({ label: "", unit: "ns", a: 0, b: 5 })).toEqual({ by: 5, relative: undefined });
-    expect(change({ label: "", unit: "ns", a: 1, b: undefined })).toBeUndefined();
   });
 });

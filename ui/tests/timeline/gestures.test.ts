@@ -24,6 +24,7 @@ function rows() {
   const model = {
     view: { from: 200_000, to: 400_000 } as Span,
     extent: EXTENT,
+    bounds: EXTENT,
     area: signal<AreaChoice | undefined>(undefined),
     selection: signal<unknown>("a slice"),
     dragging: signal(false),

@@ -93,6 +93,15 @@ pub const IDLE_DEFINITIONS: &[Definition] = &[
     },
 ];
 
+/// What the time of a cause means. What the host did has one definition for all of its activities.
+pub fn definition(cause: Cause) -> Option<&'static Definition> {
+    let field = match cause.key() {
+        key if key.starts_with("host_") => "host_…_ns".to_owned(),
+        key => format!("{key}_ns"),
+    };
+    DEFINITIONS.iter().chain(IDLE_DEFINITIONS).find(|known| known.field == field)
+}
+
 /// One step on one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AccountRow {

@@ -87,7 +87,10 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
     let slices = trace.slices();
     let mut loading = Collector::default();
     let mut by_name = hashbrown::HashMap::<_, Ns, foldhash::fast::RandomState>::default();
-    for segment in host.of_lane(main).iter().filter(|s| s.activity == Activity::DataLoading) {
+    // TensorFlow may fetch batches on a thread of its own, for which the main one waits.
+    let other = trace.meta().framework.is_some();
+    let segments = if other { host.timeline(main) } else { host.of_lane(main) };
+    for segment in segments.iter().filter(|s| s.activity == Activity::DataLoading) {
         loading.add(segment.start, segment.end);
         if let Some(slice) = segment.slice {
             *by_name.entry(slices.name(slice)).or_default() += segment.end - segment.start;
@@ -109,7 +112,8 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
     // Ranges hold the operators; the loader's own name is the better answer than a user's range around it.
     let mut ranges = hashbrown::HashMap::<_, Ns, foldhash::fast::RandomState>::default();
     let mut loads = ByName::new(trace, looks_like_data_loading);
-    for id in slices.of_lane(main) {
+    let fetching = host.backward().iter().copied().filter(|_| other);
+    for id in [main].into_iter().chain(fetching).flat_map(|lane| slices.of_lane(lane)) {
         if loads.get(slices.name(id)) {
             *ranges.entry(slices.name(id)).or_default() += slices.dur(id);
         }

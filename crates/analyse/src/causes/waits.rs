@@ -5,7 +5,8 @@
 //! it returns memory (`cudaFree` waits for the device), or if it launches work while the device's queue is full. What it
 //! waited for is the work that was launched before
 //! and ended last before the call returned: the file does not say, so on several streams that is a heuristic,
-//! unless the profiler recorded synchronization events, which name the stream.
+//! unless the profiler recorded synchronization events, which name the stream. JAX and TensorFlow wait in functions of
+//! their own (`block_until_ready`, `np.asarray` of an array), for the work that ended last before they returned.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use crate::devices::streams::{Stream, Work, streams};
 use crate::devices::sync_events::SyncEvents;
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_synchronization};
+use crate::names::framework::{FrameworkCall, framework_call, jax_function};
 use crate::scope::definition::Definition;
 use crate::steps::Steps;
 use crate::threads::callers::Callers;
@@ -59,7 +61,8 @@ pub const DEFINITIONS: &[Definition] = &[
                returned only when the data had arrived (pageable memory, or data brought back); free: \
                returning memory that waits for the device; full_queue: a launch that took over 50 µs while \
                about 1,000 pieces of work stood before it on its stream. That one is harmless: the host is far \
-               ahead of the device.",
+               ahead of the device; result: a function of JAX or TensorFlow that returns when the device has made \
+               a value.",
     },
     Definition {
         field: "op",
@@ -87,6 +90,8 @@ pub enum WaitKind {
     Free,
     /// Room in the queue of a stream.
     FullQueue,
+    /// A value that the device makes.
+    Result,
 }
 
 /// One call that waits.
@@ -154,6 +159,7 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
         found.push(Wait { call: id, kind, until, wait_ns });
     }
     found.extend(full_queues(trace, streams));
+    found.extend(framework_waits(trace, streams));
     found.sort_unstable_by_key(|wait| wait.call);
     found.dedup_by_key(|wait| wait.call);
     found
@@ -183,6 +189,38 @@ fn full_queues(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
                 found.push(Wait { call, kind: WaitKind::FullQueue, until, wait_ns });
             }
         }
+    }
+    found
+}
+
+/// Where JAX or TensorFlow waits for a value: the outermost of such functions. Other threads may launch what it waits
+/// for, so whatever ended last is taken for it.
+fn framework_waits(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
+    let slices = trace.slices();
+    let mut ends: Vec<(Ns, SliceId)> = streams.iter().flat_map(|s| &s.work).map(|w| (w.end, w.slice)).collect();
+    if trace.meta().framework.is_none() || ends.is_empty() {
+        return Vec::new();
+    }
+    ends.sort_unstable();
+    let mut ranges = ByName::new(trace, |name| framework_call(name) == FrameworkCall::Waits);
+    let mut functions = ByName::new(trace, |name| jax_function(name) == Some(FrameworkCall::Waits));
+    let mut outer = (None, Ns::MIN);
+    let mut found = Vec::new();
+    for id in slices.ids() {
+        let waits = match slices.kind(id) {
+            Kind::FrameworkCall => ranges.get(slices.name(id)),
+            Kind::PythonFunction => functions.get(slices.name(id)),
+            _ => false,
+        };
+        let (start, end) = (slices.start(id), slices.end(id));
+        if !waits || outer.0 == Some(slices.lane(id)) && end <= outer.1 {
+            continue;
+        }
+        outer = (Some(slices.lane(id)), end);
+        let done = ends.partition_point(|e| e.0 <= end + CLOCK_SLACK);
+        let until = done.checked_sub(1).map(|last| ends[last].1).filter(|&work| slices.end(work) > start);
+        let wait_ns = until.map_or(0, |work| (slices.end(work).min(end) - start).0.max(0));
+        found.push(Wait { call: id, kind: WaitKind::Result, until, wait_ns });
     }
     found
 }

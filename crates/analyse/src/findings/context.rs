@@ -142,10 +142,21 @@ impl<'a> Context<'a> {
         all.into_iter().map(shown).collect()
     }
 
+    /// JAX's profiler writes files without their folders: only those that compiled programs name are surely the user's.
+    fn may_be_users(&self, frame: &str) -> bool {
+        let trace = self.trace();
+        if trace.meta().framework.is_none() {
+            return true;
+        }
+        let file = frame.split('(').next().unwrap_or_default();
+        let sources = trace.programs().iter().flat_map(|p| &p.instructions).filter_map(|i| i.source.as_ref());
+        sources.map(|source| source.file.rsplit(['/', '\\']).next()).any(|name| name == Some(file))
+    }
+
     /// The line of the user's program around a host slice: the innermost Python frame that is not a library's.
     pub fn source(&self, id: SliceId) -> Option<String> {
         let frames = self.python_stack(id);
-        frames.into_iter().find(|frame| is_users(frame))
+        frames.into_iter().find(|frame| is_users(frame) && self.may_be_users(frame))
     }
 }
 

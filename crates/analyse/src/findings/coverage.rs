@@ -38,6 +38,9 @@ impl CouldNotLook {
 /// Which rules could not look at a run, or only at part of what they look for.
 pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
     let trace = run.trace();
+    if trace.meta().framework.is_some() {
+        return Vec::new();
+    }
     let on_device = run.device_work().next().is_some();
     let has_shapes = || trace.slices().ids().any(|id| trace.args(id).text_id(Attr::InputShapes).is_some());
     let mut found = Vec::new();
@@ -63,6 +66,7 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
     let rules: &[&str] = match verdict.bound_by {
         "gpu" => &[
             "channels_last",
+            "double_precision",
             "gemm_alignment",
             "mixed_precision",
             "optimizer",
@@ -75,6 +79,8 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         "host" => &[
             "blocked_launches",
             "compilation",
+            "eager_operations",
+            "exposed_copies",
             "host_stalls",
             "launch_bound",
             "optimizer",
@@ -122,6 +128,9 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         }
         "gaps_between_kernels" => {
             "No finding covers this: the device needs a moment between kernels, so fewer and larger ones help."
+        }
+        "unknown" if run.trace().meta().framework.is_some() => {
+            "No finding covers this: record with the Python tracer on (python_tracer_level=1) to see what the host was doing."
         }
         "unknown" => "No finding covers this: record with with_stack=True to see what the host was doing.",
         "host_only" => return None,

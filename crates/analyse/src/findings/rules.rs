@@ -9,7 +9,9 @@ mod compilation;
 mod data_loading;
 mod data_parallel;
 mod ddp_without_nccl;
+mod donation;
 mod double_precision;
+mod eager_operations;
 mod exposed_copies;
 mod gemm_alignment;
 mod graph_breaks;
@@ -39,8 +41,11 @@ mod unfused_attention;
 mod unfused_pointwise;
 mod unrepresentative;
 mod words;
+mod xla;
 
 use super::Rule;
+
+pub(super) use xla::{RULES as OF_ANY_FRAMEWORK, say as say_of_framework};
 
 /// Every rule, by name.
 pub const RULES: &[Rule] = &[
@@ -52,7 +57,9 @@ pub const RULES: &[Rule] = &[
     data_loading::RULE,
     data_parallel::RULE,
     ddp_without_nccl::RULE,
+    donation::RULE,
     double_precision::RULE,
+    eager_operations::RULE,
     exposed_copies::RULE,
     gemm_alignment::RULE,
     graph_breaks::RULE,
@@ -73,6 +80,7 @@ pub const RULES: &[Rule] = &[
     snapshot::churn::RULE,
     snapshot::fragmentation::RULE,
     snapshot::leak::RULE,
+    snapshot::near_limit::RULE,
     snapshot::out_of_memory::RULE,
     snapshot::peak::RULE,
     snapshot::spike::RULE,

@@ -2,7 +2,7 @@
 //! blame it on something else.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Kind, LaneId, Ns, SliceId};
 
 use crate::findings::Context;
@@ -27,6 +27,10 @@ pub(super) struct WarmUp {
     pub(super) loading: Vec<i64>,
     /// Slices that show it, compilation first.
     pub(super) slices: Vec<SliceId>,
+    /// When the main thread compiles.
+    when: Intervals,
+    /// Work that other threads launch meanwhile: compilers try what they made.
+    trials: HashSet<SliceId, RandomState>,
     /// Host slices with time of loading in them.
     shorter: HashMap<SliceId, i64, RandomState>,
 }
@@ -42,7 +46,9 @@ impl WarmUp {
 impl Scenario for WarmUp {
     fn host(&self, piece: &HostPiece) -> i64 {
         let ns = piece.ns;
-        if matches!(piece.activity, Activity::Compilation | Activity::FirstUse) {
+        let compiled = matches!(piece.activity, Activity::Compilation | Activity::FirstUse);
+        // Compilers have threads of their own.
+        if compiled || self.when.contains(piece.start) {
             return 0;
         }
         match piece.slice.and_then(|slice| self.shorter.get(&slice)) {
@@ -50,6 +56,10 @@ impl Scenario for WarmUp {
             Some(&loading) if ns >= loading => ns - loading,
             _ => ns,
         }
+    }
+
+    fn device(&self, work: SliceId, ns: i64) -> i64 {
+        if self.trials.contains(&work) { 0 } else { ns }
     }
 }
 
@@ -117,6 +127,15 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
     };
     let compiling = compiling.finish();
     let loading = loading.finish().subtract(&compiling);
+    if context.trace().meta().framework.is_some() {
+        found.when = compiling.clone();
+    }
+    for work in context.device_work().filter(|_| !found.when.is_empty()) {
+        let call = context.trace().links().launch(work);
+        if call.is_some_and(|call| found.when.contains(slices.start(call))) {
+            found.trials.insert(work);
+        }
+    }
     (found.compiling, found.loading) = (in_steps(compiling), in_steps(loading));
     found
 }

@@ -52,7 +52,7 @@ pub fn beats(snapshot: &Snapshot, history: &History, places: &Places) -> Option<
         .or_else(|| repeats(history, places).map(|moments| (Beat::Allocations, moments)))
         .map(|(beat, moments)| (beat, moments, true))
         .or_else(|| by_time(history).map(|moments| (Beat::Time, moments, false)))?;
-    let seconds_at = |moment: u32| history.times.get(moment as usize).copied().flatten().map(seconds);
+    let seconds_at = |moment: u32| history.times.get(moment as usize).map(seconds);
     let mut lengths: Vec<f64> = moments
         .windows(2)
         .filter_map(|pair| Some(seconds_at(pair[1])? - seconds_at(pair[0])?))
@@ -139,7 +139,7 @@ fn ranges(snapshot: &Snapshot, history: &History) -> Option<(Beat, Vec<u32>)> {
         // The end of the last one is as good a moment as the beginning of the one after it would be.
         range.begins.extend(range.last_end);
     }
-    let known: Vec<i64> = history.times.iter().map(|at| at.map_or(i64::MIN, |at| at.0)).collect();
+    let known: Vec<i64> = history.times.numbers().collect();
     let mut moments: Vec<u32> = range
         .begins
         .iter()

@@ -106,6 +106,14 @@ impl<'a> Categories<'a> {
         let freed = self.entries.get(allocation.to as usize).map(|stack| self.of(*stack));
         // The engine runs the backward pass in threads without Python.
         let backward = |traits: Traits| traits.backward || !traits.any;
+        if allocation.before && !made.any {
+            // A history that has lost its beginning does not say who made it. Whoever frees may.
+            return match freed {
+                Some(freed) if freed.zero_grad => Category::Gradient,
+                Some(freed) if freed.backward => Category::Activation,
+                _ => Category::Unknown,
+            };
+        }
         match freed {
             _ if made.optimizer => match freed {
                 Some(freed) if freed.optimizer && !freed.zero_grad => Category::Temporary,

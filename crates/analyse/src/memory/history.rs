@@ -7,39 +7,12 @@
 //! use at the end without having been allocated, was there before.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use stepscope_model::{Action, BlockState, HistoryEntry, Ns, Segment, Snapshot, StackId};
+use stepscope_model::{Action, HistoryBlock, HistoryEntry, HistoryTable, Segment, Snapshot, StackId};
 
-/// Sizes are multiples of this.
-const ROUNDING: u64 = 512;
-/// What is left of a large block is kept apart if it is longer.
-const LARGE_REMAINDER: u64 = 1 << 20;
-/// Requests of up to this are small.
-const SMALL_REQUEST: u64 = 1 << 20;
-
-/// How much memory is in which state.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Level {
-    /// In use by the program.
-    pub allocated: u64,
-    /// The same and what other streams may still use.
-    pub active: u64,
-    /// What was asked for of the active.
-    pub requested: u64,
-    /// Taken from the device.
-    pub reserved: u64,
-}
-
-impl Level {
-    fn most(self, other: Level) -> Level {
-        Level {
-            allocated: self.allocated.max(other.allocated),
-            active: self.active.max(other.active),
-            requested: self.requested.max(other.requested),
-            reserved: self.reserved.max(other.reserved),
-        }
-    }
-}
+pub use super::columns::Level;
+use super::columns::{Levels, Times};
 
 /// One allocation. Moments are numbers of entries of the device's history; what was there before it has moment 0.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -111,9 +84,9 @@ pub struct History {
     /// The device; [`Snapshot::HOST`] for pinned memory.
     pub device: i64,
     /// When each entry happened, if it says.
-    pub times: Vec<Option<Ns>>,
+    pub times: Times,
     /// What was held after each entry.
-    pub levels: Vec<Level>,
+    pub levels: Levels,
     /// What was held before the first.
     pub at_start: Level,
     /// The most of each, not necessarily at one moment.
@@ -135,258 +108,59 @@ pub struct History {
     pub unmatched: u64,
 }
 
-/// The histories of a snapshot's devices.
-pub fn histories(snapshot: &Snapshot) -> Vec<History> {
-    by_device(snapshot).iter().map(|device| Replay::new(device).run(device)).collect()
-}
-
 /// What a snapshot says about one device.
 pub(crate) struct OfDevice<'a> {
     pub(crate) device: i64,
     pub(crate) segments: Vec<&'a Segment>,
-    pub(crate) entries: Vec<&'a HistoryEntry>,
+    table: &'a HistoryTable,
+    /// Where its entries are.
+    stretches: Vec<Range<u32>>,
+}
+
+impl OfDevice<'_> {
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.stretches.iter().map(|stretch| stretch.len()).sum()
+    }
+
+    /// Looks at all entries, oldest first.
+    pub(crate) fn each(&self, mut look: impl FnMut(&HistoryBlock<'_>)) {
+        for stretch in &self.stretches {
+            self.table.each(stretch.clone(), &mut look);
+        }
+    }
+
+    /// Entries about segments, and the number of each among those of the device.
+    pub(crate) fn changes(&self) -> Vec<(u32, HistoryEntry)> {
+        use Action::{SegmentAlloc, SegmentFree, SegmentMap, SegmentUnmap};
+        let mut found = Vec::new();
+        let mut before = 0;
+        for stretch in &self.stretches {
+            let actions = &self.table.actions()[stretch.start as usize..stretch.end as usize];
+            for (at, action) in (0..).zip(actions) {
+                if matches!(action, SegmentAlloc | SegmentFree | SegmentMap | SegmentUnmap)
+                    && let Some(entry) = self.table.get((stretch.start + at) as usize)
+                {
+                    found.push((before + at, entry));
+                }
+            }
+            before += stretch.len() as u32;
+        }
+        found
+    }
 }
 
 /// A snapshot by device, in one look at it: a file may name a device for every entry.
 pub(crate) fn by_device(snapshot: &Snapshot) -> Vec<OfDevice<'_>> {
     let devices = snapshot.devices();
-    let empty = |device| OfDevice { device, segments: Vec::new(), entries: Vec::new() };
+    let table = &snapshot.history;
+    let empty = |device| OfDevice { device, segments: Vec::new(), table, stretches: Vec::new() };
     let mut all: Vec<OfDevice<'_>> = devices.iter().map(|&device| empty(device)).collect();
     // All devices that have something are listed.
     let place = |device: i64| devices.partition_point(|&other| other < device);
     snapshot.segments.iter().for_each(|segment| all[place(segment.device)].segments.push(segment));
-    snapshot.history.iter().for_each(|entry| all[place(entry.device)].entries.push(entry));
+    table.of_devices().for_each(|(stretch, device)| all[place(device)].stretches.push(stretch));
     all
-}
-
-/// What lies where.
-#[derive(Copy, Clone)]
-struct Block {
-    bytes: u64,
-    requested: u64,
-    allocation: u32,
-    /// Given back, but not yet free.
-    pending: bool,
-}
-
-#[derive(Default)]
-struct Replay {
-    /// Segments by address.
-    segments: BTreeMap<u64, u64>,
-    /// What is not free, by address.
-    blocks: BTreeMap<u64, Block>,
-    level: Level,
-    history: History,
-}
-
-impl Replay {
-    /// What was there before the history.
-    fn new(of: &OfDevice<'_>) -> Replay {
-        let mut replay = Replay::default();
-        // Frees name who freed, unless only allocations were recorded with stacks: then they name who allocated.
-        let frees_name_allocators = frees_name_allocators(&of.entries);
-        // Backwards: what is freed later was there, what is allocated later was not.
-        let mut live: BTreeMap<u64, (u64, u64, StackId)> = BTreeMap::new();
-        let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
-        for segment in &of.segments {
-            if !segment.expandable {
-                segments.insert(segment.address, segment.bytes);
-            } else {
-                add(&mut segments, segment.address, segment.bytes);
-            }
-            for block in segment.blocks.iter().filter(|b| b.state != BlockState::Free) {
-                live.insert(block.address, (block.bytes, block.requested_bytes, block.stack));
-            }
-        }
-        for entry in of.entries.iter().rev() {
-            match entry.action {
-                Action::Alloc => drop(live.remove(&entry.address)),
-                Action::FreeCompleted => {
-                    let stack = if frees_name_allocators { entry.stack } else { StackId::EMPTY };
-                    live.insert(entry.address, (rounded(entry.bytes), entry.bytes, stack));
-                }
-                Action::SegmentAlloc => drop(segments.remove(&entry.address)),
-                Action::SegmentFree => drop(segments.insert(entry.address, entry.bytes)),
-                Action::SegmentMap => take(&mut segments, entry.address, entry.bytes),
-                Action::SegmentUnmap => add(&mut segments, entry.address, entry.bytes),
-                _ => {}
-            }
-        }
-        replay.level.reserved = segments.values().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes));
-        replay.segments = segments;
-        for (address, (bytes, requested, stack)) in live {
-            replay.allocate(address, bytes, requested, 0, true, stack);
-        }
-        replay.history.at_start = replay.level;
-        replay.history.peak = replay.level;
-        replay
-    }
-
-    fn run(mut self, of: &OfDevice<'_>) -> History {
-        self.history.device = of.device;
-        for entry in &of.entries {
-            let Ok(moment) = u32::try_from(self.history.levels.len()) else { break };
-            match entry.action {
-                Action::Alloc => {
-                    let bytes = self.given(entry.address, entry.bytes);
-                    self.allocate(entry.address, bytes, entry.bytes, moment, false, entry.stack);
-                }
-                Action::FreeRequested => self.release(entry.address, moment),
-                Action::FreeCompleted => self.free(entry.address, moment),
-                Action::SegmentAlloc => {
-                    self.history.segments.0 += 1;
-                    self.history.grown.push((moment, entry.bytes));
-                    self.segments.insert(entry.address, entry.bytes);
-                    self.level.reserved = self.level.reserved.saturating_add(entry.bytes);
-                }
-                Action::SegmentFree => {
-                    self.history.segments.1 += 1;
-                    self.history.returned.push((moment, entry.stack));
-                    self.segments.remove(&entry.address);
-                    self.level.reserved = self.level.reserved.saturating_sub(entry.bytes);
-                }
-                Action::SegmentMap => {
-                    add(&mut self.segments, entry.address, entry.bytes);
-                    self.level.reserved = self.level.reserved.saturating_add(entry.bytes);
-                }
-                Action::SegmentUnmap => {
-                    take(&mut self.segments, entry.address, entry.bytes);
-                    self.level.reserved = self.level.reserved.saturating_sub(entry.bytes);
-                }
-                Action::OutOfMemory => {
-                    let refusal = Refusal {
-                        moment,
-                        bytes: entry.bytes,
-                        device_free: entry.address,
-                        level: self.level,
-                        largest_gap: self.largest_gap(),
-                        stack: entry.stack,
-                    };
-                    self.history.refusals.push(refusal);
-                }
-                Action::Snapshot | Action::Other => {}
-            }
-            if self.level.allocated > self.history.peak.allocated {
-                self.history.peak_moment = Some(moment);
-            }
-            self.history.peak = self.history.peak.most(self.level);
-            self.history.levels.push(self.level);
-            self.history.times.push(entry.at);
-        }
-        self.history
-    }
-
-    /// How much a request at an address is given: what it needs, or all that is free there.
-    fn given(&self, address: u64, requested: u64) -> u64 {
-        let needed = rounded(requested);
-        let Some((&start, &bytes)) = self.segments.range(..=address).next_back() else { return needed };
-        let end = start.saturating_add(bytes);
-        let next = self.blocks.range(address..).next().map_or(end, |(&at, _)| at.min(end));
-        let Some(left) = next.checked_sub(address).and_then(|free| free.checked_sub(needed)) else {
-            return needed;
-        };
-        let worth = if requested <= SMALL_REQUEST { ROUNDING } else { LARGE_REMAINDER + 1 };
-        if left >= worth { needed } else { needed + left }
-    }
-
-    fn allocate(
-        &mut self,
-        address: u64,
-        bytes: u64,
-        requested: u64,
-        moment: u32,
-        before: bool,
-        stack: StackId,
-    ) {
-        let Ok(allocation) = u32::try_from(self.history.allocations.len()) else { return };
-        self.history.allocations.push(Allocation {
-            address,
-            bytes,
-            requested,
-            from: moment,
-            to: u32::MAX,
-            done: u32::MAX,
-            before,
-            stack,
-        });
-        let block = Block { bytes, requested, allocation, pending: false };
-        if let Some(there) = self.blocks.insert(address, block) {
-            // Its end was not recorded.
-            self.history.unmatched += 1;
-            self.forget(there, moment);
-        }
-        self.level.allocated = self.level.allocated.saturating_add(bytes);
-        self.level.active = self.level.active.saturating_add(bytes);
-        self.level.requested = self.level.requested.saturating_add(requested);
-    }
-
-    /// The program gives a block back.
-    fn release(&mut self, address: u64, moment: u32) {
-        match self.blocks.get_mut(&address) {
-            Some(block) if !block.pending => {
-                block.pending = true;
-                let block = *block;
-                self.no_longer_allocated(block, moment);
-            }
-            _ => self.history.unmatched += 1,
-        }
-    }
-
-    /// A block is free again.
-    fn free(&mut self, address: u64, moment: u32) {
-        match self.blocks.remove(&address) {
-            Some(block) => self.forget(block, moment),
-            None => self.history.unmatched += 1,
-        }
-    }
-
-    fn forget(&mut self, block: Block, moment: u32) {
-        if !block.pending {
-            self.no_longer_allocated(block, moment);
-        }
-        self.history.allocations[block.allocation as usize].done = moment;
-        self.level.active = self.level.active.saturating_sub(block.bytes);
-        self.level.requested = self.level.requested.saturating_sub(block.requested);
-    }
-
-    fn no_longer_allocated(&mut self, block: Block, moment: u32) {
-        self.level.allocated = self.level.allocated.saturating_sub(block.bytes);
-        self.history.allocations[block.allocation as usize].to = moment;
-    }
-
-    /// The longest free stretch of a segment. Requests are refused rarely, so this may look at everything.
-    fn largest_gap(&self) -> u64 {
-        let mut largest = 0;
-        for (&start, &bytes) in &self.segments {
-            let end = start.saturating_add(bytes);
-            let mut at = start;
-            for (&address, block) in self.blocks.range(start..end) {
-                largest = largest.max(address.saturating_sub(at));
-                at = at.max(address.saturating_add(block.bytes));
-            }
-            largest = largest.max(end.saturating_sub(at));
-        }
-        largest
-    }
-}
-
-/// Whether every free has the stack of the allocation that it ends.
-fn frees_name_allocators(entries: &[&HistoryEntry]) -> bool {
-    let mut made: BTreeMap<u64, StackId> = BTreeMap::new();
-    entries.iter().all(|entry| match entry.action {
-        Action::Alloc => {
-            made.insert(entry.address, entry.stack);
-            true
-        }
-        Action::FreeRequested | Action::FreeCompleted => {
-            made.get(&entry.address).is_none_or(|stack| *stack == entry.stack)
-        }
-        _ => true,
-    })
-}
-
-fn rounded(bytes: u64) -> u64 {
-    bytes.max(1).div_ceil(ROUNDING).saturating_mul(ROUNDING)
 }
 
 /// Adds a stretch to segments that grow, joined with those it touches.

@@ -14,6 +14,7 @@ use stepscope_model::{FrameId, Snapshot, StackId};
 use super::beats::{Beat, Beats, beats};
 use super::history::{Allocation, History};
 use super::places::Places;
+use super::surroundings::usable;
 use crate::scope::definition::Definition;
 use crate::scope::theil_sen::{Slope, theil_sen};
 
@@ -83,7 +84,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "limit_bytes",
         label: "Limit",
-        text: "Memory of a device: what this one is known to have, or common sizes.",
+        text: "Memory of a device: what the process is known to have of it, what was asked about, or common sizes.",
     },
 ];
 
@@ -142,7 +143,7 @@ pub struct Leaks {
     pub rows: Vec<LeakRow>,
     /// Reserved at the end.
     pub reserved: u64,
-    /// Memory that the process can have, if a refused request says.
+    /// Memory that the process can have, if that was recorded or a refused request says.
     pub capacity: Option<u64>,
 }
 
@@ -159,6 +160,8 @@ pub struct FullRow {
     pub iterations_left: u64,
     /// The same as time.
     pub left_ns: Option<i64>,
+    /// `iteration` or `second`.
+    pub per: &'static str,
 }
 
 impl Leaks {
@@ -198,6 +201,7 @@ impl Leaks {
                 known: self.capacity.is_some(),
                 iterations_left: left as u64,
                 left_ns: each.map(|each| (left * each * 1e9) as i64),
+                per: self.per(),
             }
         };
         sizes.into_iter().map(row).collect()
@@ -207,13 +211,6 @@ impl Leaks {
 /// Looks for what grows by at least this many bytes over the iterations compared.
 pub fn leaks(snapshot: &Snapshot, history: &History, places: &Places, by: Grouping, min_bytes: u64) -> Leaks {
     let last = history.levels.last().copied().unwrap_or(history.at_start);
-    // A request that the device had room for was refused by a limit on the process, which the snapshot does not name.
-    let capacity = history
-        .refusals
-        .iter()
-        .filter(|refusal| !refusal.is_limited())
-        .map(|refusal| refusal.level.reserved.saturating_add(refusal.device_free))
-        .max();
     let mut found = Leaks {
         device: history.device,
         beat: None,
@@ -221,7 +218,7 @@ pub fn leaks(snapshot: &Snapshot, history: &History, places: &Places, by: Groupi
         seconds: None,
         rows: Vec::new(),
         reserved: last.reserved,
-        capacity,
+        capacity: usable(snapshot, history),
     };
     let Some(beats) = beats(snapshot, history, places) else { return found };
     if beats.beat == Beat::Time && !history.refusals.is_empty() {

@@ -83,9 +83,8 @@ impl Moment {
             Moment::Peak => history.peak_moment,
             Moment::End => last,
             Moment::After(after) => {
-                let first = history.times.iter().copied().find_map(|at| at)?;
-                let known = history.times.iter().map(|at| at.map_or(i64::MIN, |at| at.0));
-                let known: Vec<i64> = known.collect();
+                let first = history.times.first()?;
+                let known: Vec<i64> = history.times.numbers().collect();
                 let at = first.0.saturating_add(after.0);
                 known.partition_point(|known| *known <= at).checked_sub(1).map(|entry| entry as u32)
             }
@@ -97,8 +96,8 @@ impl Moment {
         if let Moment::After(after) = self {
             return Some(after);
         }
-        let first = history.times.iter().copied().find_map(|at| at)?;
-        let at = self.entry(history).and_then(|entry| history.times.get(entry as usize).copied().flatten());
+        let first = history.times.first()?;
+        let at = self.entry(history).and_then(|entry| history.times.get(entry as usize));
         Some(at.map_or(Ns(0), |at| at - first))
     }
 }

@@ -7,6 +7,7 @@ use super::places::Places;
 
 /// Points of the curve.
 const POINTS: usize = 2_000;
+const NO_SUMS: u32 = u32::MAX;
 
 /// The memory of one device.
 pub fn profile(snapshot: &Snapshot, history: &History, places: &Places) -> Profile {
@@ -17,7 +18,9 @@ pub fn profile(snapshot: &Snapshot, history: &History, places: &Places) -> Profi
     let times = Times::new(history);
     let middle = (history.levels.len() / 2) as u32;
     let end = history.levels.len().saturating_sub(1) as u32;
-    let mut sums = vec![[0i64; 7]; profile.stacks.len()];
+    // Few of the stacks ask for memory themselves; most only lead to those that do.
+    let mut places_of_sums = vec![NO_SUMS; profile.stacks.len()];
+    let mut sums: Vec<[i64; 7]> = Vec::new();
     for allocation in &history.allocations {
         let bytes = i64::try_from(allocation.bytes).unwrap_or(i64::MAX);
         let lives = |at: Option<u32>| match at {
@@ -27,14 +30,18 @@ pub fn profile(snapshot: &Snapshot, history: &History, places: &Places) -> Profi
         let [at_peak, at_middle, at_end] =
             [lives(history.peak_moment), lives(Some(middle)), lives(Some(end))].map(i64::from);
         let amounts = [1, bytes, at_end, at_peak, bytes * at_middle, bytes * at_end, bytes * at_peak];
-        for (sum, more) in sums[places.python(allocation.stack).index()].iter_mut().zip(amounts) {
+        let place = &mut places_of_sums[places.python(allocation.stack).index()];
+        if *place == NO_SUMS {
+            *place = sums.len() as u32;
+            sums.push([0; 7]);
+        }
+        for (sum, more) in sums[*place as usize].iter_mut().zip(amounts) {
             *sum = sum.saturating_add(more);
         }
     }
-    let stacks: Vec<StackId> =
-        std::iter::once(StackId::EMPTY).chain(places.python.nodes().map(|node| node.0)).collect();
-    for (stack, amounts) in stacks.into_iter().zip(&sums) {
-        if amounts[0] > 0 {
+    let stacks = std::iter::once(StackId::EMPTY).chain(places.python.nodes().map(|node| node.0));
+    for (stack, place) in stacks.zip(places_of_sums) {
+        if let Some(amounts) = sums.get(place as usize) {
             profile.add(Sample::new(0, stack, amounts));
         }
     }
@@ -62,12 +69,11 @@ struct Times<'a> {
 
 impl<'a> Times<'a> {
     fn new(history: &'a History) -> Times<'a> {
-        Times { history, first: history.times.iter().copied().find_map(|at| at) }
+        Times { history, first: history.times.first() }
     }
 
     fn of(&self, moment: u32) -> Ns {
-        let at = self.history.times.get(moment as usize).copied().flatten();
-        match (at, self.first) {
+        match (self.history.times.get(moment as usize), self.first) {
             (Some(at), Some(first)) => at - first,
             _ => Ns(moment.into()),
         }
@@ -76,13 +82,12 @@ impl<'a> Times<'a> {
 
 /// What was allocated, the most of every few entries.
 fn curve(history: &History, times: &Times<'_>) -> Vec<HeapPoint> {
-    let each = history.levels.len().div_ceil(POINTS).max(1);
-    let pieces = history.levels.chunks(each).enumerate();
-    pieces
-        .map(|(piece, levels)| HeapPoint {
-            at: times.of((piece * each) as u32),
-            live_bytes: levels.iter().map(|level| level.allocated).max(),
-            rss_bytes: None,
-        })
-        .collect()
+    let count = history.levels.len();
+    let each = count.div_ceil(POINTS).max(1);
+    let point = |from: usize| HeapPoint {
+        at: times.of(from as u32),
+        live_bytes: history.levels.allocated(from..from + each).max(),
+        rss_bytes: None,
+    };
+    (0..count).step_by(each).map(point).collect()
 }

@@ -71,10 +71,10 @@ pub fn out_of_memory(snapshot: &Snapshot, history: &History, places: &Places, mo
         return Vec::new();
     }
     let categories = Categories::new(snapshot, history);
-    let first = history.times.iter().copied().find_map(|at| at);
+    let first = history.times.first();
     let expandable = is_expandable(snapshot);
     let explain = |(number, refusal): (usize, &Refusal)| {
-        let at = history.times.get(refusal.moment as usize).copied().flatten();
+        let at = history.times.get(refusal.moment as usize);
         OutOfMemory {
             device: history.device,
             refusal: *refusal,

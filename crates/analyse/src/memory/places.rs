@@ -69,7 +69,17 @@ impl Places {
         }
     }
 
-    pub(super) fn line_of(&self, id: FrameId) -> Line {
+    /// By stack of the snapshot, the frame that it is charged to.
+    pub(crate) fn charged(&self) -> impl Iterator<Item = Option<FrameId>> + '_ {
+        self.alone.iter().map(|stack| self.lines.get(stack.index()).copied().flatten())
+    }
+
+    /// The stacks of Python alone.
+    pub(crate) fn stacks(&self) -> &StackTable {
+        &self.python
+    }
+
+    pub(crate) fn line_of(&self, id: FrameId) -> Line {
         let frame = self.python.get(id);
         Line {
             function: self.python.name(id).to_owned(),
@@ -105,23 +115,27 @@ pub(crate) fn in_words(line: &Line) -> String {
 
 /// The stacks with their frames of Python alone, by the number they have in the snapshot: those of C++ say the same in many
 /// words.
-pub(crate) fn python_alone(stacks: &StackTable, python: &mut StackTable) -> Vec<StackId> {
+fn python_alone(stacks: &StackTable, python: &mut StackTable) -> Vec<StackId> {
     let name = python.intern(BACKWARD);
     let backward = python.frame(Frame { name, ..Frame::default() });
     let backward = python.push(StackId::EMPTY, backward);
     let mut alone = vec![StackId::EMPTY; stacks.len()];
     let mut in_backward = vec![false; stacks.len()];
-    for (stack, below, frame) in stacks.nodes() {
-        let Frame { name, file, line } = stacks.get(frame);
+    // There are many more stacks than frames.
+    let of_frame = |(_, Frame { name, file, line }): (FrameId, Frame)| {
         let (name, file) = (stacks.text(name), stacks.text(file));
-        in_backward[stack.index()] = in_backward[below.index()] || name.starts_with("torch::autograd::Engine");
-        alone[stack.index()] = if is_python(file) {
+        let own = is_python(file).then(|| {
             let (name, file) = (python.intern(name), python.intern(file));
-            let frame = python.frame(Frame { name, file, line });
-            python.push(alone[below.index()], frame)
-        } else {
-            alone[below.index()]
-        };
+            python.frame(Frame { name, file, line })
+        });
+        (own, name.starts_with("torch::autograd::Engine"))
+    };
+    let frames: Vec<(Option<FrameId>, bool)> = stacks.frames().map(of_frame).collect();
+    for (stack, below, frame) in stacks.nodes() {
+        let (own, is_engine) = frames[frame.index()];
+        in_backward[stack.index()] = in_backward[below.index()] || is_engine;
+        let below = alone[below.index()];
+        alone[stack.index()] = own.map_or(below, |frame| python.push(below, frame));
     }
     for (alone, in_backward) in alone.iter_mut().zip(in_backward) {
         if *alone == StackId::EMPTY && in_backward {

@@ -3,9 +3,12 @@
 /// What stands before the class of a module in the name of its call.
 pub(crate) const MODULE_CALL: &str = "nn.Module: ";
 
-/// The number in `ProfilerStep#N`.
+/// The number in `ProfilerStep#N`, or in `train (step N)`, as steps of JAX and TensorFlow are called here.
 pub fn step_number(name: &str) -> Option<i64> {
-    let digits = name.strip_prefix("ProfilerStep#")?;
+    let digits = match name.strip_prefix("ProfilerStep#") {
+        Some(digits) => digits,
+        None => name.strip_suffix(')')?.rsplit_once(" (step ")?.1,
+    };
     digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 

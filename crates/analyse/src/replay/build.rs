@@ -30,6 +30,7 @@ pub(crate) fn build(
     let work = || streams.iter().flat_map(|s| &s.work);
     ties.extend(work().filter_map(|w| Some((host.home(trace, w.launch?), w.released))));
     if let Some(main) = host.main() {
+        ties.extend(steps.runs_end.iter().map(|&(_, lane, at)| (lane, at)));
         ties.extend(steps.steps.iter().flat_map(|s| [(main, Ns(s.host_start_ns)), (main, Ns(s.host_end_ns))]));
     }
     let mut waiting = host::Waiting::default();
@@ -43,14 +44,22 @@ pub(crate) fn build(
         let own = released.get(&wait.call).filter(|_| wait.kind == WaitKind::BlockingCopy);
         let from = own.map_or(start, |&at| at.clamp(start, end));
         let to = wait.until.map_or(from, |w| slices.end(w).clamp(from, end));
-        waiting.insert(wait.call, host::WaitingCall { from, to, end });
+        let waits = host::WaitingCall { from, to, end };
+        waiting.insert(wait.call, waits);
+        // A framework's function waits in what it calls first.
+        let inner = host.at(lane, start).filter(|_| wait.kind == WaitKind::Result).and_then(|s| s.slice);
+        waiting.extend(inner.map(|slice| (slice, waits)));
+    }
+    let wakes = host::wakes(trace, host);
+    if let Some(main) = host.main() {
+        ties.extend(wakes.iter().filter(|wake| !wake.main_waits).map(|wake| (main, wake.at)));
     }
     for (lane, _) in trace.lanes().iter() {
         let unknown = host.of_lane(lane).iter().filter(|s| s.activity == Activity::DeviceUnrecorded);
         ties.extend(unknown.flat_map(|s| [(lane, s.start), (lane, s.end)]));
     }
     ties.sort_unstable();
-    let chains = host::add(&mut graph, trace, host, &waiting, &ties);
+    let chains = host::add(&mut graph, trace, host, &waiting, &ties, &wakes);
     let nodes = device::add(&mut graph, trace, host, streams, &chains);
     for wait in waits {
         let (Some(work), Some((node, _))) =
@@ -65,6 +74,7 @@ pub(crate) fn build(
         let call = (wait.kind != WaitKind::FullQueue).then_some(wait.call);
         graph.measured(from, node, What::Return, call);
     }
+    wake_after_device(&mut graph, host, &chains, &nodes, streams, &wakes);
     let step_nodes = steps.steps.iter().map(|step| {
         let at = |ns: i64| host.main().and_then(|main| chains.at(&graph, main, Ns(ns)));
         let fallback = |ns: i64| (GraphBuilder::ORIGIN, Ns(ns) - origin);
@@ -88,11 +98,46 @@ pub(crate) fn build(
             ends.push((step as u32, end));
         }
     }
+    for &(step, lane, at) in &steps.runs_end {
+        ends.extend(chains.at(&graph, lane, at).map(|(node, _)| (step as u32, node)));
+    }
     ends.sort_unstable();
     Replay {
         graph: graph.finish(host.segments(), recording.clone()),
         steps: step_nodes,
         ends,
         unchanged: OnceLock::new(),
+    }
+}
+
+/// Ties threads that go on while the main one waits to the device work that ended last before. Without any, they go on so
+/// long after the wait began.
+fn wake_after_device(
+    graph: &mut GraphBuilder,
+    host: &HostTime,
+    chains: &host::Chains,
+    nodes: &device::Nodes,
+    streams: &[Stream],
+    wakes: &[host::Wake],
+) {
+    let Some(main) = host.main() else { return };
+    let waited: Vec<&host::Wake> = wakes.iter().filter(|wake| wake.main_waits).collect();
+    if waited.is_empty() {
+        return;
+    }
+    let mut ends: Vec<(Ns, SliceId)> = streams.iter().flat_map(|s| &s.work).map(|w| (w.end, w.slice)).collect();
+    ends.sort_unstable();
+    for wake in waited {
+        let (Some((from, offset)), Some((node, _))) =
+            (chains.at(graph, main, wake.at), chains.at(graph, wake.lane, wake.at))
+        else {
+            continue;
+        };
+        let done = ends.partition_point(|e| e.0 <= wake.at);
+        let work = done.checked_sub(1).map(|last| ends[last]).filter(|e| e.0 > wake.at - offset);
+        match work.and_then(|(_, work)| nodes.get(work)) {
+            Some((_, end)) => graph.measured(end, node, What::Return, None),
+            None => graph.edge(from, node, offset.0, What::Handover, None),
+        }
     }
 }

@@ -217,7 +217,7 @@ pub fn critical_path(trace: &Trace, steps: &Steps, replay: &Replay) -> CriticalP
                 (node, at) = (edge.from, start);
                 continue;
             }
-            (What::Device, Some(work)) => match trace.slices().kind(work) {
+            (What::Device | What::Beside, Some(work)) => match trace.slices().kind(work) {
                 Kind::Kernel if comm.kernel(work) => PathClass::Communication,
                 Kind::Kernel => PathClass::Kernel,
                 _ => PathClass::Copy,

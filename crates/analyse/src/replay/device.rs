@@ -73,7 +73,7 @@ pub(super) fn add(
                 let cause = if gap > QUEUED_LIMIT { Cause::Dependency } else { Cause::QueuedGap };
                 if gap < Ns::ZERO {
                     // Overlap within a stream (programmatic launches): follows the start instead.
-                    graph.measured(before_start, node, What::Idle(cause), Some(work.slice));
+                    graph.measured(before_start, node, What::Beside, Some(before.slice));
                 } else {
                     let ns = if binds { gap } else { gap.min(queued) };
                     graph.edge(before_end, node, ns.0, What::Idle(cause), Some(work.slice));

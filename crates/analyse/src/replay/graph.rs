@@ -21,6 +21,8 @@ pub(crate) enum What {
     Host(Activity),
     /// The slice ran on a device.
     Device,
+    /// The slice, on a device, had run for so long when the next one began beside it.
+    Beside,
     /// The slice was on its way to the device, or queued, for this reason.
     Idle(Cause),
     /// The slice, a call, returned after the device work it waited for.
@@ -104,7 +106,9 @@ impl Graph {
                     latest = Some(latest.map_or(at, |l| l.max(at)));
                 }
             }
-            times[node as usize] = latest.unwrap_or(self.times[node as usize]);
+            // Work that is gone and has nothing before it is where it would have been launched.
+            let from = || self.into(node).iter().map(|edge| times[edge.from as usize]).max();
+            times[node as usize] = latest.or_else(from).unwrap_or(self.times[node as usize]);
         }
         times
     }
@@ -142,6 +146,15 @@ impl Graph {
                 })
             }
             (What::Device, Some(work)) => scenario.device(work, edge.ns),
+            (What::Beside, Some(before)) => {
+                // The end of work stands behind its start.
+                let whole = (self.time(edge.from + 1) - self.time(edge.from)).0.max(1);
+                (scenario.device(before, whole) as f64 / whole as f64 * edge.ns as f64).round() as i64
+            }
+            // Nobody launches what is gone: whatever stands behind it in the queue does not wait for that.
+            (What::Idle(Cause::LaunchLatency), Some(work)) if scenario.device(work, 1 << 20) == 0 => {
+                return None;
+            }
             (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
             (What::Idle(Cause::LaunchLatency), Some(work)) => {
                 // What takes longer to arrive waits for something that was not recorded, and still does.

@@ -36,6 +36,37 @@ struct Burst {
     lane: LaneId,
 }
 
+/// A thread of a framework's own that goes on after a rest: somebody gave it work.
+pub(super) struct Wake {
+    pub(super) lane: LaneId,
+    pub(super) at: Ns,
+    /// The main thread was waiting then, so it was not the one.
+    pub(super) main_waits: bool,
+}
+
+/// Where the threads of JAX's and TensorFlow's runtimes go on after a rest, lane by lane. Other frameworks' threads are
+/// known by what they do.
+pub(super) fn wakes(trace: &Trace, host: &HostTime) -> Vec<Wake> {
+    let Some(main) = host.main().filter(|_| trace.meta().framework.is_some()) else { return Vec::new() };
+    let Some(began) = host.of_lane(main).first().map(|s| s.start) else { return Vec::new() };
+    let lanes = trace.lanes().iter().map(|l| l.0).filter(|&lane| lane != main);
+    let mut found = Vec::new();
+    for lane in lanes {
+        let mut resting = true;
+        for segment in host.of_lane(lane) {
+            let rests = segment.activity == Activity::Unrecorded;
+            if resting && !rests && segment.start >= began {
+                let main_waits = host.at(main, segment.start).is_some_and(|s| {
+                    matches!(s.activity, Activity::Synchronization | Activity::DeviceUnrecorded)
+                });
+                found.push(Wake { lane, at: segment.start, main_waits });
+            }
+            resting = rests;
+        }
+    }
+    found
+}
+
 /// Adds all host threads. A thread has a node wherever something ties to it: at the moments given by lane, in order, and
 /// where threads hand over to each other.
 pub(super) fn add(
@@ -44,10 +75,12 @@ pub(super) fn add(
     host: &HostTime,
     waits: &Waiting,
     ties: &[(LaneId, Ns)],
+    wakes: &[Wake],
 ) -> Chains {
     let mut of_lane: Vec<Option<Range<u32>>> = Vec::new();
     of_lane.resize_with(trace.lanes().len(), || None);
-    let bursts = bursts(host);
+    // Threads of other frameworks are woken, not called.
+    let bursts = if trace.meta().framework.is_some() { Vec::new() } else { bursts(host) };
     // The main thread first: of nodes at the same moment the first comes first, and it calls the others.
     let others = trace.lanes().iter().map(|l| l.0).filter(|&lane| Some(lane) != host.main());
     for lane in host.main().into_iter().chain(others) {
@@ -58,18 +91,23 @@ pub(super) fn add(
         let is_main = Some(lane) == host.main();
         let of_thread: &[Burst] = if is_main || host.backward().contains(&lane) { &bursts } else { &[] };
         let own = || of_thread.iter().filter(move |b| b.lane == lane);
+        let first = wakes.partition_point(|wake| wake.lane < lane);
+        let wakes: Vec<Ns> = wakes[first..].iter().take_while(|w| w.lane == lane).map(|w| w.at).collect();
         let waiting: Vec<(Ns, Ns)> = match is_main {
             true => bursts.iter().map(|b| (b.from, b.to)).collect(),
+            false if !wakes.is_empty() => rests(segments, wakes.iter().copied()),
             // The backward thread waits from the end of one pass to the start of the next.
-            false => rests(segments, own()),
+            false => rests(segments, own().map(|burst| burst.begins)),
         };
         let from = ties.partition_point(|r| r.0 < lane);
         let mut moments: Vec<Ns> = ties[from..].iter().take_while(|r| r.0 == lane).map(|r| r.1).collect();
         moments.extend(waiting.iter().flat_map(|w| [w.0, w.1]));
         moments.extend(of_thread.iter().filter(|b| is_main || b.lane == lane).flat_map(|b| [b.begins, b.to]));
+        moments.extend(&wakes);
         moments.sort_unstable();
         moments.dedup();
-        let called = own().any(|b| b.begins == segments[0].start);
+        let called =
+            own().map(|b| b.begins).chain(wakes.iter().copied()).any(|begins| begins == segments[0].start);
         let chain = chain(graph, segments, host.range(lane).start, &moments, &waiting, waits);
         if !called {
             graph.measured(GraphBuilder::ORIGIN, chain.start, What::Origin, None);
@@ -79,6 +117,12 @@ pub(super) fn add(
     let chains = Chains { of_lane };
     for burst in &bursts {
         hand_over(graph, host, &chains, burst);
+    }
+    for wake in wakes.iter().filter(|wake| !wake.main_waits) {
+        let from = host.main().and_then(|main| chains.at(graph, main, wake.at));
+        if let (Some((from, offset)), Some((to, _))) = (from, chains.at(graph, wake.lane, wake.at)) {
+            graph.edge(from, to, offset.0, What::Handover, None);
+        }
     }
     chains
 }
@@ -173,11 +217,11 @@ fn bursts(host: &HostTime) -> Vec<Burst> {
     found
 }
 
-/// The stretches of a backward thread that end where the main thread calls it.
-fn rests<'a>(segments: &[Segment], bursts: impl Iterator<Item = &'a Burst>) -> Vec<(Ns, Ns)> {
+/// The stretches of a thread that end where another calls it.
+fn rests(segments: &[Segment], called: impl Iterator<Item = Ns>) -> Vec<(Ns, Ns)> {
     let mut found = Vec::new();
-    for burst in bursts {
-        let at = segments.partition_point(|s| s.start < burst.begins);
+    for begins in called {
+        let at = segments.partition_point(|s| s.start < begins);
         if let Some(rest) = at.checked_sub(1).and_then(|before| segments.get(before))
             && rest.activity == Activity::Unrecorded
         {

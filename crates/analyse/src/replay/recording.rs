@@ -78,6 +78,10 @@ impl Recording {
             known_host: slowness.is_some() || measured.is_some(),
             per_python_call: measured.unwrap_or(slowness.unwrap_or(1.0) * PER_PYTHON_CALL),
         };
+        // What an event costs was measured with PyTorch's profiler; other frameworks' are unknown.
+        if trace.meta().framework.is_some() {
+            return recording;
+        }
         let allocations = trace.allocations();
         let mut marks: Vec<(LaneId, Ns)> =
             allocations.ids().map(|id| (allocations.lane(id), allocations.at(id))).collect();

@@ -6,6 +6,7 @@
 //! inside has a cost. So `aten::linear` leaves its work to `aten::addmm`, and the fill and the bias of
 //! `aten::convolution` are its own.
 
+mod programs;
 mod recomputed;
 mod table;
 mod work;
@@ -70,7 +71,9 @@ impl NoCost {
                  record_shapes=True"
             }
             NoCost::Communication => "the network limits it",
-            NoCost::NoOperator => "launched before the recording began, from a CUDA graph, or outside PyTorch",
+            NoCost::NoOperator => {
+                "launched before the recording began, from a CUDA graph, or outside the framework"
+            }
         }
     }
 }
@@ -97,6 +100,9 @@ impl OpCosts {
 
 /// Every call of a trace that has a cost and launched device work.
 pub fn op_costs(trace: &Trace, selection: &Selection) -> OpCosts {
+    if let Some(costs) = programs::op_costs(trace, selection) {
+        return costs;
+    }
     let slices = trace.slices();
     let around = Around::new(trace);
     let mut work = Work::new(trace, selection, &around);

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use stepscope_model::{DocumentKind, Snapshot, TraceBuilder};
 
 use super::Run;
-use crate::memory::history::{History, histories};
+use crate::memory::history::History;
 use crate::memory::of_snapshot;
 use crate::memory::places::Places;
+use crate::memory::replay::histories;
 use crate::views::memory::MemoryView;
 
 impl Run {
@@ -40,6 +41,6 @@ impl Run {
     /// What pictures of the snapshot's memory are made of, if the file is one.
     pub fn memory_view(&self) -> Option<&MemoryView> {
         let (snapshot, histories) = self.snapshot()?;
-        Some(self.whole.memory_view.get_or_init(|| MemoryView::new(snapshot, histories)))
+        Some(self.whole.memory_view.get_or_init(|| MemoryView::new(snapshot, histories, self.places())))
     }
 }

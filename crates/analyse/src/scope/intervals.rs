@@ -48,6 +48,11 @@ impl Intervals {
         &self.0
     }
 
+    /// Whether a moment is in the set.
+    pub fn contains(&self, at: Ns) -> bool {
+        self.0.get(self.0.partition_point(|p| p.1 <= at)).is_some_and(|p| p.0 <= at)
+    }
+
     /// The part inside one window.
     pub fn clip(&self, window: (Ns, Ns)) -> Intervals {
         let first = self.0.partition_point(|p| p.1 <= window.0);

@@ -53,7 +53,7 @@ fn recorded_until(trace: &Trace, mut is_step: impl FnMut(StrId) -> bool) -> Opti
     Some(window.max(last))
 }
 
-fn new_step(step: i64, name: &str, start: Ns, end: Ns) -> Step {
+pub(super) fn new_step(step: i64, name: &str, start: Ns, end: Ns) -> Step {
     Step {
         step,
         name: name.to_owned(),

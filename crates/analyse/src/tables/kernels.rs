@@ -53,6 +53,10 @@ pub struct KernelRow {
     pub name: String,
     /// The operator, if asked for and known.
     pub op: Option<String>,
+    /// Where the framework says it comes from (`jit(step)/mlp/dot_general`), if the file has its compiled program.
+    pub op_path: Option<String>,
+    /// The line of source code it comes from (`train.py:12`), if the file has its compiled program.
+    pub source: Option<String>,
     /// Blocks of the grid, if asked for and known.
     pub grid: Option<String>,
     /// Threads of a block, if asked for and known.

@@ -10,7 +10,7 @@ mod walk;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Trace;
+use stepscope_model::{SliceId, Trace};
 
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
@@ -95,6 +95,26 @@ pub struct Report {
     pub modules: Vec<Module>,
     /// Where all device time went.
     pub ledger: Ledger,
+}
+
+/// Which module every host slice belongs to.
+pub(crate) struct Homes(walk::Found);
+
+impl Homes {
+    /// Looks at a whole trace.
+    pub(crate) fn new(trace: &Trace) -> Homes {
+        Homes(walk::Found::all(trace))
+    }
+
+    /// The number of a host slice's module, and whether the slice is of its backward pass.
+    pub(crate) fn number(&self, host: SliceId) -> Option<(u32, bool)> {
+        self.0.number(host)
+    }
+
+    /// The path of a module: `GPT_0/Block_1/Linear_4`.
+    pub(crate) fn path(&self, number: u32) -> &str {
+        self.0.paths.get(number as usize).map_or("", String::as_str)
+    }
 }
 
 /// Answers which module costs what.

@@ -40,7 +40,7 @@ pub fn analyse(trace: &Trace) -> Report {
         worker: meta.source.worker.clone(),
         span: meta.source.span.clone(),
         framework: framework(trace, &recordings),
-        framework_version: ["pytorch_version", "torch_version"].iter().find_map(|key| entry_text(trace, key)),
+        framework_version: framework_version(trace),
         versions: versions(trace),
         devices: meta.devices.iter().map(device).collect(),
         distributed: meta.distributed.clone(),
@@ -69,6 +69,7 @@ pub fn kind_code(kind: Kind) -> &'static str {
     match kind {
         Kind::HostOp => "host-op",
         Kind::HostAnnotation => "host-annotation",
+        Kind::FrameworkCall => "framework-call",
         Kind::PythonFunction => "python-function",
         Kind::Runtime => "runtime",
         Kind::Driver => "driver",
@@ -84,8 +85,18 @@ pub fn kind_code(kind: Kind) -> &'static str {
     }
 }
 
-/// Only what the file itself shows: PyTorch's profiler names its window and its operators unmistakably.
+fn framework_version(trace: &Trace) -> Option<String> {
+    match &trace.meta().framework {
+        Some(framework) => framework.version.clone(),
+        None => ["pytorch_version", "torch_version"].iter().find_map(|key| entry_text(trace, key)),
+    }
+}
+
+/// Only what the file itself says or shows: PyTorch's profiler names its window and its operators unmistakably.
 fn framework(trace: &Trace, recordings: &[RecordingInfo]) -> Option<String> {
+    if let Some(framework) = &trace.meta().framework {
+        return Some(framework.name.clone());
+    }
     let window = recordings.iter().any(|r| r.name.starts_with("PyTorch Profiler"));
     let operators = || {
         let slices = trace.slices();

@@ -87,6 +87,7 @@ impl Frame {
     pub fn text(self, trace: &Trace) -> Cow<'_, str> {
         match self {
             Frame::Name(name) => Cow::Borrowed(trace.text(name)),
+            Frame::Steps if trace.meta().framework.is_some() => Cow::Borrowed("steps"),
             Frame::Steps => Cow::Borrowed("ProfilerStep*"),
             Frame::Unlinked => Cow::Borrowed("(no launch in this file)"),
             Frame::Thread(lane) => {

@@ -6,11 +6,12 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, SliceId, Trace};
+use stepscope_model::{Attr, Kind, SliceId, Trace, Value};
 
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_first_use, is_launch, is_synchronization};
 use crate::names::comm::is_comm_range;
+use crate::names::framework::{FrameworkCall, framework_call, jax_function};
 use crate::names::ranges::looks_like_data_loading;
 
 /// What a host thread is doing.
@@ -29,7 +30,7 @@ pub enum Activity {
     Synchronization,
     /// In a call that gets or returns device or pinned memory.
     Allocation,
-    /// In any other call of the runtime or driver library.
+    /// In any other call of the runtime or driver library, or in the framework's own runtime.
     Runtime,
     /// In a communication library.
     Communication,
@@ -125,6 +126,20 @@ pub(crate) fn of_call(name: &str) -> Activity {
     }
 }
 
+/// What the framework does in a range of its own.
+pub(crate) fn of_framework(name: &str) -> Activity {
+    activity_of(framework_call(name))
+}
+
+fn activity_of(call: FrameworkCall) -> Activity {
+    match call {
+        FrameworkCall::Compiles => Activity::Compilation,
+        FrameworkCall::Loads => Activity::DataLoading,
+        FrameworkCall::Waits => Activity::Synchronization,
+        FrameworkCall::Runs => Activity::Runtime,
+    }
+}
+
 pub(crate) fn of_python(name: &str) -> Activity {
     if name == "Python GC" || name == "<built-in function collect>" || name.starts_with("gc.py(") {
         Activity::GarbageCollection
@@ -135,7 +150,17 @@ pub(crate) fn of_python(name: &str) -> Activity {
     {
         Activity::Compilation
     } else {
-        Activity::Python
+        jax_function(name).map_or(Activity::Python, activity_of)
+    }
+}
+
+/// The same in a profile of JAX, whose users write their loaders themselves: their functions tell by their names.
+pub(crate) fn of_jax_python(name: &str) -> Activity {
+    match of_python(name) {
+        Activity::Python if name.split_once("): ").is_some_and(|frame| looks_like_data_loading(frame.1)) => {
+            Activity::DataLoading
+        }
+        other => other,
     }
 }
 
@@ -146,6 +171,7 @@ pub(crate) struct Activities<'a> {
     operators: ByName<'a, Activity, fn(&str) -> Activity>,
     calls: ByName<'a, Activity, fn(&str) -> Activity>,
     python: ByName<'a, Activity, fn(&str) -> Activity>,
+    framework: ByName<'a, Activity, fn(&str) -> Activity>,
 }
 
 impl<'a> Activities<'a> {
@@ -155,24 +181,39 @@ impl<'a> Activities<'a> {
             ranges: ByName::new(trace, of_range),
             operators: ByName::new(trace, of_operator),
             calls: ByName::new(trace, of_call),
-            python: ByName::new(trace, of_python),
+            python: ByName::new(
+                trace,
+                if trace.meta().framework.is_some() { of_jax_python } else { of_python },
+            ),
+            framework: ByName::new(trace, of_framework),
         }
     }
 
     /// What a thread does in this slice, called from within that activity.
     pub(crate) fn of(&mut self, id: SliceId, caller: Option<Activity>) -> Activity {
-        if let Some(caller) = caller.filter(|a| a.holds_its_children()) {
+        let name = self.trace.slices().name(id);
+        if let Some(caller) = caller.filter(|a| a.holds_its_children())
+            // A function that was traced when it was called runs after all.
+            && (caller != Activity::Compilation || self.trace.text(name) != "EagerKernelExecute")
+        {
             return caller;
         }
-        let name = self.trace.slices().name(id);
         match self.trace.slices().kind(id) {
             Kind::HostOp => self.operators.get(name),
             Kind::HostAnnotation => self.ranges.get(name),
             Kind::PythonFunction => self.python.get(name),
+            Kind::FrameworkCall if self.is_traced(id) => Activity::Compilation,
+            Kind::FrameworkCall => self.framework.get(name),
             Kind::Runtime | Kind::Driver => self.calls.get(name),
             Kind::Overhead => Activity::Profiler,
             _ => Activity::Unrecorded,
         }
+    }
+
+    /// Whether TensorFlow builds the graph of a function in this call.
+    fn is_traced(&self, id: SliceId) -> bool {
+        let how = self.trace.args(id).value(Attr::FunctionCall).and_then(Value::as_text);
+        how.is_some_and(|how| how.starts_with("traced"))
     }
 }
 

@@ -16,6 +16,7 @@ use stepscope_model::{Domain, Kind, LaneId, Ns, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_range;
+use crate::names::framework::{is_fetching_thread, is_input_thread};
 use crate::names::ranges::{is_backward_node, step_number};
 use crate::threads::activity::{Activities, Activity};
 use crate::threads::told_by_device;
@@ -34,6 +35,8 @@ pub struct HostTime {
     backward: Arc<Vec<LaneId>>,
     /// Main and backward threads as one; empty without the latter.
     relay: Arc<Vec<Segment>>,
+    /// What the threads of `backward` are, where they are not those of PyTorch's backward pass.
+    workers: Option<Workers>,
     /// Runtime calls that stand on another lane than their operator, with the operator's.
     homes: Arc<Homes>,
 }
@@ -60,7 +63,11 @@ impl HostTime {
         }
         let (segments, ranges) = told_by_device::retell(trace, segments, ranges);
         (host.segments, host.ranges) = (Arc::new(segments), Arc::new(ranges));
-        let (main, backward) = roles(trace);
+        let (main, backward) = match trace.meta().framework {
+            Some(_) => with_workers(trace),
+            None => roles(trace),
+        };
+        host.workers = trace.meta().framework.as_ref().map(|_| Workers::of(trace));
         (host.main, host.backward) = (main, Arc::new(backward));
         host.overlay_communication(trace);
         host.relay = Arc::new(host.relay());
@@ -225,7 +232,9 @@ impl HostTime {
         let mut relay = Vec::with_capacity(self.segments.len());
         let mut next = 0;
         for own in self.of_lane(main) {
-            if !matches!(own.activity, Activity::Python | Activity::Unrecorded) {
+            let waits =
+                matches!(own.activity, Activity::Runtime | Activity::Synchronization) && self.workers.is_some();
+            if !waits && !matches!(own.activity, Activity::Python | Activity::Unrecorded) {
                 relay.push(*own);
                 continue;
             }
@@ -250,7 +259,15 @@ impl HostTime {
     fn first_of_backward(&self) -> Vec<Segment> {
         let mut all: Vec<(Ns, usize, Segment)> = Vec::new();
         for (rank, &lane) in self.backward.iter().enumerate() {
-            let recorded = self.of_lane(lane).iter().filter(|s| s.activity != Activity::Unrecorded);
+            // What workers do between operators is waiting too.
+            let counts = |s: &&Segment| match self.workers {
+                Some(Workers::Compute) => {
+                    use Activity::{Communication, DataLoading, Operator};
+                    matches!(s.activity, Operator | Communication | DataLoading)
+                }
+                _ => s.activity != Activity::Unrecorded,
+            };
+            let recorded = self.of_lane(lane).iter().filter(counts);
             all.extend(recorded.map(|s| (s.start, rank, *s)));
         }
         if self.backward.len() < 2 {
@@ -397,6 +414,61 @@ fn cut(
 
 /// PyTorch has one such thread a device; more are somebody's threads of the same looks.
 const MAX_BACKWARD: usize = 64;
+
+/// What threads do for the main one in programs of JAX and TensorFlow.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Workers {
+    /// They run operators: there is no device.
+    Compute,
+    /// They hand work to devices.
+    Launch,
+}
+
+impl Workers {
+    fn of(trace: &Trace) -> Workers {
+        let on_host = trace.lanes().iter().all(|(_, lane)| lane.key.domain == Domain::Host);
+        if on_host { Workers::Compute } else { Workers::Launch }
+    }
+}
+
+/// The main thread of a program of JAX or TensorFlow, and the threads that work for it: those on which its operators run,
+/// or, where they run on devices, those that hand them over.
+fn with_workers(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
+    let slices = trace.slices();
+    let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
+    let mut best = None;
+    let mut workers = Vec::new();
+    let they = Workers::of(trace);
+    for (lane, info) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
+        let (mut steps, mut python, mut calls, mut ops, mut launches) = (0u64, 0u64, 0u64, 0u64, 0u64);
+        for id in slices.of_lane(lane) {
+            match slices.kind(id) {
+                Kind::HostAnnotation => steps += u64::from(is_step.get(slices.name(id))),
+                Kind::PythonFunction => python += 1,
+                Kind::FrameworkCall => calls += 1,
+                Kind::HostOp => ops += 1,
+                Kind::Runtime => launches += 1,
+                _ => {}
+            }
+        }
+        let thread = trace.text(info.thread_name);
+        let works = if they == Workers::Compute { ops > 0 } else { launches > 0 };
+        if works && !is_input_thread(thread) || is_fetching_thread(thread) {
+            workers.push(lane);
+        }
+        let rank = (steps, python, thread.starts_with("python"), calls + ops, std::cmp::Reverse(lane));
+        if steps + python + calls + ops > 0 && best.is_none_or(|(most, _)| rank > most) {
+            best = Some((rank, lane));
+        }
+    }
+    let main = best.map(|(_, lane)| lane);
+    workers.retain(|&lane| Some(lane) != main);
+    workers.truncate(MAX_WORKERS);
+    (main, workers)
+}
+
+/// No machine runs more operators side by side.
+const MAX_WORKERS: usize = 1024;
 
 /// The main thread, and the threads of the backward pass in its process.
 fn roles(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {

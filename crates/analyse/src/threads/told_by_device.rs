@@ -20,6 +20,8 @@ use crate::threads::segment::Segment;
 
 /// A call returns within this time after the work that it waited for.
 const MAX_RETURN: Ns = Ns(200_000);
+/// JAX and TensorFlow bring a value back through threads of their own, which wake each other up one after the other.
+const MAX_FRAMEWORK_RETURN: Ns = Ns(1_000_000);
 /// No call that only hands over work or asks for an attribute takes this long.
 const MAX_CALL: Ns = Ns(1_000_000);
 /// Nor does any that gets or returns memory of a device.
@@ -29,18 +31,38 @@ const MAX_ALLOCATION: Ns = Ns(50_000_000);
 /// and where those of each lane stand.
 pub(super) fn retell(
     trace: &Trace,
-    segments: Vec<Segment>,
+    mut segments: Vec<Segment>,
     ranges: Vec<Range<usize>>,
 ) -> (Vec<Segment>, Vec<Range<usize>>) {
     let Some(device) = Device::asked_about(trace, &segments) else { return (segments, ranges) };
-    let mut told = Vec::with_capacity(segments.len());
+    // Few segments are told otherwise, and of large traces another copy would be large.
+    let mut cuts: Vec<(usize, Vec<Segment>)> = Vec::new();
+    for (at, segment) in segments.iter_mut().enumerate() {
+        match device.says(trace, segment) {
+            Says::Nothing => {}
+            Says::FirstUse => segment.activity = Activity::FirstUse,
+            Says::Waits => {
+                let mut parts = Vec::new();
+                device.cut(*segment, &mut parts);
+                match parts[..] {
+                    [whole] => *segment = whole,
+                    _ => cuts.push((at, parts)),
+                }
+            }
+        }
+    }
+    if cuts.is_empty() {
+        return (segments, ranges);
+    }
+    let more: usize = cuts.iter().map(|(_, parts)| parts.len()).sum();
+    let mut told = Vec::with_capacity(segments.len() + more);
+    let mut cuts = cuts.into_iter().peekable();
     let ranges = ranges.into_iter().map(|range| {
         let from = told.len();
-        for &segment in &segments[range] {
-            match device.says(trace, &segment) {
-                Says::Nothing => told.push(segment),
-                Says::FirstUse => told.push(Segment { activity: Activity::FirstUse, ..segment }),
-                Says::Waits => device.cut(segment, &mut told),
+        for at in range {
+            match cuts.next_if(|cut| cut.0 == at) {
+                Some((_, parts)) => told.extend(parts),
+                None => told.push(segments[at]),
             }
         }
         from..told.len()
@@ -93,6 +115,8 @@ impl Elsewhere {
 struct Device {
     busy: Intervals,
     elsewhere: Elsewhere,
+    /// How long the device may be idle in a wait for recorded work.
+    max_return: Ns,
     /// Operators that took long before they launched something for the first time.
     first_operators: HashSet<SliceId, RandomState>,
     /// Long calls that bring data back.
@@ -145,6 +169,7 @@ impl Device {
         Some(Device {
             busy: busy.finish(),
             elsewhere: Elsewhere::new(trace),
+            max_return: if trace.meta().framework.is_some() { MAX_FRAMEWORK_RETURN } else { MAX_RETURN },
             first_operators,
             bring_back,
             known,
@@ -155,10 +180,16 @@ impl Device {
         let Some(call) = segment.slice.filter(|_| is_long(segment)) else { return Says::Nothing };
         let ns = segment.end - segment.start;
         match segment.activity {
+            // Programs that run on the host wait for their own threads.
+            Activity::Synchronization
+                if self.busy.as_slice().is_empty() && trace.meta().framework.is_some() =>
+            {
+                Says::Nothing
+            }
             Activity::Synchronization => Says::Waits,
             Activity::Launch if self.bring_back.contains(&call) => Says::Waits,
             Activity::Launch if ns >= MAX_CALL && !self.known.contains(&call) => Says::FirstUse,
-            Activity::Runtime if ns >= MAX_CALL => Says::FirstUse,
+            Activity::Runtime if ns >= MAX_CALL && trace.slices().kind(call).is_runtime() => Says::FirstUse,
             Activity::Operator if self.first_operators.contains(&call) => Says::FirstUse,
             Activity::Allocation if ns >= MAX_ALLOCATION && !trace.name(call).contains("Host") => {
                 Says::FirstUse
@@ -180,7 +211,7 @@ impl Device {
         let mut dry_since = wait.start;
         let inside = busy[first..].iter().copied().take_while(|b| b.0 < wait.end);
         for (start, end) in inside.chain([(wait.end, wait.end)]) {
-            if start - dry_since > MAX_RETURN && self.elsewhere.during((dry_since, start)).is_none() {
+            if start - dry_since > self.max_return && self.elsewhere.during((dry_since, start)).is_none() {
                 push(at, dry_since, wait.activity);
                 push(dry_since, start, Activity::DeviceUnrecorded);
                 at = start;

@@ -8,9 +8,9 @@ pub mod bands;
 mod definitions;
 mod details;
 mod instant;
+mod lines;
 mod map;
 pub mod picture;
-mod places;
 mod segments;
 mod wire;
 
@@ -19,19 +19,20 @@ use serde::Serialize;
 use stepscope_model::Snapshot;
 
 use crate::memory::history::{History, OfDevice, by_device};
+use crate::memory::places::Places;
 use crate::scope::definition::Definition;
 use crate::views::flame::{Flame, FlameQuery, profile_flame};
 use bands::{Band, Bands};
+use lines::Lines;
 use map::states;
 use picture::{Frame, MAX_COLUMNS, MAX_ROWS, Picture, picture};
-use places::Places;
 use segments::{Finals, Piece};
 
 pub use definitions::DEFINITIONS;
 pub use details::{AllocationDetails, FrameText};
 pub use instant::{Instant, LiveLine};
+pub use lines::Place;
 pub use map::{Map, MapBlock, MapSegment, Use};
-pub use places::Place;
 pub use wire::{DrawnPlace, PictureHead};
 
 /// Most devices, pools of one and refused requests that are listed.
@@ -149,7 +150,7 @@ pub struct MemoryAbout {
 #[derive(Debug)]
 pub struct MemoryView {
     devices: Vec<Device>,
-    places: Places,
+    lines: Lines,
 }
 
 #[derive(Debug)]
@@ -170,10 +171,10 @@ struct Device {
 
 impl MemoryView {
     /// The index of a snapshot.
-    pub fn new(snapshot: &Snapshot, histories: &[History]) -> MemoryView {
+    pub fn new(snapshot: &Snapshot, histories: &[History], places: &Places) -> MemoryView {
         let of_devices = by_device(snapshot);
         let devices = histories.iter().zip(&of_devices).map(|(history, of)| Device::new(history, of));
-        MemoryView { devices: devices.collect(), places: Places::new(snapshot) }
+        MemoryView { devices: devices.collect(), lines: Lines::new(places) }
     }
 
     fn device<'a>(&'a self, histories: &'a [History], device: i64) -> Option<(&'a Device, &'a History)> {
@@ -203,16 +204,16 @@ impl MemoryView {
                 Stacked::Segments => device.pieces[id as usize].stack,
                 _ => history.allocations[id as usize].stack,
             };
-            self.places.number(stack)
+            self.lines.number(stack)
         };
         let moment = |state: u32| wire::Moment {
             at_ns: device.times[state as usize],
             reserved: match state.checked_sub(1) {
-                Some(moment) => history.levels[moment as usize].reserved,
+                Some(moment) => history.levels.get(moment as usize).unwrap_or_default().reserved,
                 None => history.at_start.reserved,
             },
         };
-        Some(wire::write(&drawn, &query, &self.places, place_of, moment))
+        Some(wire::write(&drawn, &query, &self.lines, place_of, moment))
     }
 
     /// The numbers of what a window shows, those with most pixels first.
@@ -235,13 +236,13 @@ impl MemoryView {
         let (device, history) = self.device(histories, device)?;
         let state = device.within(state);
         let at_ns = device.has_times.then(|| device.times[state as usize]);
-        Some(instant::instant((snapshot, history), (&self.places, &device.pieces), state, at_ns))
+        Some(instant::instant((snapshot, history), (&self.lines, &device.pieces), state, at_ns))
     }
 
     /// What was in use in a state by stack, as a flame graph; none if there is no such device.
-    pub fn flame(&self, histories: &[History], device: i64, state: u32) -> Option<Flame> {
+    pub fn flame(&self, histories: &[History], places: &Places, device: i64, state: u32) -> Option<Flame> {
         let (device, history) = self.device(histories, device)?;
-        let profile = instant::profile(history, &self.places, device.within(state));
+        let profile = instant::profile(history, places, device.within(state));
         Some(profile_flame(&profile, 0, &FlameQuery::default()))
     }
 
@@ -253,7 +254,7 @@ impl MemoryView {
         number: u32,
     ) -> Option<AllocationDetails> {
         let (device, history) = self.device(histories, device)?;
-        details::allocation(snapshot, history, device, &self.places, number)
+        details::allocation(snapshot, history, device, &self.lines, number)
     }
 
     /// One segment as a band; none if there is no such one.
@@ -264,7 +265,7 @@ impl MemoryView {
         number: u32,
     ) -> Option<AllocationDetails> {
         let (device, history) = self.device(histories, device)?;
-        details::segment(snapshot, history, device, &self.places, number)
+        details::segment(snapshot, history, device, &self.lines, number)
     }
 
     /// The sum of what is in use in a state, as the picture has it.
@@ -281,15 +282,15 @@ impl MemoryView {
                 + device.pieces.len() * (size_of::<Piece>() + 4)
                 + device.piece_of.len() * 4
         };
-        self.devices.iter().map(of).sum::<usize>() + self.places.python.heap_bytes()
+        self.devices.iter().map(of).sum::<usize>() + self.lines.heap_bytes()
     }
 }
 
 impl Device {
     fn new(history: &History, of: &OfDevice<'_>) -> Device {
         let count = history.levels.len() as u32 + 1;
-        let has_times = history.times.iter().any(Option::is_some);
-        let first = history.times.iter().copied().flatten().next().map_or(0, |at| at.0);
+        let has_times = history.times.first().is_some();
+        let first = history.times.first().map_or(0, |at| at.0);
         let mut times = vec![0];
         let mut latest = 0;
         for (moment, at) in history.times.iter().enumerate() {

@@ -1,12 +1,17 @@
 //! Whatever a file holds, the figures of steps and devices close and nothing panics.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
+use stepscope_analyse::compare::{DiffQuery, diff};
 use stepscope_analyse::devices::graphs::graphs;
 use stepscope_analyse::devices::utilization::{gpu, utilization_series};
+use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::peers::tracelens::{
     TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
 };
+use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::steps::serving::serving;
@@ -125,7 +130,31 @@ fn ask_all(trace: &Trace, closes: bool) {
     }
 }
 
+fn compare_both(before: &[Row], after: &[Row], closes: bool) {
+    let [before, after] = [before, after].map(|rows| [Arc::new(Run::new(build(rows)))]);
+    let found = diff(&before, &after, &DiffQuery::default(), &Thresholds::default());
+    if closes {
+        assert_eq!(found.rows.iter().map(|row| row.delta_ns).sum::<i64>(), found.delta_ns, "{found:?}");
+        assert_eq!(found.causes.iter().map(|row| row.delta_ns).sum::<i64>(), found.delta_ns, "{found:?}");
+    }
+    let same = diff(&before, &before, &DiffQuery::default(), &Thresholds::default());
+    assert!(same.delta_ns == 0 && same.rows.iter().all(|row| row.delta_ns == 0), "{same:?}");
+}
+
 proptest! {
+    #[test]
+    fn changes_close_on_any_two_traces(a in rows((-40..200i64, 0..90i64)), b in rows((-40..200i64, 0..90i64))) {
+        compare_both(&a, &b, true);
+    }
+
+    #[test]
+    fn traces_at_the_edge_can_be_compared(
+        a in rows((any::<i64>(), any::<i64>())),
+        b in rows((any::<i64>(), any::<i64>())),
+    ) {
+        compare_both(&a, &b, false);
+    }
+
     #[test]
     fn parts_close_on_any_trace(rows in rows((-40..200i64, 0..90i64))) {
         ask_all(&build(&rows), true);

@@ -9,6 +9,7 @@ use stepscope_analyse::causes::gaps::gaps;
 use stepscope_analyse::causes::launches::launches;
 use stepscope_analyse::causes::transfers::transfers;
 use stepscope_analyse::causes::waits;
+use stepscope_analyse::compare::{DiffQuery, diff};
 use stepscope_analyse::devices::graphs::graphs;
 use stepscope_analyse::findings::{Context, RULES, Thresholds};
 use stepscope_analyse::peers::hta::call_depth::call_depths;
@@ -58,6 +59,8 @@ fn ask_all(run: Run) {
     let _ = timed("what if", || what_if(&trace, &replay, &[change]));
     let limits = eager();
     let run = timed("run", || stepscope_analyse::run::Run::new(trace));
+    let side = [std::sync::Arc::new(stepscope_analyse::run::Run::new(run.shared_trace()))];
+    timed("compare", || diff(&side, &side, &DiffQuery::default(), &limits));
     let context = Context::new(&run, &limits);
     for rule in RULES {
         timed(rule.name, || (rule.check)(&context));

@@ -5,12 +5,14 @@
 
 mod any_trace;
 mod causes;
+mod compare;
 mod csv;
 mod data;
 mod devices;
 mod findings;
 mod growth;
 mod hostile_sizes;
+mod instructions;
 mod memory;
 mod no_producer;
 mod peers;
@@ -20,3 +22,4 @@ mod steps;
 mod tables;
 mod threads;
 mod views;
+mod xla;

@@ -8,3 +8,4 @@ mod hta_worked;
 mod tb_overview;
 mod tb_tables;
 mod tracelens;
+mod xprof;

@@ -199,6 +199,38 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+/// A number of things that need not be whole: `64`, `62.5`, `1,234`.
+pub fn number(value: f64) -> String {
+    match value {
+        v if v.fract() == 0.0 && (0.0..1e15).contains(&v) => count(v as u64),
+        v if (1000.0..1e15).contains(&v) => count(v.round() as u64),
+        v => digits(v),
+    }
+}
+
+/// Things per second: `5,120/s`, `12.34/s`.
+pub fn rate(value: f64) -> String {
+    if (1000.0..1e15).contains(&value) {
+        format!("{}/s", count(value.round() as u64))
+    } else {
+        format!("{}/s", digits(value))
+    }
+}
+
+/// Energy: `12.34 J`.
+pub fn joules(value: f64) -> String {
+    format!("{} J", digits(value))
+}
+
+/// Four digits of a number.
+fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = (3 - value.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
+    format!("{value:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,5 +372,12 @@ mod tests {
         assert_eq!(delta_percent(0.99999), "+100.0%");
         assert_eq!(delta_percent(1e-6), "<0.1%");
         assert_eq!(delta_percent(f64::INFINITY), "n/a");
+    }
+
+    #[test]
+    fn numbers_and_rates_have_four_digits() {
+        assert_eq!([number(64.0), number(62.5), number(1234.5)], ["64", "62.50", "1,235"]);
+        assert_eq!([rate(5120.4), rate(12.3456), rate(0.5)], ["5,120/s", "12.35/s", "0.5000/s"]);
+        assert_eq!([joules(123.456), joules(0.0)], ["123.5 J", "0 J"]);
     }
 }

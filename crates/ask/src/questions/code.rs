@@ -17,7 +17,7 @@ pub(super) const QUESTION: Question = Question {
     name: "code",
     alias: None,
     about: "Your program's functions by host time, waiting for the device, and device time they launched: which code makes the \
-            GPU work, and which waits for it. Needs with_stack=True.",
+            GPU work, and which waits for it. Needs recorded calls (PyTorch: with_stack=True).",
     examples: &["code TRACE", "code TRACE --by call  what each function called", "code TRACE --sort device_ns"],
     group: Group::Time,
     by: &["function", "call"],
@@ -29,8 +29,8 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What an empty table says.
-const NONE: &str =
-    "no Python functions in this trace; record them with with_stack=True, or with `stepscope run`";
+const NONE: &str = "no Python functions in this trace; `stepscope run` records them, as do PyTorch's profiler (with_stack=True) and \
+     JAX's (python_tracer_level=1)";
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let asked = ask.part_of(&runs[0])?;

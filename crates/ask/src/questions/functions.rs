@@ -37,8 +37,8 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What an empty table says.
-const NONE: &str =
-    "no functions here; `stepscope run`, or PyTorch's profiler with with_stack=True, record them";
+const NONE: &str = "no functions here; `stepscope run` records them, as do PyTorch's profiler (with_stack=True) and JAX's \
+     (python_tracer_level=1)";
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let none = Profile::default();

@@ -39,7 +39,7 @@ pub(super) const QUESTION: Question = Question {
 const FEW: usize = 10;
 /// Gaps that are looked at one by one, beside as many as the file has slices.
 const MAX_GAPS: usize = 100_000;
-const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
+use super::NO_DEVICE_WORK as NONE;
 
 /// All gaps together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -126,6 +126,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let rows = arrange(report.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
     let (title, none) = match &op {
         Some(op) => (format!("Kernels of {op}"), "it launched no kernels itself; what it called may have"),
+        None if asked.trace().meta().framework.is_some() => (
+            "Kernels".to_owned(),
+            "no kernels in this trace: nothing ran on a GPU; `stepscope ops` has what ran on the CPU",
+        ),
         None => ("Kernels".to_owned(), "no kernels in this trace; record with ProfilerActivity.CUDA on a GPU"),
     };
     let (full, empty, left_out) = (ask.full, rows.when_empty(none), rows.left_out());
@@ -173,6 +177,14 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
     if group.op {
         columns.push(Column::text("Operator").flexible(16, end_ellipsis).priority(140));
     }
+    // What compiled programs in the file tell.
+    let (paths, lines) = (rows.iter().any(|r| r.op_path.is_some()), rows.iter().any(|r| r.source.is_some()));
+    if paths {
+        columns.push(Column::text("From").flexible(16, crate::print::middle_ellipsis).priority(100));
+    }
+    if lines {
+        columns.push(Column::text("Line").priority(105));
+    }
     if group.stream {
         columns.push(Column::text("Stream").priority(140));
     }
@@ -207,6 +219,12 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
         let mut cells = vec![Cell::text(shown_name(&row.name, full))];
         if group.op {
             cells.push(Cell::maybe(row.op.as_deref(), Cell::text));
+        }
+        if paths {
+            cells.push(Cell::maybe(row.op_path.as_deref(), Cell::text));
+        }
+        if lines {
+            cells.push(Cell::maybe(row.source.as_deref(), Cell::text));
         }
         if group.stream {
             let streams: Vec<String> = row.streams.iter().map(i64::to_string).collect();

@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
+use super::NO_DEVICE_WORK as NONE;
 
 /// A point of a device's queue.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]

@@ -57,8 +57,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let rows = arrange(report.rows.clone(), &ask.rows, None, 0, |_| "")?;
     let none = match report.loading_ns {
         0 => {
-            "no data loader found: DataLoader is recognized by its own ranges, others by \
-             record_function(\"data_loading\")"
+            "no data loader found: PyTorch's DataLoader and tf.data are recognized by their own ranges, others by a range \
+             called data_loading"
         }
         _ => "no steps in this trace",
     };

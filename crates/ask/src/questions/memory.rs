@@ -1,12 +1,15 @@
 //! Memory over time, what was live at the peak, and which operators allocate.
 
 mod across;
+mod fit;
 mod leaks;
 mod line_by_line;
 mod live;
 mod of_profile;
 mod of_snapshot;
 mod out_of_memory;
+mod plan;
+mod process;
 
 use std::sync::Arc;
 
@@ -30,35 +33,41 @@ pub(super) use of_profile::{end_words, lines_table, peak_words};
 pub(super) const QUESTION: Question = Question {
     name: "memory",
     alias: None,
-    about: "Memory over time, what was live at the peak, and which operators allocate; of `stepscope run --memory`, which \
-            lines hold the peak and what was never freed.",
+    about: "Memory over time, what was live at the peak, and which operators allocate; of compiled programs, what the compiler \
+            planned; of `stepscope run --memory`, which lines hold the peak and what was never freed.",
     examples: &[
         "memory TRACE",
         "memory TRACE --by event --sort bytes",
         "memory TRACE --from 12ms --to 1.5s --by peak",
+        "memory TRACE --by buffer --program jit_train_step  what XLA keeps at a program's peak",
         "memory train.py.mem --leaks  what was not freed, by line",
         "memory train.py.mem --lines  line by line, as memory_profiler shows it",
         "memory snapshot.pickle --leaks  what grows per iteration, by line",
         "memory first.pickle second.pickle third.pickle --leaks  what grows between them",
         "memory snapshot.pickle --oom  why memory ran out",
         "memory snapshot.pickle --at peak --by category",
+        "memory small.pickle large.pickle --fit --batch 16,64  the largest batch that fits",
     ],
     group: Group::Device,
-    by: &["op", "event", "peak", "stack", "line", "module", "size", "category"],
+    by: &["op", "event", "peak", "stack", "line", "module", "size", "category", "program", "buffer"],
     options: &[
         "sort", "top", "filter", "step", "device", "frames", "from", "to", "lines", "leaks", "oom", "at",
+        "fit", "batch", "capacity", "program",
     ],
-    report_by: Some(&["event", "peak", "stack"]),
+    report_by: Some(&["event", "peak", "stack", "leaks", "oom", "program", "buffer"]),
     definitions: &[
         memory::DEFINITIONS,
         memory::OPERATOR_DEFINITIONS,
         memory::EVENT_DEFINITIONS,
         OWN,
+        plan::DEFINITIONS,
         heap::DEFINITIONS,
         of_snapshot::DEFINITIONS,
         memory::leaks::DEFINITIONS,
         memory::live_at::DEFINITIONS,
         memory::across::DEFINITIONS,
+        memory::fit::DEFINITIONS,
+        memory::process::DEFINITIONS,
         out_of_memory::DEFINITIONS,
         heap::MORE_DEFINITIONS,
     ],
@@ -67,6 +76,13 @@ pub(super) const QUESTION: Question = Question {
 };
 
 const NONE: &str = "no allocations in this trace; record with profile_memory=True to see them";
+const NONE_OF_XLA: &str =
+    "no allocations in this profile: XLA's allocator on GPUs writes them, on CPUs it does not";
+
+/// What an empty table says.
+fn none(trace: &Trace) -> &'static str {
+    if trace.meta().framework.is_some() { NONE_OF_XLA } else { NONE }
+}
 
 /// What the question's own numbers mean.
 const OWN: &[Definition] = &[
@@ -104,6 +120,10 @@ struct PeakStackRow {
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+    if ask.fit {
+        return fit::answer(ask, runs);
+    }
+    ask.refuse(&["batch", "capacity"], "this", "add --fit, and name two files or more")?;
     if runs.len() > 1 {
         return across::answer(ask, runs);
     }
@@ -119,6 +139,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         return line_by_line::answer(ask, &heap::HeapReport::default(), "");
     }
     let asked = ask.part_of(&runs[0])?;
+    if matches!(ask.grouped(), "program" | "buffer") {
+        return plan::answer(ask, asked.trace());
+    }
+    ask.refuse(&["program"], "this grouping", "add --by buffer or --by program")?;
+    let empty = none(asked.trace());
     let options = Options {
         selection: asked.selection.clone(),
         window: window(ask, asked.trace())?,
@@ -130,7 +155,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let window = options.window;
     let records = report.records;
     let mut devices = Part::new("devices", report.devices.clone(), move |rows| {
-        let mut table = devices_table(rows, records);
+        let mut table = devices_table(rows, records).when_empty(empty);
         if let Some((from, to)) = window {
             let (from, to) = (units::time(from.0), units::time(to.0));
             table.note(format!("only from {from} to {to} since the start of the trace"));
@@ -143,33 +168,43 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
             let rows = arrange(report.events, &ask.rows, Some("bytes"), TOP, |r| {
                 r.operator.as_deref().unwrap_or_default()
             })?;
-            rows.into_part("events", NONE, events_table)
+            rows.into_part("events", empty, events_table)
         }
         "peak" => {
             let rows = arrange(peak(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakRow| &r.operator)?;
-            rows.into_part("peak", NONE, peak_table)
+            rows.into_part("peak", empty, peak_table)
         }
         "stack" => {
             let rows = arrange(stacks(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakStackRow| &r.operator)?;
-            rows.into_part("peak", NONE, stacks_table)
+            rows.into_part("peak", empty, stacks_table)
         }
         _ => {
             let sort = Some("self_allocated_bytes");
             let rows = arrange(report.operators, &ask.rows, sort, TOP, |r| &r.name)?;
-            rows.into_part("operators", NONE, operators_table)
+            rows.into_part("operators", empty, operators_table)
         }
     };
     let main = part.key;
-    let mut answer = Answer::new(vec![devices, part]).fact("records", &records).main(main);
+    // Looks at the process are rare and whole: a window or a step has few of them.
+    let process = process::part(memory::process::processes(runs[0].trace()));
+    let mut parts = vec![devices, part, process];
+    parts.extend(plan::parts(asked.trace()));
+    let mut answer = Answer::new(parts).fact("records", &records).main(main);
     if let Some((from, to)) = window {
         answer = answer.fact("range_ns", &[from.0, to.0]);
     }
     Ok(answer)
 }
 
+const COMPILED_ONLY: &str =
+    "it is about programs that XLA compiled, which are in profiles of JAX and TensorFlow";
 const SNAPSHOTS_ONLY: &str = "it is about memory snapshots, which torch.cuda.memory._dump_snapshot() writes";
 
 fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
+    ask.refuse(&["program"], "this profile", COMPILED_ONLY)?;
+    if matches!(ask.grouped(), "program" | "buffer") {
+        return Err(Refusal::new("this profile has no compiled programs", COMPILED_ONLY));
+    }
     let Some((snapshot, histories)) = run.snapshot() else {
         ask.refuse(&["oom", "at"], "this profile", SNAPSHOTS_ONLY)?;
         if live::GROUPS.contains(&ask.grouped()) && ask.grouped() != "line" {

@@ -63,7 +63,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if ledger.unlinked_device_ns > 0 {
         words.push_str(&format!(", {} without a known launch", units::time(ledger.unlinked_device_ns)));
     }
-    let empty = "no modules in this trace; record with with_stack=True (or with_modules=True) to see them";
+    let empty = "no modules in this trace; PyTorch records them with with_stack=True or with_modules=True";
     let part = if ask.grouped() == "class" {
         let rows = arrange(classes(&report.modules), &ask.rows, Some("device_self_ns"), 0, |r| &r.name)?;
         rows.into_part("modules", empty, move |rows| class_table(rows).title("Modules by class", &words))

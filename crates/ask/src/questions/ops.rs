@@ -78,7 +78,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let ops = arrange(report.ops, &ask.rows, Some(default_sort(device)), TOP, |r| &r.name)?;
     let annotations = arrange(report.annotations, &ask.rows, Some("host_total_ns"), 10, |r| &r.name)?;
     let calls = arrange(report.calls, &ask.rows, Some("host_self_ns"), 10, |r| &r.name)?;
-    let ranges = "ranges named by record_function and the profiler; not part of any share above".to_owned();
+    let ranges = match asked.trace().meta().framework {
+        Some(_) => "ranges that the program names, steps among them; not part of any share above",
+        None => "ranges named by record_function and the profiler; not part of any share above",
+    };
+    let ranges = ranges.to_owned();
     let inside = "host time inside the GPU's libraries".to_owned();
     let parts = vec![
         part("ops", ops, (device, host), "Operators", words, ledger),

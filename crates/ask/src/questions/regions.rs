@@ -46,10 +46,17 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let has_device = ledger.total_device_ns > 0;
     let steps = (asked.steps().steps.len() as i64).max(1);
     let rows = arrange(report.regions, &ask.rows, None, TOP, |r| &r.name)?;
-    let empty =
-        "no named ranges in this trace; put torch.profiler.record_function(\"name\") around parts of a step";
+    let of_pytorch = asked.trace().meta().framework.is_none();
+    let empty = match of_pytorch {
+        true => {
+            "no named ranges in this trace; put torch.profiler.record_function(\"name\") around parts of a step"
+        }
+        false => {
+            "no named ranges in this trace; put jax.profiler.TraceAnnotation(\"name\") around parts of a step"
+        }
+    };
     let part = rows.into_part("regions", empty, move |rows| {
-        let mut table = table(rows, has_device, steps).title("Regions", &words);
+        let mut table = table(rows, has_device, steps, of_pytorch).title("Regions", &words);
         if rows.iter().any(|r| r.backward_device_ns > 0) {
             table.note(
                 "Backward: device time of the backward pass of a region's own operators, wherever it ran",
@@ -76,7 +83,7 @@ fn words(ledger: &Ledger) -> String {
 }
 
 /// Times are per step, except those of a column that says otherwise.
-fn table(rows: &[RegionRow], has_device: bool, steps: i64) -> Table {
+fn table(rows: &[RegionRow], has_device: bool, steps: i64, of_pytorch: bool) -> Table {
     let mut columns =
         vec![Column::name("Region"), Column::number("Calls").priority(110), Column::number("Host").keep()];
     if has_device {
@@ -86,8 +93,10 @@ fn table(rows: &[RegionRow], has_device: bool, steps: i64) -> Table {
             Column::number("Device, all steps").priority(70),
             Column::number("Self").priority(100),
             Column::number("Backward").priority(130),
-            Column::number("PyTorch's").priority(120),
         ]);
+        if of_pytorch {
+            columns.push(Column::number("PyTorch's").priority(120));
+        }
     }
     let mut table = Table::new(columns);
     let largest = rows.iter().filter_map(|r| r.share).fold(0.0, f64::max);
@@ -101,8 +110,10 @@ fn table(rows: &[RegionRow], has_device: bool, steps: i64) -> Table {
                 Cell::time(row.device_ns),
                 Cell::time(row.device_self_ns / steps),
                 Cell::time(row.backward_device_ns / steps),
-                Cell::time(row.pytorch_device_ns / steps),
             ]);
+            if of_pytorch {
+                cells.push(Cell::time(row.pytorch_device_ns / steps));
+            }
         }
         table.row(cells);
     }

@@ -68,7 +68,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     };
     let (words, mean) = (tables::words(&report), report.mean);
     let arithmetic = report.steps.iter().any(|s| s.model_flops > 0);
-    let none = "no operator with a cost; record on a GPU with record_shapes=True";
+    let none = match asked.trace().meta().framework {
+        Some(_) => "no device work with a cost; peaks of CPUs are not known here",
+        None => "no operator with a cost; record on a GPU with record_shapes=True",
+    };
     let parts = vec![
         rows.into_part("roofline", none, move |rows| tables::rows(rows, &words)),
         unless_empty(Part::new("unmodelled", report.unmodelled, |rows| tables::unmodelled(rows, FEW))),

@@ -106,6 +106,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .fact("average", &asked.run.breakdown().average)
         .fact("spread", &spread(&asked))
         .fact("synthetic", &asked.steps().synthetic)
+        .fact("inferred_from", &asked.steps().inferred_from)
         .fact("device_slices_outside", &asked.steps().device_slices_outside))
 }
 
@@ -119,15 +120,21 @@ fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
     let report = asked.run.breakdown();
     let (average, words, synthetic) = (report.average, words(report), report.synthetic);
     let outside = asked.steps().device_slices_outside;
+    let inferred = asked.steps().inferred_from.clone();
+    let of_framework = asked.run.trace().meta().framework.is_some();
     let varies = spread(asked).filter(|_| report.averaged_steps > 2).map(variation);
     let rows = arrange(report.rows.clone(), &ask.rows, None, 0, |r| &r.name)?;
     let left_out = rows.left_out();
     Ok(Part::new("steps", rows.rows, move |rows| {
         let mut table = table(rows, average.as_ref()).title("Steps", &words);
         if synthetic {
-            table.note(
-                "no ProfilerStep marks, so the whole trace is one step; call prof.step() after each iteration",
-            );
+            table.note(match of_framework {
+                true => "no steps are marked, so the whole trace is one; mark them with StepTraceAnnotation or Trace",
+                false => "no ProfilerStep marks, so the whole trace is one step; call prof.step() after each iteration",
+            });
+        }
+        if let Some(function) = &inferred {
+            table.note(format!("no steps are marked: each run of {function} until the next stands for one"));
         }
         table.notes(&left_out);
         table.notes(&varies);

@@ -23,6 +23,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown;
+use stepscope_analyse::steps::samples::{self, Samples};
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::heap;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
@@ -62,6 +63,7 @@ pub(super) const QUESTION: Question = Question {
         OWN,
         verdict::DEFINITIONS,
         steps::DEFINITIONS,
+        samples::DEFINITIONS,
         breakdown::DEFINITIONS,
         utilization::DEFINITIONS,
         ops::DEFINITIONS,
@@ -185,11 +187,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .filter(|_| spots.is_none())
         .and_then(|(findings, verdict)| findings::uncovered(run, verdict, findings));
     let blind = findings.as_ref().map_or_else(Vec::new, |_| findings::could_not_look(run));
+    let samples = run.samples();
     let mut answer = Answer::new(parts)
         .fact("verdict", &verdict)
         .fact("uncovered", &uncovered)
         .fact("could_not_look", &blind)
         .fact("step_ns", &run.step_ns())
+        .fact("samples_per_step", &samples.as_ref().map(Samples::per_step))
+        .fact("samples_per_s", &samples.as_ref().and_then(Samples::per_s))
         .fact("unprofiled_step_ns", &unprofiled.map(|u| u.step_ns))
         .fact("unprofiled_step_low_ns", &unprofiled.map(|u| u.low_ns))
         .fact("unprofiled_step_high_ns", &unprofiled.map(|u| u.high_ns))
@@ -260,8 +265,19 @@ fn own_remarks(asked: &Asked, nothing: bool) -> Vec<&'static str> {
     let mut own = Vec::new();
     if nothing {
         own.push("no operators or kernels in this trace; `stepscope info` lists what it contains");
+    } else if asked.steps().inferred_from.is_some() {
+        own.push(
+            "no steps are marked: runs of one compiled function stand for them; mark steps with \
+             jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace",
+        );
     } else if asked.steps().synthetic {
-        own.push("no steps are marked, so the whole trace is one; call prof.step() after each iteration");
+        own.push(match asked.run.trace().meta().framework {
+            Some(_) => {
+                "no steps are marked, so the whole trace is one; mark steps with jax.profiler.StepTraceAnnotation or \
+                 tf.profiler.experimental.Trace"
+            }
+            None => "no steps are marked, so the whole trace is one; call prof.step() after each iteration",
+        });
     }
     if !asked.is_whole() {
         own.push("only the selected steps and devices");

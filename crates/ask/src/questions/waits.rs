@@ -58,10 +58,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let rows = arrange(report.rows, &ask.rows, None, TOP, |r| r.op.as_deref().unwrap_or(&r.call))?;
     let empty = rows.when_empty("no call waited for a device in these steps");
     let (full, wall_ns, left_out) = (ask.full, report.wall_ns, rows.left_out());
+    let of_pytorch = asked.trace().meta().framework.is_none();
     let part = Part::new("waits", rows.rows, move |rows| {
         let mut table = table(rows, wall_ns, full).title("Waits for the device", &words).when_empty(empty);
         table.notes(&left_out);
-        if !rows.is_empty() && rows.iter().all(|r| r.stack.is_empty()) {
+        if of_pytorch && !rows.is_empty() && rows.iter().all(|r| r.stack.is_empty()) {
             table.note("record with with_stack=True to see the lines of your program");
         }
         table
@@ -79,6 +80,7 @@ fn kind_label(kind: WaitKind) -> &'static str {
         WaitKind::Device => "device",
         WaitKind::Event => "event",
         WaitKind::BlockingCopy => "blocking copy",
+        WaitKind::Result => "result",
         WaitKind::FullQueue => "full queue",
         WaitKind::Free => "free",
     }

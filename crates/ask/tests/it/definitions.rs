@@ -12,11 +12,13 @@ use stepscope_model::DocumentKind;
 
 use crate::fields::Fields;
 
-/// Traces that differ in what was recorded: stacks, modules and memory; nothing but the smallest; data loading.
+/// Traces that differ in what was recorded: stacks, modules and memory; nothing but the smallest; data loading; compiled
+/// programs.
 const TRACES: &[&str] = &[
     "2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz",
     "mini/mini.pt.trace.json",
     "2.11-h200-twins/seen/slow_loader/fault.shapes.json.zst",
+    "../xla/layers.xplane.pb",
 ];
 
 /// Profiles that differ in what they hold: calls, lines, samples with lines, times, memory.
@@ -91,12 +93,23 @@ fn fields_of(question: &'static Question) -> Fields {
             }
             let ask = Ask::with(question.name, [("leaks", "")]).unwrap();
             fields.add(&answer(&ask, &[run.clone(), run.clone()]).unwrap());
+            let ask = Ask::with(question.name, [("fit", ""), ("batch", "8,16")]).unwrap();
+            fields.add(&answer(&ask, &[run.clone(), run.clone()]).unwrap());
         }
+    }
+    if question.name == "hlo" {
+        let ask = Ask::with(question.name, [("around", "custom-call.1")]).unwrap();
+        let compiled = runs().iter().filter(|run| !run.trace().programs().is_empty());
+        compiled.for_each(|run| fields.add(&answer(&ask, std::slice::from_ref(run)).unwrap()));
     }
     for (ask, grouped) in &asks {
         // A profile has no groups of host and device.
         let fits = |run: &&Arc<Run>| {
-            question.answers_for.contains(&run.kind()) && (run.kind() == DocumentKind::Trace || !*grouped)
+            // HTA knows PyTorch's traces only.
+            let other = question.name == "hta" && run.trace().meta().framework.is_some();
+            question.answers_for.contains(&run.kind())
+                && !other
+                && (run.kind() == DocumentKind::Trace || !*grouped)
         };
         for run in runs().iter().filter(fits) {
             let answer =

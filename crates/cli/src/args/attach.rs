@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use stepscope_record::spy::Mode;
 
+use crate::args::Page;
 use crate::commands::{duration, rate};
 use crate::failure::Failure;
 use crate::format::Format;
@@ -101,6 +102,13 @@ pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) stops: Stops,
 
+    /// Watch it grow in the browser while it is recorded.
+    #[arg(long)]
+    pub(crate) view: bool,
+
+    #[command(flatten)]
+    pub(crate) page: Page,
+
     /// The program to start and sample, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
@@ -155,7 +163,7 @@ pub(crate) struct Top {
     pub(crate) duration: Option<Duration>,
 
     /// With --once: this many rows; 0 means all.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 
     /// With --once: the output format.
@@ -181,8 +189,8 @@ pub(crate) struct Top {
 /// Whether the process is stopped for a look, and what for.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Stops {
-    /// Show C and C++ functions too; its Python threads are stopped for a moment at each look.
-    #[arg(long)]
+    /// Show C and C++ functions too; threads that run Python are stopped for a moment at each look.
+    #[arg(long, short)]
     native: bool,
 
     /// Stop its Python threads for a moment at each look, so that no stack changes while it is read.

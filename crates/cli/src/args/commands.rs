@@ -8,6 +8,10 @@ use stepscope_analyse::findings::Severity;
 use stepscope_ask::QUESTIONS;
 
 use super::attach::{Dump, Record, Top};
+use super::capture::Capture;
+use super::gate::{Baseline, Bisect, Check, History, Sweep};
+use super::monitor::Monitor;
+use super::production::Production;
 use crate::format::Format;
 
 /// The commands.
@@ -40,7 +44,7 @@ pub(crate) enum Command {
     },
     /// Sample a Python process from outside, without stopping it: one that runs, or one to start.
     #[command(
-        after_help = "Examples:\n  stepscope record --pid 4711 -d 10s\n  stepscope record -o profile.svg --pid 4711\n  stepscope record --subprocesses -- python train.py --epochs 1"
+        after_help = "Examples:\n  stepscope record --pid 4711 -d 10s\n  stepscope record -o profile.svg --pid 4711\n  stepscope record --pid 4711 --view\n  stepscope record --subprocesses -- python train.py --epochs 1"
     )]
     Record(Record),
     /// What a running Python process spends its time on, live, without stopping it.
@@ -51,6 +55,38 @@ pub(crate) enum Command {
         after_help = "Examples:\n  stepscope dump 4711\n  stepscope dump 4711 --locals\n  stepscope dump --all            every Python process here: where does each rank stand?"
     )]
     Dump(Dump),
+    /// Record a running TensorFlow or JAX program through its profiler server, here or on other machines.
+    #[command(
+        after_help = "In the program: jax.profiler.start_server(9999) or tf.profiler.experimental.server.start(6009).\n\nExamples:\n  stepscope capture localhost:9999 --duration 5s\n  stepscope capture gpu-1:6009 --hosts gpu-2:6009,gpu-3:6009 -o logs\n  stepscope capture localhost:9999 --continuous      record until something happens, then\n  stepscope capture localhost:9999 --snapshot        get what was recorded"
+    )]
+    Capture(Capture),
+    /// Keep the numbers of a run under a name, to compare later runs with.
+    #[command(subcommand)]
+    Baseline(Baseline),
+    /// Did it get slower? Times a command without a profiler, compares it with a baseline, and fails if it did.
+    #[command(
+        after_help = "Exit code: 0 all conditions are kept, 1 one is broken or not decided, 2 wrong use.\n\nExamples:\n  stepscope check --baseline main -- python train.py --steps 50\n  stepscope check --baseline main --fail-on 'step_time>+3%' --repeats 20 -- python train.py\n  stepscope check --baseline-dir ../main -- python train.py     two worktrees in turns\n  stepscope check --baseline main --fail-on 'peak_gpu_memory>+2%' trace.json.gz"
+    )]
+    Check(Check),
+    /// One metric of a baseline over time, and the commits where it changed.
+    #[command(after_help = "Example:\n  stepscope history step_time --baseline main")]
+    History(History),
+    /// Try settings of a command, and say which is worth having.
+    #[command(
+        after_help = "Example:\n  stepscope sweep --arg batch=32,64,128 --arg workers=0,4 -- python train.py --batch {batch} --workers {workers}"
+    )]
+    Sweep(Sweep),
+    /// Find the commit that made it slower, in a worktree of its own.
+    #[command(after_help = "Example:\n  stepscope bisect --good v1.2 --bad main -- python train.py --steps 50")]
+    Bisect(Bisect),
+    /// A service in production: reports over its requests, and what each route does right now.
+    #[command(subcommand)]
+    Production(Production),
+    /// Watch a program and its machine for hours or weeks: GPU, CPU and memory, alerts, stacks by the hour.
+    #[command(
+        after_help = "Examples:\n  stepscope monitor -o watched -- python train.py\n  stepscope monitor -o watched --pid 4711 --sample\n  stepscope monitor -o watched --alert 'gpu_utilization<30% for 5m' --on-alert 'echo \"$STEPSCOPE_ALERT_MESSAGE\" | mail -s alert me'\n  stepscope monitor --watch service --alert 'p95(/predict)>100ms for 5m'"
+    )]
+    Monitor(Monitor),
     /// What this machine can and cannot capture, and how to get the rest.
     #[command(after_help = "Examples:\n  stepscope doctor\n  stepscope doctor --format json")]
     Doctor {
@@ -102,6 +138,21 @@ pub(crate) struct View {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) page: Page,
+
+    /// Do not watch folders for new traces.
+    #[arg(long)]
+    pub(crate) no_watch: bool,
+
+    /// Stop reading a trace after this much text and show what came before.
+    #[arg(long, value_name = "BYTES", hide_short_help = true)]
+    pub(crate) max_text_bytes: Option<u64>,
+}
+
+/// Where the browser's page is served.
+#[derive(Debug, Args)]
+pub(crate) struct Page {
     /// Print the URL without opening a browser.
     #[arg(long)]
     pub(crate) no_open: bool,
@@ -113,14 +164,6 @@ pub(crate) struct View {
     /// Address to listen on. Anything but localhost lets others on the network in if they know the token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: std::net::IpAddr,
-
-    /// Do not watch folders for new traces.
-    #[arg(long)]
-    pub(crate) no_watch: bool,
-
-    /// Stop reading a trace after this much text and show what came before.
-    #[arg(long, value_name = "BYTES", hide_short_help = true)]
-    pub(crate) max_text_bytes: Option<u64>,
 
     /// Serve the page from this folder instead of the one inside the program.
     #[arg(long, value_name = "FOLDER", hide = true)]
@@ -260,7 +303,7 @@ impl Target {
 }
 
 /// `20MB`, `500k` or a number of bytes.
-fn size(text: &str) -> Result<usize, String> {
+pub(super) fn size(text: &str) -> Result<usize, String> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
     let unit = match text[digits.len()..].trim().trim_end_matches('b').trim_end_matches('i') {

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use clap::{Command as Clap, Subcommand};
 use stepscope_ask::print::wrap;
-use stepscope_ask::{Group, QUESTIONS};
+use stepscope_ask::{DIFF, Group, QUESTIONS};
 
 use super::Command;
 use super::questions;
 use crate::terminal;
 
-const ABOUT: &str =
-    "Why is my ML code slow? Reads PyTorch profiler traces, shows where the time went and what to change.";
+const ABOUT: &str = "Why is my ML code slow? Reads profiles of PyTorch, JAX, TensorFlow and plain Python, shows where \
+     the time went and what to change.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ Examples:
 
 /// Groups of questions, each with the commands that are listed with it though they are no questions.
 const GROUPS: &[(Group, &[&str])] = &[
-    (Group::Change, &["view"]),
+    (Group::Change, &["diff", "view"]),
     (Group::Time, &[]),
     (Group::Waiting, &[]),
     (Group::Device, &["repro"]),
@@ -33,7 +33,9 @@ const GROUPS: &[(Group, &[&str])] = &[
 
 /// The other commands.
 const OTHERS: &[(&str, &[&str])] = &[
-    ("Recording", &["run", "record", "top", "dump", "doctor"]),
+    ("Recording", &["run", "record", "capture", "top", "dump", "doctor"]),
+    ("Did it help?", &["check", "baseline", "history", "sweep", "bisect"]),
+    ("In production", &["production", "monitor"]),
     ("The program itself", &["completions", "man", "help"]),
 ];
 
@@ -54,7 +56,7 @@ fn build() -> Clap {
         .after_help(EXAMPLES)
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true);
-    for question in QUESTIONS {
+    for question in QUESTIONS.iter().copied().chain([&DIFF]) {
         command = command.subcommand(questions::command(question));
     }
     command = Command::augment_subcommands(command);

@@ -6,10 +6,43 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use stepscope_ask::{Ask, OPTIONS, OptionSpec, Question, Refusal};
 
+use super::commands::size;
 use super::{Common, FailOn};
 
 /// Room for an example before what it shows.
 const EXAMPLE: usize = 52;
+
+/// Where a page is written to, and what may be in it.
+#[derive(Debug)]
+pub(crate) struct Html {
+    pub(crate) path: PathBuf,
+    pub(crate) max_size: usize,
+    pub(crate) redact: bool,
+}
+
+impl Html {
+    fn of(matches: &ArgMatches) -> Option<Html> {
+        Some(Html {
+            path: matches.get_one::<PathBuf>("html")?.clone(),
+            max_size: matches.get_one::<usize>("max-size").copied().unwrap_or_default(),
+            redact: matches.get_flag("redact"),
+        })
+    }
+
+    fn args(command: Command) -> Command {
+        let html = Arg::new("html").long("html").value_name("FILE").value_parser(value_parser!(PathBuf));
+        let size = Arg::new("max-size").long("max-size").value_name("SIZE").value_parser(size);
+        let redact = Arg::new("redact").long("redact").action(ArgAction::SetTrue);
+        command
+            .arg(html.help("Write the comparison as one HTML file too, with both runs: open it in any browser"))
+            .arg(
+                size.default_value("20MB")
+                    .requires("html")
+                    .help("Maximum size of that file; what does not fit is left out, and the page says so"),
+            )
+            .arg(redact.requires("html").help("Leave folder names and arguments out of that file"))
+    }
+}
 
 /// A question as it was typed.
 #[derive(Debug)]
@@ -18,6 +51,10 @@ pub(crate) struct Asking {
     pub(crate) common: Common,
     /// More files, where the question takes several.
     pub(crate) more: Vec<PathBuf>,
+    /// The later side of a comparison, where it is named as such.
+    pub(crate) after: Vec<PathBuf>,
+    /// The file that a comparison is written to as a page.
+    pub(crate) html: Option<Html>,
     /// Options of the question with their values, in the order of the command line.
     options: Vec<(&'static str, String)>,
     /// Where rules and thresholds of findings are set.
@@ -57,6 +94,11 @@ impl Asking {
                 true => matches.get_many::<PathBuf>("more").into_iter().flatten().cloned().collect(),
                 false => Vec::new(),
             },
+            after: match question.name {
+                "diff" => matches.get_many::<PathBuf>("after").into_iter().flatten().cloned().collect(),
+                _ => Vec::new(),
+            },
+            html: if question.name == "diff" { Html::of(matches) } else { None },
             options: options.into_iter().map(|(_, name, value)| (name, value)).collect(),
             config: if has_findings { matches.get_one::<PathBuf>("config").cloned() } else { None },
             fail_on: if gate { matches.get_one::<FailOn>("fail-on").copied() } else { None },
@@ -80,12 +122,12 @@ impl Asking {
 }
 
 fn is_about_findings(question: &Question) -> bool {
-    matches!(question.name, "summary" | "findings")
+    matches!(question.name, "summary" | "findings" | "diff")
 }
 
 /// Whether it can be asked about several files at once.
 fn takes_several(question: &Question) -> bool {
-    question.name == "memory"
+    matches!(question.name, "memory" | "diff")
 }
 
 fn options_of(question: &'static Question) -> impl Iterator<Item = &'static OptionSpec> {
@@ -117,8 +159,20 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
     command = Common::augment_args(command);
     if takes_several(question) {
         let more = Arg::new("more").value_name("MORE").num_args(0..).value_parser(value_parser!(PathBuf));
-        command = command
-            .arg(more.help("More memory snapshots of the same program, with --leaks; the oldest comes first"));
+        command = command.arg(more.help(match question.name {
+            "diff" => {
+                "The later run: a trace or a folder of several; more than one are set side by side; with --after, more of \
+                 the earlier ones"
+            }
+            _ => "More recordings of the same program: with --leaks, the oldest first; with --fit, of other batches",
+        }));
+    }
+    if question.name == "diff" {
+        let after = Arg::new("after").long("after").value_name("AFTER").num_args(1..);
+        command = command.arg(
+            after.value_parser(value_parser!(PathBuf)).help("The later runs, where a side has several files"),
+        );
+        command = Html::args(command);
     }
     if question.name == "findings" {
         let fail_on =

@@ -2,7 +2,7 @@
 
 mod stacks;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::slice;
@@ -13,13 +13,15 @@ use stepscope_analyse::run::Run;
 use stepscope_ask::{Ask, answer, print, write};
 use stepscope_formats::{SvgOptions, write_chrome, write_firefox, write_pprof, write_speedscope, write_svg};
 use stepscope_model::DocumentKind;
-use stepscope_serve::{ReportOptions, report};
+use stepscope_serve::{Problem, Report, ReportOptions, report};
 use stepscope_store::{Columns, StoreError, events, part_table, write_arrow, write_parquet};
 
 use crate::args::{EVENTS, Export, Target};
 use crate::config;
 use crate::failure::Failure;
 use crate::input::{Place, choose, remark, warn};
+
+use super::whole_file::write_whole;
 
 pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
     let to_stdout = export.output.as_ref().is_none_or(|path| path.as_os_str() == "-");
@@ -34,25 +36,7 @@ pub(super) fn run(export: &Export, out: &mut dyn Write) -> Result<(), Failure> {
     if path.extension().is_some_and(|e| e == "zst") {
         return Err(Failure::wrong_use("cannot write zstd", "end the name in .gz, or pipe the output to zstd"));
     }
-    let failed = |error: io::Error| {
-        Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
-    };
-    // Links, pipes and devices stay what they are: the bytes go where they lead.
-    if let Some(info) = fs::symlink_metadata(path).ok().filter(|info| !info.is_file()) {
-        // A link may lead to a file that is yet to be made.
-        let mut options = OpenOptions::new();
-        options.write(true).truncate(true).create(info.is_symlink());
-        return write_file(export, &input, path, options.open(path).map_err(failed)?);
-    }
-    // Beside the target first: an interrupted export leaves no half file under the asked name.
-    let part = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-    let file = File::create(&part).map_err(failed)?;
-    let result = write_file(export, &input, path, file).and_then(|()| fs::rename(&part, path).map_err(failed));
-    if result.is_err() {
-        // The failure to write is what the user must hear of.
-        let _ = fs::remove_file(&part);
-    }
-    result
+    write_whole(path, |file| write_file(export, &input, path, file))
 }
 
 fn write_file(export: &Export, run: &Arc<Run>, path: &Path, file: File) -> Result<(), Failure> {
@@ -228,21 +212,32 @@ fn only_trace(run: &Run, what: &str) -> Result<(), Failure> {
 }
 
 fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Failure> {
+    let options = report_options(label_of(run), export.max_size, export.redact);
+    let report = made(report(run.clone(), &options))?;
+    Ok(out.write_all(&report.html)?)
+}
+
+/// What a run is called in a report: its file, without what all traces end in.
+pub(super) fn label_of(run: &Run) -> String {
     let path = &run.trace().meta().source.path;
     let name = Path::new(path).file_name().map_or(path.clone(), |name| name.to_string_lossy().into_owned());
-    let options = ReportOptions {
-        max_bytes: export.max_size,
-        redact: export.redact,
-        label: name.split(".pt.trace.json").next().unwrap_or(&name).to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        sources: crate::sources::source_files(),
-    };
-    let report = report(run.clone(), &options)
-        .map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;
+    name.split(".pt.trace.json").next().unwrap_or(&name).to_owned()
+}
+
+/// The options of a report of this program.
+pub(super) fn report_options(label: String, max_bytes: usize, redact: bool) -> ReportOptions {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    ReportOptions { max_bytes, redact, label, version, sources: crate::sources::source_files() }
+}
+
+/// A report, with remarks on what it lacks; or why there is none.
+pub(super) fn made(report: Result<Report, Problem>) -> Result<Report, Failure> {
+    let report =
+        report.map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;
     for what in &report.left_out {
         remark(&format!("left out of the report: {what}"));
     }
-    Ok(out.write_all(&report.html)?)
+    Ok(report)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use stepscope_ask::print::{self, Screen};
 use stepscope_ask::{Answer, Ask, answer, rules, run_row, runs_part, write};
 use stepscope_formats::discover;
 
+use super::compared;
 use crate::args::{Asking, Common};
 use crate::config;
 use crate::failure::{Failure, Outcome};
@@ -34,7 +35,7 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     }
     let mut ask = asking.ask()?;
     ask.sources = sources::sources();
-    if matches!(name, "findings" | "summary") {
+    if matches!(name, "findings" | "summary" | "diff") {
         ask.thresholds = Arc::new(config::thresholds(asking.config.as_deref())?);
     }
     if asking.list {
@@ -43,6 +44,14 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     }
     if common.wants_only_definitions() {
         return definitions(asking, out);
+    }
+    if name == "diff" {
+        let runs = compared::sides(asking, &mut ask)?;
+        let answer = answer(&ask, &runs)?;
+        if let Some(html) = &asking.html {
+            compared::write_page(html, &ask, &runs)?;
+        }
+        return print_answer(&answer, common, out);
     }
     let (run, mut part) = load(&ask, common)?;
     if !SAY_IT_THEMSELVES.contains(&name) {

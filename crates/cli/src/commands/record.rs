@@ -1,11 +1,14 @@
 //! `stepscope record`: samples a Python process from outside, for some time or until it ends.
 
+mod live;
 mod output;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stepscope_ask::print::units;
@@ -15,6 +18,7 @@ use stepscope_record::spy::{Sampling, Spy, has_ended, interrupted, let_late_ones
 use crate::args::Record;
 use crate::failure::{Failure, Outcome};
 use crate::input::remark;
+use live::{Growing, Live};
 use output::Kind;
 
 /// How long a program that was just started may take to get to its Python.
@@ -52,18 +56,49 @@ pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> 
     {
         return Err(error.into());
     }
-    let sampling = sample(spy, args, &mut child);
+    let page = if args.view { Some(Page::open(&path, args, out)?) } else { None };
+    let sampling = sample(spy, args, &mut child, page.as_ref());
     output::write(&sampling, args, kind, &path)?;
     report(&sampling, args, &path, child.as_mut());
+    if let Some(page) = page {
+        page.stay(&sampling, args);
+    }
     if let Some(code) = child.as_mut().and_then(ended).and_then(exit_code) {
         *outcome = Outcome::Program(code);
     }
-    if kind == Kind::Trace && !args.quiet && io::stdout().is_terminal() {
+    if kind == Kind::Trace && !args.quiet && !args.view && io::stdout().is_terminal() {
         out.flush()?;
         let words = [OsString::from("stepscope"), path.into_os_string()];
         crate::run(words);
     }
     Ok(())
+}
+
+/// The browser's page of a recording, served by a thread of its own until Ctrl-C.
+struct Page {
+    live: Arc<Live>,
+    server: JoinHandle<io::Result<()>>,
+}
+
+impl Page {
+    fn open(path: &Path, args: &Record, out: &mut dyn Write) -> Result<Page, Failure> {
+        let live = Arc::new(Live::new(path));
+        let words = "the page grows with the recording; press Ctrl-C to end and save it";
+        let server = super::view::begin(&args.page, Arc::new(Growing(live.clone())), false, words, out)?;
+        Ok(Page { live, server: std::thread::spawn(move || server.run()) })
+    }
+
+    /// Shows what was recorded until Ctrl-C.
+    fn stay(self, sampling: &Sampling, args: &Record) {
+        self.live.end();
+        if !interrupted() && !args.quiet {
+            remark("the page stays until you press Ctrl-C");
+        }
+        while !interrupted() && !self.server.is_finished() {
+            self.live.answer(|| sampling.trace(args.rate));
+            std::thread::sleep(WAIT);
+        }
+    }
 }
 
 /// Starts a program and waits for the Python in it.
@@ -101,7 +136,7 @@ fn start(program: &OsString, rest: &[OsString]) -> Result<(Spy, Child), Failure>
 }
 
 /// Looks until the time is over, the program has ended, or somebody presses Ctrl-C.
-fn sample(spy: Spy, args: &Record, child: &mut Option<Child>) -> Sampling {
+fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page>) -> Sampling {
     let period = Duration::from_secs_f64(1.0 / args.rate);
     let began = Instant::now();
     let mut sampling = Sampling::new(spy, args.subprocesses, now_ns());
@@ -124,12 +159,18 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>) -> Sampling {
             // Its Python is gone; the program may have something left to do, as after any other command.
             while child.as_mut().is_some_and(|child| ended(child).is_none()) {
                 let_late_ones_go();
+                if let Some(page) = page {
+                    page.live.answer(|| sampling.trace(args.rate));
+                }
                 std::thread::sleep(WAIT);
             }
             break;
         }
         if child.as_mut().is_some_and(|child| ended(child).is_some()) {
             break;
+        }
+        if let Some(page) = page {
+            page.live.answer(|| sampling.trace(args.rate));
         }
         if watched && said.elapsed() >= ALIVE_EVERY {
             said = Instant::now();

@@ -4,8 +4,8 @@
 //! hundred crates for one table and nine keys.
 
 mod counts;
-mod keys;
-mod screen;
+pub(super) mod keys;
+pub(super) mod screen;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::TryRecvError;

@@ -22,9 +22,11 @@ fn every_command_speaks_every_format() {
         let answer = json(&[command, &stack]);
         assert!(stdout(&[command, "--explain"]).contains("What the numbers mean"), "{command}");
         assert!(answer.is_object(), "{command}");
-        // Not every trace has graphs, collectives, compiled code or a serving engine; this one has no timed lines and nothing
-        // about the interpreter's lock. Then there are no rows.
-        if ["serving", "graphs", "collectives", "compile", "lines", "threads"].contains(&command) {
+        // Not every trace has graphs, collectives, compiled code, a serving engine, or what XLA and XProf know; this one has no
+        // timed lines and nothing about the interpreter's lock. Then there are no rows.
+        if ["serving", "graphs", "collectives", "compile", "hlo", "lines", "threads", "xprof"]
+            .contains(&command)
+        {
             continue;
         }
         let csv = stdout(&[command, &stack, "--format", "csv"]);

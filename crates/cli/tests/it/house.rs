@@ -14,10 +14,29 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analyse", &["model"]),
     ("record", &["model"]),
     ("ask", &["model", "analyse"]),
+    ("gate", &["model", "analyse", "ask"]),
     ("store", &["model", "analyse", "ask"]),
-    ("serve", &["model", "analyse", "ask"]),
-    ("cli", &["model", "formats", "record", "analyse", "ask", "store", "serve"]),
-    ("python", &["model", "formats", "record", "analyse", "ask", "store", "cli"]),
+    ("serve", &["model", "analyse", "ask", "production"]),
+    ("production", &["analyse", "ask"]),
+    ("export", &["production"]),
+    ("capture", &[]),
+    (
+        "cli",
+        &[
+            "model",
+            "formats",
+            "record",
+            "analyse",
+            "ask",
+            "gate",
+            "store",
+            "serve",
+            "production",
+            "export",
+            "capture",
+        ],
+    ),
+    ("python", &["model", "formats", "record", "analyse", "ask", "store", "production", "export", "cli"]),
     ("testkit", &["model", "formats"]),
 ];
 
@@ -94,6 +113,7 @@ fn the_code_of_the_model_names_no_format() {
 /// Folder of `analyse`, and the folders it may use. The same table is in ARCHITECTURE.md.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("scope", &[]),
+    ("statistics", &[]),
     ("names", &[]),
     ("steps", &["scope", "names"]),
     ("memory", &["scope"]),
@@ -113,6 +133,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("findings", &["scope", "names", "steps", "memory", "threads", "causes", "replay", "roofline", "run"]),
+    ("compare", &["scope", "statistics", "names", "memory", "threads", "tables", "causes", "run", "findings"]),
 ];
 
 #[test]

@@ -7,16 +7,28 @@
 )]
 
 mod analyses;
+#[cfg(unix)]
+mod capture;
 mod commands;
+#[cfg(unix)]
+mod compare;
 mod errors;
 mod findings;
 mod first_screen;
+#[cfg(unix)]
+mod gate;
 #[cfg(target_os = "linux")]
 mod growth;
 mod house;
+#[cfg(target_os = "linux")]
+mod monitor;
 mod narrowed;
 #[cfg(target_os = "linux")]
+mod process_faults;
+#[cfg(target_os = "linux")]
 mod processes;
+#[cfg(unix)]
+mod production;
 mod profiles;
 mod readme;
 mod repro;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{run, stdout, temp_folder};
 
 /// A program that is ended with the test.
-struct Program(Child);
+pub(crate) struct Program(pub(crate) Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
@@ -20,20 +20,20 @@ impl Drop for Program {
 }
 
 impl Program {
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.0.id().to_string()
     }
 }
 
 /// The first Python of the machine that can be read; none where there is none.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let names = ["/usr/bin/python3", "python3"];
     let works =
         |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success());
     names.into_iter().find(works).map(str::to_owned)
 }
 
-fn start(code: &str) -> Option<Program> {
+pub(crate) fn start(code: &str) -> Option<Program> {
     let mut child = Command::new(python()?).args(["-u", "-c", code]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -42,7 +42,7 @@ fn start(code: &str) -> Option<Program> {
     Some(Program(child))
 }
 
-const STILL: &str = "
+pub(crate) const STILL: &str = "
 import threading, time
 def waits(event):
     event.wait()
@@ -55,7 +55,7 @@ inner(7)
 ";
 
 /// Half of the time in `half`, three tenths in `three_tenths`, two in `two_tenths`; and a thread that waits.
-const STEADY: &str = "
+pub(crate) const STEADY: &str = "
 import threading, time
 def spin(seconds):
     until = time.perf_counter() + seconds
@@ -370,162 +370,6 @@ fn native_frames_are_in_dumps_and_recordings() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-const SECOND: &str = "
-def second():
-    import time
-    until = time.time() + 1
-    while time.time() < until: pass
-second()
-";
-
-#[test]
-fn a_process_that_becomes_another_program_is_followed() {
-    let (Some(python), folder) = (python(), temp_folder("exec")) else { return };
-    let spin = "import time\nuntil = time.time() + 1\nwhile time.time() < until: pass\n";
-    // Another Python program in its place.
-    let (first, second) = (folder.join("first.py"), folder.join("second.py"));
-    std::fs::write(&second, SECOND).unwrap();
-    let replaced = format!(
-        "{spin}import os, sys\nos.execv(sys.executable, [sys.executable, {:?}])\n",
-        second.to_str().unwrap()
-    );
-    std::fs::write(&first, replaced).unwrap();
-    let file = folder.join("out.folded");
-    let path = file.to_str().unwrap();
-    for mode in ["--nonblocking", "--blocking", "--native"] {
-        let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
-        assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
-        let text = std::fs::read_to_string(&file).unwrap();
-        assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
-    }
-    // Something that is no Python: what was seen is kept, and its exit code is told.
-    std::fs::write(&first, format!("{spin}import os\nos.execv('/bin/sh', ['sh', '-c', 'sleep 1; exit 5'])\n"))
-        .unwrap();
-    for mode in ["--nonblocking", "--native"] {
-        let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(5), "{mode}: {said}");
-        assert!(std::fs::read_to_string(&file).unwrap().contains("first.py:"), "{mode}");
-        assert!(said.contains("there is no Python in process"), "{mode}: {said}");
-    }
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
-fn a_process_that_forks_all_the_time_is_sampled() {
-    let Some(python) = python() else { return };
-    let folder = temp_folder("forks");
-    let file = folder.join("out.folded");
-    let code = "
-import os, time
-def parent(until):
-    while time.time() < until:
-        child = os.fork()
-        if child == 0: os._exit(0)
-        os.waitpid(child, 0)
-parent(time.time() + 1)
-raise SystemExit(7)
-";
-    for mode in ["--nonblocking", "--blocking", "--native"] {
-        let path = file.to_str().unwrap();
-        let output = run(&["record", mode, "-s", "-i", "-r", "200", "-o", path, "--", &python, "-c", code]);
-        assert_eq!(output.status.code(), Some(7), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(std::fs::read_to_string(&file).unwrap().contains("parent ("), "{mode}");
-    }
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
-fn a_process_that_is_killed_leaves_what_was_seen() {
-    let folder = temp_folder("killed");
-    for mode in ["--nonblocking", "--blocking", "--native"] {
-        let Some(mut program) = start(STEADY) else { return };
-        let pid = program.pid();
-        let killer = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(700));
-            program.0.kill().unwrap();
-            program.0.wait().unwrap();
-        });
-        let file = folder.join("out.folded");
-        let output = run(&["record", mode, "-r", "500", "--pid", &pid, "-o", file.to_str().unwrap()]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        killer.join().unwrap();
-        assert!(output.status.success() && said.contains("the process ended"), "{mode}: {said}");
-        assert!(std::fs::read_to_string(&file).unwrap().contains("spin ("), "{mode}");
-    }
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
-fn without_permission_the_command_that_helps_is_named() {
-    let Some(program) = start(STILL) else { return };
-    // Anybody may run the program from here.
-    let own = std::env::temp_dir().join(format!("stepscope-copy-{}", std::process::id()));
-    std::fs::copy(env!("CARGO_BIN_EXE_stepscope"), &own).unwrap();
-    let tried = |who: &[&str], options: &[&str]| {
-        let output =
-            Command::new("setpriv").args(who).arg(&own).args(["dump", &program.pid()]).args(options).output();
-        let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-        said.unwrap_or_default()
-    };
-    let root =
-        std::fs::metadata("/proc/self").is_ok_and(|info| std::os::unix::fs::MetadataExt::uid(&info) == 0);
-    if !root || Command::new("setpriv").arg("--version").output().is_err() {
-        eprintln!("skipped: needs root and setpriv");
-        return;
-    }
-    for options in [&[][..], &["--native"]] {
-        let said = tried(&["--reuid=65534", "--clear-groups"], options);
-        assert!(said.contains("belongs to another user") && said.contains("sudo"), "{said}");
-        let said = tried(&["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"], options);
-        assert!(said.contains("--cap-add=SYS_PTRACE"), "{said}");
-    }
-    let _ = std::fs::remove_file(own);
-}
-
-#[test]
-fn a_device_is_written_to_and_not_replaced() {
-    use std::os::unix::fs::FileTypeExt;
-    let Some(program) = start(STEADY) else { return };
-    // A link, so that a mistake costs this folder and not the machine.
-    let folder = temp_folder("device");
-    let link = folder.join("null");
-    std::os::unix::fs::symlink("/dev/null", &link).unwrap();
-    let output =
-        run(&["record", "--pid", &program.pid(), "-d", "100ms", "-f", "raw", "-o", link.to_str().unwrap()]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(link.is_symlink() && std::fs::metadata(&link).unwrap().file_type().is_char_device());
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
-fn a_process_in_other_namespaces_is_read() {
-    let Some(python) = python() else { return };
-    let words = ["--pid", "--mount", "--fork", "--mount-proc", &python, "-u", "-c", STILL];
-    let started = Command::new("unshare").args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = started else {
-        eprintln!("skipped: there is no unshare here");
-        return;
-    };
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let program = Program(child);
-    if line.trim() != "ready" {
-        eprintln!("skipped: no namespaces may be made here");
-        return;
-    }
-    std::thread::sleep(Duration::from_millis(100));
-    let folder = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", program.0.id())).unwrap();
-    let inside = folder.split_ascii_whitespace().next().unwrap().to_owned();
-    let text = stdout(&["dump", &inside]);
-    let native = stdout(&["dump", &inside, "--native"]);
-    let _ = Command::new("kill").args(["-9", &inside]).status();
-    assert!(text.contains("inner (<string>:8)") && text.contains("MainThread"), "{text}");
-    assert!(native.contains("(libc"), "{native}");
-    // Threads have other numbers inside; their states are found all the same.
-    assert!(text.contains(&format!("Thread {inside} \"MainThread\"  waits until it has slept")), "{text}");
-}
-
 #[test]
 fn the_gpu_is_in_top_where_there_is_one() {
     let Some(program) = start(STEADY) else { return };
@@ -554,6 +398,78 @@ fn the_gpu_is_in_top_where_there_is_one() {
     // Another process uses them.
     assert!(!plain.contains("GPU 0"), "{plain}");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The test itself becomes the one who traces the program.
+#[test]
+fn a_process_that_is_traced_already_can_be_read_but_not_stopped() {
+    let code = "
+import ctypes, time
+def waits():
+    time.sleep(60)
+assert ctypes.CDLL(None).ptrace(0, 0, None, None) == 0
+print('ready')
+waits()
+";
+    let Some(program) = start(code) else { return };
+    for mode in ["--native", "--blocking"] {
+        let output = run(&["dump", mode, &program.pid()]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("is traced by process "), "{said}");
+        assert!(said.contains("leave --native and --blocking out"), "{said}");
+    }
+    assert!(stdout(&["dump", &program.pid()]).contains("waits (<string>:4)"));
+}
+
+/// Native frames of threads that sleep are read once; a thread that wakes up is looked at again.
+#[test]
+fn threads_that_sleep_are_not_woken_for_their_native_frames() {
+    let code = "
+import threading, time
+def sleeps():
+    threading.Event().wait()
+def moves():
+    while True:
+        time.sleep(0.01)
+        sum(range(400_000))
+for _ in range(20):
+    threading.Thread(target=sleeps, daemon=True).start()
+threading.Thread(target=moves, daemon=True).start()
+print('ready')
+threading.Event().wait()
+";
+    let Some(program) = start(code) else { return };
+    let switches = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.pid())).unwrap();
+        let of = |task: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            line.map_or(0, |count| count.trim().parse::<u64>().unwrap())
+        };
+        let mut all: Vec<u64> = tasks.map(|task| of(task.unwrap())).collect();
+        all.sort_unstable();
+        // That of the thread that moves is the highest.
+        all.pop();
+        all.iter().sum::<u64>()
+    };
+    let file = temp_folder("asleep").join("p.folded");
+    let path = file.to_str().unwrap();
+    let before = switches();
+    let output = run(&["record", "-n", "--idle", "-r", "200", "--pid", &program.pid(), "-d", "2s", "-o", path]);
+    assert!(output.status.success());
+    let woken = switches() - before;
+    // 21 threads, 400 looks: each would be woken twice per look.
+    assert!(woken < 21 * 40, "{woken}");
+    let folded = std::fs::read_to_string(&file).unwrap();
+    let looks = |what: &[&str]| -> u64 {
+        let has = |line: &&str| what.iter().all(|part| line.contains(part));
+        let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+        folded.lines().filter(has).map(count).sum()
+    };
+    let (asleep, of_them) = (looks(&["sleeps ("]), looks(&["sleeps (", "/libc"]));
+    assert!(asleep > 4000 && of_them == asleep, "{of_them} of {asleep}\n{folded}");
+    assert!(looks(&["moves (<string>:7)"]) > 0 && looks(&["moves (<string>:8)"]) > 0, "{folded}");
 }
 
 #[test]

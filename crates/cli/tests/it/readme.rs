@@ -22,13 +22,21 @@ fn typed(readme: &str) -> Vec<Vec<String>> {
 #[test]
 fn command_lines_run() {
     let folder = temp_folder("readme");
-    std::fs::copy(gpt(), folder.join("trace.json.gz")).unwrap();
+    for name in ["trace.json.gz", "before.json.gz", "after.json.gz"] {
+        std::fs::copy(gpt(), folder.join(name)).unwrap();
+    }
+    let service = folder.join("service");
+    std::fs::create_dir_all(&service).unwrap();
+    std::fs::write(service.join("stepscope-production.json"), r#"{"schema": 1}"#).unwrap();
     let all = typed(&readme());
     assert!(all.len() > 12, "{all:?}");
     for words in all {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if ["view", "run", "record", "top"].contains(&words[0]) {
-            // They do not end by themselves, or need a Python that runs.
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if words[0] == "production" && ["top", "export"].contains(&words[1]) {
+            words.push("--once");
+        }
+        if ["view", "run", "record", "capture", "top", "monitor"].contains(&words[0]) {
+            // They do not end by themselves, or need a program that runs.
             continue;
         }
         let output = stepscope(&words).current_dir(&folder).output().unwrap();

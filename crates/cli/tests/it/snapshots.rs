@@ -62,3 +62,63 @@ fn what_does_not_fit_is_refused_with_a_hint() {
     let several = stdout(&["memory", &path, &path, "--leaks"]);
     assert!(several.contains("no line holds 1 MiB more"), "{several}");
 }
+
+#[test]
+fn the_largest_batch_follows_from_two_peaks() {
+    // Two recordings as if they were of batches of 10 and 40: the line through PyTorch's own peaks.
+    let names = ["loss_history", "activations_kept"];
+    let peaks = names.map(|name| {
+        let stats = std::fs::read_to_string(snapshot(&format!("{name}.json"))).unwrap();
+        let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+        stats["stats"]["reserved_bytes.all.peak"].as_f64().unwrap()
+    });
+    let each = (peaks[1] - peaks[0]) / 30.0;
+    let fixed = peaks[0] - 10.0 * each;
+    let [small, large] = names.map(|name| snapshot(&format!("{name}.pickle.gz")));
+    let said = json(&["memory", &small, &large, "--fit", "--batch", "10,40", "--capacity", "8GiB"]);
+    let reserved = &said["fit"][1];
+    assert!((reserved["bytes_per_sample"].as_f64().unwrap() - each).abs() < 1.0, "{reserved}");
+    assert!((reserved["fixed_bytes"].as_f64().unwrap() - fixed).abs() < 1.0, "{reserved}");
+    assert!(reserved["residual_bytes"].is_null(), "{reserved}");
+    let largest = ((8.0 * f64::from(1 << 30) - fixed) / each).floor();
+    assert_eq!(said["largest"][0]["largest_batch"].as_f64(), Some(largest), "{}", said["largest"]);
+    assert_eq!(said["runs"][1]["off_bytes"], 0);
+    // Names may be given instead of an order, and what is estimated says so.
+    let named = [
+        "memory",
+        &large,
+        &small,
+        "--fit",
+        "--batch",
+        "activations_kept=40,loss_history=10",
+        "--capacity",
+        "8GiB",
+    ];
+    assert_eq!(json(&named)["largest"], said["largest"]);
+    let screen = stdout(&named);
+    assert!(
+        screen.contains("Two runs always lie on a line") && screen.contains("estimates, for 8.00 GiB"),
+        "{screen}"
+    );
+    // Without a limit, common sizes.
+    let sizes = json(&["memory", &small, &large, "--fit", "--batch", "10,40"])["largest"].clone();
+    assert_eq!((sizes.as_array().unwrap().len(), &sizes[0]["known"]), (4, &false.into()));
+}
+
+#[test]
+fn a_fit_that_cannot_be_made_is_refused_with_a_hint() {
+    let path = snapshot("activations_kept.pickle.gz");
+    assert!(refused(&["memory", &path, "--fit"]).contains("name two files or more"));
+    assert!(refused(&["memory", &path, &path, "--fit"]).contains("the batch of this file is not known"));
+    assert!(refused(&["memory", &path, &path, "--fit", "--batch", "8,8"]).contains("the same batch"));
+    assert!(refused(&["memory", &path, &path, "--fit", "--batch", "8"]).contains("1 numbers for 2 files"));
+    assert!(refused(&["memory", &path, &path, "--fit", "--batch", "a=8,9"]).contains("not a list of batches"));
+    assert!(
+        refused(&["memory", &path, &path, "--fit", "--batch", "8,9", "--capacity", "1XB"]).contains("24GiB")
+    );
+    assert!(refused(&["memory", &path, "--batch", "8"]).contains("add --fit"));
+    assert!(
+        refused(&["memory", &path, &path, "--fit", "--leaks", "--batch", "8,9"])
+            .contains("--leaks does not apply")
+    );
+}

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,19 +11,22 @@ use serde_json::Value;
 use crate::{gpt, run, stepscope, temp_folder};
 
 /// A running `stepscope view`, ended with the test.
-struct View {
+pub(crate) struct View {
     child: Child,
     /// Host and port.
-    host: String,
+    pub(crate) host: String,
     /// `/token/`.
-    path: String,
+    pub(crate) path: String,
 }
 
 impl View {
-    fn start(paths: &[&str]) -> View {
-        let mut args = vec!["view", "--no-open"];
-        args.extend(paths);
-        let mut child = stepscope(&args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    pub(crate) fn start(paths: &[&str]) -> View {
+        View::of(&[&["view", "--no-open"], paths].concat())
+    }
+
+    /// Of any command that serves the page.
+    fn of(args: &[&str]) -> View {
+        let mut child = stepscope(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (host, path) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
@@ -31,7 +34,7 @@ impl View {
     }
 
     /// Status, head and body of a request with these headers beside `Host`.
-    fn request(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
+    pub(crate) fn request(&self, method: &str, path: &str, headers: &str) -> (u16, String, Vec<u8>) {
         let mut socket = TcpStream::connect(&self.host).unwrap();
         let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.host) };
         write!(socket, "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\n\r\n").unwrap();
@@ -43,13 +46,13 @@ impl View {
         (status, head.to_lowercase(), answer[end + 4..].to_vec())
     }
 
-    fn get(&self, path: &str) -> (u16, Vec<u8>) {
+    pub(crate) fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (status, _, body) = self.request("GET", &format!("{}{path}", self.path), "");
         (status, body)
     }
 
     /// The JSON at a path, once the trace is read.
-    fn json(&self, path: &str) -> Value {
+    pub(crate) fn json(&self, path: &str) -> Value {
         let begun = Instant::now();
         loop {
             let (status, body) = self.get(path);
@@ -67,6 +70,82 @@ impl Drop for View {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A Python that works until it is ended, which the end of the test does.
+struct Busy(Child);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// None on a machine without Python.
+fn busy_python() -> Option<Busy> {
+    let code = "def spin():\n    while True:\n        sum(range(1000))\nprint('ready')\nspin()";
+    let mut child =
+        Command::new("/usr/bin/python3").args(["-u", "-c", code]).stdout(Stdio::piped()).spawn().ok()?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    Some(Busy(child))
+}
+
+/// Time in `spin`, by an answer about functions.
+fn time_in_spin(answer: &Value) -> u64 {
+    let rows = answer["functions"].as_array().unwrap();
+    let spin = rows.iter().find(|row| row["name"] == "spin").unwrap();
+    spin["total_ns"].as_u64().unwrap_or_else(|| panic!("{spin}"))
+}
+
+/// The same, as the page shows it.
+fn shown_time_in_spin(view: &View, run: &Value) -> u64 {
+    time_in_spin(&view.json(&format!("api/r/{run}/ask/functions")))
+}
+
+#[test]
+fn a_recording_grows_in_the_browser() {
+    let Some(program) = busy_python() else { return };
+    let file = temp_folder("live").join("live.json.gz");
+    let pid = program.0.id().to_string();
+    let mut view = View::of(&["record", "--view", "--no-open", "--pid", &pid, "-o", file.to_str().unwrap()]);
+    let shown = |view: &View, fresh: &str| view.json(&format!("api/runs{fresh}"))["runs"][0].clone();
+    std::thread::sleep(Duration::from_millis(500));
+    let first = shown(&view, "?fresh=1");
+    assert_eq!((&first["recording"], &first["label"]), (&Value::Bool(true), &Value::from("live")));
+    let before = shown_time_in_spin(&view, &first["id"]);
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!(shown(&view, "")["id"], first["id"], "it grows only for those who ask");
+    let second = shown(&view, "?fresh=1");
+    assert_ne!(second["id"], first["id"]);
+    assert!(shown_time_in_spin(&view, &second["id"]) > before + 1_000_000_000);
+    assert_eq!(
+        shown_time_in_spin(&view, &first["id"]),
+        before,
+        "a page that is held still keeps what it shows"
+    );
+    // The program ends: what was recorded is saved and stays on the page.
+    drop(program);
+    let began = Instant::now();
+    while shown(&view, "?fresh=1")["recording"] == true && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let last = shown(&view, "");
+    assert_eq!(last["recording"], false);
+    let in_all = shown_time_in_spin(&view, &last["id"]);
+    assert!(in_all > before + 1_000_000_000);
+    let saved: Value =
+        serde_json::from_slice(&run(&["functions", "--format", "json", file.to_str().unwrap()]).stdout)
+            .unwrap();
+    assert_eq!(time_in_spin(&saved), in_all);
+    interrupt(view.child.id());
+    assert!(view.child.wait().unwrap().success());
+}
+
+/// As Ctrl-C does.
+fn interrupt(pid: u32) {
+    assert!(Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap().success());
 }
 
 /// Every question of the registry, as it is and grouped by each of its words.
@@ -240,9 +319,9 @@ fn a_report_is_one_file_within_its_size() {
     for outside in ["src=\"http", "href=\"http", "url(http", "@import"] {
         assert!(!html.contains(outside), "the report wants {outside}");
     }
-    let small = run(&["export", "--to", "html", "--max-size", "900k", "-o", &name, &gpt()]);
+    let small = run(&["export", "--to", "html", "--max-size", "1200k", "-o", &name, &gpt()]);
     assert!(small.status.success(), "{}", String::from_utf8_lossy(&small.stderr));
-    assert!(std::fs::metadata(&file).unwrap().len() <= 900_000);
+    assert!(std::fs::metadata(&file).unwrap().len() <= 1_200_000);
     assert!(String::from_utf8_lossy(&small.stderr).contains("left out of the report"));
     let tiny = run(&["export", "--to", "html", "--max-size", "10k", "-o", &name, &gpt()]);
     assert_eq!(tiny.status.code(), Some(2));

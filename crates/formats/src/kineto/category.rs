@@ -6,6 +6,8 @@ use stepscope_model::{FlowKind, Kind, PointKind};
 pub(super) fn kind_of(category: &str) -> Kind {
     match category {
         "cpu_op" | "Operator" | "cpu_op_async" => Kind::HostOp,
+        // Written by us, of what JAX and TensorFlow record.
+        "framework_call" => Kind::FrameworkCall,
         "user_annotation" | "cpu_user_annotation" => Kind::HostAnnotation,
         // The last two are VizTracer's and py-spy's.
         "python_function" | "PythonFunction" | "FEE" | "fee" | "py-spy" => Kind::PythonFunction,

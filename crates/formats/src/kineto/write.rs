@@ -24,8 +24,29 @@ pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
         }
     }
     out.write_all(b"\"traceEvents\": [")?;
-    write_events(trace, &mut true, out)?;
+    let mut first = true;
+    write_names(trace, &mut first, out)?;
+    write_events(trace, &mut first, out)?;
     out.write_all(b"\n]\n}\n")
+}
+
+/// The names of processes and threads, where the file had no events for them.
+fn write_names(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
+    let points = trace.points();
+    if points.ids().any(|id| points.kind(id) == PointKind::Metadata) {
+        return Ok(());
+    }
+    for (_, lane) in trace.lanes().iter() {
+        for (event, name) in [("process_name", lane.process_name), ("thread_name", lane.thread_name)] {
+            let name = trace.text(name);
+            if !name.is_empty() {
+                open(out, first, b'M', "", event)?;
+                place(trace, out, lane.key, Ns::ZERO)?;
+                write_args(out, [("name", Value::Str(name))].into_iter())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Writes the events alone, with commas between them. `first` says whether none stands before; afterwards, whether still
@@ -182,12 +203,7 @@ fn write_member(out: &mut impl Write, key: &str, value: Value<'_>) -> io::Result
     out.write_all(b": ")?;
     match value {
         Value::Int(v) => write!(out, "{v}"),
-        Value::Decimal(d) => {
-            let sign = if d.mantissa < 0 { "-" } else { "" };
-            let digits = format!("{:0>width$}", d.mantissa.unsigned_abs(), width = usize::from(d.scale) + 1);
-            let (whole, fraction) = digits.split_at(digits.len() - usize::from(d.scale));
-            write!(out, "{sign}{whole}.{fraction}")
-        }
+        Value::Decimal(d) => write!(out, "{d}"),
         Value::Str(text) => write_text(out, text),
         Value::Json(text) => match serde_json::from_str::<&serde_json::value::RawValue>(text) {
             Ok(_) => out.write_all(text.as_bytes()),

@@ -7,11 +7,11 @@ use stepscope_model::{
 };
 
 use super::UNITS;
-use super::wire::{Field, Fields, numbers};
 use crate::OpenOptions;
 use crate::chunks::Text;
 use crate::error::ReadError;
 use crate::reader::whole;
+use crate::wire::{Field, Fields, numbers};
 
 const WHAT: &str = "pprof profile";
 /// Frames of all stacks together for each byte of the file; real files have few.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use stepscope_model::{Profile, ValueUnit};
 
-use super::wire::{put_bytes, put_number, put_numbers};
+use crate::wire::{put_bytes, put_number, put_numbers};
 
 /// Frames of a stack that are written; the weight of deeper ones counts in the last.
 const MAX_FRAMES: usize = 1_024;

@@ -24,6 +24,8 @@ pub(super) struct Bar {
     pub(super) depth: usize,
     pub(super) start: u64,
     pub(super) amount: u64,
+    /// The value that it is compared with.
+    pub(super) before: u64,
 }
 
 /// All bars, parents before their children.
@@ -31,6 +33,8 @@ pub(super) struct Bar {
 pub(super) struct Layout {
     pub(super) bars: Vec<Bar>,
     pub(super) total: u64,
+    /// The sum of the value that is compared with.
+    pub(super) before: u64,
     pub(super) depth: usize,
     /// Bars too small to be seen.
     pub(super) left_out: u64,
@@ -42,6 +46,7 @@ struct Node {
     depth: usize,
     parent: usize,
     total: u64,
+    before: u64,
     children: Vec<usize>,
 }
 
@@ -53,12 +58,13 @@ impl Layout {
         sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
         let smallest = ((total as f64 * options.min_share) as u64).max(1);
         let smallest = sizes.get(options.max_frames).map_or(smallest, |size| smallest.max(size + 1));
-        let mut layout = Layout { bars: Vec::new(), total, depth: 0, left_out: 0 };
+        let mut layout = Layout { bars: Vec::new(), total, before: nodes[0].before, depth: 0, left_out: 0 };
         // What is still to be placed, the next at the end.
         let mut waiting = vec![(0, 0)];
         while let Some((at, start)) = waiting.pop() {
             let node = &nodes[at];
-            layout.bars.push(Bar { what: node.what, depth: node.depth, start, amount: node.total });
+            let Node { what, depth, total: amount, before, .. } = *node;
+            layout.bars.push(Bar { what, depth, start, amount, before });
             layout.depth = layout.depth.max(node.depth);
             let mut children = node.children.clone();
             children.sort_by_key(|&child| name(profile, nodes[child].what));
@@ -67,7 +73,7 @@ impl Layout {
             for child in children {
                 if nodes[child].total >= smallest {
                     placed.push((child, from));
-                } else {
+                } else if nodes[child].total > 0 {
                     layout.left_out += 1;
                 }
                 from += nodes[child].total;
@@ -89,7 +95,8 @@ fn name(profile: &Profile, what: What) -> (String, What) {
 
 /// The stacks as a tree of functions: frames of one function at other lines are one.
 fn tree(profile: &Profile, value: usize, options: &SvgOptions) -> Vec<Node> {
-    let mut nodes = vec![Node { what: What::All, depth: 0, parent: 0, total: 0, children: Vec::new() }];
+    let mut nodes =
+        vec![Node { what: What::All, depth: 0, parent: 0, total: 0, before: 0, children: Vec::new() }];
     let mut known: HashMap<(usize, What), usize> = HashMap::new();
     let mut functions: HashMap<(StrId, StrId, u32), FrameId> = HashMap::new();
     let starts = profile.line_is == LineIs::Start;
@@ -106,7 +113,7 @@ fn tree(profile: &Profile, value: usize, options: &SvgOptions) -> Vec<Node> {
         let at = *known.entry((around, what)).or_insert(next);
         if at == next {
             let depth = nodes[around].depth + 1;
-            nodes.push(Node { what, depth, parent: around, total: 0, children: Vec::new() });
+            nodes.push(Node { what, depth, parent: around, total: 0, before: 0, children: Vec::new() });
             nodes[around].children.push(at);
         }
         at
@@ -139,17 +146,21 @@ fn tree(profile: &Profile, value: usize, options: &SvgOptions) -> Vec<Node> {
         };
     let mut places: HashMap<(usize, StackId), usize> = HashMap::new();
     for sample in profile.samples().iter() {
-        let amount = sample.amounts.get(value).copied().and_then(|amount| u64::try_from(amount).ok());
+        let of =
+            |value: usize| sample.amounts.get(value).copied().and_then(|amount| u64::try_from(amount).ok());
+        let (amount, before) = (of(value).unwrap_or(0), options.before.and_then(of).unwrap_or(0));
         let part = if profile.parts.len() > 1 { sample.part } else { 0 };
-        if let Some(amount) = amount.filter(|&amount| amount > 0) {
+        if amount > 0 || before > 0 {
             let at = place(&mut nodes, &mut places, part, sample.stack);
             nodes[at].total = nodes[at].total.saturating_add(amount);
+            nodes[at].before = nodes[at].before.saturating_add(before);
         }
     }
     // Children come after their parents.
     for at in (1..nodes.len()).rev() {
-        let (parent, total) = (nodes[at].parent, nodes[at].total);
+        let Node { parent, total, before, .. } = nodes[at];
         nodes[parent].total = nodes[parent].total.saturating_add(total);
+        nodes[parent].before = nodes[parent].before.saturating_add(before);
     }
     nodes
 }
@@ -184,5 +195,28 @@ mod tests {
         let few =
             Layout::new(&profile, 0, &SvgOptions { min_share: 0.5, max_depth: 1, ..SvgOptions::default() });
         assert_eq!((few.bars.len(), few.depth), (2, 1));
+    }
+
+    #[test]
+    fn what_was_before_is_added_up_and_not_drawn() {
+        let value = |name: &str| ValueKind { name: name.to_owned(), unit: ValueUnit::Plain };
+        let mut profile = Profile::new(vec![value("after"), value("before")]);
+        let frames = ["main", "gone", "new"].map(|name| {
+            let name = profile.stacks.intern(name);
+            profile.stacks.frame(Frame { name, ..Frame::default() })
+        });
+        let main = profile.stacks.push(StackId::EMPTY, frames[0]);
+        let (gone, new) = (profile.stacks.push(main, frames[1]), profile.stacks.push(main, frames[2]));
+        for (stack, amounts) in [(main, [10, 30]), (gone, [0, 70]), (new, [90, 0])] {
+            profile.add(Sample::new(0, stack, &amounts));
+        }
+        let layout = Layout::new(&profile, 0, &SvgOptions { before: Some(1), ..SvgOptions::default() });
+        let bars: Vec<_> = layout.bars.iter().map(|bar| (bar.what, bar.amount, bar.before)).collect();
+        let frame = |at: usize| What::Frame(frames[at]);
+        assert_eq!(bars, [(What::All, 100, 100), (frame(0), 100, 100), (frame(2), 90, 0)]);
+        assert_eq!((layout.before, layout.left_out), (100, 0));
+        // Without a comparison they are not there at all.
+        let alone = Layout::new(&profile, 0, &SvgOptions::default());
+        assert!(alone.before == 0 && alone.bars.iter().all(|bar| bar.before == 0));
     }
 }

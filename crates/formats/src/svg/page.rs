@@ -42,6 +42,9 @@ pub(super) fn write(
     if layout.left_out > 0 {
         let _ = write!(words, "; {} smaller frames are not drawn", layout.left_out);
     }
+    if options.before.is_some() {
+        words.push_str("; red: a larger share than before, blue: a smaller one");
+    }
     writeln!(out, "<text class=\"words\" x=\"12\" y=\"37\">{}</text>", escaped(&words))?;
     writeln!(out, "<text id=\"search\" class=\"button\" x=\"100%\" dx=\"-12\" y=\"20\">Search</text>")?;
     writeln!(
@@ -54,7 +57,7 @@ pub(super) fn write(
         (layout.depth + 1) * ROW
     )?;
     for bar in &layout.bars {
-        draw(profile, layout, unit, bar, out)?;
+        draw(profile, layout, unit, bar, options.before.is_some(), out)?;
     }
     writeln!(out, "</svg>")?;
     let foot = height - 10;
@@ -69,13 +72,19 @@ fn draw(
     layout: &Layout,
     unit: ValueUnit,
     bar: &Bar,
+    compared: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let of = |amount: u64| amount as f64 / layout.total.max(1) as f64;
     let (start, share) = (of(bar.start), of(bar.amount));
-    let (name, place, class) = described(profile, bar.what);
+    let (name, place, mut class) = described(profile, bar.what);
     let whole = if place.is_empty() { name.clone() } else { format!("{name} ({place})") };
-    let title = format!("{whole}: {}, {:.2}%", amount(bar.amount, unit), share * 100.0);
+    let mut title = format!("{whole}: {}, {:.2}%", amount(bar.amount, unit), share * 100.0);
+    if compared {
+        let before = bar.before as f64 / layout.before.max(1) as f64;
+        let _ = write!(title, " ({:.2}% before)", before * 100.0);
+        class = changed(share - before).to_owned();
+    }
     let y = bar.depth * ROW;
     // What fits while nobody has placed it: the script knows the real width.
     let room = ((share * WIDTH as f64 - 6.0) / LETTER).max(0.0) as usize;
@@ -93,6 +102,19 @@ fn draw(
         y + 13,
         escaped(&shortened(&name, room)),
     )
+}
+
+/// The class of a bar whose share has changed by this much.
+fn changed(by: f64) -> &'static str {
+    match by {
+        by if by >= 0.1 => "up3",
+        by if by >= 0.02 => "up2",
+        by if by >= 0.002 => "up1",
+        by if by > -0.002 => "same",
+        by if by > -0.02 => "down1",
+        by if by > -0.1 => "down2",
+        _ => "down3",
+    }
 }
 
 /// A bar's name, its place and its color's class.
@@ -199,6 +221,12 @@ mod tests {
         assert_eq!(shortened("forward", 7), "forward");
         assert_eq!(shortened("forward", 4), "for…");
         assert_eq!(shortened("forward", 2), "");
+    }
+
+    #[test]
+    fn a_change_has_a_color_and_too_small_a_one_has_none() {
+        assert_eq!([0.3, 0.05, 0.01, 0.001, 0.0].map(changed), ["up3", "up2", "up1", "same", "same"]);
+        assert_eq!([-0.001, -0.01, -0.05, -1.0].map(changed), ["same", "down1", "down2", "down3"]);
     }
 
     #[test]

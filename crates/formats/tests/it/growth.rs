@@ -246,6 +246,117 @@ const CASES: &[Case] = &[
         bytes_per_piece: 120,
     },
     Case {
+        name: "entries of a snapshot",
+        n: 200_000,
+        head: concat!("\u{80}\x02}(X\x08\0\0\0segments]", "X\x0d\0\0\0device_traces]]("),
+        piece: snapshot_entry,
+        tail: |_| "eau.".to_owned(),
+        bytes_per_piece: 60,
+    },
+    Case {
+        name: "one list of a snapshot for every device",
+        n: 100_000,
+        head: concat!("\u{80}\x02}(X\x08\0\0\0segments]", "X\x0d\0\0\0device_traces]q\x01(]q\0"),
+        // The list gets one more entry and is there once more.
+        piece: |i| format!("h\0{}a", snapshot_entry(i)),
+        tail: |_| "eu.".to_owned(),
+        bytes_per_piece: 120,
+    },
+    Case {
+        name: "one segment of a snapshot over and over",
+        n: 100_000,
+        head: concat!(
+            "\u{80}\x02}(X\x08\0\0\0segments](}q\0(X\x07\0\0\0addressK\x01X\x0a\0\0\0total_sizeK\x01",
+            "X\x06\0\0\0blocks]q\x01u"
+        ),
+        // Its blocks get one more, and it is there once more.
+        piece: |_| "h\x01}(X\x04\0\0\0sizeK\x01ua0h\0".to_owned(),
+        tail: |_| "eu.".to_owned(),
+        bytes_per_piece: 250,
+    },
+    Case {
+        name: "one key of a snapshot over and over",
+        n: 300_000,
+        head: "\u{80}\x02}(X\x08\0\0\0segments]",
+        piece: |_| "X\x01\0\0\0aK\x01".to_owned(),
+        tail: |_| "u.".to_owned(),
+        bytes_per_piece: 120,
+    },
+    Case {
+        name: "dictionaries of a snapshot in each other",
+        n: 200_000,
+        head: "\u{80}\x02}(X\x08\0\0\0segments]",
+        piece: |_| "K\x01}(".to_owned(),
+        tail: |n| format!("{}.", "u".repeat(n + 1)),
+        bytes_per_piece: 200,
+    },
+    Case {
+        name: "places of a snapshot in no order",
+        n: 200_000,
+        head: "\u{80}\x02}(X\x08\0\0\0segments]X\x01\0\0\0a](",
+        piece: |i| format!("Nr{}", four(i.wrapping_mul(2_654_435_761) + 9)),
+        tail: |_| "eu.".to_owned(),
+        bytes_per_piece: 200,
+    },
+    Case {
+        name: "stacks of a snapshot that are all new",
+        n: 100_000,
+        head: concat!(
+            "\u{80}\x02}(X\x08\0\0\0segments]X\x01\0\0\0a](",
+            "}(X\x04\0\0\0nameX\x01\0\0\0fX\x08\0\0\0filenameX\x01\0\0\0pX\x04\0\0\0lineK\x01uq\0",
+            "}(X\x04\0\0\0nameX\x01\0\0\0gX\x08\0\0\0filenameX\x01\0\0\0pX\x04\0\0\0lineK\x02uq\x01",
+        ),
+        piece: |i| {
+            let frames: String = (0..18).map(|bit| if i >> bit & 1 == 0 { "h\0" } else { "h\x01" }).collect();
+            format!("]({frames}e")
+        },
+        tail: |_| "eu.".to_owned(),
+        bytes_per_piece: 500,
+    },
+    Case {
+        name: "a text of a snapshot that never ends",
+        n: 100_000,
+        head: "\u{80}\x02}(X\x08\0\0\0segmentsX\x7f\x7f\x7f\x7f",
+        piece: |_| "x".repeat(100),
+        tail: |_| String::new(),
+        bytes_per_piece: 400,
+    },
+    Case {
+        name: "planes of devices",
+        n: 60_000,
+        head: "",
+        piece: |i| {
+            let named = |name: &str| field('\x12', &format!("\x08\x01{}", field('\x12', name)));
+            let event = field('"', "\x08\x01\x18\x7f");
+            let line = field('\x1a', &format!("\x12\x09Stream #1{event}"));
+            let event_names = field('"', &format!("\x08\x01{}", named("k")));
+            let stat_names = field('*', &format!("\x08\x01{}", named("core_count")));
+            let name = field('\x12', &format!("/device:GPU:{i}"));
+            field('\n', &format!("{name}{line}{event_names}{stat_names}{}", field('2', "\x08\x01\x18\x05")))
+        },
+        tail: |_| String::new(),
+        bytes_per_piece: 2_000,
+    },
+    Case {
+        name: "lines of threads and of calls",
+        n: 60_000,
+        // One plane that never ends: its name, then a module and a call by their numbers.
+        head: concat!(
+            "\x0a\u{80}\u{80}\u{80}\u{80}\u{80}\u{80}\x40\x12\x09/host:CPU",
+            "\"\x19\x08\x01\x12\x15\x08\x01\x12\x11jm:XLA GPU module",
+            "\"\x16\x08\x02\x12\x12\x08\x02\x12\x0ehipMemcpyAsync",
+        ),
+        piece: |i| {
+            let (is, name) = if i % 2 == 0 { ('\x01', "python") } else { ('\x02', "Host Threads/") };
+            let event = field('"', &format!("\x08{is}\x18\x7f"));
+            let name = field('\x12', &format!("{name}{i}"));
+            // The line's number in eight bytes.
+            field('\x1a', &format!("\x09{}\0\0\0\0{name}{event}", four(i)))
+        },
+        tail: |_| String::new(),
+        bytes_per_piece: 2_000,
+    },
+    Case {
         name: "profiles without anything",
         n: 200_000,
         head: r#"{"shared":{"frames":[]},"profiles":["#,
@@ -254,6 +365,23 @@ const CASES: &[Case] = &[
         bytes_per_piece: 120,
     },
 ];
+
+/// A field of a protocol buffer that is shorter than 128 bytes.
+fn field(tag: char, message: &str) -> String {
+    assert!(message.len() < 128, "{message:?}");
+    format!("{tag}{}{message}", char::from(message.len() as u8))
+}
+
+/// A number in four bytes that are text.
+fn four(number: usize) -> String {
+    (0..4).map(|at| char::from((number >> (7 * at) & 0x7f) as u8)).collect()
+}
+
+/// An allocation in protocol 2.
+fn snapshot_entry(at: usize) -> String {
+    let address = four(at * 512);
+    format!("}}(X\x06\0\0\0actionX\x05\0\0\0allocX\x04\0\0\0addrJ{address}X\x04\0\0\0sizeM\0\x02u")
+}
 
 /// What reading one file took.
 #[derive(Clone, Copy, Debug)]

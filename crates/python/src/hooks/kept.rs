@@ -25,6 +25,10 @@ impl Kept {
     /// Writes it, whole or not at all; when it is due again. If it cannot be written there is nobody to tell now: the end
     /// of the run will.
     pub(super) fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> u64 {
+        // Pipes and devices are written to once, at the end: nothing may take their place.
+        if fs::metadata(&self.path).is_ok_and(|info| !info.is_file()) {
+            return u64::MAX;
+        }
         let began = ticks::now();
         let mut partial = self.path.clone().into_os_string();
         partial.push(format!(".{}.part", std::process::id()));

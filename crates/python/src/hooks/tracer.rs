@@ -235,8 +235,10 @@ impl CallTracer {
             Err(error) => {
                 // SAFETY: it was a box above, and nobody listens with it.
                 drop(unsafe { Box::from_raw(traced) });
-                if !this.borrow().append {
-                    let _ = std::fs::remove_file(&this.borrow().path);
+                let tracer = this.borrow();
+                // A device, such as `/dev/null`, or a link is not ours.
+                if !tracer.append && std::fs::symlink_metadata(&tracer.path).is_ok_and(|info| info.is_file()) {
+                    let _ = std::fs::remove_file(&tracer.path);
                 }
                 Err(error)
             }

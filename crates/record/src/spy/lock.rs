@@ -2,10 +2,6 @@
 
 use super::{Doing, Seen, Spy};
 
-/// How long a thread that waited and did not move is believed to wait still: asking the system about a hundred idle threads at
-/// every look would cost more than reading their stacks.
-const BELIEVED_NS: i64 = 50_000_000;
-
 /// What a thread did with the interpreter's lock.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Lock {
@@ -34,34 +30,21 @@ impl Lock {
 /// What was last known about a thread.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Standing {
-    position: u64,
     doing: Option<Doing>,
     awaits_lock: bool,
-    asked_ns: i64,
 }
 
 impl Standing {
     pub(super) fn new() -> Standing {
-        Standing { position: 0, doing: None, awaits_lock: false, asked_ns: i64::MIN }
+        Standing { doing: None, awaits_lock: false }
     }
 
     /// After another look: whether the thread waits for anything, and what it does with the lock where that can be said.
-    pub(super) fn now(
-        &mut self,
-        spy: &mut Spy,
-        thread: &Seen,
-        number: Option<u32>,
-        now_ns: i64,
-    ) -> (bool, Option<Lock>) {
-        let stood_still = self.position == thread.position && self.doing == Some(Doing::Waiting);
-        self.position = thread.position;
-        let believed = stood_still
-            && !thread.holds_gil
-            && !self.awaits_lock
-            && now_ns.saturating_sub(self.asked_ns) < BELIEVED_NS;
-        if !believed {
+    pub(super) fn now(&mut self, spy: &mut Spy, thread: &Seen, number: Option<u32>) -> (bool, Option<Lock>) {
+        // Asking the system about a hundred idle threads at every look would cost more than reading their stacks.
+        let slept = self.doing == Some(Doing::Waiting) && number.is_some_and(|number| spy.slept(number));
+        if !slept {
             self.doing = number.and_then(|number| spy.doing(number));
-            self.asked_ns = now_ns;
             self.awaits_lock = self.doing == Some(Doing::Waiting)
                 && !thread.holds_gil
                 && number.is_some_and(|number| spy.awaits(number, thread.lock_at));

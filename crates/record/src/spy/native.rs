@@ -65,6 +65,13 @@ pub(super) struct Copied {
     stack: Vec<u8>,
 }
 
+impl Copied {
+    /// Where its stack ends.
+    pub(super) fn stack_end(&self) -> u64 {
+        self.registers.stack
+    }
+}
+
 /// A file that is loaded.
 #[derive(Debug)]
 struct Module {

@@ -64,6 +64,7 @@ impl OwnSampler {
             parts: Parts::default(),
             asyncio: Asyncio::default(),
             threads: HashMap::default(),
+            failed: 0,
         };
         let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
         let thread = std::thread::Builder::new().name("stepscope-look".to_owned()).spawn(move || {
@@ -112,6 +113,8 @@ struct Looking {
     parts: Parts,
     asyncio: Asyncio,
     threads: HashMap<u64, Known, RandomState>,
+    /// Looks in a row that saw nothing.
+    failed: u32,
 }
 
 struct Known {
@@ -125,15 +128,22 @@ struct Known {
 
 /// How long, in looks, a thread without a name is asked for it again.
 const MAX_UNNAMED: u32 = 256;
+/// So many looks in a row may see nothing.
+const MAX_FAILED: u32 = 100;
 
 impl Looking {
     /// Looks once; false when there is nothing left to look at.
     fn look(&mut self) -> bool {
         let at_ns = now_ns();
-        let Ok(seen) = self.spy.look() else {
-            // Python ends; what was seen stays.
-            return false;
+        let seen = match self.spy.look() {
+            Ok(seen) => seen,
+            // Stacks may change faster than they are read; if they never make sense again, Python ends. What was seen stays.
+            Err(_) => {
+                self.failed += 1;
+                return self.failed < MAX_FAILED;
+            }
         };
+        self.failed = 0;
         let mut found = Vec::with_capacity(seen.len());
         let hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for thread in seen {
@@ -142,7 +152,7 @@ impl Looking {
                 continue;
             }
             let (stack, line) = self.stack(&thread.frames);
-            let (waits, lock) = self.standing(&thread, at_ns);
+            let (waits, lock) = self.standing(&thread);
             let task = self.asyncio.task(&mut self.spy, &thread.frames).map(|name| regions::intern(&name));
             // A thread that runs nothing of the program is none of its.
             let lock = lock.filter(|_| !stack.is_empty());
@@ -158,7 +168,7 @@ impl Looking {
         true
     }
 
-    fn standing(&mut self, thread: &Seen, at_ns: i64) -> (bool, Option<Lock>) {
+    fn standing(&mut self, thread: &Seen) -> (bool, Option<Lock>) {
         if !self.threads.contains_key(&thread.ident) {
             let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
             let name = format!("thread {:x}", thread.ident);
@@ -174,7 +184,7 @@ impl Looking {
         {
             (known.name, known.is_named) = (name, true);
         }
-        known.standing.now(&mut self.spy, thread, Some(known.number), at_ns)
+        known.standing.now(&mut self.spy, thread, Some(known.number))
     }
 
     /// The program's frames, outermost first, and the line that the innermost is at.

@@ -337,7 +337,7 @@ impl Sampling {
                 None => self.meet(at, thread),
             };
             let Some(spy) = &mut self.targets[at].spy else { return };
-            let (waits, lock) = state.standing.now(spy, thread, thread.native_id, now_ns);
+            let (waits, lock) = state.standing.now(spy, thread, thread.native_id);
             self.extend(&mut state, stack, waits, thread.holds_gil, before_ns, now_ns);
             self.extend_lock(&mut state, lock, before_ns, now_ns);
             state.last_ns = now_ns;

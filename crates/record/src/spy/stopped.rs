@@ -50,6 +50,17 @@ pub(super) struct Stopping {
     pub(super) doing: HashMap<u32, Doing, RandomState>,
     /// By native function: its number among all codes.
     codes: HashMap<usize, CodeId, RandomState>,
+    /// Threads that slept when they were last stopped.
+    asleep: HashMap<u32, Asleep, RandomState>,
+}
+
+/// A thread that sleeps in a call of the system. As long as it is in the same call, with the same end of its stack and the same
+/// Python frames, it need not be woken to see the same native frames again.
+#[derive(Debug)]
+struct Asleep {
+    call: String,
+    python: Vec<Frame>,
+    all: Vec<Frame>,
 }
 
 type Looked = Result<Option<Vec<Seen>>, Unreadable>;
@@ -72,6 +83,7 @@ impl Spy {
             threads: Vec::new(),
             doing: HashMap::default(),
             codes: HashMap::default(),
+            asleep: HashMap::default(),
         })
     }
 
@@ -91,7 +103,14 @@ impl Spy {
         }
         let doing = stopping.threads.iter().filter_map(|thread| Some((*thread, self.tasks.doing(*thread)?)));
         stopping.doing = doing.collect();
-        let stopped = match stopping.stopper.stop(&stopping.threads) {
+        let calls = self.calls_of_sleepers(stopping);
+        let awake: Vec<u32> = (stopping.threads.iter().copied())
+            .filter(|thread| match (calls.get(thread), stopping.asleep.get(thread)) {
+                (Some(now), Some(before)) => *now != before.call,
+                _ => true,
+            })
+            .collect();
+        let stopped = match stopping.stopper.stop(&awake) {
             Ok(stopped) => stopped,
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(permission::not_stopped(self.pid));
@@ -101,7 +120,7 @@ impl Spy {
         let looked = self.try_look();
         let copied = self.copy_all(stopping, &stopped);
         let stood = stopping.stopper.release(&stopped);
-        self.stats.stops += 1;
+        self.stats.stops += u64::from(!stopped.is_empty());
         self.stats.stopped_ns += u64::try_from(stood.as_nanos()).unwrap_or(u64::MAX);
         let mut seen = match looked {
             Ok(Some(seen)) => seen,
@@ -109,16 +128,46 @@ impl Spy {
         };
         // A thread that is new ran on while it was read; it is stopped the next time.
         stopping.threads = self.native_ids(&seen);
-        let mut deeper = false;
+        stopping.asleep.retain(|thread, _| stopping.threads.binary_search(thread).is_ok());
+        let mut again = false;
         for thread in &mut seen {
-            let number = thread.native_id.or_else(|| self.number(thread.ident));
-            let Some(copy) = copied.iter().find(|copy| Some(copy.thread) == number) else { continue };
+            let Some(number) = thread.native_id.or_else(|| self.number(thread.ident)) else { continue };
+            let Some(copy) = copied.iter().find(|copy| copy.thread == number) else {
+                match stopping.asleep.get(&number).filter(|_| !awake.contains(&number)) {
+                    Some(before) if before.python == thread.frames => thread.frames.clone_from(&before.all),
+                    // It was in the same call, and yet elsewhere: it has to be stopped after all.
+                    Some(_) => {
+                        stopping.asleep.remove(&number);
+                        again = true;
+                    }
+                    None => {}
+                }
+                continue;
+            };
             let (frames, more) = self.native_frames(stopping, copy, &thread.frames);
-            deeper |= more;
-            thread.frames = frames;
+            // More of its stack was needed than was copied: once more, with that.
+            again |= more;
+            let python = std::mem::replace(&mut thread.frames, frames);
+            match calls.get(&number).filter(|call| tasks::stack_in(call) == Some(copy.stack_end()) && !more) {
+                Some(call) => {
+                    let all = thread.frames.clone();
+                    stopping.asleep.insert(number, Asleep { call: call.clone(), python, all });
+                }
+                None => {
+                    stopping.asleep.remove(&number);
+                }
+            }
         }
-        // More of a stack was needed than was copied: once more, with that.
-        Ok(Ok((!deeper).then_some(seen)))
+        Ok(Ok((!again).then_some(seen)))
+    }
+
+    /// The calls of the system in which threads sleep, where native frames are wanted.
+    fn calls_of_sleepers(&self, stopping: &Stopping) -> HashMap<u32, String, RandomState> {
+        if self.mode != Mode::Native {
+            return HashMap::default();
+        }
+        let sleepers = stopping.doing.iter().filter(|(_, doing)| **doing == Doing::Waiting);
+        sleepers.filter_map(|(thread, _)| Some((*thread, tasks::whole_call(self.pid, *thread)?))).collect()
     }
 
     fn copy_all(&mut self, stopping: &Stopping, stopped: &[Stopped]) -> Vec<Copied> {

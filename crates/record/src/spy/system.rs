@@ -94,8 +94,12 @@ pub fn has_ended(child: u32) -> bool {
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the kernel writes to `info` only.
     let asked = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
+    if asked != 0 {
+        // Nobody to wait for: it was waited for already, or is on its way out of another's hands.
+        return !std::path::Path::new(&format!("/proc/{child}")).exists();
+    }
     // SAFETY: the kernel has filled in what waitid fills in, or left zeros.
-    asked != 0 || unsafe { info.si_pid() } != 0
+    unsafe { info.si_pid() != 0 }
 }
 
 /// Other systems stop nothing.

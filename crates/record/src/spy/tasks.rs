@@ -9,10 +9,12 @@ use hashbrown::HashMap;
 
 use super::sockets;
 
-/// Files kept open; more threads than that are asked by opening each time.
-const MAX_OPEN: usize = 400;
+/// Files kept open of each kind; more threads than that are asked by opening each time.
+const MAX_OPEN: usize = 200;
 /// No line of the files read here is longer.
 const LINE: usize = 1024;
+/// Three numbers of at most 20 digits.
+const SCHEDULED: usize = 64;
 
 /// What a thread does, as the system sees it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -29,17 +31,64 @@ pub(super) struct Tasks {
     pid: u32,
     open: HashMap<u32, File, RandomState>,
     max_open: usize,
+    rests: HashMap<u32, Rest, RandomState>,
+}
+
+/// How a thread stood when it was last asked for.
+#[derive(Debug)]
+struct Rest {
+    file: File,
+    /// How long and how often it ran so far, in the system's words.
+    scheduled: [u8; SCHEDULED],
+    is_asleep: bool,
 }
 
 impl Tasks {
     pub(super) fn new(pid: u32) -> Tasks {
-        Tasks { pid, open: HashMap::default(), max_open: MAX_OPEN }
+        Tasks { pid, open: HashMap::default(), max_open: MAX_OPEN, rests: HashMap::default() }
     }
 
     /// From now on no more files than these stay open.
     pub(super) fn keep_open(&mut self, most: usize) {
         self.open.clear();
+        self.rests.clear();
         self.max_open = most;
+    }
+
+    /// Whether a thread has slept ever since this was last asked. The system counts how often a thread gets a processor, and
+    /// how long it ran once it gives that back: one that is asleep, with the same numbers as before, has not run meanwhile.
+    pub(super) fn slept(&mut self, thread: u32) -> bool {
+        let mut now = [0; SCHEDULED];
+        let Some(rest) = self.rests.get_mut(&thread) else {
+            if self.rests.len() < self.max_open
+                && let Ok(file) = File::open(format!("/proc/{}/task/{thread}/schedstat", self.pid))
+                && file.read_at(&mut now, 0).is_ok_and(|length| length > 0)
+            {
+                self.rests.insert(thread, Rest { file, scheduled: now, is_asleep: false });
+            }
+            return false;
+        };
+        if !rest.file.read_at(&mut now, 0).is_ok_and(|length| length > 0) {
+            self.rests.remove(&thread);
+            return false;
+        }
+        if now != rest.scheduled {
+            (rest.scheduled, rest.is_asleep) = (now, false);
+            return false;
+        }
+        if !rest.is_asleep {
+            let waits = self.doing(thread) == Some(Doing::Waiting);
+            if let Some(rest) = self.rests.get_mut(&thread) {
+                rest.is_asleep = waits;
+            }
+            return waits;
+        }
+        true
+    }
+
+    /// Whether a thread had slept when it was last asked for.
+    pub(super) fn is_asleep(&self, thread: u32) -> bool {
+        self.rests.get(&thread).is_some_and(|rest| rest.is_asleep)
     }
 
     /// Whether a thread runs; none where the system does not say, or it has ended.
@@ -68,8 +117,9 @@ impl Tasks {
 
     /// Lets go of threads that are gone.
     pub(super) fn keep(&mut self, threads: &[u32]) {
-        if self.open.len() > threads.len() {
+        if self.open.len() > threads.len() || self.rests.len() > threads.len() {
             self.open.retain(|thread, _| threads.contains(thread));
+            self.rests.retain(|thread, _| threads.contains(thread));
         }
     }
 }
@@ -94,6 +144,20 @@ fn call(text: &str) -> Option<(i64, Option<u64>)> {
     let number = words.next()?.parse::<i64>().ok().filter(|number| *number >= 0)?;
     let first = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
     Some((number, first))
+}
+
+/// The system call a thread sleeps in with all that the system says about it: its arguments, the end of the stack, the place.
+pub(super) fn whole_call(pid: u32, thread: u32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")).ok()?;
+    stack_in(&text).is_some().then_some(text)
+}
+
+/// The end of the stack in that: the last word but one; none if the thread runs.
+pub(super) fn stack_in(call: &str) -> Option<u64> {
+    let words: Vec<&str> = call.split_ascii_whitespace().collect();
+    let [number, .., stack, _place] = words.as_slice() else { return None };
+    number.parse::<i64>().ok().filter(|number| *number >= 0)?;
+    u64::from_str_radix(stack.trim_start_matches("0x"), 16).ok()
 }
 
 /// The address of the lock or condition that a thread waits for.
@@ -317,7 +381,7 @@ mod tests {
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let sleeper = std::thread::spawn(move || {
             number.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
-            let _ = ended.recv();
+            while ended.recv().is_ok() {}
         });
         let sleeper_id = told.recv().unwrap();
         let mut tasks = Tasks::new(pid);
@@ -325,6 +389,14 @@ mod tests {
         assert_eq!(tasks.doing(own), Some(Doing::Running));
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(tasks.doing(sleeper_id), Some(Doing::Waiting));
+        // The first question only learns how it stands.
+        assert!(!tasks.slept(sleeper_id) && tasks.slept(sleeper_id) && tasks.slept(sleeper_id));
+        assert!(tasks.is_asleep(sleeper_id));
+        assert!(!tasks.slept(own) && !tasks.slept(own), "this thread runs");
+        end.send(()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!tasks.slept(sleeper_id), "it ran for a moment and sleeps again");
+        assert!(tasks.slept(sleeper_id));
         assert!(threads(pid).contains(&sleeper_id));
         drop(end);
         sleeper.join().unwrap();

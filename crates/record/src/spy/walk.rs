@@ -15,6 +15,9 @@ const MAX_INTERPRETERS: usize = 256;
 const MAX_THREADS: usize = 16_384;
 /// Frames of one stack; the innermost are kept.
 pub const MAX_FRAMES: usize = 8_192;
+/// A stack read while it changes may go in a circle, of which no frame is kept: marks, and what a function that executes has
+/// left behind.
+const MAX_STEPS: usize = 4 * MAX_FRAMES;
 /// How often a stack that changed while it was read is read again.
 const ATTEMPTS: usize = 8;
 /// So often a stack must be the same in a row to stand still. Of a program that changes its stack every 50 ns, one read in forty is
@@ -53,8 +56,6 @@ pub struct Seen {
     pub frames: Vec<Frame>,
     /// Whether outer frames were left out.
     pub cut: bool,
-    /// Its place in the innermost function, in a number: the same as long as it stands still.
-    pub position: u64,
 }
 
 /// How reading went.
@@ -167,7 +168,6 @@ impl Walk<'_> {
             lock_at: 0,
             frames: Vec::new(),
             cut: false,
-            position: 0,
         };
         self.stats.stacks += 1;
         self.pages.take_touched();
@@ -264,7 +264,6 @@ impl Walk<'_> {
     fn frames(&mut self, top: u64, seen: &mut Seen) -> Result<(), Unreadable> {
         seen.frames.clear();
         seen.cut = false;
-        seen.position = 0;
         self.doubts.clear();
         self.trail.clear();
         let layout = &self.python.layout;
@@ -288,7 +287,10 @@ impl Walk<'_> {
         let mut called_by_c = true;
         // The function of the frame before, if Python called it.
         let mut callee = None;
-        while at != 0 {
+        for _ in 0..MAX_STEPS {
+            if at == 0 {
+                return Ok(());
+            }
             if seen.frames.len() >= MAX_FRAMES {
                 seen.cut = true;
                 return Ok(());
@@ -341,9 +343,6 @@ impl Walk<'_> {
                     self.trail.push((code, position));
                     callee = (!called_by_c).then_some(function);
                 }
-                if seen.frames.is_empty() {
-                    seen.position = at.rotate_left(20) ^ offset as u64;
-                }
                 let line = self.codes.get(id).map_or(0, |code| code.lines.line(offset));
                 // Before 3.11 every frame is a call of C's.
                 let alone = layout.frame_owner.is_none() && layout.frame_is_entry.is_none();
@@ -359,10 +358,55 @@ impl Walk<'_> {
             }
             at = previous;
         }
-        Ok(())
+        Err(Unreadable::Nonsense)
     }
 }
 
 fn off(at: u64, by: usize) -> u64 {
     at.wrapping_add(by as u64)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::layouts::LAYOUTS;
+    use super::super::memory::Memory;
+    use super::*;
+
+    #[test]
+    fn a_stack_that_goes_in_a_circle_is_nonsense() {
+        // Python of this very process: two frames that only mark calls, each before the other.
+        let layout = LAYOUTS.last().unwrap().clone();
+        let mut frames = [[0u64; HEADER / 8]; 2];
+        let at = frames.each_ref().map(|frame| frame.as_ptr() as u64);
+        for (number, frame) in frames.iter_mut().enumerate() {
+            let owner = layout.frame_owner.unwrap();
+            frame[layout.frame_previous / 8] = at[1 - number];
+            frame[owner / 8] |= u64::from(FIRST_MARK) << (owner % 8 * 8);
+        }
+        let python = Python {
+            runtime: 0,
+            code_type: 0,
+            function_type: 0,
+            layout,
+            path: String::new(),
+            version: String::new(),
+        };
+        let mut walk = Walk {
+            python: &python,
+            pages: &mut Pages::new(Memory::new(std::process::id())),
+            codes: &mut Codes::default(),
+            sites: &mut CallSites::default(),
+            stats: &mut Stats::default(),
+            now: Instant::now(),
+            native: false,
+            tops: Vec::new(),
+            gils: Vec::new(),
+            doubts: Vec::new(),
+            trail: Vec::new(),
+        };
+        let mut seen =
+            Seen { ident: 1, native_id: None, holds_gil: false, lock_at: 0, frames: Vec::new(), cut: false };
+        assert_eq!(walk.frames(at[0], &mut seen), Err(Unreadable::Nonsense));
+        assert_eq!(std::hint::black_box(&frames)[0][walk.python.layout.frame_previous / 8], at[1]);
+    }
 }

@@ -75,6 +75,29 @@ fn every_reading_of_the_library_is_a_counter() {
 }
 
 #[test]
+fn whoever_watches_for_weeks_asks_slow_sensors_rarely() {
+    let options = MonitorOptions { roots: roots(), ..MonitorOptions::default() };
+    let monitor = Monitor::of_machine(&options);
+    let names: Vec<&str> = monitor.counters().iter().map(|counter| counter.name.as_str()).collect();
+    assert!(names.iter().all(|name| !name.starts_with("process.") && !name.ends_with("process_memory_bytes")));
+    let mut seen: Vec<(&str, f64)> = Vec::new();
+    for _ in 0..10 {
+        monitor.sample_into(false, &mut |place, value| seen.push((names[place], value)));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    monitor.sample_into(true, &mut |place, value| seen.push((names[place], value)));
+    let of = |name: &str| seen.iter().filter(|(n, _)| *n == name).map(|(_, v)| *v).collect::<Vec<_>>();
+    assert_eq!(of("gpu.0.utilization_percent"), [75.0; 11]);
+    // At the start and at the end.
+    let joules = of("gpu.0.energy_j");
+    assert!(joules.len() == 2 && joules[1] - joules[0] == 5.0, "{joules:?}");
+    assert_eq!(of("gpu.0.temperature_c"), [61.0; 2]);
+    assert_eq!(of("gpu.0.sm_active_percent"), [20.0; 2]);
+    // Nothing is kept here.
+    assert!(monitor.latest().is_empty());
+}
+
+#[test]
 fn what_a_process_uses_of_each_device() {
     let devices = Devices::open(&roots()).unwrap();
     let used = devices.used_by(&[std::process::id()]);

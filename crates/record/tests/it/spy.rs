@@ -41,8 +41,26 @@ pub(crate) fn start(python: &PathBuf, shape: &str) -> Program {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line.trim(), "ready", "{shape}");
-    std::thread::sleep(Duration::from_millis(100));
+    match SHAPES.contains(&shape) {
+        true => wait_until_still(child.id()),
+        false => std::thread::sleep(Duration::from_millis(100)),
+    }
     Program(child)
+}
+
+/// Waits until no thread of a process has run for a while: on a busy machine it takes long to fall asleep.
+fn wait_until_still(pid: u32) {
+    let sleeps = |task: std::fs::DirEntry| {
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+    };
+    let all_sleep = || std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().all(sleeps);
+    let began = Instant::now();
+    let mut in_a_row = 0;
+    while in_a_row < 10 && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+        in_a_row = if all_sleep() { in_a_row + 1 } else { 0 };
+    }
 }
 
 /// The Pythons of this machine: those of pyenv from 3.9 on, and the system's.

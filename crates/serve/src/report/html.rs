@@ -28,9 +28,11 @@ pub(super) fn bundle() -> Result<Bundle, Problem> {
 }
 
 impl Bundle {
-    /// About what it takes in a report.
-    pub(super) fn bytes(&self) -> usize {
-        self.script.len() + self.style.len() + 4096
+    /// The bytes that sections may have in a page of at most so many.
+    pub(super) fn room(&self, max_bytes: usize) -> usize {
+        let page = self.script.len() + self.style.len() + 4096;
+        // Four letters of base64 hold three bytes.
+        max_bytes.saturating_sub(page) / 4 * 3
     }
 
     /// The page.

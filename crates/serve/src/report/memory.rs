@@ -1,5 +1,5 @@
-//! The memory of a snapshot in a report: one picture of each kind per device, the states at the peak and at the end, and
-//! what is known about the allocations with most pixels.
+//! The memory of a snapshot in a report: one picture of each kind per device, the states at the peak, at the end and when a request was refused,
+//! and what is known about the allocations with most pixels.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
     let about = view.about(histories);
     let mut sections = vec![pack("memory/about", &value_of(run, "memory/about", "", redacted)?)?];
     let mut left_out =
-        vec!["the memory at moments other than the peak and the end, and pictures of parts of it".to_owned()];
+        vec!["the memory at moments other than the peak, the end and the last refused request, and pictures of parts of it".to_owned()];
     let devices = &about.devices[..about.devices.len().min(MAX_DEVICES)];
     if about.device_count as usize > devices.len() {
         left_out.push(format!("the memory of all but {} of {} devices", devices.len(), about.device_count));
@@ -62,7 +62,8 @@ pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
         let number = device.device;
         for what in ["state", "flame"] {
             let mut of_states = BTreeMap::new();
-            for state in [device.peak_state, device.states - 1] {
+            let refused = device.refusals.last().map(|refusal| refusal.state);
+            for state in [device.peak_state, device.states - 1].into_iter().chain(refused) {
                 let path = format!("memory/{what}");
                 let query = format!("device={number}&state={state}");
                 of_states.insert(state, value_of(run, &path, &query, redacted)?);

@@ -45,14 +45,7 @@ fn write_value(out: &mut String, value: Value<'_>) {
     // Writing to a String cannot fail.
     let _ = match value {
         Value::Int(v) => write!(out, "{v}"),
-        Value::Decimal(d) => {
-            let sign = if d.mantissa < 0 { "-" } else { "" };
-            let scale = usize::from(d.scale);
-            let digits = format!("{:0>width$}", d.mantissa.unsigned_abs(), width = scale + 1);
-            let (whole, fraction) = digits.split_at(digits.len() - scale);
-            let point = if scale > 0 { "." } else { "" };
-            write!(out, "{sign}{whole}{point}{fraction}")
-        }
+        Value::Decimal(d) => write!(out, "{d}"),
         Value::Bool(b) => write!(out, "{b}"),
         Value::Null => write!(out, "null"),
         Value::Str(text) => {

@@ -9,6 +9,7 @@ import { byField, shortName } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { useXla } from "../../session/framework.ts";
 import { param } from "../../session/route.ts";
 import { source } from "../../session/state.ts";
 import { useAsk } from "../../session/use-ask.ts";
@@ -113,9 +114,14 @@ function PartTable(props: {
 }) {
   const [sort, setSort] = useState<string>();
   const rows = useMemo(() => arrangedRows(props.rows, props.text, sort), [props.rows, props.text, sort]);
+  const xla = useXla();
+  // How PyTorch would count is no question where it did not run.
   const columns = useMemo(
-    () => columnsOf(props.rows, props.definitions).map(tableColumn),
-    [props.rows, props.definitions],
+    () =>
+      columnsOf(props.rows, props.definitions)
+        .filter(({ field }) => !xla || !field.startsWith("pytorch_"))
+        .map(tableColumn),
+    [props.rows, props.definitions, xla],
   );
   if (props.rows.length === 0) return null;
   const note =
@@ -157,7 +163,7 @@ export const Regions = () => (
   <AnswerPage
     question="regions"
     empty="No named ranges in this trace."
-    hint="Put torch.profiler.record_function around parts of a step."
+    hint="Put torch.profiler.record_function or jax.profiler.TraceAnnotation around parts of a step."
   />
 );
 

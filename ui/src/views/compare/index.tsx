@@ -1,159 +1,137 @@
-// Two runs side by side: their numbers and where their time went.
+// Did it help? Two runs compared: the verdict, what made the difference, their stacks and their timelines.
 
-import { digits, percent, time } from "../../parts/format.ts";
+import { useMemo } from "preact/hooks";
 import { Await, Card, Empty } from "../../parts/states.tsx";
+import { type Tab, Tabs } from "../../parts/tabs.tsx";
 import { runNames } from "../../session/names.ts";
-import { param, setParams } from "../../session/route.ts";
+import { param, pushParams, setParams } from "../../session/route.ts";
 import { run, runs, source } from "../../session/state.ts";
 import { useLoaded } from "../../session/use-ask.ts";
-import { causeLines, change, figureLines, type Line, type RunFigures } from "./metrics.ts";
+import { causeWords } from "./cause-words.ts";
+import { ChangesCard } from "./changes-table.tsx";
+import { FlameDiff } from "./flame-diff.tsx";
+import { FindingsCard, MetricsCard } from "./metrics.tsx";
+import { AllRuns } from "./side-by-side.tsx";
+import { SidePicker } from "./side-picker.tsx";
+import { MOST_RECORDINGS, sidesOf } from "./sides.ts";
+import { Timelines } from "./timelines.tsx";
+import { Verdict } from "./verdict.tsx";
+import { WaterfallCard } from "./waterfall-chart.tsx";
 import "./style.css";
+
+const TABS: readonly Tab[] = [
+  { id: "changes", name: "Changes" },
+  { id: "flame", name: "Flame graph" },
+  { id: "timelines", name: "Timelines" },
+];
+/** Where more than two runs are open. */
+const ALL: Tab = { id: "all", name: "All runs" };
+
+/** What belongs to the runs compared, and means nothing for others. */
+const OF_RUNS = { open: undefined, zoom: undefined, stepa: undefined, stepb: undefined, win: undefined };
 
 export function Compare() {
   const all = runs.value?.runs ?? [];
   const names = runNames(all);
-  const a = chosen("a") ?? run.value?.id;
-  const b = chosen("b") ?? all.find((r) => r.id !== a)?.id;
-  const figures = useLoaded(a === undefined || b === undefined ? undefined : `${a} ${b}`, (signal) =>
-    Promise.all([figuresOf(a ?? 0, signal), figuresOf(b ?? 0, signal)]),
-  );
-  if (all.length < 2) return <OneRun />;
-  const pick = (which: string, label: string, value: number | undefined) => (
-    <label>
-      {label}
-      <select value={String(value)} onChange={(event) => setParams({ [which]: event.currentTarget.value })}>
-        {all.map((r) => (
-          <option key={r.id} value={String(r.id)}>
-            {names.get(r.id)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const known = all.map((one) => one.id);
+  const isReport = source.isReport;
+  const sides = all.length < 2 ? undefined : sidesOf(param("a"), param("b"), known, run.value?.id);
+  if (!sides) return <OneRun isReport={isReport} />;
+  const [a, b] = sides;
+  const set = (before: readonly number[], after: readonly number[]) =>
+    setParams({ ...OF_RUNS, a: before.join(), b: after.join() });
+  const shared = { runs: all, names, fixed: isReport };
   return (
     <>
       <div class="toolbar compare-runs">
-        {pick("a", "Baseline (A)", a)}
-        {pick("b", "Candidate (B)", b)}
-        <button type="button" onClick={() => setParams({ a: b, b: a })}>
+        <SidePicker {...shared} label="Before (A)" side={a} other={b} onChange={(side) => set(side, b)} />
+        <SidePicker {...shared} label="After (B)" side={b} other={a} onChange={(side) => set(a, side)} />
+        <button type="button" onClick={() => set(b, a)}>
           Swap
         </button>
       </div>
-      <Await of={figures}>
-        {([before, after]) => (
-          <div class="two-columns even">
-            <Card title="Metrics" note="first device, mean step">
-              <Lines lines={figureLines(before, after)} label="Metrics" />
-            </Card>
-            <Card title="Where step time goes" note="largest changes first">
-              <Lines lines={causeLines(before, after)} label="Causes" />
-            </Card>
-          </div>
-        )}
-      </Await>
-      <p class="quiet">
-        Differences of means. Operators and kernels are not matched between the runs, and a difference may be
-        noise between steps.
-      </p>
+      <Compared a={a} b={b} others={isReport ? [] : known.filter((id) => !a.includes(id) && !b.includes(id))} />
     </>
   );
 }
 
-function chosen(name: string): number | undefined {
-  const id = Number(param(name));
-  return param(name) !== undefined && runs.value?.runs.some((r) => r.id === id) ? id : undefined;
+interface Sides {
+  a: readonly number[];
+  b: readonly number[];
+  /** The runs on neither side. */
+  others: readonly number[];
 }
 
-async function figuresOf(id: number, signal: AbortSignal): Promise<RunFigures> {
-  const [steps, gpu, account] = await Promise.all(
-    ["steps", "gpu", "account"].map((command) => source.ask(id, command, {}, signal)),
+function Compared({ a, b, others }: Sides) {
+  const device = param("device");
+  const key = JSON.stringify(["diff", a, b, device]);
+  const diff = useLoaded(key, (signal) => source.diff(a, b, { top: 0, device }, signal));
+  const words = useMemo(() => causeWords(diff.data?.causes ?? []), [diff.data]);
+  const asked = param("tab");
+  const tabs = others.length > 0 ? [...TABS, ALL] : TABS;
+  const tab = tabs.find((one) => one.id === asked)?.id ?? "changes";
+  // Of several recordings of a side, the first is drawn.
+  const [before, after] = [a[0] ?? 0, b[0] ?? 0];
+  const drawn = a.length + b.length > 2 && (tab === "flame" || tab === "timelines");
+  return (
+    <Await of={diff}>
+      {(of) => (
+        <div class="compare-page">
+          <Verdict of={of} brief={tab !== "changes"} />
+          <div class="compare-tabs">
+            <Tabs
+              label="Comparison"
+              tabs={tabs}
+              shown={tab}
+              panel="compare-panel"
+              onShow={(id) => pushParams({ tab: id === "changes" ? undefined : id })}
+            />
+          </div>
+          <div
+            class="compare-panel"
+            id="compare-panel"
+            role="tabpanel"
+            aria-labelledby={`tab-${tab}`}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: the panel of a tab takes the focus
+            tabIndex={0}
+          >
+            {drawn && <p class="quiet small">Of several recordings, the first of each side is drawn.</p>}
+            {tab === "changes" && (
+              <>
+                <WaterfallCard of={of} words={words} />
+                <ChangesCard of={of} words={words} a={before} b={after} />
+                <div class="two-columns even">
+                  <MetricsCard of={of} />
+                  <FindingsCard of={of} />
+                </div>
+              </>
+            )}
+            {tab === "flame" && <FlameDiff a={before} b={after} />}
+            {tab === "timelines" && <Timelines a={before} b={after} />}
+            {tab === "all" && <AllRuns runs={[before, after, ...others].slice(0, MOST_RECORDINGS)} />}
+          </div>
+        </div>
+      )}
+    </Await>
   );
-  return { steps, gpu, account } as unknown as RunFigures;
 }
 
-function OneRun() {
+function OneRun({ isReport }: { isReport: boolean }) {
   return (
     <Card title="Compare two runs">
       <Empty
-        title="Only one run is open."
-        hint="Open two traces, or a folder of traces, to compare them:"
-        code="stepscope view before.pt.trace.json.gz after.pt.trace.json.gz"
+        title={isReport ? "A report holds one run." : "Only one run is open."}
+        hint={
+          isReport
+            ? "A report of two runs is written by:"
+            : "Open two traces, or a folder of traces, to compare them:"
+        }
+        code={
+          isReport
+            ? "stepscope diff before.pt.trace.json.gz after.pt.trace.json.gz --html report.html"
+            : "stepscope view before.pt.trace.json.gz after.pt.trace.json.gz"
+        }
       />
     </Card>
-  );
-}
-
-function Lines({ lines, label }: { lines: Line[]; label: string }) {
-  const largest = Math.max(...lines.map((line) => Math.abs(change(line)?.by ?? 0)), 1e-12);
-  return (
-    <table class="plain compare" aria-label={label}>
-      <thead>
-        <tr>
-          <th scope="col">{label === "Causes" ? "Cause" : "Metric"}</th>
-          <th scope="col" class="num">
-            A
-          </th>
-          <th scope="col" class="num">
-            B
-          </th>
-          <th scope="col" class="num">
-            Change
-          </th>
-          {label === "Causes" && (
-            <th scope="col">
-              <span class="sr-only">decrease or increase</span>
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {lines.map((line) => (
-          <tr key={line.label}>
-            <td class="label">{line.label}</td>
-            <td class="num">{shown(line, line.a)}</td>
-            <td class="num">{shown(line, line.b)}</td>
-            <td class="num">{changeText(line)}</td>
-            {label === "Causes" && (
-              <td class="num">
-                <ChangeBar share={(change(line)?.by ?? 0) / largest} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function shown(line: Line, value: number | undefined): string {
-  if (value === undefined) return "–";
-  return line.unit === "ns" ? time(value) : percent(value);
-}
-
-function changeText(line: Line): string {
-  const found = change(line);
-  if (!found) return "";
-  const sign = found.by > 0 ? "+" : found.by < 0 ? "−" : "";
-  if (line.unit === "share") return `${sign}${digits(Math.abs(found.by) * 100)} points`;
-  return `${sign}${time(Math.abs(found.by))}${relativeText(found.relative)}`;
-}
-
-/** `(+12.3 %)`; beyond ten times a percentage says little: `(×42)`. */
-function relativeText(relative: number | undefined): string {
-  if (relative === undefined) return "";
-  if (relative >= 9) return ` (×${digits(relative + 1)})`;
-  return ` (${relative < 0 ? "−" : "+"}${percent(Math.abs(relative))})`;
-}
-
-/** Less to the left, more to the right of a middle line. */
-function ChangeBar({ share }: { share: number }) {
-  const width = `${Math.min(1, Math.abs(share)) * 50}%`;
-  return (
-    <span class="change-bar" aria-hidden="true">
-      <span
-        class={share < 0 ? "less" : "more"}
-        style={share < 0 ? { right: "50%", width } : { left: "50%", width }}
-      />
-    </span>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact";
 import { NoSteps, Scope, useScope } from "../../parts/scope.tsx";
+import { type Tab, Tabs } from "../../parts/tabs.tsx";
 import { register } from "../../session/commands.ts";
 import { go, param, pushParams } from "../../session/route.ts";
 import { Path } from "../critical-path/index.tsx";
@@ -14,7 +15,6 @@ import type { Account } from "../../data/account.ts";
 import { Transfers } from "../transfers/index.tsx";
 import { WaitsTab } from "../waits/index.tsx";
 import { WhatIfTab } from "../what-if/index.tsx";
-import { type Tab, Tabs } from "./tabs.tsx";
 
 interface Page extends Tab {
   component: ComponentType<{ account: Account | undefined }>;
@@ -56,6 +56,7 @@ export function Diagnosis() {
           label="Diagnosis"
           tabs={PAGES}
           shown={page.id}
+          panel="diagnosis-panel"
           onShow={(tab) => pushParams({ tab, row: undefined })}
         />
         <Scope account={scope.data} withDevice={page.device} />

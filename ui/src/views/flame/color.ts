@@ -11,6 +11,8 @@ export interface Shade {
 export interface Palette {
   /** How a node looks: its category, its name's hash, faded where a search does not mean it. */
   shade(category: number, hash: number, faded: boolean): Shade;
+  /** How a change looks: from -1, all of it gone, over 0, the same, to 1, all of it new. */
+  change(level: number, faded: boolean): Shade;
   band: Shade;
   surface: string;
   outline: string;
@@ -25,6 +27,8 @@ const STEPS = 5;
 const REACH = 0.14;
 const FADED = 0.62;
 const READABLE = 4.5;
+/** Shades between the same and all changed. */
+const LEVELS = 12;
 
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
@@ -32,6 +36,8 @@ export function readPalette(element: Element): Palette {
   const surface = parse(token("--surface"));
   const inks: [Rgb, Rgb] = [parse(token("--select")), parse(token("--on-accent"))];
   const known = new Map<number, Shade>();
+  const changes = new Map<number, Shade>();
+  const ends = [token("--cat-7"), token("--cat-13"), token("--cat-9")].map(parse) as [Rgb, Rgb, Rgb];
   const made = (fill: Rgb): Shade => {
     const shade = readable(fill, inks);
     return { fill: css(shade.fill), text: css(shade.text) };
@@ -49,6 +55,17 @@ export function readPalette(element: Element): Palette {
       }
       return shade;
     },
+    change(level, faded) {
+      const step = Math.round(Math.max(-1, Math.min(1, level)) * LEVELS);
+      const key = step * 2 + (faded ? 1 : 0);
+      let shade = changes.get(key);
+      if (!shade) {
+        const color = changeColor(step / LEVELS, ends);
+        shade = made(faded ? mix(color, surface, FADED) : color);
+        changes.set(key, shade);
+      }
+      return shade;
+    },
     band: made(mix(parse(token("--quiet")), surface, 0.4)),
     surface: css(surface),
     outline: token("--select"),
@@ -56,6 +73,11 @@ export function readPalette(element: Element): Palette {
     line: token("--line"),
     font: `12px ${token("--font") || "sans-serif"}`,
   };
+}
+
+/** Between three colors: that of less, of the same and of more. */
+export function changeColor(level: number, [less, same, more]: [Rgb, Rgb, Rgb]): Rgb {
+  return mix(same, level < 0 ? less : more, Math.abs(level));
 }
 
 /** The same for the same name, whatever else is in the trace. */

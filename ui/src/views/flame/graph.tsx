@@ -1,5 +1,6 @@
 // A tree on a canvas: drawn, hovered over, walked through by keys.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { hideTip, showTip } from "../../parts/tip.tsx";
 import { busy } from "../../session/busy.ts";
@@ -25,6 +26,12 @@ interface Props {
   /** A click or Enter on a node. */
   onOpen: (node: number) => void;
   class?: string;
+  /** By node: how much it changed, from -1 to 1; colors show that instead of categories. */
+  changes?: Float32Array;
+  /** What is shown beside the pointer, if not the node's own numbers. */
+  tip?: (box: Box) => ComponentChildren;
+  /** Where else the numbers are, for those who cannot see the picture. */
+  also?: string;
 }
 
 const MOTION_MS = 180;
@@ -84,6 +91,7 @@ export function Graph(props: Props) {
         searching: found !== undefined,
         focus,
         hover,
+        changes: props.changes,
       },
       palette,
     );
@@ -137,7 +145,7 @@ export function Graph(props: Props) {
       ref={scroller}
       role="application"
       aria-label={props.label}
-      aria-description="Arrow keys move to callers, callees and neighbors; Enter opens, Escape goes back. The table has the same numbers."
+      aria-description={`Arrow keys move to callers, callees and neighbors; Enter opens, Escape goes back. ${props.also ?? "The table has the same numbers."}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys walk through the picture
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -152,7 +160,12 @@ export function Graph(props: Props) {
             const box = boxUnder(event);
             const [x, y] = [event.clientX, event.clientY];
             setHover(box);
-            if (box) showTip({ left: x, right: x, top: y, bottom: y }, <Tip tree={tree} box={box} />, true);
+            if (box)
+              showTip(
+                { left: x, right: x, top: y, bottom: y },
+                props.tip?.(box) ?? <Tip tree={tree} box={box} />,
+                true,
+              );
             else hideTip();
           }}
           onMouseLeave={() => {

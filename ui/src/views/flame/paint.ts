@@ -25,6 +25,8 @@ export interface Picture {
   searching: boolean;
   focus: number | undefined;
   hover: Box | undefined;
+  /** By node: how much it changed. Colors say that instead of what nodes are. */
+  changes?: Float32Array | undefined;
 }
 
 /** Top of a row in the whole picture. */
@@ -47,7 +49,7 @@ export function paint(context: CanvasRenderingContext2D, picture: Picture, palet
 
 function paintBox(
   context: CanvasRenderingContext2D,
-  { tree, width, searching, focus, hover }: Picture,
+  { tree, width, searching, focus, hover, changes }: Picture,
   palette: Palette,
   box: Box,
   y: number,
@@ -60,15 +62,17 @@ function paintBox(
   const name = box.merged > 0 ? "" : nameOf(tree, box.node);
   const faded = searching && !box.matched;
   const category = tree.category[box.node]!;
-  const shade =
-    box.merged > 0 || isSmaller(name)
+  const shade = changes
+    ? palette.change(box.merged > 0 ? 0 : changes[box.node]!, faded)
+    : box.merged > 0 || isSmaller(name)
       ? faded
         ? palette.shade(15, 2, true)
         : palette.band
       : palette.shade(category, hashOf(name.replace(/_\d+$/, "")), faded);
   context.fillStyle = shade.fill;
   context.fillRect(left, y, wide, high);
-  if (box.merged === 0 && wide > 6 && HATCHED.has(category)) hatch(context, left, y, wide, high, shade.text);
+  if (!changes && box.merged === 0 && wide > 6 && HATCHED.has(category))
+    hatch(context, left, y, wide, high, shade.text);
   if (searching && box.matched) {
     context.fillStyle = palette.accent;
     context.fillRect(left, y + high - 2, wide, 2);

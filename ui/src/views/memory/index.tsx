@@ -2,8 +2,8 @@
 
 import { useEffect } from "preact/hooks";
 import type { StepsAnswer } from "../../data/account.ts";
-import type { Options } from "../../data/types.ts";
-import type { InfoAnswer, MemoryOfProfile } from "../../data/wire.ts";
+import type { Definition, Options } from "../../data/types.ts";
+import type { InfoAnswer } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
 import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
@@ -14,6 +14,8 @@ import { Chart } from "./chart.tsx";
 import { spanOf, spanOfSteps, stepsOf } from "./curve.ts";
 import { LiveAtPeak } from "./live.tsx";
 import { Figures, Notes } from "./metrics.tsx";
+import { Plan } from "./plan.tsx";
+import { Process } from "./process.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import { SnapshotMemory } from "./snapshot/index.tsx";
 import "./style.css";
@@ -26,13 +28,27 @@ export function Memory() {
     <Await of={whole}>
       {(answer) =>
         "allocators" in answer ? (
-          <SnapshotMemory refusals={(answer as Partial<MemoryOfProfile>).refusals ?? []} />
+          <SnapshotMemory />
         ) : !answer.devices || answer.devices.length === 0 ? (
-          <Empty
-            title="No allocations in this trace."
-            hint="Record with profile_memory=True:"
-            code={"with profile(activities=[…], profile_memory=True, record_shapes=True) as prof:\n    train()"}
-          />
+          <div class="mem">
+            <Process rows={answer.process ?? []} definitions={answer.definitions} />
+            <PlanOf answer={answer} />
+            {(answer.programs ?? []).length > 0 ? null : (answer.process ?? []).length > 0 ? (
+              <Empty
+                title="No allocations in this trace."
+                hint="To see which lines hold the memory, record the script with:"
+                code="stepscope run --memory script.py"
+              />
+            ) : (
+              <Empty
+                title="No allocations in this trace."
+                hint="Record with profile_memory=True:"
+                code={
+                  "with profile(activities=[…], profile_memory=True, record_shapes=True) as prof:\n    train()"
+                }
+              />
+            )}
+          </div>
         ) : (
           <Loaded whole={answer} />
         )
@@ -137,6 +153,8 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
           <Empty title={`No allocations on ${device.device} in this range.`} hint="Select a longer range." />
         )}
       </Card>
+      <Process rows={whole.process ?? []} definitions={whole.definitions} />
+      <PlanOf answer={whole} />
       {shown && <LiveAtPeak device={shown} definitions={answer?.definitions} />}
       {answer && (
         <Tables
@@ -148,6 +166,13 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
       )}
     </div>
   );
+}
+
+/** What the compiler planned, if programs tell. */
+function PlanOf({ answer }: { answer: MemoryAnswer & { definitions?: Definition[] } }) {
+  const programs = answer.programs ?? [];
+  if (programs.length === 0) return null;
+  return <Plan programs={programs} buffers={answer.buffers ?? []} definitions={answer.definitions} />;
 }
 
 function Head(props: { devices: DeviceMemory[]; device: DeviceMemory; capacity: number | undefined }) {

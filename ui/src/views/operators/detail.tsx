@@ -44,7 +44,7 @@ function CallSites({ name, hasDevice }: { name: string; hasDevice: boolean }) {
       ]}
       empty={
         <>
-          No stacks recorded. Profile with <code>with_stack=True</code> to see its callers.
+          No stacks recorded. PyTorch's profiler records them with <code>with_stack=True</code>.
         </>
       }
     />
@@ -68,7 +68,7 @@ function Shapes({ name, hasDevice }: { name: string; hasDevice: boolean }) {
       ]}
       empty={
         <>
-          No shapes recorded. Profile with <code>record_shapes=True</code> to see them.
+          No shapes recorded. PyTorch's profiler records them with <code>record_shapes=True</code>.
         </>
       }
     />

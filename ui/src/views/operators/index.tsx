@@ -18,8 +18,11 @@ import { GROUPS, type Group, type OpRow, type OpsAnswer, PARTS, type Part, type 
 const TOP = 12;
 
 const PART_NAMES: Record<Part, { name: string; text: string }> = {
-  ops: { name: "Operators", text: "PyTorch operators such as aten::mm, autograd nodes and collectives." },
-  annotations: { name: "Annotations", text: "Ranges from record_function and the profiler." },
+  ops: {
+    name: "Operators",
+    text: "Operators such as aten::mm, autograd nodes, collectives; instructions that XLA compiled.",
+  },
+  annotations: { name: "Annotations", text: "Ranges that the program or the profiler named." },
   calls: {
     name: "Runtime calls",
     text: "Host time in CUDA or HIP calls: launches, copies, synchronization.",

@@ -3,6 +3,7 @@
 import type { Account } from "../../data/account.ts";
 import { count, time } from "../../parts/format.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
+import { isXla } from "../../session/framework.ts";
 import { param } from "../../session/route.ts";
 import type { FindingsAnswer, Info, Note, StepsAnswer } from "./types.ts";
 import { stepWords } from "./words.ts";
@@ -37,7 +38,9 @@ export function Verdict(props: {
         )}
       </p>
       <p class="verdict-text">{account ? sentence(account) : "Analyzing the trace…"}</p>
-      {findings && steps?.average && <p class="verdict-step">{`${stepWords(findings, steps.synthetic)}.`}</p>}
+      {findings && steps?.average && (
+        <p class="verdict-step">{`${stepWords(findings, steps.synthetic, isXla(info?.framework))}.`}</p>
+      )}
       {uncovered && <p>{uncovered.replaceAll("`", "")}</p>}
       {blind.length > 0 && <p class="quiet">{`${blind.map((b) => b.sentence).join(". ")}.`}</p>}
       <p class="quiet">{[about(info), stepsText(steps)].filter(Boolean).join(" · ")}</p>

@@ -9,8 +9,10 @@ type StepTimes = Pick<
 >;
 
 /** `39.14 ms per step here, about 25 ms (23 to 28 ms) without the profiler`. */
-export function stepWords(of: StepTimes, synthetic: boolean): string {
+export function stepWords(of: StepTimes, synthetic: boolean, unmeasured = false): string {
   const here = `${time(of.step_ns)} ${synthetic ? "in total" : "per step"}`;
+  // The cost of recording is known for PyTorch's profiler alone.
+  if (unmeasured) return `${here} here; what the profiler adds to it is unknown`;
   if (of.unprofiled_step_ns > 0.95 * of.step_ns) return `${here}; the profiler adds little to it`;
   const { unprofiled_step_low_ns: low, unprofiled_step_high_ns: high } = of;
   const range = about(low) === about(high) ? "" : ` (${aboutRange(low, high)})`;

@@ -114,7 +114,7 @@ export class Actions {
     if (wide < LEAST_SEEN) this.show(this.spanOf(ref), 4);
     else if (ref.dur_ns > view.to - view.from) this.show(this.spanOf(ref), 0.15);
     else if (ref.start_ns < view.from || end > view.to)
-      this.motion.glide(center(view, (ref.start_ns + end) / 2, model.extent), performance.now());
+      this.motion.glide(center(view, (ref.start_ns + end) / 2, model.bounds), performance.now());
   }
 
   /** Scrolls so that a row is in sight. */
@@ -143,11 +143,11 @@ export class Actions {
   }
 
   show(span: Span, air = 0.15): void {
-    this.motion.glide(around(span, this.model.extent, air), performance.now());
+    this.motion.glide(around(span, this.model.bounds, air), performance.now());
   }
 
   showAll(): void {
-    this.motion.glide(whole(this.model.extent), performance.now());
+    this.motion.glide(whole(this.model.bounds), performance.now());
   }
 
   /** What is chosen, as a span. */
@@ -168,7 +168,7 @@ export class Actions {
     const row = this.model.selection.value?.details?.row;
     if (row !== undefined) this.scrollTo(row);
     if (twice) this.show(span);
-    else this.motion.glide(center(this.motion.target, (span.from + span.to) / 2, this.model.extent), now);
+    else this.motion.glide(center(this.motion.target, (span.from + span.to) / 2, this.model.bounds), now);
   }
 
   /** The slice after or before the chosen one in its row. */

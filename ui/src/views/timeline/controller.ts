@@ -22,12 +22,20 @@ import { Sync } from "./url-sync.ts";
 /** The elements it works on. */
 export interface ControllerParts extends HoverParts {
   tracks: HTMLElement;
-  minimap: HTMLCanvasElement;
+  /** None where there is no room for one. */
+  minimap: HTMLCanvasElement | undefined;
   pinned: HTMLElement;
   pinnedInner: HTMLElement;
   lanes: HTMLElement;
   bar: HTMLElement;
   barInner: HTMLElement;
+}
+
+export interface ControllerOptions {
+  gpu: boolean;
+  focusSearch(): void;
+  /** Part of another view, which has keys and a URL of its own. */
+  embedded?: boolean;
 }
 
 const LABEL_ROOM = 40;
@@ -46,12 +54,12 @@ export class Controller {
   readonly #parts: ControllerParts;
   readonly #gestures: Gestures;
   readonly #hover: Hover;
-  readonly #minimap: Minimap;
+  readonly #minimap: Minimap | undefined;
   readonly #sync: Sync;
   readonly #stops: (() => void)[] = [];
   #time: number | undefined;
 
-  constructor(model: Model, parts: ControllerParts, options: { gpu: boolean; focusSearch(): void }) {
+  constructor(model: Model, parts: ControllerParts, options: ControllerOptions) {
     this.model = model;
     this.#parts = parts;
     const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -61,7 +69,7 @@ export class Controller {
     this.#hover = new Hover(parts, this.engine, model);
     this.#hover.onTime = (time) => this.#values(time);
     this.#gestures = new Gestures(parts.tracks, this.engine, this.actions, this.#hover);
-    this.#minimap = new Minimap(parts.minimap, model, this.motion);
+    this.#minimap = parts.minimap && new Minimap(parts.minimap, model, this.motion);
     this.countersFeed = new CountersFeed(model, () => this.engine.screen.width);
     this.finder = new Finder(model, this.actions, (refs) => {
       this.engine.found = refs;
@@ -69,10 +77,10 @@ export class Controller {
     this.#sync = new Sync(model, this.actions);
     this.engine.onResize = () => this.actions.resized();
     this.engine.onFrame = () => this.#afterFrame();
-    this.#wire(options.focusSearch);
+    this.#wire(options);
   }
 
-  #wire(focusSearch: () => void): void {
+  #wire({ focusSearch, embedded }: ControllerOptions): void {
     const { model, engine, finder, countersFeed } = this;
     const stops = this.#stops;
     stops.push(
@@ -81,17 +89,19 @@ export class Controller {
         finder.moved();
         countersFeed.moved();
       }),
-      registerKeys({ actions: this.actions, finder, focusSearch }),
     );
-    this.#sync.start();
+    if (!embedded) {
+      stops.push(registerKeys({ actions: this.actions, finder, focusSearch }));
+      this.#sync.start();
+    }
     this.#onScrollbar();
     stops.push(
       effect(() => {
         theme.value;
         engine.retheme();
-        this.#minimap.refresh();
+        this.#minimap?.refresh();
       }),
-      effect(() => this.#minimap.refresh(countersFeed.whole.value, model.hits.value?.density)),
+      effect(() => this.#minimap?.refresh(countersFeed.whole.value, model.hits.value?.density)),
       effect(() => {
         model.query.value;
         finder.ask();
@@ -146,7 +156,7 @@ export class Controller {
     setStyle(barInner, "height", `${bar.clientHeight + screen.mostScroll}px`);
     if (Math.abs(bar.scrollTop - screen.scroll) >= 1) bar.scrollTop = screen.scroll;
     this.#seeLanes();
-    this.#minimap.draw();
+    this.#minimap?.draw();
     this.#hover.refresh();
     if (this.#time === undefined) this.#values(undefined);
   }
@@ -188,7 +198,7 @@ export class Controller {
     for (const stop of this.#stops) stop();
     this.#sync.close();
     this.#gestures.close();
-    this.#minimap.close();
+    this.#minimap?.close();
     this.finder.close();
     this.countersFeed.close();
     this.engine.close();

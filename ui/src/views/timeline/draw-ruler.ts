@@ -13,17 +13,22 @@ const FLAG = 14;
 export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void {
   const { screen, palette } = frame;
   const { width, view } = screen;
-  const { step, first, minor } = ticksFor(view.from, view.to, width);
-  const scale = Math.max(Math.abs(view.from), Math.abs(view.to));
+  const { origin } = frame.model;
+  const { step, first, minor } = ticksFor(view.from - origin, view.to - origin, width);
+  const scale = Math.max(Math.abs(view.from - origin), Math.abs(view.to - origin));
   context.fillStyle = palette.css.surface;
   context.fillRect(0, 0, width, RULER);
   context.fillStyle = palette.css.line;
   context.fillRect(0, RULER - 1, width, 1);
-  for (let n = 0, at = first - step; at <= view.to && n < MAX_TICKS; n++, at = first + (n - 1) * step) {
-    const x = Math.round(screen.x(at));
+  for (
+    let n = 0, at = first - step;
+    at <= view.to - origin && n < MAX_TICKS;
+    n++, at = first + (n - 1) * step
+  ) {
+    const x = Math.round(screen.x(at + origin));
     context.fillStyle = palette.css.line;
     for (let part = 1; part < minor; part++)
-      context.fillRect(Math.round(screen.x(at + (part * step) / minor)), RULER - 4, 1, 3);
+      context.fillRect(Math.round(screen.x(at + origin + (part * step) / minor)), RULER - 4, 1, 3);
     context.fillStyle = palette.css.quiet;
     context.fillRect(x, RULER - 8, 1, 7);
     context.fillText(timeLabel(at, step, scale), x + 4, RULER / 2 - 1);

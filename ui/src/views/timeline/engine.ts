@@ -181,7 +181,8 @@ export class Engine {
   #grid(top: number, bottom: number): void {
     const { list } = this.#scene;
     if (bottom <= top) return;
-    gridLines(list, this.screen, this.#model.layout.steps, this.#palette, top, bottom);
+    const { layout, origin } = this.#model;
+    gridLines(list, this.screen, layout.steps, this.#palette, top, bottom, origin);
   }
 
   #lanes(lanes: readonly Lane[], from: number, to: number): void {

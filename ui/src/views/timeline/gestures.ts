@@ -112,7 +112,7 @@ export class Gestures {
     const { screen } = this.#engine;
     this.#hover.hide();
     if (y !== drag.y) model.scrollBy(drag.y - y);
-    model.view = pan(model.view, (drag.x - x) * screen.nsPerPixel, model.extent);
+    model.view = pan(model.view, (drag.x - x) * screen.nsPerPixel, model.bounds);
     drag.x = x;
     drag.y = y;
   }
@@ -193,11 +193,11 @@ export class Gestures {
     motion.stop();
     if (event.ctrlKey || event.metaKey) {
       const factor = Math.exp(Math.max(-200, Math.min(200, dy)) * WHEEL_ZOOM);
-      model.view = zoomAt(model.view, factor, Math.max(0, Math.min(1, x / screen.width)), model.extent);
+      model.view = zoomAt(model.view, factor, Math.max(0, Math.min(1, x / screen.width)), model.bounds);
     } else if (event.shiftKey) {
-      model.view = pan(model.view, (dy || dx) * screen.nsPerPixel, model.extent);
+      model.view = pan(model.view, (dy || dx) * screen.nsPerPixel, model.bounds);
     } else {
-      if (dx !== 0) model.view = pan(model.view, dx * screen.nsPerPixel, model.extent);
+      if (dx !== 0) model.view = pan(model.view, dx * screen.nsPerPixel, model.bounds);
       if (y < screen.split && screen.mostPinScroll > 0) model.pinScroll += dy;
       else if (dy !== 0) model.scrollBy(dy);
       model.redraw();

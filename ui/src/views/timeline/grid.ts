@@ -13,7 +13,7 @@ const LEAST_STEP_PX = 24;
 const TICK = 150;
 const STEP = 120;
 
-/** Adds the lines between two heights. */
+/** Adds the lines between two heights; round times count from `origin`. */
 export function gridLines(
   list: DrawList,
   screen: Screen,
@@ -21,12 +21,13 @@ export function gridLines(
   palette: Palette,
   top: number,
   bottom: number,
+  origin = 0,
 ): void {
   const { view, width } = screen;
-  const { step, first } = ticksFor(view.from, view.to, width);
+  const { step, first } = ticksFor(view.from - origin, view.to - origin, width);
   const line = ((TICK << 24) | pack(parseColor(palette.css.line))) >>> 0;
-  for (let n = 0; n < MAX_LINES && first + n * step <= view.to; n++) {
-    const x = Math.round(screen.x(first + n * step));
+  for (let n = 0; n < MAX_LINES && first + n * step <= view.to - origin; n++) {
+    const x = Math.round(screen.x(origin + first + n * step));
     list.solid(x, x + 1, top, bottom, line);
   }
   const one = steps[0];

@@ -67,10 +67,11 @@ export class Hover {
     line.hidden = false;
     line.style.transform = `translateX(${Math.round(this.#x)}px)`;
     moment.hidden = false;
+    const { origin } = this.#model;
     moment.textContent = timeLabel(
-      now,
+      now - origin,
       Math.max(1, screen.nsPerPixel),
-      Math.max(Math.abs(now), screen.view.to),
+      Math.max(Math.abs(now - origin), screen.view.to - origin),
     );
     const right = this.#x > screen.width - 110;
     moment.style.transform = `translateX(${Math.round(this.#x)}px)${right ? " translateX(-100%)" : ""}`;

@@ -6,8 +6,8 @@ import { Empty, Trouble } from "../../parts/states.tsx";
 import { param } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
 import { useLoaded } from "../../session/use-ask.ts";
-import { Controller, type ControllerParts } from "./controller.ts";
-import { Lanes } from "./lanes.tsx";
+import { Board, partsIn } from "./board.tsx";
+import { Controller } from "./controller.ts";
 import { Model } from "./model.ts";
 import { Pane } from "./pane.tsx";
 import { Toolbar } from "./toolbar.tsx";
@@ -64,50 +64,11 @@ function Drawn({ layout, run }: { layout: Layout; run: number }) {
         <span class="tl-minimap-label quiet">whole trace</span>
         <canvas data-part="minimap" aria-label="The whole trace; the framed part is in view" />
       </div>
-      <div class="tl-body">
-        <Lanes model={model} controller={controller} />
-        <div class="tl-tracks" data-part="tracks">
-          <div class="tl-cursor" data-part="line" hidden />
-          <div class="tl-frame" data-part="frame" hidden />
-          <div class="tl-moment num" data-part="moment" hidden />
-          <div class="tl-tip" data-part="tip" hidden>
-            <bdi class="tl-tip-name" data-part="tipName" />
-            <span class="quiet num" data-part="tipText" />
-          </div>
-        </div>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroller must be reachable by keyboard */}
-        <section class="tl-bar" data-part="bar" tabIndex={0} aria-label="Scroll lanes">
-          <div data-part="barInner" />
-        </section>
-      </div>
+      <Board model={model} controller={controller} />
       {controller && <Pane model={model} controller={controller} />}
       <div class="sr-only" role="status" aria-live="polite">
         {model.announcement}
       </div>
     </div>
   );
-}
-
-/** The elements that are worked on directly. */
-function partsIn(root: HTMLElement): ControllerParts {
-  const part = (name: string) => {
-    const found = root.querySelector<HTMLElement>(`[data-part="${name}"]`);
-    if (!found) throw new Error(`The timeline lacks its ${name}.`);
-    return found;
-  };
-  return {
-    tracks: part("tracks"),
-    minimap: part("minimap") as HTMLCanvasElement,
-    pinned: part("pinned"),
-    pinnedInner: part("pinnedInner"),
-    lanes: part("lanes"),
-    bar: part("bar"),
-    barInner: part("barInner"),
-    line: part("line"),
-    moment: part("moment"),
-    frame: part("frame"),
-    tip: part("tip"),
-    tipName: part("tipName"),
-    tipText: part("tipText"),
-  };
 }

@@ -17,7 +17,7 @@ interface Props {
   controller: Controller | undefined;
 }
 
-export function Lanes({ model, controller }: Props) {
+export function Lanes({ model, controller, label }: Props & { label?: string | undefined }) {
   const layout = model.laneLayout.value;
   const [first, last] = controller?.seen.value ?? [0, 0];
   const at = useRef<string | undefined>(undefined);
@@ -62,7 +62,7 @@ export function Lanes({ model, controller }: Props) {
   return (
     <div class="tl-names" onWheel={(event) => controller?.wheel(event)}>
       <div class="tl-corner quiet">{`${count(layout.pinned.length + layout.lanes.length)} lanes`}</div>
-      <div role="tree" aria-label="Lanes" class="tl-tree" onKeyDown={onKeyDown}>
+      <div role="tree" aria-label={label ?? "Lanes"} class="tl-tree" onKeyDown={onKeyDown}>
         <div class="tl-pinned" data-part="pinned" role="none">
           <div class="tl-inner" data-part="pinnedInner" role="none">
             {layout.pinned.map(item)}

@@ -11,7 +11,7 @@ import type { CriticalPath } from "./critical-path.ts";
 import type { Hit } from "./hit.ts";
 import { type LaneLayout, layOutLanes } from "./lane-layout.ts";
 import type { AreaChoice, Marks } from "./url-state.ts";
-import { clamp, home, type Span } from "./window.ts";
+import { clamp, type Extent, home, type Span } from "./window.ts";
 
 /** The slice chosen: what was under the pointer at once, all about it when it has come. */
 export interface Selection {
@@ -64,10 +64,13 @@ export class Model {
 
   /** Whether the chosen slice is kept in sight; until the user scrolls away. */
   follow = false;
+  /** The moment that the ruler counts from. */
+  origin = 0;
   /** Scrolled down by this much. */
   scroll = 0;
   pinScroll = 0;
   #view: Span;
+  #bounds: Extent;
   readonly #redraw = new Set<() => void>();
   readonly #moved = new Set<() => void>();
 
@@ -77,6 +80,7 @@ export class Model {
     this.layout = layout;
     this.top = topLevel(layout.extent_ns);
     this.#view = home(layout);
+    this.#bounds = layout.extent_ns;
     this.tiles = new TileStore({
       fetch: (keys, signal) => watched(source.tiles(run, keys, signal)),
       changed: () => this.redraw(),
@@ -109,9 +113,18 @@ export class Model {
     return this.#view;
   }
   set view(span: Span) {
-    this.#view = clamp(span, this.layout.extent_ns);
+    this.#view = clamp(span, this.#bounds);
     for (const listener of this.#moved) listener();
     this.redraw();
+  }
+
+  /** What can be scrolled to. */
+  get bounds(): Extent {
+    return this.#bounds;
+  }
+  set bounds(bounds: Extent) {
+    this.#bounds = bounds;
+    this.view = this.#view;
   }
 
   get extent(): number {

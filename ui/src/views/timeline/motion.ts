@@ -62,7 +62,7 @@ export class Motion {
 
   /** Glides to a window, or is there at once for those who want no motion. */
   glide(to: Span, now: number): void {
-    const target = clamp(to, this.#model.extent);
+    const target = clamp(to, this.#model.bounds);
     if (this.#still()) {
       this.#model.view = target;
       return;
@@ -100,12 +100,12 @@ export class Motion {
 
   #move(held: Held, seconds: number): void {
     const model = this.#model;
-    const { view, extent } = model;
+    const { view, bounds } = model;
     const length = view.to - view.from;
-    if (held === "left") model.view = pan(view, -PAN_SPEED * seconds * length, extent);
-    else if (held === "right") model.view = pan(view, PAN_SPEED * seconds * length, extent);
-    else if (held === "in") model.view = zoomAt(view, ZOOM_SPEED ** -seconds, this.anchor, extent);
-    else if (held === "out") model.view = zoomAt(view, ZOOM_SPEED ** seconds, this.anchor, extent);
+    if (held === "left") model.view = pan(view, -PAN_SPEED * seconds * length, bounds);
+    else if (held === "right") model.view = pan(view, PAN_SPEED * seconds * length, bounds);
+    else if (held === "in") model.view = zoomAt(view, ZOOM_SPEED ** -seconds, this.anchor, bounds);
+    else if (held === "out") model.view = zoomAt(view, ZOOM_SPEED ** seconds, this.anchor, bounds);
     else model.scrollBy((held === "down" ? 1 : -1) * SCROLL_SPEED * seconds);
   }
 }

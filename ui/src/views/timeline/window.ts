@@ -7,15 +7,19 @@ export interface Span {
   to: number;
 }
 
+/** What can be scrolled to: all of a trace so long, or what another timeline beside it needs. */
+export type Extent = number | Span;
+
 /** No closer than this: nanoseconds are whole. */
 const SHORTEST = 20;
 /** Room left at both ends of the whole trace. */
 const MARGIN = 0.01;
 
 /** The whole trace with a little air. */
-export function whole(extent: number): Span {
-  const air = Math.max(extent * MARGIN, 1);
-  return { from: -air, to: extent + air };
+export function whole(extent: Extent): Span {
+  const { from, to } = typeof extent === "number" ? { from: 0, to: extent } : extent;
+  const air = Math.max((to - from) * MARGIN, 1);
+  return { from: from - air, to: to + air };
 }
 
 /** What a trace is opened on: the slices; instants, which may lie far outside, can be scrolled to. */
@@ -26,7 +30,7 @@ export function home({ extent_ns, work_ns: [from, to] }: Pick<Layout, "extent_ns
 }
 
 /** The same length of time, or the whole trace, moved to where there is something to see. */
-export function clamp(span: Span, extent: number): Span {
+export function clamp(span: Span, extent: Extent): Span {
   const all = whole(extent);
   const most = all.to - all.from;
   const length = Math.max(Math.min(span.to - span.from, most), Math.min(SHORTEST, most));
@@ -37,7 +41,7 @@ export function clamp(span: Span, extent: number): Span {
 }
 
 /** `factor` times as much time in sight; what is at `share` of the width stays there. */
-export function zoomAt(span: Span, factor: number, share: number, extent: number): Span {
+export function zoomAt(span: Span, factor: number, share: number, extent: Extent): Span {
   const all = whole(extent);
   const most = all.to - all.from;
   const old = span.to - span.from;
@@ -47,18 +51,18 @@ export function zoomAt(span: Span, factor: number, share: number, extent: number
   return clamp({ from, to: from + length }, extent);
 }
 
-export function pan(span: Span, by: number, extent: number): Span {
+export function pan(span: Span, by: number, extent: Extent): Span {
   return clamp({ from: span.from + by, to: span.to + by }, extent);
 }
 
 /** A stretch with air around it. */
-export function around(span: Span, extent: number, air = 0.15): Span {
+export function around(span: Span, extent: Extent, air = 0.15): Span {
   const length = Math.max(span.to - span.from, SHORTEST);
   return clamp({ from: span.from - air * length, to: span.to + air * length }, extent);
 }
 
 /** Moves so that `middle` is in the center. */
-export function center(span: Span, middle: number, extent: number): Span {
+export function center(span: Span, middle: number, extent: Extent): Span {
   const half = (span.to - span.from) / 2;
   return clamp({ from: middle - half, to: middle + half }, extent);
 }

@@ -4,6 +4,7 @@ use stepscope_model::Ns;
 
 use super::autotune;
 use super::words::{RECORD_WARM, steps, time};
+use super::xla;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
@@ -125,6 +126,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Record again after more warm-up steps: no step should compile or load code, and the first step \
                           should take as long as the others."
                 .to_owned();
+    }
+    if let Some(framework) = &context.trace().meta().framework {
+        xla::compilation(&framework.name, again, &mut finding);
     }
     finding.slices = context.shown(warm_up.slices.iter().copied());
     finding.source = warm_up.slices.first().and_then(|&id| context.source(id));

@@ -1,7 +1,11 @@
 //! The device waits for the next batch.
 
+use stepscope_model::Ns;
+
+use super::xla;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
 use crate::replay::{HostPiece, Scenario};
+use crate::scope::intervals::{Collector, Measured};
 use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
@@ -15,12 +19,41 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-struct Free;
+/// Batches are there at once.
+struct Free {
+    /// When another thread fetched one for the main thread.
+    elsewhere: Measured,
+}
+
+impl Free {
+    fn new(context: &Context<'_>) -> Free {
+        let mut elsewhere = Collector::default();
+        if context.trace().meta().framework.is_some() {
+            let lanes = context.host().backward().iter().flat_map(|&lane| context.host().of_lane(lane));
+            let fetching = lanes.filter(|segment| segment.activity == Activity::DataLoading);
+            fetching.for_each(|segment| elsewhere.add(segment.start, segment.end));
+        }
+        Free { elsewhere: elsewhere.finish().measured() }
+    }
+}
 
 impl Scenario for Free {
     fn host(&self, piece: &HostPiece) -> i64 {
-        if piece.activity == Activity::DataLoading { 0 } else { piece.ns }
+        match piece.activity {
+            Activity::DataLoading => 0,
+            // The main thread stands in the runtime meanwhile.
+            Activity::Runtime | Activity::Synchronization => {
+                let end = Ns(piece.start.0.saturating_add(piece.ns));
+                piece.ns - self.elsewhere.length_in((piece.start, end)).0.min(piece.ns)
+            }
+            _ => piece.ns,
+        }
     }
+}
+
+/// Who waits: the device, or the program where there is none.
+fn who(context: &Context<'_>) -> &'static str {
+    if context.device_work().next().is_some() { "the device waits" } else { "the program waits" }
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -29,13 +62,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if share < context.limit("data_loading.min_share") {
         return Vec::new();
     }
-    let Some(mut finding) = context.costing(RULE.name, context.saves(&Free), Estimate::Replay) else {
+    let Some(mut finding) = context.costing(RULE.name, context.saves(&Free::new(context)), Estimate::Replay)
+    else {
         return Vec::new();
     };
     let named = loading.range.as_deref().is_some_and(crate::names::ranges::is_data_loading);
     finding.confidence = if named { Confidence::High } else { Confidence::Medium };
     finding.title =
-        format!("Data loading: the device waits for the next batch {:.0}% of the time", share * 100.0);
+        format!("Data loading: {} for the next batch {:.0}% of the time", who(context), share * 100.0);
     finding.evidence = vec![
         Evidence::new(
             "exposed data loading per step",
@@ -56,7 +90,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ));
     }
     let transforms = loading.operators.iter().map(|o| o.1).fold(0, i64::saturating_add);
-    if transforms > loading.loading_ns / 10 {
+    if transforms > loading.loading_ns / 10 && context.trace().meta().framework.is_none() {
         let names: Vec<&str> = loading.operators.iter().take(3).map(|o| o.0.as_str()).collect();
         finding.evidence.push(Evidence::new(
             format!("tensor operators while loading ({})", names.join(", ")),
@@ -91,6 +125,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             ),
         ),
     };
+    if let Some(framework) = &context.trace().meta().framework {
+        xla::input(context, &framework.name, &mut finding);
+    }
     finding.verify =
         "Record again: data loading in `stepscope account` should be near zero. If it only shrinks, add workers or make \
                       the transforms cheaper."

@@ -7,6 +7,7 @@ use stepscope_model::{Attr, Kind, Ns, SliceId, StrId};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
+use crate::scope::intervals::Collector;
 
 pub(super) const RULE: Rule = Rule {
     name: "double_precision",
@@ -27,33 +28,52 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace(), context.trace().slices());
     let mut is_double: HashMap<StrId, bool, RandomState> = HashMap::default();
     let mut moves = ByName::new(trace, |name| ["aten::to", "aten::_to_copy", "aten::copy_"].contains(&name));
+    let described = |id: SliceId| trace.instruction(id).is_some_and(|i| matches!(i.element, "f64" | "c128"));
     let mut doubles = |id: SliceId| {
+        if !trace.programs().is_empty() {
+            return described(id);
+        }
         let types = trace.args(id).text_id(Attr::InputTypes);
         let double = types.is_some_and(|types| {
             *is_double.entry(types).or_insert_with(|| texts(trace.text(types)).iter().any(|t| t == "double"))
         });
         slices.kind(id) == Kind::HostOp && double && !moves.get(slices.name(id))
     };
+    let mut named = ByName::new(trace, |name| name.contains("gemm") && name.contains("f64"));
     let mut edit = Edit::new(trace);
     let mut by_op: HashMap<StrId, Ns, RandomState> = HashMap::default();
     for work in context.device_work() {
-        if let Some(op) = context.op_of(work).filter(|&op| doubles(op)) {
+        let of_program = !trace.programs().is_empty();
+        let op = if of_program { Some(work) } else { context.op_of(work) };
+        // Kernels of libraries that run inside of a graph have no instruction, but a name.
+        let by_name = of_program && trace.instruction(work).is_none() && named.get(slices.name(work));
+        if let Some(op) = op.filter(|&op| by_name || doubles(op)) {
             let ns = slices.dur(work);
             edit.device_length(work, (ns.0 as f64 * SHARE_AT_32_BITS) as i64);
             *by_op.entry(slices.name(op)).or_default() += ns;
         }
     }
     let on_device = !by_op.is_empty();
-    if !on_device && let Some(main) = context.host().main() {
+    let mut computing = Collector::default();
+    if !on_device && !trace.programs().is_empty() {
+        // Compiled programs compute on threads of their own, several at a time.
+        for id in slices.ids().filter(|&id| slices.kind(id) == Kind::HostOp && described(id)) {
+            if context.steps().at(slices.start(id)).is_some() {
+                computing.add(slices.start(id), slices.end(id));
+                *by_op.entry(slices.name(id)).or_default() += slices.dur(id);
+            }
+        }
+    } else if !on_device && let Some(main) = context.host().main() {
         // The host computes itself: what no operator inside of it does.
         for segment in context.host().of_lane(main) {
             let Some(op) = segment.slice.filter(|&op| doubles(op)) else { continue };
             if context.steps().at(segment.start).is_some() {
+                computing.add(segment.start, segment.end);
                 *by_op.entry(slices.name(op)).or_default() += segment.end - segment.start;
             }
         }
     }
-    let total: Ns = by_op.values().copied().sum();
+    let total: Ns = if on_device { by_op.values().copied().sum() } else { computing.finish().length() };
     let per_step = context.per_step(total.0);
     let share = per_step as f64 / context.step_ns().max(1) as f64;
     if share < context.limit("double_precision.min_share") || total == Ns::ZERO {

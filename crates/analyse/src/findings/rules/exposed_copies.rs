@@ -2,6 +2,7 @@
 
 use stepscope_model::{Kind, Ns, SliceId};
 
+use super::xla;
 use crate::causes::transfers::bytes;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::copies::{Direction, HostMemory, copy_name};
@@ -25,6 +26,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
+    if context.trace().meta().framework.is_some() {
+        return xla::staging::find(context, RULE.name);
+    }
     let (trace, slices) = (context.trace(), context.trace().slices());
     let is_ours = |memory| memory != HostMemory::Pageable;
     let rows = || {

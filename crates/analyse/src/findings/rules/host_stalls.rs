@@ -4,6 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Ns, SliceId};
 
+use super::eager_operations;
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{
@@ -118,6 +119,10 @@ fn sampled<'a>(context: &'a Context<'_>, stalls: &[Stall]) -> Option<&'a str> {
 const LOOKS: i64 = 8;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
+    // What operations that are not compiled cost is another rule's.
+    if context.trace().meta().framework.is_some() && eager_operations::runs_one_by_one(context) {
+        return Vec::new();
+    }
     let trace = context.trace();
     let stalls = stalls(context);
     let sum = |of: fn(&Stall) -> i64| stalls.iter().map(|stall| Ns(of(stall))).sum::<Ns>().0;

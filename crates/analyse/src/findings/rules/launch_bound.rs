@@ -2,6 +2,7 @@
 
 use stepscope_model::{Kind, SliceId};
 
+use super::eager_operations;
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
@@ -49,6 +50,10 @@ impl Scenario for Graphed {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
+    // Operations that are not compiled are another rule's.
+    if context.trace().meta().framework.is_some() && eager_operations::runs_one_by_one(context) {
+        return Vec::new();
+    }
     let steps = context.steps().steps.len().max(1);
     let bound = |row: &&crate::causes::launches::LaunchRow| {
         row.launch_bound_share >= context.limit("launch_bound.min_share")

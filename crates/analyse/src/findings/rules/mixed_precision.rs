@@ -1,7 +1,7 @@
 //! Matrix work in 32 bits on a device that is several times faster in 16.
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
-use super::named_matrix::{BY_NAME, example, named, time};
+use super::named_matrix::{BY_NAME, device_time, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 
@@ -49,7 +49,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 .is_some_and(|ns| (ns as f64) < old * worth)
     });
     let wide_ns = (total(wide.iter().copied()) + time(context, &by_name)).0;
-    let share = wide_ns as f64 / context.attributed_ns().max(1) as f64;
+    let share = wide_ns as f64 / device_time(context) as f64;
     if share < context.limit("mixed_precision.min_share") {
         return Vec::new();
     }

@@ -43,7 +43,11 @@ pub(super) fn named(context: &Context<'_>) -> Vec<Named> {
         let misaligned = ["_align1", "_align2"].iter().any(|mark| name.contains(mark));
         Some((precision, kernel_family(name) == KernelFamily::Attention, misaligned))
     });
-    let unknown = |why: NoCost| matches!(why, NoCost::NotRecorded | NoCost::NoModel);
+    // What XLA launches as a graph has no operator of its own, but a name.
+    let graphs = trace.meta().framework.is_some();
+    let unknown = |why: NoCost| {
+        matches!(why, NoCost::NotRecorded | NoCost::NoModel) || graphs && why == NoCost::NoOperator
+    };
     let mut found = Vec::new();
     for &(kernel, _, _) in context.costs().without.iter().filter(|row| unknown(row.2)) {
         let name: StrId = slices.name(kernel);
@@ -83,6 +87,13 @@ impl Named {
 /// Device time of kernels.
 pub(super) fn time(context: &Context<'_>, kernels: &[Named]) -> Ns {
     kernels.iter().map(|named| context.trace().slices().dur(named.kernel)).sum()
+}
+
+/// All device time of which such kernels take a share: that of operators, and of graphs where those have none.
+pub(super) fn device_time(context: &Context<'_>) -> i64 {
+    let graphs = context.trace().meta().framework.is_some();
+    let whole = if graphs { context.costs().device_ns } else { context.attributed_ns() };
+    whole.max(1)
 }
 
 /// What findings say that rest on names alone.

@@ -3,6 +3,7 @@
 pub(super) mod churn;
 pub(super) mod fragmentation;
 pub(super) mod leak;
+pub(super) mod near_limit;
 pub(super) mod out_of_memory;
 pub(super) mod peak;
 pub(super) mod spike;

@@ -12,11 +12,18 @@ pub(super) const RULE: Rule = Rule {
     name: "synchronization",
     about: "The host waits for the device in the middle of a step (.item(), .cpu(), synchronize()) and cannot launch the next \
             work meanwhile.",
-    thresholds: &[Threshold {
-        name: "synchronization.min_per_step",
-        default: 2.0,
-        text: "waits per step, on average; one, to log a loss, is common",
-    }],
+    thresholds: &[
+        Threshold {
+            name: "synchronization.min_per_step",
+            default: 2.0,
+            text: "waits per step, on average; one, to log a loss, is common",
+        },
+        Threshold {
+            name: "synchronization.min_per_step_of_results",
+            default: 0.5,
+            text: "the same for JAX and TensorFlow, which hand over whole steps ahead: one wait per step stops that",
+        },
+    ],
     check,
 };
 
@@ -26,7 +33,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let avoidable: Vec<&Wait> =
         context.waits().iter().filter(in_step).filter(|w| is_avoidable(context, w)).collect();
     let steps = context.steps().steps.len().max(1);
-    if (avoidable.len() as f64) < context.limit("synchronization.min_per_step") * steps as f64 {
+    let least = match context.trace().meta().framework {
+        Some(_) => "synchronization.min_per_step_of_results",
+        None => "synchronization.min_per_step",
+    };
+    if (avoidable.len() as f64) < context.limit(least) * steps as f64 {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -60,9 +71,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     by_time.sort_by_key(|p| (std::cmp::Reverse((p.1.1, p.1.0)), p.0));
     let name = |op: Option<StrId>| op.map_or("a call outside any operator", |op| trace.text(op)).to_owned();
     let worst = by_time.first().map_or(String::new(), |p| name(p.0));
-    finding.title = format!(
-        "Synchronization: the host waits for the device {per_step:.0} times per step, mostly in {worst}"
-    );
+    let times = match per_step {
+        once if once < 1.5 => "once per step".to_owned(),
+        often => format!("{often:.0} times per step"),
+    };
+    finding.title = format!("Synchronization: the host waits for the device {times}, mostly in {worst}");
     finding.confidence = Confidence::High;
     finding.evidence = vec![
         Evidence::new(
@@ -127,6 +140,7 @@ fn is_avoidable(context: &Context<'_>, wait: &Wait) -> bool {
     let way = wait.until.map(|work| copy_name(trace.name(work)).0);
     match wait.kind {
         WaitKind::Free | WaitKind::FullQueue => false,
+        WaitKind::Result => wait.until.is_some(),
         WaitKind::BlockingCopy => way == Some(Direction::DeviceToHost),
         WaitKind::Stream | WaitKind::Device | WaitKind::Event => {
             let asked = context.asked_for(wait.call);

@@ -1,7 +1,7 @@
 //! fp32 matrix work that could run on tensor cores with one switch.
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
-use super::named_matrix::{BY_NAME, example, named, time};
+use super::named_matrix::{BY_NAME, device_time, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Pipe, Precision};
 
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 .is_some_and(|ns| ns < context.trace().slices().dur(kernel.kernel).0)
     });
     let exact_ns = (total(ops.iter().copied()) + time(context, &by_name)).0;
-    let share = exact_ns as f64 / context.attributed_ns().max(1) as f64;
+    let share = exact_ns as f64 / device_time(context) as f64;
     if share < context.limit("tf32_off.min_share") {
         return Vec::new();
     }

@@ -6,6 +6,7 @@ use stepscope_model::{Ns, SliceId};
 
 use super::autotune;
 use super::words::time;
+use super::xla;
 use crate::causes::cause::{ByCause, Cause};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Severity, Threshold};
 use crate::run::Saving;
@@ -102,7 +103,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
         Pattern::Some(n) => format!("{n} steps take {times:.1} times as long as the usual one{reason}"),
     };
-    if matches!(pattern, Pattern::First(_)) {
+    // Whatever else runs on a machine makes programs uneven that compute on its processors.
+    let shared = context.trace().meta().framework.is_some() && context.device_work().next().is_none();
+    if shared || matches!(pattern, Pattern::First(_)) {
         // A long run pays this once: it distorts the profile more than it costs the run.
         finding.severity = finding.severity.min(Severity::Low);
     }
@@ -141,7 +144,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Kernels, copies and memsets launched in a slow step, on average.",
         ));
     }
-    let advice = advice(cause, pattern);
+    let advice = match context.trace().meta().framework {
+        Some(_) => xla::uneven(cause, matches!(pattern, Pattern::First(_))),
+        None => advice(cause, pattern),
+    };
     finding.why = advice.0.to_owned();
     finding.fix = advice.1.to_owned();
     finding.code = advice.2.map(str::to_owned);

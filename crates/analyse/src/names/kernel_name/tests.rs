@@ -150,6 +150,13 @@ fn doubling_symbol(arguments: u32) -> String {
 }
 
 #[test]
+fn the_chip_that_a_kernel_was_made_for_is_not_its_name() {
+    let name = "void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::FmhaBwdDQDKDVKernel<ck_tile::BlockFmhaBwdDQDKDVPipeline<\
+                ck_tile::BlockFmhaBwdPipelineProblem<std::bfloat16_t, float> > > >(int)";
+    assert!(short(name).starts_with("FmhaBwdDQDKDVKernel"), "{}", short(name));
+}
+
+#[test]
 fn hostile_names_are_survived() {
     let deep = 100_000;
     let hostile = [

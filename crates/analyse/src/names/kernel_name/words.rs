@@ -126,7 +126,7 @@ const NOISE: &[&str] = &[
     "default_config",
     "use_default",
 ];
-const NOISE_STARTS: &[&str] = &["CollectiveEpilogue", "cublasGemvTensor", "Dispatch", "policy_hub"];
+const NOISE_STARTS: &[&str] = &["CollectiveEpilogue", "cublasGemvTensor", "Dispatch", "gfx", "policy_hub"];
 const NOISE_ENDS: &[&str] =
     &["Policy", "policy", "Metadata", "_config", "_selector", "TileScheduler", "ThreadMap", "Iterator"];
 

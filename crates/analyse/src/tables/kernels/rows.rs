@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, LaneId, SliceId, StrId, Tag, Trace};
+use stepscope_model::{Instruction, Kind, LaneId, SliceId, StrId, Tag, Trace};
 
 use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use crate::devices::kernel_form::KernelForm;
@@ -60,6 +60,8 @@ struct Sums<'a> {
     blocks: Weighted,
     occupancy: Weighted,
     lanes: Vec<LaneId>,
+    /// What its first kernel runs.
+    instruction: Option<&'a Instruction>,
 }
 
 pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
@@ -111,6 +113,7 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
                 blocks: Weighted::default(),
                 occupancy: Weighted::default(),
                 lanes: Vec::new(),
+                instruction: trace.instruction(id),
             });
             sums.len() as u32 - 1
         });
@@ -183,6 +186,11 @@ fn row(
     KernelRow {
         name: trace.text(sums.key.name).to_owned(),
         op: sums.key.op.map(|op| trace.text(op).to_owned()),
+        op_path: sums.instruction.map(|i| i.op_path.clone()).filter(|path| !path.is_empty()),
+        source: sums.instruction.and_then(|i| i.source.as_ref()).map(|source| {
+            let file = source.file.rsplit(['/', '\\']).next().unwrap_or(&source.file);
+            format!("{file}:{}", source.line)
+        }),
         grid: list(sums.key.grid),
         block: list(sums.key.block),
         registers: sums.key.registers,

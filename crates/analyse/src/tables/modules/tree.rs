@@ -15,6 +15,12 @@ const MAX_DEPTH: u32 = 100;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeId(u32);
 
+impl NodeId {
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// What is counted at a node itself, without its children.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
@@ -90,6 +96,16 @@ impl Tree {
             self.nodes.push(Node { parent, depth, name, class, own: Own::default() });
         }
         node
+    }
+
+    /// The paths of all nodes, by number.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let mut paths: Vec<String> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let around = node.parent.and_then(|parent| paths.get(parent.0 as usize));
+            paths.push(around.map_or_else(|| node.name.clone(), |path| format!("{path}/{}", node.name)));
+        }
+        paths
     }
 
     /// The list in which a module stands after the one around it, with the totals.

@@ -81,6 +81,32 @@ impl Namer {
     }
 }
 
+/// The module of every host slice.
+pub(super) struct Found {
+    places: Vec<Place>,
+    pub(super) paths: Vec<String>,
+}
+
+impl Found {
+    pub(super) fn all(trace: &Trace) -> Found {
+        let (mut namer, mut tree) = (Namer::new(trace), Tree::default());
+        if namer.origin == Origin::None {
+            return Found { places: Vec::new(), paths: Vec::new() };
+        }
+        let calls = CallTree::build(trace, |kind| kind != Kind::Overhead);
+        let mut places = modules(trace, &Selection::all(), &mut namer, &mut tree, &calls);
+        backward(trace, &Selection::all(), &mut tree, &calls, &mut places);
+        Found { places, paths: tree.paths() }
+    }
+
+    /// The number of a host slice's module, and whether the slice is of its backward pass.
+    pub(super) fn number(&self, host: SliceId) -> Option<(u32, bool)> {
+        let place = self.places.get(host.index())?;
+        let forward = place.module.map(|node| (node.number(), false));
+        forward.or_else(|| place.backward.map(|node| (node.number(), true)))
+    }
+}
+
 pub(super) fn report(trace: &Trace, selection: &Selection) -> Report {
     let mut namer = Namer::new(trace);
     let mut tree = Tree::default();

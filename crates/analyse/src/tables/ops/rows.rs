@@ -234,7 +234,11 @@ fn place(
                 report.device_time_in_annotations_ns.saturating_add(row.device_self_ns);
             extra.describe(sums.extra, &mut row);
             if names.facts(sums.name).step {
-                row.name = "ProfilerStep*".to_owned();
+                // Steps of JAX and TensorFlow are called `train (step 7)`.
+                row.name = match row.name.rsplit_once(" (step ") {
+                    Some((range, _)) => format!("{range} (step *)"),
+                    None => "ProfilerStep*".to_owned(),
+                };
             }
             report.annotations.push(row);
         }

@@ -129,7 +129,7 @@ fn some(raw: u32) -> Option<SliceId> {
 }
 
 fn in_tree(kind: Kind) -> bool {
-    kind.is_host() && kind != Kind::PythonFunction
+    kind.is_host() && !matches!(kind, Kind::PythonFunction | Kind::FrameworkCall)
 }
 
 /// Where a slice stands among those of its lane: by start, the longer first.

@@ -22,7 +22,7 @@ impl Stacks {
             Kind::HostOp => true,
             Kind::PythonFunction => options.python,
             Kind::HostAnnotation => options.annotations,
-            Kind::Runtime | Kind::Driver => options.runtime,
+            Kind::Runtime | Kind::Driver | Kind::FrameworkCall => options.runtime,
             _ => false,
         };
         match options.weight {

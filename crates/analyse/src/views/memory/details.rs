@@ -5,8 +5,8 @@ use serde::Serialize;
 use stepscope_model::{Snapshot, StackId};
 
 use super::Device;
+use super::lines::{Lines, Place};
 use super::map::states;
-use super::places::{Place, Places};
 use crate::memory::history::History;
 use crate::memory::places::is_python;
 
@@ -71,7 +71,7 @@ pub(super) fn allocation(
     snapshot: &Snapshot,
     history: &History,
     device: &Device,
-    places: &Places,
+    lines: &Lines,
     number: u32,
 ) -> Option<AllocationDetails> {
     let allocation = history.allocations.get(number as usize)?;
@@ -86,7 +86,7 @@ pub(super) fn allocation(
     details.requested_bytes = allocation.requested;
     details.pending_ns = pending.filter(|&pending| pending > 0);
     with_segment(&mut details, device, piece);
-    with_stack(&mut details, snapshot, places, allocation.stack);
+    with_stack(&mut details, snapshot, lines, allocation.stack);
     Some(details)
 }
 
@@ -94,7 +94,7 @@ pub(super) fn segment(
     snapshot: &Snapshot,
     history: &History,
     device: &Device,
-    places: &Places,
+    lines: &Lines,
     number: u32,
 ) -> Option<AllocationDetails> {
     let piece = device.pieces.get(number as usize)?;
@@ -103,7 +103,7 @@ pub(super) fn segment(
         life(device, number, (piece.address, piece.bytes), (piece.start, ended), piece.start == 0);
     details.requested_bytes = piece.bytes;
     with_segment(&mut details, device, number);
-    with_stack(&mut details, snapshot, places, piece.stack);
+    with_stack(&mut details, snapshot, lines, piece.stack);
     Some(details)
 }
 
@@ -148,9 +148,9 @@ fn with_segment(details: &mut AllocationDetails, device: &Device, piece: u32) {
     details.pool = pool.map(|(a, b)| format!("{a}.{b}"));
 }
 
-fn with_stack(details: &mut AllocationDetails, snapshot: &Snapshot, places: &Places, stack: StackId) {
+fn with_stack(details: &mut AllocationDetails, snapshot: &Snapshot, lines: &Lines, stack: StackId) {
     let stacks = &snapshot.stacks;
-    details.place = places.place(places.number(stack)).clone();
+    details.place = lines.place(lines.number(stack)).clone();
     let mut at = stack;
     while let Some((below, frame)) = stacks.pop(at) {
         if details.frames.len() == MAX_FRAMES {

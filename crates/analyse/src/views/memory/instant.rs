@@ -4,12 +4,13 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Profile, Sample, Snapshot, StackId};
+use stepscope_model::{Frame, Profile, Sample, Snapshot, StackId, ValueKind, ValueUnit};
 
+use super::lines::{Lines, Place};
 use super::map::{Map, map, states};
-use super::places::{Place, Places};
 use super::segments::Piece;
 use crate::memory::history::History;
+use crate::memory::places::{NO_PYTHON, Places};
 
 /// Most lines that are listed, the largest.
 const MAX_LINES: usize = 500;
@@ -59,21 +60,21 @@ pub struct Instant {
 /// Looks at a state. `at_ns` is when it began.
 pub(super) fn instant(
     (snapshot, history): (&Snapshot, &History),
-    (places, pieces): (&Places, &[Piece]),
+    (of_program, pieces): (&Lines, &[Piece]),
     state: u32,
     at_ns: Option<i64>,
 ) -> Instant {
     let level = match state.checked_sub(1) {
-        Some(moment) => history.levels.get(moment as usize).copied().unwrap_or_default(),
+        Some(moment) => history.levels.get(moment as usize).unwrap_or_default(),
         None => history.at_start,
     };
     let mut lines: HashMap<u32, LiveLine, RandomState> = HashMap::default();
     let mut allocations = 0;
     for (number, allocation) in alive(history, state) {
         allocations += 1;
-        let place = places.number(allocation.stack);
+        let place = of_program.number(allocation.stack);
         let line = lines.entry(place).or_insert_with(|| LiveLine {
-            place: places.place(place).clone(),
+            place: of_program.place(place).clone(),
             bytes: 0,
             share: 0.0,
             allocations: 0,
@@ -122,10 +123,16 @@ fn alive(
 
 /// The bytes in use in a state by stack of Python, to be drawn.
 pub(super) fn profile(history: &History, places: &Places, state: u32) -> Profile {
-    let mut profile = places.python.clone();
+    let mut profile = Profile::new(vec![ValueKind { name: "live".to_owned(), unit: ValueUnit::Bytes }]);
+    profile.stacks = places.stacks().clone();
+    // A stack without Python has a frame that says so: a flame graph shows all bytes.
+    let name = profile.stacks.intern(NO_PYTHON);
+    let none = profile.stacks.frame(Frame { name, ..Frame::default() });
+    let none = profile.stacks.push(StackId::EMPTY, none);
     let mut sums: HashMap<StackId, i64, RandomState> = HashMap::default();
     for (_, allocation) in alive(history, state) {
-        let stack = places.stacks.get(allocation.stack.index()).copied().unwrap_or(StackId::EMPTY);
+        let stack =
+            Some(places.python(allocation.stack)).filter(|&stack| stack != StackId::EMPTY).unwrap_or(none);
         let sum = sums.entry(stack).or_default();
         *sum = sum.saturating_add(i64::try_from(allocation.bytes).unwrap_or(i64::MAX));
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use stepscope_model::{Action, Segment, Snapshot, StackId};
 
-use crate::memory::history::{OfDevice, add, take};
+use crate::memory::history::OfDevice;
+use crate::memory::replay::segments_before;
 
 /// Memory taken from the device at once.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -36,23 +37,8 @@ impl Piece {
 /// The pieces of a device, by start. `states` is how many states its history has.
 pub(super) fn pieces(of: &OfDevice<'_>, states: u32) -> Vec<Piece> {
     let finals = Finals::new(of.segments.clone());
-    let mut at_start: BTreeMap<u64, u64> = BTreeMap::new();
-    for segment in &of.segments {
-        if segment.expandable {
-            add(&mut at_start, segment.address, segment.bytes);
-        } else {
-            at_start.insert(segment.address, segment.bytes);
-        }
-    }
-    for entry in of.entries.iter().rev() {
-        match entry.action {
-            Action::SegmentAlloc => drop(at_start.remove(&entry.address)),
-            Action::SegmentFree => drop(at_start.insert(entry.address, entry.bytes)),
-            Action::SegmentMap => take(&mut at_start, entry.address, entry.bytes),
-            Action::SegmentUnmap => add(&mut at_start, entry.address, entry.bytes),
-            _ => {}
-        }
-    }
+    let changes = of.changes();
+    let at_start = segments_before(of, &changes);
     let mut made = Making { pieces: Vec::new(), live: BTreeMap::new(), states };
     for (address, bytes) in at_start {
         let known = finals.at(address);
@@ -66,7 +52,8 @@ pub(super) fn pieces(of: &OfDevice<'_>, states: u32) -> Vec<Piece> {
             stack: known.map_or(StackId::EMPTY, |segment| segment.stack),
         });
     }
-    for (entry, state) in of.entries.iter().zip(1..states) {
+    for (moment, entry) in &changes {
+        let state = moment + 1;
         let piece = |expandable| Piece {
             address: entry.address,
             bytes: entry.bytes,

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::lines::{Lines, Place};
 use super::picture::Picture;
-use super::places::{Place, Places};
 use super::{Axis, PictureQuery};
 
 /// Lines of a picture that are named, those with most pixels.
@@ -60,7 +60,7 @@ pub(super) struct Moment {
 pub(super) fn write(
     picture: &Picture,
     query: &PictureQuery,
-    places: &Places,
+    places: &Lines,
     place_of: impl Fn(u32) -> u32,
     moment: impl Fn(u32) -> Moment,
 ) -> Vec<u8> {

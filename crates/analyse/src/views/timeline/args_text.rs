@@ -11,14 +11,7 @@ pub(super) fn args_text(args: Args<'_>) -> Vec<(String, String)> {
 fn json(value: Value<'_>) -> String {
     match value {
         Value::Int(number) => number.to_string(),
-        Value::Decimal(number) => {
-            let sign = if number.mantissa < 0 { "-" } else { "" };
-            let scale = usize::from(number.scale);
-            let digits = format!("{:0>width$}", number.mantissa.unsigned_abs(), width = scale + 1);
-            let (whole, fraction) = digits.split_at(digits.len() - scale);
-            let point = if scale > 0 { "." } else { "" };
-            format!("{sign}{whole}{point}{fraction}")
-        }
+        Value::Decimal(number) => number.to_string(),
         Value::Str(text) => quoted(text),
         // A file may break off inside a value: what is no JSON is told as text.
         Value::Json(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => text.to_owned(),

@@ -8,7 +8,7 @@ use stepscope_model::{Kind, SliceId, StrId, Trace};
 
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::tables::ops::names::facts;
-use crate::threads::activity::{Activity, of_call, of_operator, of_python, of_range};
+use crate::threads::activity::{Activity, of_call, of_framework, of_operator, of_python, of_range};
 use crate::threads::lock;
 
 /// What a slice is.
@@ -68,11 +68,12 @@ enum Class {
     Python,
     Call,
     Kernel,
+    Framework,
     /// The name says nothing: the kind alone decides.
     Rest,
 }
 
-const CLASSES: usize = 6;
+const CLASSES: usize = 7;
 const UNUSED: u8 = u8::MAX;
 
 fn class(kind: Kind) -> Class {
@@ -82,6 +83,7 @@ fn class(kind: Kind) -> Class {
         Kind::PythonFunction => Class::Python,
         Kind::Runtime | Kind::Driver => Class::Call,
         Kind::Kernel => Class::Kernel,
+        Kind::FrameworkCall => Class::Framework,
         _ => Class::Rest,
     }
 }
@@ -108,7 +110,8 @@ impl Categories {
         }
         table.par_chunks_mut(CLASSES).enumerate().with_min_len(1024).for_each(|(name, numbers)| {
             let text = trace.text(StrId::from_index(name));
-            let questions = [of_op, of_annotation, of_python_call, of_runtime_call, kernel_category];
+            let questions =
+                [of_op, of_annotation, of_python_call, of_runtime_call, kernel_category, of_framework_call];
             for (number, question) in numbers.iter_mut().zip(questions) {
                 if *number != UNUSED {
                     *number = question(text).number();
@@ -165,6 +168,7 @@ pub(crate) fn category_of(kind: Kind, name: &str) -> u8 {
         Class::Python => of_python_call(name),
         Class::Call => of_runtime_call(name),
         Class::Kernel => kernel_category(name),
+        Class::Framework => of_framework_call(name),
         Class::Rest => of_kind(kind),
     };
     category.number()
@@ -227,6 +231,14 @@ fn of_python_call(name: &str) -> Category {
     match of_python(name) {
         Activity::DataLoading => Category::DataLoading,
         _ => Category::Python,
+    }
+}
+
+fn of_framework_call(name: &str) -> Category {
+    match of_framework(name) {
+        Activity::DataLoading => Category::DataLoading,
+        Activity::Synchronization => Category::Wait,
+        _ => Category::RuntimeCall,
     }
 }
 

@@ -75,7 +75,10 @@ fn every_rule_fires_somewhere_and_is_silent_elsewhere() {
     let tested = |rule: &str| {
         let listed = FAULTS.iter().map(|f| f.0).chain(OTHERS.iter().map(|o| o.0));
         let others = crate::findings::profile::RULES.into_iter().chain(crate::findings::verdicts::RULES);
-        let others = others.chain(crate::findings::plain::RULES).chain(crate::findings::snapshots::RULES);
+        let others = others
+            .chain(crate::findings::plain::RULES)
+            .chain(crate::findings::snapshots::RULES)
+            .chain(crate::xla::RULES);
         listed.chain(others).any(|known| known == rule)
     };
     for rule in stepscope_analyse::findings::RULES {

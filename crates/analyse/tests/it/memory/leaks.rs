@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use stepscope_analyse::memory::across::{Seen, across};
 use stepscope_analyse::memory::beats::Beat;
 use stepscope_analyse::memory::categories::{Categories, Category};
-use stepscope_analyse::memory::history::{History, histories};
+use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::leaks::{Grouping, Leaks, leaks};
 use stepscope_analyse::memory::live_at::{By, Moment, live_at};
 use stepscope_analyse::memory::out_of_memory::out_of_memory;
 use stepscope_analyse::memory::places::Places;
+use stepscope_analyse::memory::replay::histories;
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::{Action, Document, Frame, HistoryEntry, Mark, Ns, Snapshot, StackId};
 
@@ -57,7 +58,7 @@ impl Program {
         Ns(1_000_000 + 1_000 * self.snapshot.history.len() as i64)
     }
 
-    fn entry(&mut self, action: Action, address: u64, bytes: u64, stack: StackId) {
+    pub(crate) fn entry(&mut self, action: Action, address: u64, bytes: u64, stack: StackId) {
         let at = (!self.timeless).then(|| self.at());
         self.snapshot.history.push(HistoryEntry { device: 0, action, address, bytes, stream: 0, at, stack });
     }
@@ -340,7 +341,7 @@ fn what_lives_at_a_moment_adds_up_however_it_is_grouped() {
         for (moment, level) in [
             (Moment::Peak, history.peak.allocated),
             (Moment::End, history.levels.last().unwrap().allocated),
-            (Moment::After(Ns(0)), history.levels[0].allocated),
+            (Moment::After(Ns(0)), history.levels.get(0).unwrap().allocated),
         ] {
             let rows = live_at(&snapshot, &history, &places, moment, by);
             let sum: u64 = rows.iter().map(|row| row.live_bytes_then).sum();

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stepscope_analyse::memory::history::{History, Level, histories};
+use stepscope_analyse::memory::history::{History, Level};
+use stepscope_analyse::memory::replay::histories;
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::{Document, Snapshot};
 

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_analyse::memory::history::{History, histories};
+use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::places::Places;
+use stepscope_analyse::memory::replay::histories;
 use stepscope_analyse::views::memory::picture::Frame as Rows;
 use stepscope_analyse::views::memory::{Axis, MemoryView, PictureQuery, Stacked, Use};
 use stepscope_formats::{OpenOptions, open};
@@ -27,7 +29,7 @@ fn fixtures() -> Vec<(String, Snapshot)> {
 
 fn level(history: &History, state: u32) -> stepscope_analyse::memory::history::Level {
     match state.checked_sub(1) {
-        Some(moment) => history.levels[moment as usize],
+        Some(moment) => history.levels.get(moment as usize).unwrap(),
         None => history.at_start,
     }
 }
@@ -38,7 +40,7 @@ fn sums_at_every_state_are_those_of_the_replay() {
     assert!(all.len() >= 2);
     for (name, snapshot) in &all {
         let histories = histories(snapshot);
-        let view = MemoryView::new(snapshot, &histories);
+        let view = MemoryView::new(snapshot, &histories, &Places::new(snapshot));
         for history in &histories {
             let states = history.levels.len() as u32 + 1;
             for state in 0..states {
@@ -55,7 +57,7 @@ fn sums_at_every_state_are_those_of_the_replay() {
 fn lines_and_maps_add_up_to_the_replay() {
     for (name, snapshot) in &fixtures() {
         let histories = histories(snapshot);
-        let view = MemoryView::new(snapshot, &histories);
+        let view = MemoryView::new(snapshot, &histories, &Places::new(snapshot));
         for history in &histories {
             let states = history.levels.len() as u32 + 1;
             for state in (0..states).step_by((states as usize / 150).max(1)).chain([states - 1]) {
@@ -72,7 +74,7 @@ fn lines_and_maps_add_up_to_the_replay() {
                 assert_eq!(sum(|s| s.pending_bytes), level.active - level.allocated, "{case}");
                 let blocks: u64 = at.map.segments.iter().flat_map(|s| &s.blocks).map(|b| b.bytes).sum();
                 assert_eq!(blocks, level.reserved, "{case}");
-                let flame = view.flame(&histories, history.device, state).unwrap();
+                let flame = view.flame(&histories, &Places::new(snapshot), history.device, state).unwrap();
                 assert_eq!(flame.total_ns as u64, level.allocated, "{case}");
             }
         }
@@ -86,7 +88,7 @@ type Told = (String, u64, Option<u64>, Vec<(Use, u64)>);
 fn the_last_map_is_the_one_that_pytorch_wrote() {
     for (name, snapshot) in &fixtures() {
         let histories = histories(snapshot);
-        let view = MemoryView::new(snapshot, &histories);
+        let view = MemoryView::new(snapshot, &histories, &Places::new(snapshot));
         for history in &histories {
             let at = view.instant((snapshot, &histories), history.device, u32::MAX).unwrap();
             let mut ours: Vec<Told> = at
@@ -125,7 +127,7 @@ fn head(bytes: &[u8]) -> (serde_json::Value, usize) {
 fn every_column_shows_its_highest_moment_to_the_byte() {
     for (name, snapshot) in &fixtures() {
         let histories = histories(snapshot);
-        let view = MemoryView::new(snapshot, &histories);
+        let view = MemoryView::new(snapshot, &histories, &Places::new(snapshot));
         for (history, axis) in histories.iter().flat_map(|h| [(h, Axis::Entry), (h, Axis::Time)]) {
             let about = view.about(&histories).devices.remove(0);
             let to = match axis {
@@ -185,7 +187,7 @@ fn one_allocation_says_how_long_it_lived_and_where() {
         (Action::FreeCompleted, 0, 4 * MIB - 100),
     ]);
     let histories = histories(&snapshot);
-    let view = MemoryView::new(&snapshot, &histories);
+    let view = MemoryView::new(&snapshot, &histories, &Places::new(&snapshot));
     let of = (&snapshot, histories.as_slice());
     let first = view.allocation(of, 0, 0).unwrap();
     assert_eq!((first.bytes, first.requested_bytes), (4 * MIB, 4 * MIB - 100));
@@ -215,7 +217,7 @@ fn expandable_segments_grow_and_shrink() {
         (Action::SegmentUnmap, 10 * MIB, 20 * MIB),
     ]);
     let histories = histories(&snapshot);
-    let view = MemoryView::new(&snapshot, &histories);
+    let view = MemoryView::new(&snapshot, &histories, &Places::new(&snapshot));
     let sizes = |state: u32| -> Vec<(String, u64)> {
         let at = view.instant((&snapshot, &histories), 0, state).unwrap();
         at.map.segments.iter().map(|s| (s.address.clone(), s.bytes)).collect()
@@ -233,7 +235,7 @@ fn the_largest_segments_are_kept_wherever_they_lie() {
     entries.push((Action::SegmentAlloc, 1 << 50, 900 * MIB));
     let snapshot = snapshot(&entries);
     let histories = histories(&snapshot);
-    let view = MemoryView::new(&snapshot, &histories);
+    let view = MemoryView::new(&snapshot, &histories, &Places::new(&snapshot));
     let at = view.instant((&snapshot, &histories), 0, u32::MAX).unwrap();
     assert_eq!((at.map.segments.len(), at.map.segment_count), (1_000, 1_501));
     assert_eq!(at.map.segments[0].bytes, 900 * MIB);
@@ -264,7 +266,7 @@ fn histories_that_contradict_themselves_add_up_all_the_same() {
             (0..80).map(|_| (ACTIONS[next(10) as usize], next(24) * MIB, next(5) * MIB + next(900))).collect();
         let snapshot = snapshot(&entries);
         let histories = histories(&snapshot);
-        let view = MemoryView::new(&snapshot, &histories);
+        let view = MemoryView::new(&snapshot, &histories, &Places::new(&snapshot));
         let of = (&snapshot, histories.as_slice());
         for state in 0..=entries.len() as u32 {
             let level = level(&histories[0], state);
@@ -305,7 +307,7 @@ fn many_devices_and_segments_cost_what_their_entries_do() {
     assert_linear(|times| {
         let snapshot = many(4_000 * times as u64);
         let histories = timed("histories", || histories(&snapshot));
-        let view = timed("index", || MemoryView::new(&snapshot, &histories));
+        let view = timed("index", || MemoryView::new(&snapshot, &histories, &Places::new(&snapshot)));
         let of = (&snapshot, histories.as_slice());
         let at = timed("instant", || view.instant(of, 0, u32::MAX).unwrap());
         assert!(at.map.segments.len() <= 1_000);
@@ -324,7 +326,7 @@ fn many_devices_and_segments_cost_what_their_entries_do() {
 fn windows_that_make_no_sense_are_answered() {
     let snapshot = snapshot(&[(Action::SegmentAlloc, 0, 20 * MIB), (Action::Alloc, 0, u64::MAX)]);
     let histories = histories(&snapshot);
-    let view = MemoryView::new(&snapshot, &histories);
+    let view = MemoryView::new(&snapshot, &histories, &Places::new(&snapshot));
     for (from, to, low, high) in
         [(5.0, 1.0, 9, 3), (-1e300, 1e300, 0, u64::MAX), (1e18, 2e18, u64::MAX, u64::MAX)]
     {

@@ -20,8 +20,8 @@ const NONE: &str = "no line holds 1 MiB more from snapshot to snapshot";
 pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     if !ask.leaks {
         return Err(Refusal::new(
-            "several files can only be asked about leaks",
-            "add --leaks, or name one file",
+            "several files can only be asked about leaks, or about what fits",
+            "add --leaks or --fit, or name one file",
         ));
     }
     ask.refuse(

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stepscope_analyse::memory::beats::Beat;
 use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, leaks};
@@ -27,6 +29,31 @@ const NONE: &str = "nothing grows from iteration to iteration by 1 MiB or more";
 /// Options that are about something else.
 const OTHERS: &[&str] = &["at", "oom", "lines", "step", "from", "to"];
 
+/// What was compared on a device.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+struct LookedAtRow {
+    /// The device.
+    device: i64,
+    /// Iterations in the history; none where nothing repeats.
+    iterations: Option<u64>,
+    /// How long one takes.
+    iteration_ns: Option<i64>,
+    /// Whether there was enough to compare.
+    enough: bool,
+    /// All of it, in words.
+    told: String,
+}
+
+fn looked_at(found: &Leaks) -> LookedAtRow {
+    LookedAtRow {
+        device: found.device,
+        iterations: (found.per() == "iteration").then_some(found.beats as u64),
+        iteration_ns: found.seconds.map(|seconds| (seconds * 1e9) as i64),
+        enough: found.beat.is_some() && found.enough(),
+        told: words(found),
+    }
+}
+
 pub(super) fn answer(
     ask: &Ask,
     run: &Arc<Run>,
@@ -46,6 +73,8 @@ pub(super) fn answer(
         of_device.map(|history| leaks(snapshot, history, run.places(), by, LEAST)).collect();
     let words = found.iter().map(words).collect::<Vec<_>>().join("; ");
     let full: Vec<FullRow> = found.iter().flat_map(Leaks::full).collect();
+    let looked: Vec<LookedAtRow> = found.iter().map(looked_at).collect();
+    let looked = Part::new("looked_at", looked, |_| Table::default()).shown(false);
     let total = found.iter().fold(0i64, |sum, device| sum.saturating_add(device.total()));
     let busiest = found.iter().max_by_key(|device| device.beats);
     let iterations = busiest.filter(|device| device.per() == "iteration").map(|device| device.beats as u64);
@@ -67,7 +96,7 @@ pub(super) fn answer(
     let left = left.into_part("left_lines", "everything was freed", move |rows| {
         lines_table(rows, true).title("What was left at the end", &end)
     });
-    Ok(Answer::new(vec![main, full, left])
+    Ok(Answer::new(vec![main, full, left, looked])
         .fact("total_growth_bytes_each", &total)
         .fact("iterations", &iterations)
         .fact("iteration_ns", &iteration_ns)
@@ -80,7 +109,7 @@ fn words(found: &Leaks) -> String {
     let each = found.seconds.map(|s| format!(" of {}", units::time((s * 1e9) as i64))).unwrap_or_default();
     let beats = units::count(found.beats as u64);
     match &found.beat {
-        None => format!("{device}: the history has nothing that repeats, and no times"),
+        None => format!("{device}: nothing in the history repeats often enough to compare"),
         Some(_) if !found.enough() => {
             format!("{device}: {beats} iterations are too few to tell; record ten or more")
         }

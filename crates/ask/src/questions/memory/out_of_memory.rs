@@ -82,6 +82,8 @@ struct OomRow {
     file: String,
     /// The line.
     line: u32,
+    /// All of it, as a colleague would tell it.
+    told: String,
 }
 
 pub(super) fn answer(
@@ -154,6 +156,7 @@ fn row(number: usize, oom: &OutOfMemory) -> OomRow {
         function: oom.line.function.clone(),
         file: oom.line.file.clone(),
         line: oom.line.line,
+        told: in_words(oom),
     }
 }
 

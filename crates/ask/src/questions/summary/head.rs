@@ -21,6 +21,7 @@ impl Head {
         let mut words = vec![framework(info), device(info, devices)];
         words.extend(rank(info));
         words.push(steps(run, whole));
+        words.extend(samples(run));
         words.extend(recorded(info));
         Head { file: file.to_owned(), words: words.join(", ") }
     }
@@ -60,8 +61,18 @@ fn steps(run: &Run, whole: bool) -> String {
         _ if run.steps().synthetic => format!("{}, no steps", units::time(run.step_ns())),
         n if !whole && n < all => format!("{} of {} steps", units::count(n), units::count(all)),
         1 => "1 step".to_owned(),
-        n => format!("{} steps", units::count(n)),
+        n => match &run.steps().inferred_from {
+            Some(function) => format!("{} runs of {function} as steps", units::count(n)),
+            None => format!("{} steps", units::count(n)),
+        },
     }
+}
+
+/// `64 samples per step, 5,120/s`, where the program says.
+fn samples(run: &Run) -> Option<String> {
+    let samples = run.samples()?;
+    let rate = samples.per_s().map(|rate| format!(", {}", units::rate(rate))).unwrap_or_default();
+    Some(format!("{} samples per step{rate}", units::number(samples.per_step())))
 }
 
 /// What the profiler was asked to record, where the file says.

@@ -14,6 +14,8 @@ pub(super) struct Why {
     unprofiled: Unprofiled,
     /// Whether the file marks no steps, so that all of it is one.
     synthetic: bool,
+    /// Whether nobody has measured what its profiler costs.
+    unmeasured: bool,
 }
 
 impl Why {
@@ -24,6 +26,7 @@ impl Why {
             step_ns: run.step_ns(),
             unprofiled: *run.unprofiled(),
             synthetic: run.steps().synthetic,
+            unmeasured: run.trace().meta().framework.is_some(),
         }
     }
 
@@ -59,6 +62,9 @@ impl Why {
         let here = units::time(self.step_ns);
         let Unprofiled { step_ns, low_ns, high_ns, .. } = self.unprofiled;
         let what = if self.synthetic { "in total" } else { "per step" };
+        if self.unmeasured {
+            return format!("{here} {what} here; what the profiler adds to it is unknown");
+        }
         if step_ns as f64 > 0.95 * self.step_ns as f64 {
             return format!("{here} {what}; the profiler adds little to it");
         }

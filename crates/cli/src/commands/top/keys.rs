@@ -8,7 +8,7 @@ use crate::failure::Failure;
 
 /// A key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(in crate::commands) enum Key {
     Char(char),
     Enter,
     Backspace,
@@ -18,13 +18,13 @@ pub(super) enum Key {
 }
 
 /// Listens until it is dropped, which puts the terminal's mode back.
-pub(super) struct Keys {
-    pub(super) pressed: Receiver<Key>,
+pub(in crate::commands) struct Keys {
+    pub(in crate::commands) pressed: Receiver<Key>,
     before: String,
 }
 
 impl Keys {
-    pub(super) fn listen() -> Result<Keys, Failure> {
+    pub(in crate::commands) fn listen() -> Result<Keys, Failure> {
         let failed =
             || Failure::wrong_use("the terminal's mode cannot be set", "use --once for a table instead");
         let saved = stty(&["-g"]).ok_or_else(failed)?;

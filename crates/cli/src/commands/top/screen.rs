@@ -55,13 +55,13 @@ impl Shown {
 }
 
 /// Another screen, without a cursor.
-pub(super) fn begin(out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::commands) fn begin(out: &mut dyn Write) -> io::Result<()> {
     write!(out, "\u{1b}[?1049h\u{1b}[?25l")?;
     out.flush()
 }
 
 /// What was there before.
-pub(super) fn end(out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::commands) fn end(out: &mut dyn Write) -> io::Result<()> {
     write!(out, "\u{1b}[?25h\u{1b}[?1049l")?;
     out.flush()
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
 use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
+use stepscope_production::{Hours, Store};
 use stepscope_serve::{Backend, Found, Loading, Problem, SourceFiles};
 
 use crate::failure::Failure;
@@ -14,18 +15,28 @@ use crate::failure::Failure;
 pub(crate) struct Files {
     paths: Vec<PathBuf>,
     max_text_bytes: Option<u64>,
+    /// The directory of a service among them.
+    service: Option<Hours>,
 }
 
 impl Files {
     /// Fails if one of the paths leads nowhere; a folder may be empty yet.
     pub(crate) fn new(paths: &[PathBuf], max_text_bytes: Option<u64>) -> Result<Files, Failure> {
+        let services: Vec<&PathBuf> = paths.iter().filter(|path| Store::is_one(path)).collect();
+        if services.len() > 1 {
+            return Err(Failure::wrong_use(
+                "only one directory of a service can be shown at a time",
+                "start `stepscope view` once for each",
+            ));
+        }
+        let service = services.first().map(Store::open).transpose()?.map(Hours::new);
         for path in paths {
             match discover(path) {
                 Ok(_) | Err(ReadError::NoTraces { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Files { paths: paths.to_vec(), max_text_bytes })
+        Ok(Files { paths: paths.to_vec(), max_text_bytes, service })
     }
 
     /// Whether something new could appear.
@@ -66,10 +77,14 @@ impl Backend for Files {
                 let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                 let label = self.label(root, &file.path);
                 let modified_ms = since.map(|since| since.as_millis() as u64);
-                all.push(Found { path: file.path, label, bytes: file.bytes, modified_ms });
+                all.push(Found { path: file.path, label, bytes: file.bytes, modified_ms, recording: false });
             }
         }
         Ok(all)
+    }
+
+    fn service(&self) -> Option<&Hours> {
+        self.service.as_ref()
     }
 
     fn sources(&self) -> SourceFiles {

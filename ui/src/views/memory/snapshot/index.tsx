@@ -2,7 +2,6 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { AllocationDetails, MemoryAbout, MemoryDevice } from "../../../data/types.ts";
-import type { RefusalRow } from "../../../data/wire.ts";
 import { Choice } from "../../../parts/choice.tsx";
 import { bytes, count, time } from "../../../parts/format.ts";
 import { Await, Card, Empty } from "../../../parts/states.tsx";
@@ -11,13 +10,14 @@ import { runId, source } from "../../../session/state.ts";
 import { useLoaded } from "../../../session/use-ask.ts";
 import { Chart } from "./chart.tsx";
 import { Details } from "./details.tsx";
+import { Leaks } from "./leaks.tsx";
 import { type Axis, Model, type Stacked } from "./model.ts";
 import { Moment } from "./moment.tsx";
-import { Refusals } from "./refusals.tsx";
+import { OutOfMemory } from "./out-of-memory.tsx";
 import { many } from "./words.ts";
 import "./style.css";
 
-export function SnapshotMemory({ refusals }: { refusals: RefusalRow[] }) {
+export function SnapshotMemory() {
   const run = runId.value;
   const key = run === undefined ? undefined : `memory-about-${run}`;
   const about = useLoaded(key, (signal) => source.memoryAbout(run ?? 0, signal));
@@ -33,7 +33,7 @@ export function SnapshotMemory({ refusals }: { refusals: RefusalRow[] }) {
             }
           />
         ) : (
-          <Loaded about={data} run={run ?? 0} refusals={refusals} />
+          <Loaded about={data} run={run ?? 0} />
         )
       }
     </Await>
@@ -54,7 +54,7 @@ function stackedOf(text: string | undefined): Stacked {
   return text === undefined ? { of: "allocations" } : { of: "pool", pool: text };
 }
 
-function Loaded({ about, run, refusals }: { about: MemoryAbout; run: number; refusals: RefusalRow[] }) {
+function Loaded({ about, run }: { about: MemoryAbout; run: number }) {
   const asked = numberParam("on");
   const device = about.devices.find((one) => one.device === asked) ?? about.devices[0]!;
   const hasTimes = device.duration_ns !== null && device.duration_ns > 0;
@@ -86,7 +86,8 @@ function Loaded({ about, run, refusals }: { about: MemoryAbout; run: number; ref
     setParams({ at: at === device.peak_state ? undefined : at, alloc: id });
   return (
     <div class="mem snap">
-      <Refusals rows={refusals} device={device} onState={(at) => onChoose(at, undefined)} />
+      <OutOfMemory device={device} onState={(at) => onChoose(at, undefined)} />
+      <Leaks device={device.device} />
       <Card title={title(device.device)} note={<Head about={about} device={device} />}>
         <Toolbar model={model} device={device} hasTimes={canChoose} />
         <Chart model={model} onChoose={onChoose} />

@@ -54,46 +54,48 @@ export function Segments({ run, device, of, definitions, onAllocation }: Props) 
           </li>
         ))}
       </ul>
-      <table class="plain snap-map" aria-label="Segments">
-        <thead>
-          <tr>
-            <th scope="col" class="num">
-              Size
-            </th>
-            <Head text={text("allocated_bytes")}>In use</Head>
-            <Head text={text("largest_free_bytes")}>Largest free</Head>
-            <th scope="col">Kind</th>
-            <th scope="col" class="num">
-              Stream
-            </th>
-            {pools && <th scope="col">Pool</th>}
-            <th scope="col" class="snap-map-bar">
-              Blocks by address, each bar at its own scale
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {segments.slice(0, rows).map((segment) => (
-            <tr key={segment.address}>
-              <td class="num">{bytes(segment.bytes)}</td>
-              <td class="num">{percent(segment.allocated_bytes / Math.max(1, segment.bytes))}</td>
-              <td class="num">
-                {segment.largest_free_bytes > 0 ? (
-                  bytes(segment.largest_free_bytes)
-                ) : (
-                  <span class="quiet">none</span>
-                )}
-              </td>
-              <td>{kind(segment)}</td>
-              <td class="num">{segment.stream ?? "–"}</td>
-              {pools && <td>{segment.pool === "0.0" ? "default" : (segment.pool ?? "–")}</td>}
-              <td class="snap-map-bar">
-                <Blocks run={run} device={device} segment={segment} onAllocation={onAllocation} />
-              </td>
+      <div class="snap-scroll">
+        <table class="plain snap-map" aria-label="Segments">
+          <thead>
+            <tr>
+              <th scope="col" class="num">
+                Size
+              </th>
+              <Head text={text("allocated_bytes")}>In use</Head>
+              <Head text={text("largest_free_bytes")}>Largest free</Head>
+              <th scope="col">Kind</th>
+              <th scope="col" class="num">
+                Stream
+              </th>
+              {pools && <th scope="col">Pool</th>}
+              <th scope="col" class="snap-map-bar">
+                Blocks by address, each bar at its own scale
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {segments.slice(0, rows).map((segment) => (
+              <tr key={segment.address}>
+                <td class="num">{bytes(segment.bytes)}</td>
+                <td class="num">{percent(segment.allocated_bytes / Math.max(1, segment.bytes))}</td>
+                <td class="num">
+                  {segment.largest_free_bytes > 0 ? (
+                    bytes(segment.largest_free_bytes)
+                  ) : (
+                    <span class="quiet">none</span>
+                  )}
+                </td>
+                <td>{kind(segment)}</td>
+                <td class="num">{segment.stream ?? "–"}</td>
+                {pools && <td>{segment.pool === "0.0" ? "default" : (segment.pool ?? "–")}</td>}
+                <td class="snap-map-bar">
+                  <Blocks run={run} device={device} segment={segment} onAllocation={onAllocation} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
       {segments.length > rows && (
         <p class="mem-more">
           <button type="button" onClick={() => setRows(rows + MORE)}>

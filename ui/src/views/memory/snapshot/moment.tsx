@@ -63,14 +63,15 @@ function title(of: Instant, device: MemoryDevice): string {
 }
 
 function Jumps({ device, state, onState }: Props) {
-  const refusal = device.refusals[0];
+  // Programs that catch the error and try again have many; the last one counts.
+  const refusal = device.refusals.at(-1);
   const moments = [
     { name: "Start", state: 0 },
     { name: "Peak", state: device.peak_state },
     ...(refusal ? [{ name: "Out of memory", state: refusal.state }] : []),
     { name: "End", state: device.states - 1 },
   ];
-  const shown = source.isReport ? moments.filter((one) => one.name === "Peak" || one.name === "End") : moments;
+  const shown = source.isReport ? moments.filter((one) => one.name !== "Start") : moments;
   if (device.states === 1) return null;
   return (
     <fieldset class="choice">
@@ -140,49 +141,51 @@ function Lines(props: { of: Instant; definitions: Definition[]; onAllocation: (i
   if (lines.length === 0) return null;
   return (
     <Card title="In use, by line" class="largest">
-      <table class="plain" aria-label="In use, by line">
-        <thead>
-          <tr>
-            <th scope="col">Function</th>
-            <Head text={text("bytes")}>In use</Head>
-            <Head text={text("share")}>Share</Head>
-            <Head text={text("allocations")}>Allocations</Head>
-            <th scope="col" class="num">
-              Largest
-            </th>
-            <th scope="col" class="hot-place">
-              Where
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((line) => (
-            <tr key={`${line.place.file}:${line.place.line} ${line.place.function}`}>
-              <td class="name">
-                <span class="swatch" style={{ background: css(lineColor(line.place.hash, dark)) }} />{" "}
-                <bdi>{line.place.function}</bdi>
-              </td>
-              <td class="num">{bytes(line.bytes)}</td>
-              <td class="num">
-                <Share share={line.share} />
-              </td>
-              <td class="num">{count(line.allocations)}</td>
-              <td class="num">
-                <button type="button" class="link" onClick={() => props.onAllocation(line.largest)}>
-                  Show
-                </button>
-              </td>
-              <td class="hot-place quiet">
-                {line.place.file ? (
-                  <SourceLink file={line.place.file} line={line.place.line || null} />
-                ) : (
-                  noPlace(line.place.function)
-                )}
-              </td>
+      <div class="snap-scroll">
+        <table class="plain" aria-label="In use, by line">
+          <thead>
+            <tr>
+              <th scope="col">Function</th>
+              <Head text={text("bytes")}>In use</Head>
+              <Head text={text("share")}>Share</Head>
+              <Head text={text("allocations")}>Allocations</Head>
+              <th scope="col" class="num">
+                Largest
+              </th>
+              <th scope="col" class="hot-place">
+                Where
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {shown.map((line) => (
+              <tr key={`${line.place.file}:${line.place.line} ${line.place.function}`}>
+                <td class="name">
+                  <span class="swatch" style={{ background: css(lineColor(line.place.hash, dark)) }} />{" "}
+                  <bdi>{line.place.function}</bdi>
+                </td>
+                <td class="num">{bytes(line.bytes)}</td>
+                <td class="num">
+                  <Share share={line.share} />
+                </td>
+                <td class="num">{count(line.allocations)}</td>
+                <td class="num">
+                  <button type="button" class="link" onClick={() => props.onAllocation(line.largest)}>
+                    Show
+                  </button>
+                </td>
+                <td class="hot-place quiet">
+                  {line.place.file ? (
+                    <SourceLink file={line.place.file} line={line.place.line || null} />
+                  ) : (
+                    noPlace(line.place.function)
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
       {line_count > ROWS && (
         <p class="mem-more quiet">
           <button type="button" onClick={() => showAll(!all)}>

@@ -5,7 +5,6 @@ use stepscope_model::Trace;
 /// Counters of our own recordings, by their names.
 const PROCESS_CPU: &str = "process CPU (100 = one core)";
 const MACHINE_CPU: &str = "CPU";
-const PROCESS_MEMORY: &str = "process memory (RSS)";
 
 /// Values over time: nanoseconds, and the value.
 pub(super) type Curve = Vec<(i64, f64)>;
@@ -22,7 +21,7 @@ pub(super) fn machine_busy(trace: &Trace) -> Option<f64> {
 
 /// The memory of the process over time.
 pub(super) fn process_memory(trace: &Trace) -> Curve {
-    curve(trace, PROCESS_MEMORY, "")
+    curve(trace, crate::memory::process::RSS, "")
 }
 
 /// A counter in order of time; of several of this name the first.

@@ -3,6 +3,8 @@
 use super::{device, histories, short, source};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
 use crate::memory::history::History;
+use crate::memory::retries::retries;
+use stepscope_model::{Snapshot, StackId};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_churn",
@@ -16,13 +18,14 @@ pub(in super::super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    histories(context).filter_map(|(_, history)| look(context, history)).collect()
+    histories(context).filter_map(|(snapshot, history)| look(context, snapshot, history)).collect()
 }
 
-fn look(context: &Context<'_>, history: &History) -> Option<Finding> {
-    let first = *history.returned.first()?;
+fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
+    let first = returned(snapshot, history).next()?;
+    let given_back = returned(snapshot, history).count() as u64;
     let again = history.grown.iter().filter(|(moment, _)| *moment > first.0).count();
-    let (given_back, least) = (history.segments.1, context.limit("snapshot_churn.segments"));
+    let least = context.limit("snapshot_churn.segments");
     if (given_back as f64) < least || (again as f64) < least {
         return None;
     }
@@ -35,7 +38,11 @@ fn look(context: &Context<'_>, history: &History) -> Option<Finding> {
         device(history.device)
     );
     finding.evidence = vec![
-        Evidence::new("given back", Figure::Count(given_back), "Calls of cudaFree in the history."),
+        Evidence::new(
+            "given back",
+            Figure::Count(given_back),
+            "Calls of cudaFree in the history, without those for a request that would not have fit.",
+        ),
         Evidence::new(
             "taken again",
             Figure::Count(again as u64),
@@ -48,12 +55,26 @@ fn look(context: &Context<'_>, history: &History) -> Option<Finding> {
         ),
     ];
     finding.why = "Each of these calls waits for the device and takes up to milliseconds. torch.cuda.empty_cache() in a loop causes \
-                   them; so does a device that is nearly full, where the allocator has to give back its cache to get larger pieces."
+                   them."
         .to_owned();
-    finding.fix = "Take empty_cache() out of the loop. If the device is full, lower the peak or let segments grow in place."
+    finding.fix = "Take empty_cache() out of the loop: it frees nothing that the program could not use anyway."
         .to_owned();
     finding.verify =
         "Take another snapshot: after the first iteration no segment should be given back or taken.".to_owned();
     finding.source = source(&line);
     Some(finding)
+}
+
+/// Entries at which a segment was given back, but not to serve a request: that is a full device.
+fn returned<'a>(snapshot: &Snapshot, history: &'a History) -> impl Iterator<Item = (u32, StackId)> + 'a {
+    let mut served: Vec<(u32, u32)> = Vec::new();
+    for retry in retries(snapshot, history.device) {
+        let first = retry.moment.saturating_sub(u32::try_from(retry.returned).unwrap_or(u32::MAX));
+        served.push((first, retry.moment));
+    }
+    let is_served = move |moment: u32| {
+        let at = served.partition_point(|stretch| stretch.1 < moment);
+        served.get(at).is_some_and(|stretch| stretch.0 <= moment)
+    };
+    history.returned.iter().copied().filter(move |entry| !is_served(entry.0))
 }

@@ -1,18 +1,35 @@
-//! One kind of memory makes up most of the peak.
+//! One kind of memory makes the peak, and there is something to do about it.
 
 use super::super::words::{percent, size};
 use super::{bytes, device, histories};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
+use crate::memory::lowered::{Change, lowered};
+use crate::memory::surroundings::usable;
+use stepscope_model::Snapshot;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_peak",
-    about: "In a memory snapshot, one kind of memory makes up most of a large peak: activations, gradients or the optimizer's \
-            state. A guess from stacks.",
+    about: "In a memory snapshot with a large peak, recomputing activations would lower it, by a replay of the history, or \
+            gradients or the optimizer's state make up most of it. Guesses from stacks.",
     thresholds: &[
-        Threshold { name: "snapshot_peak.share", default: 0.5, text: "share of the peak that is of this kind" },
+        Threshold {
+            name: "snapshot_peak.saved_share",
+            default: 0.2,
+            text: "how much lower the peak would be with activations recomputed, as a share of it",
+        },
+        Threshold {
+            name: "snapshot_peak.share",
+            default: 0.5,
+            text: "share of the peak that is gradients or the optimizer's state",
+        },
         Threshold { name: "snapshot_peak.gib", default: 1.0, text: "the least peak, in GiB" },
+        Threshold {
+            name: "snapshot_peak.device_share",
+            default: 0.5,
+            text: "the least share of the device's memory that is reserved at the peak, where that is known",
+        },
     ],
     check,
 };
@@ -21,7 +38,14 @@ const GIB: f64 = 1_073_741_824.0;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let least = context.limit("snapshot_peak.gib") * GIB;
-    let found = histories(context).filter(|(_, history)| history.peak.allocated as f64 >= least);
+    // Where half of the device is left, nothing needs to be smaller.
+    let needed = |snapshot: &Snapshot, history: &History| {
+        let all = usable(snapshot, history);
+        let share = context.limit("snapshot_peak.device_share");
+        all.is_none_or(|all| history.peak.reserved as f64 >= share * all as f64)
+    };
+    let found = histories(context)
+        .filter(|(snapshot, history)| history.peak.allocated as f64 >= least && needed(snapshot, history));
     found
         .filter_map(|(snapshot, history)| look(context, history, &Categories::new(snapshot, history)))
         .collect()
@@ -29,22 +53,51 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 fn look(context: &Context<'_>, history: &History, categories: &Categories<'_>) -> Option<Finding> {
     let sums = categories.at(history.peak_moment);
-    let all: u64 = sums.iter().map(|sum| sum.1).sum();
-    let &(category, most) = sums.iter().max_by_key(|sum| sum.1)?;
-    let share = most as f64 / all.max(1) as f64;
-    if share < context.limit("snapshot_peak.share") {
-        return None;
-    }
+    let all: u64 = sums.iter().fold(0, |all: u64, sum| all.saturating_add(sum.1));
+    let of_peak = |bytes: u64| bytes as f64 / all.max(1) as f64;
+    let recomputed = lowered(history, categories, Change::Recompute)
+        .map(|then| (then, of_peak(history.peak.allocated.saturating_sub(then.peak))))
+        .filter(|(_, saved)| *saved >= context.limit("snapshot_peak.saved_share"));
+    let category = match recomputed {
+        Some(_) => Category::Activation,
+        None => {
+            let &(most, sum) = sums.iter().max_by_key(|sum| sum.1)?;
+            let dominates = of_peak(sum) >= context.limit("snapshot_peak.share");
+            Some(most).filter(|most| dominates && *most != Category::Activation)?
+        }
+    };
+    let share = of_peak(sums.iter().find(|sum| sum.0 == category).map_or(0, |sum| sum.1));
     let (why, fix, code) = advice(category)?;
     let mut finding = context.remark(RULE.name);
     finding.confidence = Confidence::Low;
+    let less = recomputed.map_or_else(String::new, |(then, _)| {
+        format!("; recomputed, the peak would be about {}", size(bytes(then.peak)))
+    });
     finding.title = format!(
-        "{}: {} of the peak of {} looks like {}",
+        "{}: {} of the peak of {} looks like {}{less}",
         device(history.device),
         percent(share),
         size(bytes(history.peak.allocated)),
         plural(category)
     );
+    if let Some((then, saved)) = recomputed {
+        finding.evidence.push(Evidence::new(
+            "peak with activations recomputed (an estimate)",
+            Figure::Bytes(bytes(then.peak)),
+            "The history replayed with activations of blocks that are alike kept for one block at a time, and of each other block \
+             a piece of the middle size as its input.",
+        ));
+        finding.evidence.push(Evidence::new(
+            "saved (an estimate)",
+            Figure::Share(saved),
+            "How much lower that is, divided by the peak.",
+        ));
+        finding.evidence.push(Evidence::new(
+            "blocks that are alike (a guess)",
+            Figure::Count(then.blocks),
+            "How often the same lines hold activations when most of them are in use.",
+        ));
+    }
     for (category, sum) in sums.into_iter().filter(|sum| sum.1 > 0) {
         finding.evidence.push(Evidence::new(
             format!("{} (a guess)", category.label()),

@@ -36,9 +36,9 @@ fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option
         .skip(1)
         .filter_map(|pair| {
             let (from, to) = (pair[0], pair[1]);
-            let levels = history.levels.get(from as usize..to as usize)?;
-            let (at, level) = levels.iter().enumerate().max_by_key(|(_, level)| level.allocated)?;
-            Some((level.allocated, from + at as u32))
+            let levels = history.levels.allocated(from as usize..to as usize);
+            let (at, allocated) = levels.enumerate().max_by_key(|(_, allocated)| *allocated)?;
+            Some((allocated, from + at as u32))
         })
         .collect();
     if (peaks.len() as f64) < context.limit("snapshot_spike.min_iterations") {

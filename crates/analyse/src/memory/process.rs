@@ -1,0 +1,126 @@
+//! The memory of the process beside that of its devices, as the monitor of our own recordings saw it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_model::Trace;
+
+use crate::scope::definition::Definition;
+
+/// The counter of resident memory.
+pub(crate) const RSS: &str = "process memory (RSS)";
+/// The counter of memory with what is shared divided among those who share it.
+const PSS: &str = "process memory (PSS)";
+/// Processes that are listed.
+const MAX_PROCESSES: usize = 64;
+/// About how many points a curve may have.
+const POINTS: usize = 1_000;
+
+/// What the numbers mean.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition { field: "process", label: "Process", text: "The number of the process, if the file says." },
+    Definition {
+        field: "process_first_bytes",
+        label: "First",
+        text: "Memory of the process when it was first looked at. RSS counts all pages in memory; PSS divides those that are shared \
+               among the processes that share them.",
+    },
+    Definition {
+        field: "process_peak_bytes",
+        label: "Peak",
+        text: "The most memory of the process at any look. What came and went between two looks is not in it.",
+    },
+    Definition { field: "process_peak_at_ns", label: "Peak at", text: "When that was first seen." },
+    Definition {
+        field: "process_last_bytes",
+        label: "Last",
+        text: "Memory of the process when it was last looked at.",
+    },
+    Definition { field: "process_bytes", label: "Memory", text: "Memory of the process at a moment." },
+];
+
+/// A look at a process.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProcessPoint {
+    /// When.
+    pub at_ns: i64,
+    /// How much memory it had.
+    pub process_bytes: i64,
+}
+
+/// The memory of a process over time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProcessMemory {
+    /// Its number.
+    pub process: Option<i64>,
+    /// `RSS` or `PSS`.
+    pub measure: &'static str,
+    /// At first.
+    pub process_first_bytes: i64,
+    /// At most.
+    pub process_peak_bytes: i64,
+    /// When that was.
+    pub process_peak_at_ns: i64,
+    /// At last.
+    pub process_last_bytes: i64,
+    /// Over time, the highest of every few looks.
+    pub points: Vec<ProcessPoint>,
+}
+
+/// The processes of a trace whose memory was watched.
+pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
+    let counters = trace.counters();
+    let measure = |name: &str| match name {
+        RSS => Some("RSS"),
+        PSS => Some("PSS"),
+        _ => None,
+    };
+    let series = counters.series().iter().enumerate();
+    let watched: Vec<(usize, &'static str, Option<i64>)> = series
+        .filter_map(|(at, series)| {
+            let process = trace.lanes().get(series.lane).key.process.as_int();
+            Some((at, measure(trace.text(series.name))?, process))
+        })
+        .take(2 * MAX_PROCESSES)
+        .collect();
+    if watched.is_empty() {
+        return Vec::new();
+    }
+    let mut place = vec![usize::MAX; counters.series().len()];
+    watched.iter().enumerate().for_each(|(number, &(at, ..))| place[at] = number);
+    let mut looks: Vec<Vec<ProcessPoint>> = vec![Vec::new(); watched.len()];
+    for row in counters.rows() {
+        let (value, number) = (row.value.to_f64(), place[row.series.index()]);
+        if number != usize::MAX && value.is_finite() && value >= 0.0 {
+            looks[number].push(ProcessPoint { at_ns: row.at.0, process_bytes: value as i64 });
+        }
+    }
+    let mut found: Vec<ProcessMemory> = watched
+        .into_iter()
+        .zip(looks)
+        .filter_map(|((_, measure, process), mut looks)| {
+            looks.sort_by_key(|look| look.at_ns);
+            let (first, last) = (*looks.first()?, *looks.last()?);
+            let peak = *looks.iter().rev().max_by_key(|look| look.process_bytes)?;
+            Some(ProcessMemory {
+                process,
+                measure,
+                process_first_bytes: first.process_bytes,
+                process_peak_bytes: peak.process_bytes,
+                process_peak_at_ns: peak.at_ns,
+                process_last_bytes: last.process_bytes,
+                points: thinned(&looks),
+            })
+        })
+        .collect();
+    found.sort_by_key(|row| (row.process, row.measure != "RSS"));
+    found
+}
+
+/// The highest of every few looks, where it was.
+fn thinned(looks: &[ProcessPoint]) -> Vec<ProcessPoint> {
+    let each = looks.len().div_ceil(POINTS).max(1);
+    looks
+        .chunks(each)
+        .filter_map(|few| few.iter().rev().max_by_key(|look| look.process_bytes).copied())
+        .collect()
+}

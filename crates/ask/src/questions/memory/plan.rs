@@ -1,0 +1,310 @@
+//! Memory that the compiler planned: what each program was given, and what is live when it needs most.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_model::{Attr, Program, Trace};
+
+use super::super::TOP;
+use super::super::hlo::program_of;
+use crate::answer::{Answer, Part};
+use crate::ask::Ask;
+use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::refusal::Refusal;
+use crate::rows::arrange;
+
+pub(super) const DEFINITIONS: &[Definition] = &[
+    Definition { field: "program_id", label: "Number", text: "The number by which events name the program." },
+    Definition {
+        field: "argument_bytes",
+        label: "Arguments",
+        text: "Memory that the compiler counts for the program's arguments.",
+    },
+    Definition {
+        field: "result_bytes",
+        label: "Results",
+        text: "Memory for results that take over no argument's.",
+    },
+    Definition {
+        field: "aliased_bytes",
+        label: "Donated",
+        text: "Of the arguments' memory, what results take over because the arguments were donated.",
+    },
+    Definition { field: "constant_bytes", label: "Constants", text: "Memory for the program's constants." },
+    Definition {
+        field: "temporary_bytes",
+        label: "Temporaries",
+        text: "Memory for what lives only while the program runs, gaps between buffers included.",
+    },
+    Definition {
+        field: "planned_bytes",
+        label: "Planned",
+        text: "Arguments, results, constants and temporaries together. Generated code is not in the file.",
+    },
+    Definition {
+        field: "program_peak_bytes",
+        label: "Peak",
+        text: "The most bytes of buffers that are live at one time, by the order in which the compiler takes and gives back memory. \
+               Unknown if the file does not have that order.",
+    },
+    Definition {
+        field: "live_buffers",
+        label: "Live",
+        text: "How many buffers are live at the program's peak.",
+    },
+    Definition {
+        field: "buffer_bytes",
+        label: "Size",
+        text: "The size of a buffer that is live at its program's peak.",
+    },
+    Definition {
+        field: "buffer_share",
+        label: "% of peak",
+        text: "The size of the buffer / the program's peak.",
+    },
+    Definition {
+        field: "buffer_line",
+        label: "Line",
+        text: "The line of source code of the instruction that fills it.",
+    },
+];
+
+/// Programs and buffers that a screen shows beside the memory of the run.
+const FEW: usize = 5;
+const FEW_BUFFERS: usize = 10;
+
+/// What a program was given.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct ProgramPlanRow {
+    /// The program.
+    program: String,
+    /// Its number.
+    program_id: i64,
+    /// Whether it ran while the profile was recorded.
+    ran: bool,
+    argument_bytes: u64,
+    result_bytes: u64,
+    aliased_bytes: u64,
+    constant_bytes: u64,
+    temporary_bytes: u64,
+    planned_bytes: u64,
+    program_peak_bytes: Option<u64>,
+    /// The instruction at which that is.
+    peak_at: Option<String>,
+    live_buffers: u64,
+}
+
+/// A buffer that is live when its program needs most memory.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct LiveBufferRow {
+    /// The program.
+    program: String,
+    /// Its number.
+    program_id: i64,
+    /// The instruction that fills it.
+    instruction: String,
+    /// The compiler's word for that.
+    opcode: String,
+    /// Its shape.
+    shape: String,
+    buffer_bytes: u64,
+    buffer_share: Option<f64>,
+    /// What it is for.
+    kind: &'static str,
+    /// Where the framework says the instruction comes from.
+    op_path: Option<String>,
+    /// The file of its line.
+    buffer_file: Option<String>,
+    buffer_line: Option<u32>,
+}
+
+/// The plans beside the memory of the run; none if the file describes no program's.
+pub(super) fn parts(trace: &Trace) -> Vec<Part> {
+    let rows = plans(trace);
+    let Some(first) = rows.first() else { return Vec::new() };
+    let buffers: Vec<LiveBufferRow> = trace.programs().get(first.program_id).map_or(Vec::new(), buffers);
+    let about = first.program.clone();
+    let has_buffers = !buffers.is_empty();
+    vec![
+        Part::new("programs", rows, |rows| {
+            let mut table = plans_table(&rows[..rows.len().min(FEW)]);
+            if rows.len() > FEW {
+                table.note(format!(
+                    "{} more of {} programs; --by program shows all",
+                    units::count((rows.len() - FEW) as u64),
+                    units::count(rows.len() as u64)
+                ));
+            }
+            table
+        }),
+        Part::new("buffers", buffers, move |rows| {
+            let words = format!("{about}, by the instruction that fills them");
+            let mut table = buffers_table(&rows[..rows.len().min(FEW_BUFFERS)], false).title(BUFFERS, words);
+            if rows.len() > FEW_BUFFERS {
+                table.note(format!(
+                    "{} more of {} buffers; --by buffer shows all, of other programs too",
+                    units::count((rows.len() - FEW_BUFFERS) as u64),
+                    units::count(rows.len() as u64)
+                ));
+            }
+            table
+        })
+        .shown(has_buffers),
+    ]
+}
+
+const BUFFERS: &str = "Buffers at the program's peak";
+
+pub(super) fn answer(ask: &Ask, trace: &Trace) -> Result<Answer, Refusal> {
+    const NO_PROGRAM: &str = "the file describes the memory of no compiled program";
+    let asked = ask.program.as_deref().map(|name| program_of(trace, name)).transpose()?;
+    let is_asked = |id: i64| asked.as_ref().is_none_or(|ids| ids.contains(&id));
+    let mut plans = plans(trace);
+    plans.retain(|row| is_asked(row.program_id));
+    if ask.grouped() == "program" {
+        let rows = arrange(plans, &ask.rows, None, TOP, |row| &row.program)?;
+        return Ok(Answer::new(vec![rows.into_part("programs", NO_PROGRAM, plans_table)]));
+    }
+    let all: Vec<LiveBufferRow> =
+        plans.iter().filter_map(|row| trace.programs().get(row.program_id)).flat_map(buffers).collect();
+    let several = plans.len() > 1;
+    let rows = arrange(all, &ask.rows, Some("buffer_bytes"), TOP, |row| &row.instruction)?;
+    let words = match plans.as_slice() {
+        [only] => format!("{}, by the instruction that fills them", only.program),
+        all => format!("of {} programs, by the instruction that fills them", units::count(all.len() as u64)),
+    };
+    let part = rows.into_part("buffers", NO_PROGRAM, move |rows| {
+        buffers_table(rows, several).title("Buffers at the peak of programs", &words)
+    });
+    Ok(Answer::new(vec![part]))
+}
+
+/// Those that ran first, the largest first.
+fn plans(trace: &Trace) -> Vec<ProgramPlanRow> {
+    if trace.programs().is_empty() {
+        return Vec::new();
+    }
+    let slices = trace.slices();
+    let ran: HashSet<i64> = slices.ids().filter_map(|id| trace.args(id).int(Attr::Program)).collect();
+    let mut rows: Vec<ProgramPlanRow> =
+        trace.programs().iter().filter_map(|program| plan(program, ran.contains(&program.id))).collect();
+    rows.sort_by(|a, b| {
+        (b.ran, b.planned_bytes)
+            .cmp(&(a.ran, a.planned_bytes))
+            .then_with(|| (&a.program, a.program_id).cmp(&(&b.program, b.program_id)))
+    });
+    rows
+}
+
+fn plan(program: &Program, ran: bool) -> Option<ProgramPlanRow> {
+    let memory = program.memory.as_ref()?;
+    let peak_at = memory.peak_node.and_then(|at| program.graph.node(at));
+    Some(ProgramPlanRow {
+        program: program.name.clone(),
+        program_id: program.id,
+        ran,
+        argument_bytes: memory.arguments,
+        result_bytes: memory.results,
+        aliased_bytes: memory.aliased,
+        constant_bytes: memory.constants,
+        temporary_bytes: memory.temporary,
+        planned_bytes: memory.total(),
+        program_peak_bytes: memory.peak,
+        peak_at: peak_at.map(|node| node.name.to_owned()),
+        live_buffers: memory.live_count,
+    })
+}
+
+fn buffers(program: &Program) -> Vec<LiveBufferRow> {
+    let Some(memory) = &program.memory else { return Vec::new() };
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let rows = memory.live.iter().filter_map(|buffer| {
+        let node = program.graph.node(buffer.node)?;
+        Some(LiveBufferRow {
+            program: program.name.clone(),
+            program_id: program.id,
+            instruction: node.name.to_owned(),
+            opcode: node.opcode.to_owned(),
+            shape: buffer.shape.clone(),
+            buffer_bytes: buffer.bytes,
+            buffer_share: memory.peak.filter(|&peak| peak > 0).map(|peak| buffer.bytes as f64 / peak as f64),
+            kind: buffer.is.label(),
+            op_path: text(node.op_path),
+            buffer_file: text(node.file),
+            buffer_line: Some(node.line).filter(|&line| line > 0),
+        })
+    });
+    rows.collect()
+}
+
+fn size(bytes: u64) -> Cell {
+    Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+fn plans_table(rows: &[ProgramPlanRow]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Program"),
+        Column::text("Ran").priority(60),
+        Column::number("Planned").keep(),
+        Column::number("Peak").keep(),
+        Column::number("Arguments").priority(150),
+        Column::number("Results").priority(140),
+        Column::number("Donated").priority(130),
+        Column::number("Temporaries").priority(145),
+        Column::number("Constants").priority(70),
+        Column::text("Peak at").flexible(14, end_ellipsis).priority(80),
+    ])
+    .title("Memory of compiled programs", "as the compiler planned it");
+    for row in rows {
+        table.row(vec![
+            Cell::text(format!("{} ({})", row.program, row.program_id)),
+            if row.ran { Cell::text("yes") } else { Cell::text("no").role(Role::Dim) },
+            size(row.planned_bytes),
+            Cell::maybe(row.program_peak_bytes, size),
+            size(row.argument_bytes),
+            size(row.result_bytes),
+            size(row.aliased_bytes),
+            size(row.temporary_bytes),
+            size(row.constant_bytes),
+            Cell::maybe(row.peak_at.as_deref(), Cell::text),
+        ]);
+    }
+    table
+}
+
+fn buffers_table(rows: &[LiveBufferRow], several: bool) -> Table {
+    let mut columns = vec![Column::name("Instruction")];
+    if several {
+        columns.push(Column::text("Program").flexible(12, end_ellipsis).priority(145));
+    }
+    columns.extend([
+        Column::text("For").priority(140),
+        Column::number("Size").keep(),
+        Column::number("% of peak").priority(130),
+        Column::text("Shape").flexible(14, end_ellipsis).priority(135),
+        Column::text("Line").priority(125),
+        Column::text("Path").flexible(16, crate::print::middle_ellipsis).priority(80),
+    ]);
+    let mut table = Table::new(columns);
+    for row in rows {
+        let mut cells = vec![Cell::text(&row.instruction)];
+        if several {
+            cells.push(Cell::text(&row.program));
+        }
+        let place = row.buffer_file.as_deref().zip(row.buffer_line);
+        cells.extend([
+            Cell::text(row.kind),
+            size(row.buffer_bytes),
+            Cell::maybe(row.buffer_share, |share| Cell::share(share).role(Role::Device)),
+            Cell::text(&row.shape),
+            Cell::maybe(place, |(file, line)| {
+                Cell::text(format!("{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file)))
+            }),
+            Cell::maybe(row.op_path.as_deref(), Cell::text),
+        ]);
+        table.row(cells);
+    }
+    table
+}

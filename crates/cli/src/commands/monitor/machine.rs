@@ -1,0 +1,90 @@
+//! One sample of everything: the machine and its GPUs, and the processes that are watched.
+
+use std::time::{Duration, Instant};
+
+use stepscope_production::{Column, TreeUse};
+use stepscope_record::{Monitor, MonitorOptions};
+
+use super::target::Target;
+
+/// New children are looked for this often, …
+const CHILDREN_EVERY: Duration = Duration::from_secs(5);
+/// … this often at first, while a program starts its workers, …
+const CHILDREN_AT_FIRST: Duration = Duration::from_secs(1);
+const AT_FIRST: Duration = Duration::from_secs(10);
+/// … and so rarely that it takes one part in so many of a processor.
+const SHARE: u32 = 4_000;
+
+/// Samples all counters.
+pub(super) struct Machine {
+    monitor: Monitor,
+    columns: Vec<Column>,
+    /// Where counters of the processes begin.
+    of_processes: Option<usize>,
+    values: Vec<Option<f64>>,
+    begun: Instant,
+    next_children: Instant,
+}
+
+impl Machine {
+    pub(super) fn new(every: Duration, has_target: bool) -> Machine {
+        let monitor = Monitor::of_machine(&MonitorOptions { interval: every, ..MonitorOptions::default() });
+        let mut columns: Vec<Column> =
+            monitor.counters().iter().map(|counter| Column::new(&counter.name, counter.unit)).collect();
+        let of_processes = has_target.then_some(columns.len());
+        if has_target {
+            let names = [
+                ("process.cpu_percent", "%"),
+                ("process.rss_bytes", "bytes"),
+                ("process.count", "processes"),
+                ("process.threads", "threads"),
+            ];
+            columns.extend(names.into_iter().map(|(name, unit)| Column::new(name, unit)));
+        }
+        let (values, now) = (vec![None; columns.len()], Instant::now());
+        Machine { monitor, columns, of_processes, values, begun: now, next_children: now }
+    }
+
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The last sample.
+    pub(super) fn last(&self) -> &[Option<f64>] {
+        &self.values
+    }
+
+    /// A sample: a value for each column that has one now. `edge`: the first or the last one.
+    pub(super) fn sample(&mut self, used: Option<TreeUse>, edge: bool) -> &[Option<f64>] {
+        let values = &mut self.values;
+        values.fill(None);
+        self.monitor.sample_into(edge, &mut |place, value| {
+            if let Some(place) = values.get_mut(place) {
+                *place = Some(value);
+            }
+        });
+        if let Some((first, used)) = self.of_processes.zip(used) {
+            let of_processes = [
+                used.cpu_percent,
+                // A process that is about to end has none any more.
+                Some(used.rss_bytes).filter(|bytes| *bytes > 0.0),
+                Some(used.processes as f64),
+                Some(used.threads as f64),
+            ];
+            values[first..first + of_processes.len()].copy_from_slice(&of_processes);
+        }
+        values
+    }
+
+    pub(super) fn is_time_for_children(&self) -> bool {
+        Instant::now() >= self.next_children
+    }
+
+    /// Looks for children of what is watched.
+    pub(super) fn refresh_children(&mut self, target: &mut Target) {
+        let began = Instant::now();
+        target.find_children();
+        let usual = if self.begun.elapsed() < AT_FIRST { CHILDREN_AT_FIRST } else { CHILDREN_EVERY };
+        self.next_children = began + usual.max(began.elapsed() * SHARE).min(Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,76 @@
+//! `stepscope monitor --watch`: rules against the directory of a service, and nothing else.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use stepscope_production::{AlertRule, ServiceRules, Store, now_ns};
+use stepscope_record::spy::{interrupted, notice_interrupts};
+
+use super::alerts::Alerts;
+use super::shown::{self, StatusLine};
+use super::{Ended, View};
+use crate::args::Monitor;
+use crate::failure::Failure;
+use crate::input::remark;
+
+/// How long at most until Ctrl-C is noticed.
+const NOTICE: Duration = Duration::from_millis(200);
+
+pub(super) fn run(
+    args: &Monitor,
+    folder: &Path,
+    rules: Vec<AlertRule>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let store = Store::open(folder)?;
+    let mut rules = ServiceRules::new(store, rules, now_ns())?;
+    let mut alerts = Alerts::new(folder, args.on_alert.as_deref())?;
+    notice_interrupts();
+    let page = args.view.then(|| View::open(&args.page, folder, out)).transpose()?;
+    let mut line = StatusLine::new(!args.quiet);
+    let begun = Instant::now();
+    let mut trouble = None;
+    let mut due = begun;
+    let ended = loop {
+        let is_over = args.duration.is_some_and(|limit| begun.elapsed() >= limit);
+        if Instant::now() >= due {
+            due = Instant::now() + args.every;
+            let events = match rules.poll(now_ns()) {
+                Ok(events) => {
+                    trouble = None;
+                    events
+                }
+                Err(error) => {
+                    if trouble.replace(error.message.clone()).as_ref() != Some(&error.message) {
+                        line.clear();
+                        remark(&error.message);
+                    }
+                    Vec::new()
+                }
+            };
+            if !events.is_empty() || alerts.has_troubles() {
+                line.clear();
+            }
+            alerts.handle(events);
+            line.draw(&[], &[], begun.elapsed(), rules.firing());
+        }
+        if interrupted() {
+            break Ended::Interrupted;
+        }
+        if is_over {
+            break Ended::TimeIsOver;
+        }
+        std::thread::sleep(due.saturating_duration_since(Instant::now()).min(NOTICE));
+    };
+    line.clear();
+    alerts.handle(rules.end(now_ns()));
+    let fired = alerts.finish();
+    if !args.quiet {
+        shown::alerts(&fired, &io::stdout(), out)?;
+    }
+    if let Some(page) = page.filter(|_| matches!(ended, Ended::TimeIsOver)) {
+        page.end();
+    }
+    Ok(())
+}

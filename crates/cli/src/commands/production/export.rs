@@ -1,0 +1,172 @@
+//! `stepscope production export`: the numbers of a service for Prometheus, OpenTelemetry, StatsD, or as JSON lines.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use stepscope_export::{
+    Endpoint, EndpointOptions, Exporter, Format, JsonLines, LinesError, Otlp, OtlpSettings, Pace, StatsD,
+    every, families, lines, render,
+};
+use stepscope_production::{Period, Store};
+use stepscope_record::clock::now_ns;
+use stepscope_record::spy::{interrupted, notice_interrupts};
+
+use crate::args::{Receiver, ServiceExport};
+use crate::failure::Failure;
+use crate::input::remark;
+
+/// How often the directory is looked at for minutes that are over, and the endpoint for trouble.
+const LOOK: Duration = Duration::from_secs(1);
+const MINUTE_NS: i64 = 60_000_000_000;
+/// Requests that ended this long ago are sent with --once.
+const RECENT_NS: i64 = 60 * MINUTE_NS;
+
+pub(super) fn run(args: &ServiceExport, out: &mut dyn Write) -> Result<(), Failure> {
+    let store = Store::open(&args.directory)?;
+    notice_interrupts();
+    match args.to {
+        Receiver::Prometheus => prometheus(args, Format::Text, out),
+        Receiver::Openmetrics => prometheus(args, Format::OpenMetrics, out),
+        Receiver::Otlp => otlp(args, &store),
+        Receiver::Statsd => statsd(args),
+        Receiver::Json => json(args, store, out),
+    }
+}
+
+/// Who prints once leaves the directory as it is.
+fn exporter(args: &ServiceExport) -> Exporter {
+    if args.once { Exporter::reading(&args.directory) } else { Exporter::new(&args.directory) }
+}
+
+/// Says each thing once.
+#[derive(Default)]
+struct Said(BTreeSet<String>);
+
+impl Said {
+    fn say(&mut self, words: impl IntoIterator<Item = String>) {
+        for words in words {
+            if self.0.len() < 100 && self.0.insert(words.clone()) {
+                remark(&words);
+            }
+        }
+    }
+}
+
+fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let exporter = Arc::new(exporter(args));
+    let mut said = Said::default();
+    let snapshot = exporter.snapshot(Duration::ZERO)?;
+    said.say(snapshot.notes.iter().cloned());
+    if args.once {
+        return Ok(out.write_all(&render(&families(&snapshot), format))?);
+    }
+    let endpoint = Endpoint::start(exporter.clone(), &args.listen, EndpointOptions::default())?;
+    let Some(address) = endpoint.serving_at() else {
+        return Err(Failure::wrong_use(
+            format!("somebody else listens at {}", args.listen),
+            "give another port: --listen 127.0.0.1:9465",
+        ));
+    };
+    writeln!(out, "http://{address}/metrics")?;
+    out.flush()?;
+    every(LOOK, &interrupted, || {
+        // What was read for the last scrape, if there was one lately.
+        match exporter.snapshot(Duration::from_secs(60)) {
+            Ok(snapshot) => said.say(snapshot.notes.iter().cloned()),
+            Err(error) => said.say([error.message]),
+        }
+        Ok::<_, Failure>(Pace::On)
+    })
+}
+
+fn otlp(args: &ServiceExport, store: &Store) -> Result<(), Failure> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let (endpoint, service) = (args.endpoint.as_deref(), args.service.as_deref());
+    let settings = OtlpSettings::new(endpoint, &args.header, service, &store.name(), &variable)?;
+    let since = now_ns() - if args.once { RECENT_NS } else { 0 };
+    let mut otlp = Otlp::new(Arc::new(exporter(args)), settings, since);
+    let mut said = Said::default();
+    if args.once {
+        return match otlp.push(&interrupted)?.into_iter().next() {
+            None => Ok(()),
+            Some(words) => Err(Failure::wrong_use(words, "check --endpoint, and the collector's own log")),
+        };
+    }
+    every(args.interval, &interrupted, || {
+        match otlp.push(&interrupted) {
+            Ok(words) => said.say(words),
+            // A directory that is away for a moment comes back.
+            Err(error) => said.say([error.message]),
+        }
+        Ok::<_, Failure>(Pace::On)
+    })?;
+    // What ended since the last time.
+    if let Ok(words) = otlp.push(&|| true) {
+        said.say(words);
+    }
+    Ok(())
+}
+
+fn statsd(args: &ServiceExport) -> Result<(), Failure> {
+    let exporter = exporter(args);
+    let mut statsd = StatsD::new(args.endpoint.as_deref().unwrap_or("127.0.0.1:8125"), args.tags)?;
+    let mut said = Said::default();
+    let mut push = || -> Result<(), Failure> {
+        let snapshot = exporter.snapshot(Duration::ZERO)?;
+        said.say(snapshot.notes.iter().cloned());
+        if statsd.push(&families(&snapshot), args.once) > 0 {
+            said.say(["nobody listens at the StatsD server's port: what was sent is lost".to_owned()]);
+        }
+        Ok(())
+    };
+    if args.once {
+        return push();
+    }
+    every(args.interval, &interrupted, || {
+        if let Err(error) = push() {
+            remark(&error.to_string());
+        }
+        Ok::<_, Failure>(Pace::On)
+    })?;
+    push()
+}
+
+fn json(args: &ServiceExport, store: Store, out: &mut dyn Write) -> Result<(), Failure> {
+    let now = now_ns();
+    let period = match (&args.last, args.once) {
+        (Some(last), _) => Period::parse(last, now)?,
+        (None, true) => Period::last(60, now),
+        (None, false) => Period { from: now.div_euclid(MINUTE_NS), until: now.div_euclid(MINUTE_NS) },
+    };
+    let mut file = match args.output.as_ref().filter(|path| path.as_os_str() != "-") {
+        Some(path) => Some(BufWriter::new(OpenOptions::new().create(true).append(true).open(path)?)),
+        None => None,
+    };
+    let out: &mut dyn Write = match &mut file {
+        Some(file) => file,
+        None => out,
+    };
+    if args.once {
+        return lines(&store, period, out).map_err(failure);
+    }
+    let mut written = JsonLines::new(store, period.from);
+    let mut said = Said::default();
+    every(LOOK, &interrupted, || {
+        match written.write(now_ns(), out) {
+            // A directory that is away for a moment comes back; a reader that is gone does not.
+            Err(LinesError::Read(error)) => said.say([error.message]),
+            other => other.map_err(failure)?,
+        }
+        Ok(Pace::On)
+    })
+}
+
+fn failure(error: LinesError) -> Failure {
+    match error {
+        LinesError::Read(error) => error.into(),
+        LinesError::Write(error) => io::Error::into(error),
+    }
+}

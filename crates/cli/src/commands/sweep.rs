@@ -1,0 +1,244 @@
+//! `stepscope sweep`: tries settings of a command, and says which is worth having.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+use stepscope_ask::print::{Cell, Column, Role, Table, units};
+use stepscope_gate::bare::Bare;
+use stepscope_gate::sweep::{Combination, Setting, Worth, combinations, command, front, pick};
+use stepscope_gate::{GateError, Measurement};
+use stepscope_record::clock::now_ns;
+use stepscope_record::monitor::{Monitor, MonitorOptions};
+
+use super::measure::{self, Gathered, Progress};
+use crate::args::Sweep;
+use crate::failure::Failure;
+use crate::format::{Format, emit};
+use crate::input::remark;
+use crate::terminal;
+
+/// Throughputs this close to the best are the same.
+const NOISE: f64 = 0.02;
+
+/// What was measured of one combination.
+struct Tried {
+    combination: Combination,
+    measurement: Measurement,
+    worth: Worth,
+}
+
+pub(super) fn run(args: &Sweep, out: &mut dyn Write) -> Result<(), Failure> {
+    let settings = args.settings.iter().map(|text| Setting::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let all = combinations(&settings)?;
+    let items = items(args, &settings)?;
+    let mut bares = Vec::new();
+    for combination in &all {
+        bares.push(measure::bare(&command(&args.command, &settings, combination)?, &args.timing)?);
+    }
+    let tried = time(&bares, args.timing.repeats as usize)?;
+    // What programs say themselves is no guess; but all of them must.
+    let told = tried.iter().all(|measurement| measurement.has("samples_per_s"));
+    let mut rows = Vec::new();
+    for (combination, measurement) in all.into_iter().zip(tried) {
+        let worth = worth(&measurement, items.map(|at| combination[at].as_str()), told)?;
+        rows.push(Tried { combination, measurement, worth });
+    }
+    print(args, &settings, &rows, items, out)
+}
+
+/// The setting that says how many items a step has.
+fn items(args: &Sweep, settings: &[Setting]) -> Result<Option<usize>, Failure> {
+    let found = match &args.items {
+        Some(name) => {
+            let at = settings.iter().position(|setting| setting.name == *name);
+            Some(at.ok_or_else(|| {
+                Failure::wrong_use(format!("no setting is called {name}"), "give it with --arg too")
+            })?)
+        }
+        None => settings.iter().position(|setting| setting.name.starts_with("batch")),
+    };
+    let Some(at) = found else { return Ok(None) };
+    match settings[at].values.iter().find(|value| value.parse::<f64>().is_err()) {
+        Some(value) if args.items.is_some() => Err(Failure::wrong_use(
+            format!("this is no number of items: {value}"),
+            "name another setting with --items",
+        )),
+        Some(_) => Ok(None),
+        None => Ok(Some(at)),
+    }
+}
+
+/// All combinations in turns, again and again, so that what changes with time hits all alike.
+fn time(bares: &[Bare], repeats: usize) -> Result<Vec<Measurement>, Failure> {
+    let mut progress = Progress::new(bares.len() * repeats);
+    let mut gathered = bares.iter().map(Gathered::new).collect::<Result<Vec<_>, _>>()?;
+    let monitor = Monitor::new(&MonitorOptions::default());
+    let watches = monitor.counters().iter().any(|counter| counter.name.starts_with("gpu."));
+    if watches {
+        monitor.start();
+    }
+    for repeat in 0..repeats {
+        for turn in 0..bares.len() {
+            // Every round begins with another one.
+            let at = (turn + repeat) % bares.len();
+            let began = now_ns();
+            let mut timed = bares[at].once().map_err(GateError::from)?;
+            if watches {
+                for (key, value) in used(&monitor, began, now_ns()) {
+                    timed.repeat.put(key, [value]);
+                }
+            }
+            progress.ran("", &timed);
+            gathered[at].add(timed)?;
+        }
+    }
+    if watches {
+        monitor.stop();
+    }
+    drop(progress);
+    let mut finished = Vec::new();
+    for (at, each) in gathered.into_iter().enumerate() {
+        // One remark on where step times come from is enough.
+        finished.push(if at == 0 { each.finish() } else { each.so_far().clone() });
+    }
+    Ok(finished)
+}
+
+/// What the GPUs did meanwhile, by their driver: of the busiest one, and the energy of all.
+fn used(monitor: &Monitor, from_ns: i64, to_ns: i64) -> Vec<(&'static str, f64)> {
+    let window = monitor.window(from_ns, to_ns);
+    let highest = |ending: &str, of: fn(&stepscope_record::monitor::Summary) -> f64| {
+        let ours = window.iter().filter(|(name, _)| name.starts_with("gpu.") && name.ends_with(ending));
+        ours.map(|(_, summary)| of(summary)).max_by(f64::total_cmp)
+    };
+    let joules: f64 = window
+        .iter()
+        .filter(|(name, _)| name.starts_with("gpu.") && name.ends_with(".energy_j"))
+        .map(|(_, summary)| summary.last - summary.first)
+        .sum();
+    let busy = highest(".utilization_percent", |summary| summary.mean).map(|percent| percent / 100.0);
+    let memory = highest(".memory_used_bytes", |summary| summary.max);
+    let energy = (joules > 0.0).then_some(joules);
+    [("gpu_utilization", busy), ("peak_gpu_memory", memory), ("energy", energy)]
+        .into_iter()
+        .filter_map(|(key, value)| value.map(|value| (key, value)))
+        .collect()
+}
+
+fn center(measurement: &Measurement, name: &str) -> Option<f64> {
+    let metric = stepscope_gate::Metric::parse(name).ok()?;
+    measurement.sample(&metric).center(metric.statistic)
+}
+
+fn worth(measurement: &Measurement, items: Option<&str>, told: bool) -> Result<Worth, Failure> {
+    let metric = measure::usual_metric(measurement);
+    let ns = center(measurement, metric)
+        .filter(|ns| *ns > 0.0)
+        .ok_or_else(|| Failure::wrong_use("the command took no time", "run something longer"))?;
+    let items = items.and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
+    let told = center(measurement, "samples_per_s").filter(|_| told);
+    let memory = center(measurement, "peak_gpu_memory").or_else(|| center(measurement, "peak_memory"));
+    Ok(Worth { throughput: told.unwrap_or(items / (ns / 1e9)), memory })
+}
+
+fn print(
+    args: &Sweep,
+    settings: &[Setting],
+    rows: &[Tried],
+    items: Option<usize>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let worths: Vec<Worth> = rows.iter().map(|row| row.worth).collect();
+    let (on_front, best) = (front(&worths), pick(&worths, NOISE));
+    let per = if rows.iter().all(|row| row.measurement.has("samples_per_s")) {
+        "samples/s"
+    } else if items.is_some() {
+        "items/s"
+    } else if rows.iter().any(|r| r.measurement.has("step_time")) {
+        "steps/s"
+    } else {
+        "runs/s"
+    };
+    let mut columns: Vec<Column> =
+        settings.iter().map(|setting| Column::text(setting.name.clone()).keep()).collect();
+    columns.extend([
+        Column::number(per).keep(),
+        Column::number("Speed-up"),
+        Column::number("Memory"),
+        Column::number("GPU busy"),
+        Column::number("Energy"),
+        Column::text("Best").keep(),
+    ]);
+    let mut table = Table::new(columns).title("Settings", "median over runs; speed-up over the first row");
+    let first = worths[0];
+    let mut data: Vec<Value> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let mark = match (best == Some(at), on_front[at]) {
+            (true, _) => "take this",
+            (_, true) => "front",
+            _ => "",
+        };
+        let speedup = row.worth.throughput / first.throughput;
+        let busy = center(&row.measurement, "gpu_utilization");
+        let energy = center(&row.measurement, "energy");
+        let mut cells: Vec<Cell> = row.combination.iter().map(Cell::text).collect();
+        cells.extend([
+            Cell::text(format!("{:.4}", Short(row.worth.throughput))),
+            Cell::text(format!("{speedup:.2}x")),
+            Cell::maybe(row.worth.memory, |bytes| Cell::bytes(bytes as i64)),
+            Cell::maybe(busy, Cell::percent),
+            Cell::text(energy.map_or(String::new(), |joules| format!("{joules:.1} J"))),
+            Cell::text(mark).role(if best == Some(at) { Role::Good } else { Role::Dim }),
+        ]);
+        table.row(cells);
+        let named: serde_json::Map<String, Value> = settings
+            .iter()
+            .zip(&row.combination)
+            .map(|(setting, value)| (setting.name.clone(), json!(value)))
+            .collect();
+        data.push(json!({
+            "settings": named, "throughput": row.worth.throughput, "unit": per, "speedup": speedup,
+            "memory_bytes": row.worth.memory, "gpu_utilization": busy, "energy_j": energy, "front": on_front[at],
+            "pick": best == Some(at), "repeats": row.measurement.repeats.len(),
+        }));
+    }
+    let screen = terminal::detect(&io::stdout());
+    emit(out, &screen, args.format, &table, &data)?;
+    if let (Some(best), Format::Table) = (best, args.format) {
+        writeln!(out, "\n{}", screen.text(&sentence(settings, rows, best)))?;
+    } else if let Some(best) = best {
+        remark(&sentence(settings, rows, best));
+    }
+    Ok(())
+}
+
+/// `batch 128: 1.90x throughput, 71.0% memory` of the first combination.
+fn sentence(settings: &[Setting], rows: &[Tried], best: usize) -> String {
+    let words: Vec<String> = settings
+        .iter()
+        .zip(&rows[best].combination)
+        .map(|(setting, value)| format!("{} {value}", setting.name))
+        .collect();
+    let (first, chosen) = (rows[0].worth, rows[best].worth);
+    let memory = match (chosen.memory, first.memory) {
+        (Some(now), Some(before)) if before > 0.0 => {
+            format!(", {} of the memory", units::percent(now / before))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{}: {:.2}x the throughput{memory} of the first row",
+        words.join(", "),
+        chosen.throughput / first.throughput
+    )
+}
+
+/// A number with about four digits.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let decimals = (3 - self.0.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
+        write!(f, "{:.decimals$}", self.0)
+    }
+}

@@ -1,0 +1,179 @@
+//! Reports, `top` and the dashboard of a service that runs inside the test.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stepscope_production::{Monitor, MonitorOptions, NO_PARENT, Request, Span, parse_targets};
+
+use crate::view::View;
+use crate::{run, temp_folder};
+
+const MS: u64 = 1_000_000;
+
+fn service(name: &str) -> (Arc<Monitor>, PathBuf) {
+    let folder = temp_folder(name);
+    let targets = HashMap::from([("/predict".to_owned(), parse_targets("p95<100ms, error_rate<5%").unwrap())]);
+    (Monitor::new(MonitorOptions { folder: folder.clone(), targets, ..MonitorOptions::default() }), folder)
+}
+
+/// Requests of both routes; every tenth of `/predict` fails and takes 200 ms.
+fn serve(monitor: &Arc<Monitor>, requests: u64) {
+    for n in 0..requests {
+        let slow = n % 10 == 0;
+        let latency_ns = if slow { 200 * MS } else { 10 * MS };
+        let region = monitor.recorder.region("inference");
+        let spans = [Span { region, parent: NO_PARENT, start_ns: MS, duration_ns: latency_ns - 2 * MS }];
+        for (route, latency_ns, failed, spans) in
+            [("/predict", latency_ns, slow, &spans[..]), ("/health", MS, false, &[])]
+        {
+            monitor.begin();
+            let route = monitor.recorder.route(route);
+            let request =
+                Request { route, latency_ns, failed, samples: 1, tokens: 0, cpu_ns: None, spans, left_out: 0 };
+            if let Some(wanted) = monitor.recorder.record(&request).wanted {
+                let id = format!("request {n}");
+                let about = stepscope_production::About { id: &id, ..Default::default() };
+                monitor.recorder.keep(wanted, &request, about, stepscope_production::now_ns());
+            }
+        }
+    }
+    monitor.flush();
+}
+
+fn said(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_report_in_every_format() {
+    let (monitor, folder) = service("report");
+    serve(&monitor, 100);
+    let path = folder.to_str().unwrap();
+    let text = said(&["production", "report", path]);
+    for words in ["/predict", "/health", "10.0%", "p95<100ms", "missed", "inference", "request "] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let value: Value =
+        serde_json::from_str(&said(&["production", "report", path, "--format", "json"])).unwrap();
+    assert_eq!((&value["total"]["requests"], &value["total"]["errors"]), (&200.into(), &10.into()));
+    let markdown = said(&["production", "report", path, "--last", "24h", "--format", "md"]);
+    assert!(markdown.contains("| /predict |"), "{markdown}");
+    let explained = said(&["production", "report", path, "--explain"]);
+    assert!(explained.contains("Burn rate") && explained.len() > text.len());
+    let file = folder.join("report.html");
+    let args = ["production", "report", path, "--format", "html", "-o", file.to_str().unwrap()];
+    if stepscope_serve::has_ui() {
+        assert_eq!(said(&args), "");
+        let html = std::fs::read_to_string(&file).unwrap();
+        assert!(html.contains("pack:services") && html.contains("pack:meta"));
+    }
+
+    let top = said(&["production", "top", path, "--once"]);
+    assert!(top.lines().next().unwrap().contains("1 process · 2 targets missed"), "{top}");
+    let rows: Value = serde_json::from_str(&said(&["production", "top", path, "--format", "json"])).unwrap();
+    assert_eq!((&rows[0]["route"], &rows[0]["now"]["requests"]), (&"/predict".into(), &100.into()));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_no_service_is_said_so() {
+    let folder = temp_folder("no-service");
+    let path = folder.to_str().unwrap();
+    for (args, words) in [
+        (vec!["production", "report", "nowhere"], "no directory of a service"),
+        (vec!["production", "report", path, "--last", "5x"], "no stretch of time"),
+        (vec!["production", "report", path, "--at", "2026-02-30"], "no stretch of time"),
+        (vec!["production", "top", "nowhere", "--once"], "no directory of a service"),
+    ] {
+        let output = run(&args);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(error.contains(words) && error.contains("hint:"), "{error}");
+    }
+    std::fs::write(folder.join("stepscope-production.json"), r#"{"schema": 99}"#).unwrap();
+    for command in [&["production", "report", path][..], &["view", "--no-open", path]] {
+        let output = run(command);
+        assert_eq!(output.status.code(), Some(2));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains("newer version (schema 99") && error.contains("update stepscope"), "{error}");
+    }
+    // A directory with nothing in it yet is a service that nobody has asked.
+    std::fs::write(folder.join("stepscope-production.json"), r#"{"schema": 1}"#).unwrap();
+    assert!(said(&["production", "report", path]).contains("no requests"));
+    assert!(said(&["production", "top", path, "--once"]).contains("no requests yet"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// What follows the head of a stream of events, line by line.
+fn events(view: &View) -> BufReader<TcpStream> {
+    let mut socket = TcpStream::connect(&view.host).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(socket, "GET {}api/service/events HTTP/1.1\r\nHost: {}\r\n\r\n", view.path, view.host).unwrap();
+    let mut reader = BufReader::new(socket);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).unwrap() > 0, "{head}");
+    }
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("text/event-stream"), "{head}");
+    reader
+}
+
+#[test]
+fn the_dashboard_is_told_when_there_is_more() {
+    let (monitor, folder) = service("dashboard");
+    serve(&monitor, 10);
+    let view = View::start(&[folder.to_str().unwrap()]);
+    let runs = view.json("api/runs");
+    assert_eq!(runs["service"]["name"], folder.file_name().unwrap().to_str().unwrap());
+    assert_eq!(runs["runs"], Value::Array(Vec::new()));
+    let shown = view.json("api/service?last=1h");
+    assert_eq!((&shown["total"]["requests"], &shown["routes"][0]["route"]), (&20.into(), &"/predict".into()));
+    assert_eq!(
+        shown["minutes"].as_array().unwrap().len(),
+        shown["series"]["requests"].as_array().unwrap().len()
+    );
+    let one = view.json("api/service?last=1h&route=%2Fhealth");
+    assert_eq!((&one["total"]["requests"], &one["route"]), (&10.into(), &"/health".into()));
+
+    let mut told = events(&view);
+    std::thread::sleep(Duration::from_millis(1_500));
+    serve(&monitor, 10);
+    let written = Instant::now();
+    let mut line = String::new();
+    while line.trim() != "event: changed" {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "the stream ended");
+    }
+    assert!(written.elapsed() < Duration::from_secs(10));
+    assert_eq!(view.json("api/service?last=1h")["total"]["requests"], 40);
+
+    // A machine without requests is told about too.
+    std::fs::write(folder.join("alerts.jsonl"), "{}\n").unwrap();
+    line.clear();
+    while line.trim() != "event: changed" {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "the stream ended");
+    }
+
+    for (query, words) in [
+        ("from=10&until=5", "empty or longer"),
+        ("from=0&until=999999999999", "empty or longer"),
+        ("from=x&until=5", "not a number"),
+        ("last=forever", "no stretch of time"),
+    ] {
+        let (status, body) = view.get(&format!("api/service?{query}"));
+        let body = String::from_utf8(body).unwrap();
+        assert!(status == 400 && body.contains(words), "{status} {body}");
+    }
+    // Only who has the token.
+    let (status, _, _) = view.request("GET", "/wrong/api/service/events", "");
+    assert_eq!(status, 404);
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,67 @@
+//! Sums of hours that may be removed one day, kept in the directory itself: so that counters go on where they were when
+//! whoever exports them starts again.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::totals::Totals;
+
+/// The file. Its name is not that of an hour, so monitors, reports and retention leave it alone.
+const NAME: &str = "stepscope-exported.json";
+/// The version that is written; others are not read.
+const SCHEMA: u32 = 1;
+/// A longer file is not ours: 250 routes with eight regions each take some 4 MiB.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    schema: u32,
+    /// The first minute that was ever counted.
+    pub began: Option<i64>,
+    /// Hours that are in the totals and still in the directory: they count no second time.
+    pub hours: BTreeSet<i64>,
+    /// Their sums, and those of hours that are gone.
+    pub totals: Totals,
+}
+
+impl Kept {
+    pub(crate) fn new(began: Option<i64>, hours: BTreeSet<i64>, totals: Totals) -> Self {
+        Self { schema: SCHEMA, began, hours, totals }
+    }
+
+    /// What a directory has; nothing if there is no such file. Damage is said, and counts as nothing.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, String> {
+        let mut text = Vec::new();
+        let opened = File::open(folder.join(NAME));
+        match opened.and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("{NAME} cannot be read: {error}")),
+            Ok(_) => {}
+        }
+        match serde_json::from_slice::<Self>(&text) {
+            Ok(kept) if kept.schema == SCHEMA && kept.totals.is_sane() => Ok(Some(kept)),
+            _ => {
+                Err(format!("{NAME} is damaged, or of another version: counters begin with what else there is"))
+            }
+        }
+    }
+
+    /// Replaces the file as a whole, unless it holds more.
+    pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
+        if let Ok(Some(there)) = Self::read(folder)
+            && there.totals.requests() > self.totals.requests()
+        {
+            // Of somebody who looked later; what is in memory here goes on counting all the same.
+            return Ok(());
+        }
+        let partial = folder.join(format!(".{NAME}.{}", std::process::id()));
+        let text = serde_json::to_vec(self)?;
+        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, folder.join(NAME)));
+        written.inspect_err(|_| drop(fs::remove_file(&partial)))
+    }
+}

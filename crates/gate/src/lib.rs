@@ -1,0 +1,42 @@
+//! Did it get slower? Measurements of runs, baselines to compare them with, and the verdict.
+//!
+//! A [`Measurement`] is numbers only: repeats of a run, each with its metrics. It comes from running a command bare
+//! ([`bare`]), from traces ([`of_run()`]) or from another tool's file ([`import`]); a [`Store`] keeps it; [`check()`] compares
+//! two by conditions such as `step_time>+5%`. This crate starts processes and writes files, which `analyse` and `ask` do not;
+//! what a difference means is decided in `analyse::statistics`.
+
+pub mod bare;
+mod bisect;
+mod check;
+mod condition;
+mod error;
+mod explain;
+mod git;
+mod history;
+pub mod import;
+mod machine;
+mod measurement;
+mod metric;
+mod moment;
+mod of_run;
+pub mod report;
+mod store;
+pub mod sweep;
+mod turns;
+mod yardstick;
+
+pub use bisect::{Found, Judgement, bisect};
+pub use check::{Checked, Finding, Options, Outcome, check};
+pub use condition::{Condition, Limit};
+pub use error::GateError;
+pub use explain::{Contribution, Explanation, explain};
+pub use git::{Commit, Repository};
+pub use history::{FEW, History, Point};
+pub use machine::Machine;
+pub use measurement::{How, Measurement, Repeat, VERSION};
+pub use metric::{Metric, Quantity};
+pub use moment::{now, utc};
+pub use of_run::of_run;
+pub use store::{Record, Store};
+pub use turns::{Turn, turns};
+pub use yardstick::yardstick;

@@ -1,0 +1,173 @@
+//! A check for people and for other programs: a table, Markdown, JUnit XML, GitHub's annotations, JSON.
+
+mod github;
+mod junit;
+
+use serde_json::{Value, json};
+use stepscope_ask::print::{Cell, Column, Role, Table, markdown, middle_ellipsis, units};
+
+use crate::check::{Checked, Finding, Outcome};
+use crate::explain::Explanation;
+
+pub use crate::check::percent;
+
+pub use github::annotations;
+pub use junit::junit;
+
+/// What is said in one line.
+pub fn sentence(checked: &Checked) -> String {
+    let of = |outcome: Outcome| checked.findings.iter().filter(|f| f.outcome == outcome).count();
+    let total = checked.findings.len();
+    let conditions = if total == 1 { "1 condition".to_owned() } else { format!("{total} conditions") };
+    match checked.outcome() {
+        Outcome::Pass => format!("pass: {conditions} kept"),
+        Outcome::Fail => format!("fail: {} of {conditions} broken", of(Outcome::Fail)),
+        Outcome::Inconclusive => {
+            format!("inconclusive: {} of {conditions} not decided, which is no pass", of(Outcome::Inconclusive))
+        }
+    }
+}
+
+/// The conditions as a table.
+pub fn table(checked: &Checked) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("Fails if").flexible(16, middle_ellipsis),
+        Column::text("Verdict").keep(),
+        Column::number("Baseline"),
+        Column::number("Now"),
+        Column::number("Change"),
+        Column::text("Interval"),
+        Column::text("Runs"),
+    ]);
+    for finding in &checked.findings {
+        let role = match finding.outcome {
+            Outcome::Pass => Role::Good,
+            Outcome::Fail => Role::Bad,
+            Outcome::Inconclusive => Role::Accent,
+        };
+        let (before, now, change, range, runs) = cells(finding);
+        table.row(vec![
+            Cell::text(finding.condition.text.clone()),
+            Cell::text(finding.outcome.word()).role(role),
+            Cell::text(before),
+            Cell::text(now),
+            Cell::text(change),
+            Cell::text(range),
+            Cell::text(runs),
+        ]);
+    }
+    for finding in checked.findings.iter().filter(|f| f.outcome == Outcome::Inconclusive) {
+        table.note(format!("{}: {}", finding.condition, finding.why));
+    }
+    table.notes(&checked.remarks);
+    table
+}
+
+fn cells(finding: &Finding) -> (String, String, String, String, String) {
+    let text = |value: Option<f64>| value.map_or(String::new(), |value| finding.text(value));
+    match (&finding.comparison, &finding.level) {
+        (Some(found), _) => {
+            let range = match (found.low, found.high) {
+                (Some(low), Some(high)) if low != high => format!("{} to {}", percent(low), percent(high)),
+                _ => String::new(),
+            };
+            let runs = format!("{} / {}", found.n.baseline_repeats, found.n.current_repeats);
+            let change = found.ratio.map_or("from 0".to_owned(), percent);
+            (text(found.baseline), text(found.current), change, range, runs)
+        }
+        (None, Some(level)) => {
+            let range = level.interval.filter(|(low, high)| low != high);
+            let range = range.map_or(String::new(), |(low, high)| {
+                format!("{} to {}", finding.text(low), finding.text(high))
+            });
+            (String::new(), finding.text(level.value), String::new(), range, String::new())
+        }
+        _ => Default::default(),
+    }
+}
+
+/// What traces say about a failure, in one sentence: `from traces, which did not decide: …`.
+pub fn cause(explanation: &Explanation) -> String {
+    let what = match (&explanation.because, explanation.agrees) {
+        (Some(because), true) => because.clone(),
+        (because, _) => {
+            let because = because.as_ref().map(|words| format!(" {words}")).unwrap_or_default();
+            format!("the traces do not show a slower step. {}{because}", explanation.sentence)
+        }
+    };
+    format!("from traces, which did not decide: {what}")
+}
+
+/// The places that take more time than before.
+pub fn cause_table(explanation: &Explanation) -> Table {
+    let mut table = Table::new(vec![
+        Column::number("Change").keep(),
+        Column::number("Before"),
+        Column::number("After"),
+        Column::text("Cause"),
+        Column::text("Sure").priority(60),
+        Column::name("Where").flexible(24, middle_ellipsis),
+    ])
+    .title("What takes more time", "per step, from traces; the verdict does not rest on them")
+    .when_empty("no place takes more time than before");
+    for row in &explanation.rows {
+        table.row(vec![
+            Cell::text(units::delta_time(row.delta_ns)).role(Role::Warn),
+            Cell::time(row.before_ns),
+            Cell::time(row.after_ns),
+            Cell::text(row.cause),
+            Cell::text(if row.is_noise { "may be noise" } else { "yes" }).role(Role::Dim),
+            Cell::text(&row.place),
+        ]);
+    }
+    table
+}
+
+/// For a comment on a pull request.
+pub fn as_markdown(checked: &Checked, title: &str) -> String {
+    let mark = match checked.outcome() {
+        Outcome::Pass => "✅",
+        Outcome::Fail => "❌",
+        Outcome::Inconclusive => "⚠️",
+    };
+    let title = stepscope_ask::print::markdown_text(title);
+    let mut text = format!("### {mark} {title}: {}\n\n{}", sentence(checked), markdown(&table(checked)));
+    for finding in checked.findings.iter().filter(|f| f.outcome == Outcome::Fail) {
+        text.push_str(&format!(
+            "\n- **{}**: {}\n",
+            stepscope_ask::print::markdown_text(&finding.condition.text),
+            finding.why
+        ));
+    }
+    if let Some(found) = &checked.explanation {
+        let words = stepscope_ask::print::markdown_text(&format!("Cause, {}", cause(found)));
+        text.push_str(&format!("\n{words}\n\n{}", markdown(&cause_table(found))));
+    }
+    text
+}
+
+/// Everything, unrounded.
+pub fn as_json(checked: &Checked) -> Value {
+    let findings: Vec<Value> = checked
+        .findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "condition": finding.condition.text,
+                "metric": finding.condition.metric.name,
+                "outcome": finding.outcome,
+                "why": finding.why,
+                "comparison": finding.comparison,
+                "level": finding.level,
+                "method": finding.comparison.as_ref().map(|c| c.method.sentence()),
+            })
+        })
+        .collect();
+    json!({
+        "outcome": checked.outcome(), "conditions": findings, "remarks": checked.remarks,
+        "explanation": checked.explanation,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Where baselines are kept: a folder, or a branch of the git repository.
+//!
+//! Each measurement is a file of its own with a name of its own, below the name of its baseline. So two writers never touch
+//! the same file, nothing is ever rewritten, and the history of a baseline is its files in order.
+
+mod branch;
+mod folder;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::error::GateError;
+use crate::git::Repository;
+use crate::measurement::Measurement;
+use crate::moment::utc;
+
+/// Where baselines are if nobody says otherwise.
+const USUAL: &str = ".stepscope/baselines";
+/// The longest name of a baseline.
+const MAX_NAME: usize = 100;
+/// A file of ten thousand steps in a hundred repeats has 20 MB; more is none of ours.
+const MAX_FILE: u64 = 256 << 20;
+
+/// A place for baselines.
+#[derive(Clone, Debug)]
+pub enum Store {
+    /// A folder. An object store that is mounted is one.
+    Folder(PathBuf),
+    /// A branch that holds nothing else; the working tree is never touched.
+    Branch {
+        /// The repository.
+        repository: Repository,
+        /// The branch's name.
+        branch: String,
+    },
+}
+
+/// A measurement that is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Where: a path, or a path in a branch.
+    pub place: String,
+    /// What.
+    pub measurement: Measurement,
+}
+
+impl Store {
+    /// The store of a text: a folder, or `git:BRANCH`. Without one, `.stepscope/baselines` in the current folder.
+    pub fn open(text: Option<&str>, current: &Path) -> Result<Store, GateError> {
+        match text {
+            None => Ok(Store::Folder(current.join(USUAL))),
+            Some(text) => match text.strip_prefix("git:") {
+                Some("") => {
+                    Err(GateError::new("git: needs the name of a branch", "write git:stepscope-baselines"))
+                }
+                Some(branch) => {
+                    let repository = Repository::around(current)?;
+                    let wanted = format!("refs/heads/{branch}");
+                    repository.line(["check-ref-format", &wanted]).map_err(|_| {
+                        GateError::new(
+                            format!("git allows no branch of this name: {branch}"),
+                            "use letters and dashes",
+                        )
+                    })?;
+                    Ok(Store::Branch { repository, branch: branch.to_owned() })
+                }
+                None if text.contains("://") => Err(GateError::new(
+                    format!("baselines are kept in a folder or a git branch, not at a URL: {text}"),
+                    "mount the object store and give its path, or write git:BRANCH",
+                )),
+                None => Ok(Store::Folder(current.join(text))),
+            },
+        }
+    }
+
+    /// In words.
+    pub fn place(&self) -> String {
+        match self {
+            Store::Folder(path) => path.display().to_string(),
+            Store::Branch { branch, .. } => format!("git:{branch}"),
+        }
+    }
+
+    /// The names of all baselines, in order.
+    pub fn names(&self) -> Result<Vec<String>, GateError> {
+        let mut names = match self {
+            Store::Folder(path) => folder::names(path)?,
+            Store::Branch { repository, branch } => branch::names(repository, branch)?,
+        };
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// All measurements of a baseline, oldest first.
+    pub fn history(&self, name: &str) -> Result<Vec<Record>, GateError> {
+        check_name(name)?;
+        let mut files = match self {
+            Store::Folder(path) => folder::files(path, name)?,
+            Store::Branch { repository, branch } => branch::files(repository, branch, name)?,
+        };
+        // Names begin with the moment, so their order is that of time.
+        files.sort();
+        if files.is_empty() {
+            return Err(self.unknown(name));
+        }
+        let read = |(place, bytes): (String, Vec<u8>)| {
+            Measurement::from_json(&bytes, &place).map(|measurement| Record { place, measurement })
+        };
+        files.into_iter().map(read).collect()
+    }
+
+    /// The newest measurement of a baseline.
+    pub fn newest(&self, name: &str) -> Result<Record, GateError> {
+        self.history(name)?.pop().ok_or_else(|| self.unknown(name))
+    }
+
+    /// Whether there is a baseline of this name.
+    pub fn has(&self, name: &str) -> Result<bool, GateError> {
+        check_name(name)?;
+        Ok(self.names()?.iter().any(|known| known == name))
+    }
+
+    /// Keeps a measurement; returns where. What is there already stays.
+    pub fn add(&self, name: &str, measurement: &Measurement) -> Result<String, GateError> {
+        check_name(name)?;
+        let file = file_name();
+        let text = measurement.to_json();
+        match self {
+            Store::Folder(path) => folder::add(path, name, &file, text.as_bytes()),
+            Store::Branch { repository, branch } => {
+                branch::add(repository, branch, name, &file, text.as_bytes())
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str) -> GateError {
+        let known = self.names().unwrap_or_default();
+        let hint = if known.is_empty() {
+            format!(
+                "there are none in {}; make one: stepscope baseline save {name} -- python train.py",
+                self.place()
+            )
+        } else {
+            format!("in {} there are: {}", self.place(), known.join(", "))
+        };
+        GateError::new(format!("there is no baseline of this name: {name}"), hint)
+    }
+}
+
+/// A name that is a folder's name everywhere.
+fn check_name(name: &str) -> Result<(), GateError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > MAX_NAME || name.starts_with(['.', '-']) || !name.chars().all(fine) {
+        return Err(GateError::new(
+            format!("this is no name for a baseline: {name}"),
+            "use letters, digits, dashes, dots and underscores, such as main or h200-bf16",
+        ));
+    }
+    Ok(())
+}
+
+/// A file's name that nobody else gives: the moment at which it is saved, the process and a number. Names sort by time.
+fn file_name() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let moment = utc(since.as_secs()).replace(':', "");
+    // Two machines can share a folder: the clock's last digits tell their processes apart.
+    format!("{moment}-{:09}-{:x}-{number}.json", since.subsec_nanos(), std::process::id())
+}
+
+#[cfg(test)]
+mod tests;

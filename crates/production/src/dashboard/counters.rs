@@ -1,0 +1,115 @@
+//! Machine, GPUs and processes, on the axis of the dashboard.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::CounterSeries;
+use crate::counters::{CounterHistory, CounterPoint, counter_label, counters_by};
+use crate::moment::Period;
+
+/// Those that explain a slow service, in this order; the others are in the directory all the same.
+const SHOWN: &[&str] = &[
+    "gpu.utilization_percent",
+    "gpu.memory_used_bytes",
+    "gpu.power_w",
+    "gpu.temperature_c",
+    "gpu.sm_clock_mhz",
+    "process.cpu_percent",
+    "process.rss_bytes",
+    "host.cpu_percent",
+    "host.memory_used_bytes",
+    "host.disk_read_bytes_per_s",
+    "host.disk_write_bytes_per_s",
+    "host.network_receive_bytes_per_s",
+    "host.network_send_bytes_per_s",
+];
+/// Lines of all charts at most.
+const MAX_SERIES: usize = 64;
+
+/// The counters of a folder, and what could not be read.
+pub(super) fn of(
+    folder: &Path,
+    period: Period,
+    step_minutes: i64,
+    minutes: &[i64],
+) -> (Vec<CounterSeries>, Vec<String>) {
+    let Ok(found) = counters_by(folder, period, step_minutes) else { return Default::default() };
+    let mut hosts: Vec<&str> = found.series.iter().map(|series| series.host.as_str()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let several = hosts.len() > 1;
+    let mut shown: Vec<(usize, &CounterHistory)> = found
+        .series
+        .iter()
+        .filter_map(|series| Some((SHOWN.iter().position(|name| *name == series.name)?, series)))
+        .collect();
+    shown.sort_by(|(a, one), (b, other)| {
+        (a, &one.host, one.device, one.process).cmp(&(b, &other.host, other.device, other.process))
+    });
+    let series = shown.into_iter().take(MAX_SERIES).map(|(_, series)| {
+        let points: BTreeMap<i64, f64> = series.points.iter().map(|point| (point.minute, point.mean)).collect();
+        let label = counter_label(&series.name, None);
+        let device = match (series.device, several, series.process) {
+            (Some(device), false, _) => Some(format!("GPU {device}")),
+            (Some(device), true, _) => Some(format!("{} GPU {device}", series.host)),
+            (None, false, Some(process)) => Some(format!("process {process}")),
+            (None, true, Some(process)) => Some(format!("{} process {process}", series.host)),
+            (None, true, None) => Some(series.host.clone()),
+            (None, false, None) => None,
+        };
+        CounterSeries {
+            name: if series.device.is_some() { format!("GPU {label}") } else { label },
+            unit: unit(&series.unit).to_owned(),
+            device,
+            values: minutes.iter().map(|minute| points.get(minute).copied()).collect(),
+        }
+    });
+    (series.collect(), found.notes)
+}
+
+/// What the page calls a unit.
+fn unit(text: &str) -> &'static str {
+    match text {
+        "%" => "percent",
+        "bytes" => "bytes",
+        "bytes/s" => "bytes_per_second",
+        "W" => "watts",
+        "°C" => "celsius",
+        "MHz" => "megahertz",
+        "J" => "joules",
+        _ => "count",
+    }
+}
+
+/// Joules that the GPUs used in a period; `None` where nobody counted them.
+pub(crate) fn gpu_energy_j(folder: &Path, period: Period) -> Option<f64> {
+    let found = counters_by(folder, period, 1).ok()?;
+    let gpus = found.series.iter().filter(|series| series.name == "gpu.energy_j");
+    gpus.map(|series| used(&series.points)).fold(None, |sum, joules| Some(sum.unwrap_or(0.0) + joules))
+}
+
+/// What a counter that only rises has risen by. One that falls has begun anew.
+fn used(points: &[CounterPoint]) -> f64 {
+    let mut before: Option<f64> = None;
+    let mut total = 0.0;
+    for point in points {
+        let from = before.filter(|before| *before <= point.min).unwrap_or(point.min);
+        total += point.max - from;
+        before = Some(point.max);
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energy_is_what_the_counter_rose_by() {
+        let point = |minute, min, max| CounterPoint { minute, mean: min, min, max, last: max };
+        assert_eq!(used(&[]), 0.0);
+        assert_eq!(used(&[point(0, 100.0, 160.0), point(1, 161.0, 220.0)]), 120.0);
+        // Somebody started the monitor again, and it counts from nothing.
+        assert_eq!(used(&[point(0, 100.0, 160.0), point(1, 5.0, 25.0)]), 80.0);
+    }
+}

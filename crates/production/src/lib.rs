@@ -1,0 +1,47 @@
+//! Requests of a running service: counted while it runs, kept in a folder, reported over any stretch of time.
+
+mod alert;
+mod block;
+mod counters;
+mod crc;
+pub mod dashboard;
+mod error;
+mod exemplar;
+mod hours;
+mod moment;
+mod monitor;
+mod recorder;
+pub mod report;
+mod retention;
+mod segment;
+mod sketch;
+mod sla;
+mod stacks;
+mod stats;
+mod store;
+mod writer;
+
+pub use alert::{
+    AlertCommand, AlertEvent, AlertMoment, AlertRule, AlertState, COMMAND_LIMIT, MachineRules, ServiceRules,
+    Subject, alerts, keep_alert,
+};
+pub use block::{Block, Gauges};
+pub use counters::{
+    Column, CounterHistory, CounterPoint, CounterWriter, Counters, RECENT_MINUTES, RecentCounter, Totals, Tree,
+    TreeUse, counter_label, counter_text, counters, counters_by, recent_counters,
+};
+pub use error::ProductionError;
+pub use exemplar::{Exemplar, Keep, Kept, KeptByHour, KeptSpan, MAX_ID};
+pub use hours::Hours;
+pub use moment::{Period, minute_text, moment_text, now_ns};
+pub use monitor::{Monitor, MonitorOptions, News, rss_bytes, thread_cpu_ns};
+pub use recorder::{
+    About, Counted, Limits, MAX_NAME, NO_PARENT, Recorder, RegionId, Request, RouteId, Span, Wanted,
+};
+pub use retention::Retention;
+pub use segment::{Process, SCHEMA};
+pub use sketch::{DEFAULT_SCALE, MAX_BUCKETS, Parts, Sketch};
+pub use sla::{Goal, MAX_TARGETS, Target, parse as parse_targets};
+pub use stacks::{CountedStack, StackFrame, StackWriter, Stacks, stack_hours, stacks};
+pub use stats::{OTHER, RegionStats, RouteStats, TargetCount};
+pub use store::{Hour, Minute, Store};

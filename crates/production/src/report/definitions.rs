@@ -1,0 +1,67 @@
+//! What the numbers of a report mean.
+
+use stepscope_analyse::scope::definition::Definition;
+
+/// One entry per number.
+pub const DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "requests",
+        label: "Requests",
+        text: "Requests that ended in the period, in all processes. A request belongs to the minute it ended in.",
+    },
+    Definition {
+        field: "per_second",
+        label: "Per second",
+        text: "Requests divided by the length of the period, including minutes without requests. The period starts no earlier than the first count and ends no later than now.",
+    },
+    Definition {
+        field: "error_rate",
+        label: "Errors",
+        text: "Share of requests that failed: an exception left the request, its status was 500 or above, or the service said so.",
+    },
+    Definition {
+        field: "p95_ns",
+        label: "p50, p90, p95, p99, p99.9",
+        text: "The latency that this share of requests did not exceed, from a base-2 exponential histogram: off by 1.09% at most, unless latencies span more than 32 doublings. Mean and maximum are exact.",
+    },
+    Definition {
+        field: "missed",
+        label: "Missed",
+        text: "Requests that count against a target: slower than its time, or failed. Counted exactly when each request ends.",
+    },
+    Definition {
+        field: "budget_left",
+        label: "Budget left",
+        text: "1 minus the share of requests that missed the target by the share that may. 5% may miss a p95: 2% use 40% of the budget and leave 60%.",
+    },
+    Definition {
+        field: "rate",
+        label: "Burn rate",
+        text: "The share of requests that missed the target by the share that may, over the last minutes of the period. 1 uses the budget up exactly, 2 in half the time. An alert is fast above 14.4 over 5 minutes and an hour, slow above 6 over 30 minutes and 6 hours.",
+    },
+    Definition {
+        field: "self_ns",
+        label: "Time per request",
+        text: "Time in regions of this name without regions inside them, by all requests of the route, those without the region included. Time outside regions is the rest of the latency.",
+    },
+    Definition {
+        field: "cpu_ns",
+        label: "CPU per request",
+        text: "Processor time of the thread that answered, mean over one request in seventeen. Unknown for asynchronous code, where a thread answers several at once.",
+    },
+    Definition {
+        field: "gpu_ns",
+        label: "GPU per request",
+        text: "Time on the GPU's clock from where the stream reached the request to where it was done with it, between two CUDA events of PyTorch; mean over one request in seventeen. Gaps in between count, and so does work that others put into the same stream. Unknown for asynchronous code.",
+    },
+    Definition {
+        field: "gpu_energy_j",
+        label: "GPU energy",
+        text: "What the GPUs' own counters of energy rose by while `stepscope monitor` recorded them; per request, by all requests of the period. Idle time and other programs on the GPU count too.",
+    },
+    Definition {
+        field: "p",
+        label: "p",
+        text: "How often shuffled points have a cut as good as this one. Levels of points with 20 requests or more are compared; changes below 5% are not shown.",
+    },
+];

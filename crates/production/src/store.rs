@@ -1,0 +1,178 @@
+//! Reading what services left in a folder, an hour at a time: by minute and route, all processes together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::block::{Block, Gauges};
+use crate::error::ProductionError;
+use crate::exemplar::Exemplar;
+use crate::segment::{self, Process};
+use crate::stats::RouteStats;
+
+/// A folder of services.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// One file of one hour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HourFile {
+    pub name: segment::Name,
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// One minute of all processes.
+#[derive(Clone, Debug, Default)]
+pub struct Minute {
+    /// Requests by route.
+    pub routes: BTreeMap<String, RouteStats>,
+    /// Each process that answered any.
+    pub processes: BTreeMap<Process, Gauges>,
+}
+
+/// One hour of all processes.
+#[derive(Clone, Debug, Default)]
+pub struct Hour {
+    /// Minutes since 1970, with what happened in each.
+    pub minutes: BTreeMap<i64, Minute>,
+    /// Examples of all processes.
+    pub exemplars: Vec<Exemplar>,
+    /// What could not be read.
+    pub notes: Vec<String>,
+}
+
+impl Store {
+    /// The folder at a path.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, ProductionError> {
+        let folder = folder.as_ref().to_owned();
+        if !folder.is_dir() {
+            return Err(ProductionError::new(
+                format!("there is no directory of a service at this path: {}", folder.display()),
+                "give the directory that stepscope.ServiceMonitor or `stepscope monitor` writes to",
+            ));
+        }
+        match segment::check_mark(&folder, false) {
+            Ok(Ok(())) => Ok(Self { folder }),
+            Ok(Err(schema)) => Err(ProductionError::new(
+                format!(
+                    "this directory was written by a newer version (schema {schema}, known up to {}): {}",
+                    segment::SCHEMA,
+                    folder.display()
+                ),
+                "update stepscope",
+            )),
+            Err(error) => Err(unreadable(&folder, &error)),
+        }
+    }
+
+    /// The hours that it has, in hours since 1970.
+    pub fn hours(&self) -> Result<Vec<i64>, ProductionError> {
+        Ok(self.listing()?.into_keys().collect())
+    }
+
+    /// The files of each hour.
+    pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, ProductionError> {
+        let mut hours: BTreeMap<i64, Vec<HourFile>> = BTreeMap::new();
+        for (name, path, bytes) in
+            segment::list(&self.folder).map_err(|error| unreadable(&self.folder, &error))?
+        {
+            hours.entry(name.hour).or_default().push(HourFile { name, path, bytes });
+        }
+        Ok(hours)
+    }
+
+    /// All of one hour.
+    pub fn hour(&self, hour: i64) -> Result<Hour, ProductionError> {
+        let mut files = self.listing()?.remove(&hour).unwrap_or_default();
+        let mut found = Hour::default();
+        let open = found.add_open(&files);
+        // Again, for a process that wrote its first minute of the hour meanwhile.
+        files = self.listing()?.remove(&hour).unwrap_or_default();
+        found.add_closed(&files, open);
+        Ok(found)
+    }
+
+    /// What its directory is called.
+    pub fn name(&self) -> String {
+        let folder = self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone());
+        folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether a directory is one that a service writes to.
+    pub fn is_one(folder: &Path) -> bool {
+        folder.join(segment::MARK).is_file()
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Hour {
+    /// An hour that nobody writes to any more, from its files.
+    pub(crate) fn of(files: &[HourFile]) -> Self {
+        let mut found = Self::default();
+        let open = found.add_open(files);
+        found.add_closed(files, open);
+        found
+    }
+
+    /// Reads open minutes. They come first: one that closes meanwhile is then found in both places, and its number says
+    /// so. The other way round it could be in neither.
+    fn add_open(&mut self, files: &[HourFile]) -> HashMap<Process, Block> {
+        let mut open = HashMap::new();
+        for HourFile { name, path, .. } in files.iter().filter(|file| file.name.open) {
+            let Some(contents) = segment::read(path) else { continue };
+            self.note(path, contents.trouble);
+            if let Some(block) = contents.blocks.into_iter().next() {
+                open.insert(name.process.clone(), block);
+            }
+        }
+        open
+    }
+
+    fn add_closed(&mut self, files: &[HourFile], mut open: HashMap<Process, Block>) {
+        for HourFile { name, path, .. } in files.iter().filter(|file| !file.name.open) {
+            let Some(contents) = segment::read(path) else { continue };
+            self.note(path, contents.trouble);
+            for block in contents.blocks {
+                if open.get(&name.process).is_some_and(|open| open.sequence <= block.sequence) {
+                    open.remove(&name.process);
+                }
+                self.add(&name.process, block);
+            }
+        }
+        for (process, block) in open {
+            self.add(&process, block);
+        }
+    }
+
+    fn note(&mut self, path: &Path, trouble: Option<String>) {
+        if let Some(trouble) = trouble {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            self.notes.push(format!("{name} {trouble}"));
+        }
+    }
+
+    fn add(&mut self, process: &Process, block: Block) {
+        let minute = self.minutes.entry(block.minute).or_default();
+        minute.processes.entry(process.clone()).or_default().merge(&block.gauges);
+        for (route, stats) in block.routes {
+            match minute.routes.get_mut(&route) {
+                Some(known) => known.merge(&stats),
+                None => drop(minute.routes.insert(route, stats)),
+            }
+        }
+        self.exemplars.extend(block.exemplars);
+    }
+}
+
+fn unreadable(folder: &Path, error: &std::io::Error) -> ProductionError {
+    ProductionError::new(
+        format!("cannot read the directory {}: {error}", folder.display()),
+        "check that you may read it",
+    )
+}

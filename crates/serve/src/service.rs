@@ -1,0 +1,102 @@
+//! A service in production, for the page: its dashboard over any stretch of time, and word when there is more to see.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use axum::body::Body;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use stepscope_production::dashboard::ServiceDashboard;
+use stepscope_production::{Hours, Period, now_ns};
+use tokio::sync::watch;
+
+use crate::backend::{Backend, Problem};
+use crate::question::{number, pairs};
+use crate::reply::Reply;
+
+/// How often the directory is looked at, while anybody listens.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Something is sent this often, so that both sides notice when the other one is gone.
+const BEAT_EVERY: Duration = Duration::from_secs(15);
+/// The longest period, in minutes: a year and a day.
+const MAX_MINUTES: i64 = 366 * 1_440;
+
+/// The dashboard: `?last=24h` or `?from=MINUTE&until=MINUTE`, and `&route=NAME` for one route.
+pub(crate) fn reply(hours: &Hours, query: &str) -> Result<Reply, Problem> {
+    let options = pairs(query);
+    let given = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let period = match (given("from"), given("until")) {
+        (Some(from), Some(until)) => {
+            let (from, until) = (number::<i64>("from", from)?, number::<i64>("until", until)?);
+            let sane = 0 <= from && from < until && until - from <= MAX_MINUTES;
+            sane.then_some(Period { from, until }).ok_or_else(|| {
+                Problem::new("this period is empty or longer than a year", "choose another one")
+            })?
+        }
+        _ => Period::parse(given("last").unwrap_or("1h"), now_ns()).map_err(problem)?,
+    };
+    let route = given("route").filter(|route| !route.is_empty());
+    let mut dashboard = ServiceDashboard::make(hours, period, route).map_err(problem)?;
+    dashboard.newest_ns = changed_ns(hours.store().folder()).filter(|_| dashboard.last.is_some());
+    Reply::json(&dashboard)
+}
+
+fn problem(error: stepscope_production::ProductionError) -> Problem {
+    Problem::new(error.message, error.hint)
+}
+
+/// Files that grow under the same name.
+const GROWING: [&str; 2] = ["samples", "jsonl"];
+
+/// When something in the directory was last written. The minute that is open is replaced each second, which changes the
+/// directory itself; samples and alerts are added to files.
+fn changed_ns(folder: &Path) -> Option<i64> {
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
+    let grows = |path: &PathBuf| {
+        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| GROWING.contains(&ending))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let grown = entries.filter(grows).filter_map(|path| modified(&path)).max();
+    let changed = modified(folder).max(grown)?;
+    changed.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_nanos()).ok())
+}
+
+/// Looks at the directory for as long as there may be anybody to tell.
+pub(crate) async fn watch_directory(backend: Arc<dyn Backend>, changes: Arc<watch::Sender<i64>>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if changes.receiver_count() == 0 {
+            continue;
+        }
+        let backend = backend.clone();
+        // A look may hang on a network drive.
+        let look = move || backend.service().and_then(|hours| changed_ns(hours.store().folder()));
+        if let Ok(Some(changed)) = tokio::task::spawn_blocking(look).await {
+            changes.send_if_modified(|known| std::mem::replace(known, changed) != changed);
+        }
+    }
+}
+
+/// Server-sent events: `changed` when there is more to see, at most once per second.
+pub(crate) fn events(changes: watch::Receiver<i64>) -> Response {
+    let beats = stream::unfold((changes, true), |(mut changes, first)| async move {
+        let text = match first {
+            // The page has the present state, and learns that it is connected.
+            true => ": connected\n\n".to_owned(),
+            false => match tokio::time::timeout(BEAT_EVERY, changes.changed()).await {
+                Ok(Ok(())) => {
+                    let changed = *changes.borrow_and_update();
+                    format!("event: changed\ndata: {{\"newest_ns\":{changed}}}\n\n")
+                }
+                Ok(Err(_)) => return None,
+                Err(_) => ": still here\n\n".to_owned(),
+            },
+        };
+        Some((Ok::<_, Infallible>(text), (changes, false)))
+    });
+    let kind = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    (StatusCode::OK, kind, Body::from_stream(beats)).into_response()
+}

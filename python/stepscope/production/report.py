@@ -1,0 +1,55 @@
+"""Reports about a directory of a service."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from .._native import service_report
+
+
+class ServiceReport:
+    """What a service did over a stretch of time.
+
+    ``data`` holds all of it as plain values, times in nanoseconds; ``print(report)`` shows tables.
+    """
+
+    def __init__(self, data: dict[str, Any], text: str, markdown: str) -> None:
+        self.data = data
+        self._text = text
+        self._markdown = markdown
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        total = self.data["total"]
+        return f"<ServiceReport {self.data['from']} to {self.data['until']}: {total['requests']:,} requests>"
+
+    def route(self, name: str) -> dict[str, Any]:
+        """One route; a KeyError if it had no requests."""
+        for found in self.data["routes"]:
+            if found["route"] == name:
+                return dict(found)
+        raise KeyError(name)
+
+    def to_markdown(self) -> str:
+        """The tables as Markdown."""
+        return self._markdown
+
+    def _repr_markdown_(self) -> str:
+        return self._markdown
+
+
+def read_report(directory: str | os.PathLike[str], last: str = "1h", against: str = "before") -> ServiceReport:
+    """The report about a directory that monitors write to, now or earlier, in any number of processes.
+
+    ``last`` is a length of time (``30m``, ``24h``, ``7d``), an hour (``2026-11-17T01``) or a day (``2026-11-17``), in
+    UTC. It is compared with as much time right ``before``, the same time a ``day`` or ``week`` before, or ``nothing``.
+    """
+    data, text, markdown = service_report(os.fspath(directory), last, against)
+    return ServiceReport(json.loads(data), text, markdown)

@@ -1,0 +1,13 @@
+// Which framework's words a page uses: hints about PyTorch's profiler are no help in a run of JAX or TensorFlow.
+
+import type { InfoAnswer } from "../data/wire.ts";
+import { useAsk } from "./use-ask.ts";
+
+export function isXla(framework: string | null | undefined): boolean {
+  return framework === "JAX" || framework === "TensorFlow";
+}
+
+/** Whether the run was recorded by the profiler of JAX or TensorFlow. */
+export function useXla(): boolean {
+  return isXla(useAsk<InfoAnswer>("info").data?.info.framework);
+}

@@ -1,0 +1,105 @@
+// The memory of the process beside that of its devices, where the recording watched it.
+
+import { useRef } from "preact/hooks";
+import type { Definition } from "../../data/types.ts";
+import type { ProcessMemory } from "../../data/wire.ts";
+import { definition, Figure } from "../../parts/figure.tsx";
+import { bytes, time } from "../../parts/format.ts";
+import { Card } from "../../parts/states.tsx";
+import { useSize } from "../../parts/use-size.ts";
+import { Axes, BOTTOM, LEFT, RIGHT, TOP } from "./chart-parts.tsx";
+
+const HEIGHT = 150;
+
+export function Process(props: { rows: ProcessMemory[]; definitions: Definition[] | undefined }) {
+  const text = (field: string) => definition(props.definitions, field);
+  const processes = [...new Set(props.rows.map((row) => row.process))];
+  return (
+    <>
+      {processes.map((process) => {
+        const rows = props.rows.filter((row) => row.process === process);
+        const resident = rows.find((row) => row.measure === "RSS");
+        const shared = rows.find((row) => row.measure === "PSS");
+        const named = processes.length > 1 && process !== null ? ` ${process}` : "";
+        if (!resident) return null;
+        return (
+          <Card key={process} title={`Memory of the process${named}`}>
+            <div class="figures mem-figures">
+              <Figure
+                label="Peak RSS"
+                value={bytes(resident.process_peak_bytes)}
+                text={text("process_peak_bytes")}
+                note={`at ${time(resident.process_peak_at_ns)}`}
+              />
+              <Figure
+                label="RSS at first"
+                value={bytes(resident.process_first_bytes)}
+                text={text("process_first_bytes")}
+              />
+              <Figure
+                label="RSS at last"
+                value={bytes(resident.process_last_bytes)}
+                text={text("process_last_bytes")}
+              />
+              {shared && (
+                // Where reading it takes long, the monitor stops: its last look may be an early one.
+                <Figure
+                  label="PSS"
+                  value={bytes(shared.process_last_bytes)}
+                  text={text("process_first_bytes")}
+                  note={`at ${time(shared.points.at(-1)?.at_ns ?? 0)}`}
+                />
+              )}
+            </div>
+            <Curve resident={resident} shared={shared} />
+          </Card>
+        );
+      })}
+    </>
+  );
+}
+
+function Curve({ resident, shared }: { resident: ProcessMemory; shared: ProcessMemory | undefined }) {
+  const box = useRef<HTMLDivElement>(null);
+  const { width } = useSize(box);
+  const last = resident.points.at(-1)?.at_ns ?? 0;
+  const first = Math.min(0, resident.points[0]?.at_ns ?? 0);
+  if (resident.points.length < 2) return null;
+  const [right, bottom] = [Math.max(LEFT + 1, width - RIGHT), HEIGHT - BOTTOM];
+  const high = resident.process_peak_bytes * 1.04;
+  const x = (at: number) => LEFT + ((at - first) / Math.max(1, last - first)) * (right - LEFT);
+  const y = (value: number) => bottom - (value / high) * (bottom - TOP);
+  const path = ({ points }: ProcessMemory) =>
+    points.map((look, at) => `${at === 0 ? "M" : "L"}${x(look.at_ns)} ${y(look.process_bytes)}`).join("");
+  const area = `${path(resident)}V${bottom}H${x(resident.points[0]?.at_ns ?? 0)}Z`;
+  const said = `Resident memory of the process over time, at most ${bytes(resident.process_peak_bytes)}`;
+  return (
+    <>
+      {shared && (
+        <ul class="legend mem-legend">
+          <li>
+            <span class="mem-key allocated" /> RSS
+          </li>
+          <li>
+            <span class="mem-key reserved" /> PSS
+          </li>
+        </ul>
+      )}
+      <div ref={box} class="mem-process" role="img" aria-label={said}>
+        <svg class="mem-chart" width={width} height={HEIGHT} aria-hidden="true">
+          <Axes
+            levels={{ low: 0, high }}
+            span={{ from: first, to: last }}
+            x={x}
+            y={y}
+            right={right}
+            bottom={bottom}
+          />
+          <path class="mem-area" d={area} />
+          <path class="mem-allocated" d={path(resident)} />
+          {shared && shared.points.length > 1 && <path class="mem-reserved" d={path(shared)} />}
+        </svg>
+      </div>
+    </>
+  );
+}

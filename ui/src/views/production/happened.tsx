@@ -1,0 +1,46 @@
+// What happened, in the order of time, and what the numbers of the page mean.
+
+import { Fragment } from "preact";
+import type { ServiceDashboard } from "../../data/production-types.ts";
+import { count } from "../../parts/format.ts";
+import { Icon } from "../../parts/icons.tsx";
+import { Card } from "../../parts/states.tsx";
+import { happenings } from "./board/events.ts";
+import type { Zone } from "./clock.ts";
+import { MomentLink } from "./zoom.tsx";
+
+const MOST = 50;
+
+export function Happened({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
+  const all = happenings(of).reverse();
+  return (
+    <div class="card-column">
+      {all.length > 0 && (
+        <Card title="Changes and alerts" note={`${count(all.length)}, newest first`}>
+          <ul class="sv-happened">
+            {all.slice(0, MOST).map((one, at) => (
+              <li key={at} class={`sv-${one.kind}`}>
+                <Icon name={one.kind === "better" ? "check" : "warn"} size={14} />
+                <MomentLink {...{ minute: one.minute, of, zone }} />
+                <bdi>{one.text}</bdi>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {of.definitions.length > 0 && (
+        <details class="card sv-meanings">
+          <summary>What the numbers mean</summary>
+          <dl class="detail-facts">
+            {of.definitions.map(({ field, label, text }) => (
+              <Fragment key={field}>
+                <dt>{label}</dt>
+                <dd>{text}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+// The routes: which is slow, which fails, what grew in it. A click shows that route alone.
+
+import type { RouteRow, ServiceDashboard } from "../../data/production-types.ts";
+import { rowsOf } from "../../data/rows.ts";
+import { definition, Share } from "../../parts/figure.tsx";
+import { about, count, percent, time } from "../../parts/format.ts";
+import { Card } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { param, pushParams, setParams } from "../../session/route.ts";
+import { Spark } from "./spark.tsx";
+import { changeOf, rate } from "./words.ts";
+
+/** By what the rows can be sorted; the usual one first. */
+const SORTS: Record<string, (row: RouteRow) => number | string> = {
+  time_share: (row) => row.time_share,
+  route: (row) => row.route,
+  per_second: (row) => row.now.per_second,
+  error_rate: (row) => row.now.error_rate,
+  p50_ns: (row) => row.now.p50_ns,
+  p95_ns: (row) => row.now.p95_ns,
+  change: (row) => (row.before ? row.now.p95_ns / Math.max(1, row.before.p95_ns) : 0),
+  p99_ns: (row) => row.now.p99_ns,
+  grew: (row) => (row.grew ? row.grew.after_ns - row.grew.before_ns : 0),
+};
+
+/** Rows in an order: texts upwards, numbers downwards, equals by name. */
+export function sorted(rows: readonly RouteRow[], by: string): RouteRow[] {
+  const key = SORTS[by] ?? SORTS.time_share!;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    const order = typeof x === "string" ? 0 : (y as number) - x;
+    return order || a.route.localeCompare(b.route);
+  });
+}
+
+export function Routes({ of }: { of: ServiceDashboard }) {
+  const sort = param("sort") ?? "time_share";
+  const rows = sorted(of.routes, sort);
+  const most = Math.max(0, ...rows.map((row) => row.time_share));
+  const chosen = rows.findIndex((row) => row.route === of.route);
+  const columns: Column<RouteRow>[] = [
+    { field: "route", label: "Route", align: "left", cell: (row) => <bdi title={row.route}>{row.route}</bdi> },
+    {
+      field: "p95_ns",
+      label: "p95",
+      text: definition(of.definitions, "p95_ns"),
+      cell: (row) => time(row.now.p95_ns),
+    },
+    { field: "change", label: "Change", text: "Change of p95 from the period before.", cell: changed },
+    {
+      field: "course",
+      label: "p95 over time",
+      sortable: false,
+      cell: (row) => <Spark values={row.p95_ns} color="sv-p95" width={70} height={18} />,
+    },
+    {
+      field: "grew",
+      label: "What grew",
+      text: "The region whose time per request grew most since the period before.",
+      cell: ({ grew }) =>
+        grew ? (
+          <>
+            <bdi>{grew.region}</bdi> <span class="quiet">+{about(grew.after_ns - grew.before_ns)}</span>
+          </>
+        ) : (
+          ""
+        ),
+    },
+    {
+      field: "per_second",
+      label: "Per s",
+      text: definition(of.definitions, "per_second"),
+      cell: (row) => rate(row.now.per_second),
+    },
+    {
+      field: "error_rate",
+      label: "Errors",
+      text: definition(of.definitions, "error_rate"),
+      cell: (row) => (
+        <span class={row.now.error_rate >= 0.01 ? "tone-bad" : undefined}>{percent(row.now.error_rate)}</span>
+      ),
+    },
+    { field: "p50_ns", label: "p50", cell: (row) => time(row.now.p50_ns) },
+    {
+      field: "time_share",
+      label: "Time",
+      text: "Time in requests of this route, by the time in requests of all routes.",
+      cell: (row) => <Share share={row.time_share} of={most} />,
+    },
+  ];
+  return (
+    <Card
+      title="Routes"
+      note={
+        of.route === null ? (
+          `${count(rows.length)}; click one to see it alone`
+        ) : (
+          <button type="button" class="link" onClick={() => pushParams({ route: undefined })}>
+            Show all routes
+          </button>
+        )
+      }
+    >
+      <Table
+        label="Routes"
+        columns={columns}
+        rows={rowsOf(rows)}
+        sort={sort}
+        onSort={(field) => setParams({ sort: field === "time_share" ? undefined : field })}
+        open={chosen < 0 ? undefined : chosen}
+        onOpen={(row) => pushParams({ route: row.route === of.route ? undefined : row.route })}
+        height={206}
+      />
+    </Card>
+  );
+}
+
+function changed({ now, before }: RouteRow) {
+  const text = changeOf(before?.p95_ns, now.p95_ns);
+  const worse = before ? now.p95_ns / Math.max(1, before.p95_ns) - 1 : 0;
+  return <span class={worse > 0.1 ? "tone-bad" : worse < -0.1 ? "tone-good" : "quiet"}>{text ?? "–"}</span>;
+}

@@ -1,0 +1,107 @@
+// The targets: which are kept, what is left of their error budgets, how fast it goes.
+
+import type { ServiceDashboard, TargetRow } from "../../data/production-types.ts";
+import { rowsOf } from "../../data/rows.ts";
+import { definition } from "../../parts/figure.tsx";
+import { count, percent } from "../../parts/format.ts";
+import { Icon } from "../../parts/icons.tsx";
+import { Card, Empty } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+
+export function Targets({ of }: { of: ServiceDashboard }) {
+  const { targets } = of;
+  return (
+    <Card
+      title="Targets"
+      text={definition(of.definitions, "missed")}
+      note={
+        targets.length > 0 &&
+        `${count(targets.filter((one) => one.kept).length)} of ${count(targets.length)} kept`
+      }
+    >
+      {targets.length === 0 ? (
+        <Empty
+          title="No targets are set."
+          hint="With targets, missed requests are counted and the error budget is shown:"
+          code={'ServiceMonitor("service",\n    sla={"/predict": "p95<100ms, error_rate<1%"})'}
+        />
+      ) : (
+        <Table label="Targets" columns={columns(of)} rows={rowsOf(targets)} height={206} />
+      )}
+    </Card>
+  );
+}
+
+function columns(of: ServiceDashboard): Column<TargetRow>[] {
+  const windows = of.targets[0]?.burn.map((one) => one.minutes) ?? [];
+  return [
+    {
+      field: "target",
+      label: "Target",
+      align: "left",
+      cell: (row) => (
+        <span title={`${row.route} ${row.target}`}>
+          <State row={row} /> <bdi>{row.target}</bdi> <bdi class="quiet">{row.route}</bdi>
+        </span>
+      ),
+    },
+    {
+      field: "missed",
+      label: "Missed",
+      text: definition(of.definitions, "missed"),
+      cell: (row) => (
+        <span title={`${count(row.missed)} of ${count(row.requests)} requests; ${percent(row.allowed)} may`}>
+          {percent(row.missed / Math.max(1, row.requests))}
+        </span>
+      ),
+    },
+    {
+      field: "budget_left",
+      label: "Budget left",
+      text: definition(of.definitions, "budget_left"),
+      cell: (row) => <Budget left={row.budget_left} />,
+    },
+    ...windows.map(
+      (minutes, at): Column<TargetRow> => ({
+        field: `burn-${minutes}`,
+        label: `${at === 0 ? "Burn " : ""}${minutes < 60 ? `${minutes} m` : `${minutes / 60} h`}`,
+        text: definition(of.definitions, "rate"),
+        cell: (row) => <Rate value={row.burn[at]?.rate ?? null} />,
+      }),
+    ),
+  ];
+}
+
+function State({ row }: { row: TargetRow }) {
+  const [look, icon, word] = row.alert
+    ? (["tone-bad", "warn", `burning ${row.alert}`] as const)
+    : row.kept
+      ? (["tone-good", "check", "kept"] as const)
+      : (["tone-bad", "close", "missed"] as const);
+  return (
+    <span class={look}>
+      <Icon name={icon} size={14} />
+      <span class="sr-only">{word}: </span>
+    </span>
+  );
+}
+
+/** What is left, as a bar; overdrawn it is empty, and the number says by how much. */
+function Budget({ left }: { left: number | null }) {
+  if (left === null) return <span class="quiet">none allowed</span>;
+  const share = Math.max(0, Math.min(1, left));
+  return (
+    <span class="share">
+      <span class={left < 0 ? "tone-bad" : undefined}>{percent(left)}</span>
+      <span class={`bar sv-budget ${left <= 0 ? "gone" : left < 0.25 ? "low" : ""}`} aria-hidden="true">
+        <span class="bar-fill" style={{ width: `${share * 100}%` }} />
+      </span>
+    </span>
+  );
+}
+
+function Rate({ value }: { value: number | null }) {
+  if (value === null) return <span class="quiet">–</span>;
+  const look = value > 14.4 ? "tone-bad" : value > 6 ? "sv-warn" : undefined;
+  return <span class={look}>{value.toFixed(1)}</span>;
+}
