@@ -31,7 +31,7 @@ build: ui
 
 ## All tests. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set, also the checks against other tools' data.
 test: ui
-	$(CARGO) test --workspace --locked
+	scripts/test-rust.sh
 	PATH="$$(scripts/setup-ui.sh --browser):$$PATH" && cd ui && npm test --silent && npx playwright test
 	scripts/test-python.sh
 	@if [ -n "$$STEPSCOPE_PEER_DATA" ]; then echo "checked against data of torch-tb-profiler, TraceLens and HTA in $$STEPSCOPE_PEER_DATA"; \
@@ -41,7 +41,7 @@ test: ui
 
 ## Rust, UI logic and Python, without a browser and without PyTorch: for while you work.
 test-fast: ui
-	$(CARGO) test --workspace --locked
+	scripts/test-rust.sh
 	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm test --silent
 	scripts/test-python.sh fast
 

@@ -10,7 +10,7 @@ export default defineConfig({
   fullyParallel: true,
   workers: 2,
   // A busy machine may be late once; a test that fails twice is broken.
-  retries: process.env.CI ? 1 : 0,
+  retries: 1,
   forbidOnly: process.env.CI !== undefined,
   timeout: 90_000,
   expect: {

@@ -29,12 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # A test that holds times against a clock fails if the machine stands still for a moment. It gets another try, where
-    # pytest-rerunfailures is installed; others do not.
+    # Many tests watch real processes, and a busy machine may be late once: a test that fails gets another try and is named,
+    # one that holds times against a clock gets two. Only where pytest-rerunfailures is installed.
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
-            if item.get_closest_marker("clock") is not None:
-                item.add_marker(pytest.mark.flaky(reruns=2))
+            is_of_time = item.get_closest_marker("clock") is not None
+            item.add_marker(pytest.mark.flaky(reruns=2 if is_of_time else 1))
     if config.getoption("--beside-frameworks"):
         here = pathlib.Path(__file__).parent
         left_out = [item for item in items if item.path.relative_to(here).parts[0] in INDIFFERENT]

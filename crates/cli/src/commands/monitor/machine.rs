@@ -2,18 +2,32 @@
 
 use std::time::{Duration, Instant};
 
-use stepscope_production::{Column, TreeUse};
+use stepscope_production::{Column, TreeUse, thread_cpu_ns};
 use stepscope_record::{Monitor, MonitorOptions};
 
 use super::target::Target;
 
-/// New children are looked for this often, …
-const CHILDREN_EVERY: Duration = Duration::from_secs(5);
-/// … this often at first, while a program starts its workers, …
-const CHILDREN_AT_FIRST: Duration = Duration::from_secs(1);
-const AT_FIRST: Duration = Duration::from_secs(10);
-/// … and so rarely that it takes one part in so many of a processor.
-const SHARE: u32 = 4_000;
+/// How often new children are looked for.
+struct Pace {
+    every: Duration,
+    /// A look may take one part in so many of a processor.
+    share: u64,
+}
+
+/// While a program starts its workers, …
+const AT_FIRST: Pace = Pace { every: Duration::from_secs(1), share: 200 };
+const FIRST: Duration = Duration::from_secs(10);
+/// … and from then on.
+const LATER: Pace = Pace { every: Duration::from_secs(5), share: 4_000 };
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+impl Pace {
+    /// How long to wait after a look that took so much processor time. The clock would count what others ran meanwhile:
+    /// on a busy machine, children would be found a minute late.
+    fn pause(&self, cpu_ns: u64) -> Duration {
+        self.every.max(Duration::from_nanos(cpu_ns.saturating_mul(self.share))).min(MAX_PAUSE)
+    }
+}
 
 /// Samples all counters.
 pub(super) struct Machine {
@@ -82,9 +96,24 @@ impl Machine {
 
     /// Looks for children of what is watched.
     pub(super) fn refresh_children(&mut self, target: &mut Target) {
-        let began = Instant::now();
+        let (began, cpu) = (Instant::now(), thread_cpu_ns());
         target.find_children();
-        let usual = if self.begun.elapsed() < AT_FIRST { CHILDREN_AT_FIRST } else { CHILDREN_EVERY };
-        self.next_children = began + usual.max(began.elapsed() * SHARE).min(Duration::from_secs(60));
+        let pace = if self.begun.elapsed() < FIRST { AT_FIRST } else { LATER };
+        self.next_children = began + pace.pause(thread_cpu_ns().saturating_sub(cpu));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_for_children_stay_within_their_share() {
+        let us = |n: u64| n * 1_000;
+        assert_eq!(AT_FIRST.pause(us(300)), Duration::from_secs(1));
+        assert_eq!(AT_FIRST.pause(us(10_000)), Duration::from_secs(2));
+        assert_eq!(LATER.pause(us(300)), Duration::from_secs(5));
+        assert_eq!(LATER.pause(us(2_500)), Duration::from_secs(10));
+        assert_eq!(LATER.pause(us(1_000_000)), MAX_PAUSE);
     }
 }
