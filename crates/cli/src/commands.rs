@@ -52,6 +52,11 @@ pub(crate) fn dispatch(command: Command, out: &mut dyn Write, outcome: &mut Outc
         Command::Monitor(args) => monitor::run(&args, out, outcome),
         Command::Production(args) => production::run(&args, out),
         Command::Doctor { format } => doctor::run(format, out),
+        Command::Run { words } if words.first().is_some_and(|word| word == "--help" || word == "-h") => {
+            let mut all = args::command();
+            let help = all.find_subcommand_mut("run").map(|run| run.render_long_help().to_string());
+            Ok(out.write_all(help.unwrap_or_default().as_bytes())?)
+        }
         Command::Run { .. } => Err(Failure::wrong_use(
             "`stepscope run` needs the Python package",
             "install it with `pip install .` in a clone of stepscope",

@@ -27,6 +27,7 @@ mod permission;
 mod processes;
 mod program;
 mod said_name;
+mod sampled;
 mod sampled_trace;
 mod sampling;
 mod sockets;
@@ -58,11 +59,12 @@ pub use lock::Lock;
 pub use own::{OwnSampler, hide_thread, show_thread};
 pub use processes::{Process, children, python_processes};
 pub use program::{CodePlace, OwnNames};
+pub use sampled::{Function, LockRun, Place, SampledThread, StackRun};
 pub use sampled_trace::Wanted;
-pub use sampling::{Function, LockRun, Place, SampledThread, Sampling, StackRun};
+pub use sampling::Sampling;
 pub use stop::let_late_ones_go;
 pub use stopped::{Mode, OtherThread};
-pub use system::{has_ended, interrupted, notice_interrupts};
+pub use system::{be_patient, has_ended, interrupted, notice_interrupts, requested_end};
 pub use tasks::Doing;
 pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
 
@@ -313,6 +315,12 @@ impl Spy {
         // All at once: threads that are new come in groups. Names of those that are gone may be another's now.
         self.names = self.thread_names().unwrap_or_default();
         self.names.get(&ident).cloned()
+    }
+
+    /// A thread has ended, and another has its number: what is known of the first is not true any more.
+    pub fn forget_thread(&mut self, ident: u64) {
+        self.names.remove(&ident);
+        self.numbers.remove(&ident);
     }
 
     /// The same with the system's number at hand: without `threading` only the first thread has a name.

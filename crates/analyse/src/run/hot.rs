@@ -13,6 +13,8 @@ use crate::tables::stacks::frame_text;
 const LITTLE: f64 = 0.02;
 /// A function with less than this is not named beside the first.
 const SMALL: f64 = 0.10;
+/// A main thread that waits for more than this does nothing of the work itself.
+const MOSTLY: f64 = 0.95;
 /// What Python calls the thread that a program begins with.
 const MAIN: &str = "MainThread";
 
@@ -90,7 +92,11 @@ impl Hot {
         if !busy.is_empty() {
             text = match text.is_empty() {
                 true => busy,
-                false => format!("{text}. While it works, {busy}"),
+                false if self.parts <= 1 => format!("{text}. While it works, {busy}"),
+                false if waits.is_some_and(|waits| waits.share > MOSTLY) => {
+                    format!("{text}. In other threads meanwhile, {busy}")
+                }
+                false => format!("{text}. Over all threads, {busy}"),
             };
         }
         let waiting = waits.is_some_and(|waits| waits.share > 0.5);

@@ -107,7 +107,8 @@ pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<Dumped, SpyErro
     let seen = spy.look()?;
     let paths = Shortener::new(pid);
     let mut threads = Vec::new();
-    for thread in seen {
+    // One that is about to start has no number yet, and no frames.
+    for thread in seen.into_iter().filter(|thread| thread.ident != 0 || !thread.frames.is_empty()) {
         let values: Vec<Vec<(String, String)>> =
             thread.frames.iter().map(|frame| if locals { spy.locals(frame) } else { Vec::new() }).collect();
         let frames = thread.frames.iter().zip(values);
@@ -122,7 +123,8 @@ pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<Dumped, SpyErro
             ident: thread.ident,
             native_id: thread.native_id,
             doing,
-            holds_gil: thread.holds_gil,
+            // The two are asked one after the other: a thread that waits for the lock has lost it since.
+            holds_gil: thread.holds_gil && !waits_for_gil,
             waits_in,
             waits_for: None,
             kernel_function,

@@ -72,7 +72,7 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
         }
         Target::Svg => {
             refuse(export, &["sort", "top", "filter"], "--to svg")?;
-            let profile = stacks::of(export, run)?;
+            let profile = stacks::working(stacks::of(export, run)?);
             let name = || Path::new(&profile.source.path).file_name().unwrap_or_default().to_string_lossy();
             let title = if profile.name.is_empty() { name().into_owned() } else { profile.name.clone() };
             let options = SvgOptions { title, ..SvgOptions::default() };

@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use stepscope_ask::print::units;
 use stepscope_record::clock::now_ns;
-use stepscope_record::spy::{Sampling, Spy, has_ended, interrupted, let_late_ones_go, notice_interrupts};
+use stepscope_record::spy::{
+    Sampling, Spy, SpyError, be_patient, children, has_ended, interrupted, let_late_ones_go, notice_interrupts,
+    requested_end,
+};
 
 use crate::args::Record;
 use crate::failure::{Failure, Outcome};
@@ -38,7 +41,8 @@ pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> 
     let (mut spy, mut child) = match (&args.pid, args.command.split_first()) {
         (Some(pid), None) => (Spy::attach(*pid)?, None),
         (None, Some((program, rest))) => {
-            let (spy, child) = start(program, rest)?;
+            be_patient();
+            let (spy, child) = start(program, rest, args.subprocesses)?;
             (spy, Some(child))
         }
         _ => {
@@ -101,8 +105,8 @@ impl Page {
     }
 }
 
-/// Starts a program and waits for the Python in it.
-fn start(program: &OsString, rest: &[OsString]) -> Result<(Spy, Child), Failure> {
+/// Starts a program and waits for the Python in it; with `subprocesses`, also in what it starts.
+fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(Spy, Child), Failure> {
     let child = Command::new(program).args(rest).stdin(Stdio::inherit()).spawn().map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::NotFound => "check the spelling; the program is looked for in $PATH",
@@ -112,26 +116,39 @@ fn start(program: &OsString, rest: &[OsString]) -> Result<(Spy, Child), Failure>
     })?;
     let mut child = child;
     let began = Instant::now();
+    // A Python that is there and cannot be read will not become another one.
+    let mut unreadable: Option<SpyError> = None;
     loop {
-        let tried = Spy::attach(child.id());
+        let mut tried = Spy::attach(child.id());
+        if subprocesses && tried.is_err() {
+            tried = children(child.id()).into_iter().map(Spy::attach).find(Result::is_ok).unwrap_or(tried);
+        }
         let ended = child.try_wait().ok().flatten();
         match tried {
             Ok(spy) => return Ok((spy, child)),
             Err(error) => {
+                if error.unknown_version {
+                    unreadable = Some(error.clone());
+                }
                 if let Some(status) = ended {
+                    if let Some(error) = unreadable {
+                        return Err(error.into());
+                    }
                     return Err(Failure::wrong_use(
                         format!("the program ended ({}) before a Python was seen in it", words(status)),
-                        "give the program as you would type it: stepscope record -- python script.py",
+                        "give the program as you would type it: stepscope record -- python script.py; if it starts Python itself, \
+                         add --subprocesses",
                     ));
                 }
-                if began.elapsed() > START || interrupted() {
+                let in_vain = began.elapsed() > START && !subprocesses;
+                if in_vain || unreadable.is_some() || interrupted() {
                     let _ = child.kill();
                     let _ = child.wait();
                     return Err(error.into());
                 }
             }
         }
-        std::thread::sleep(RETRY);
+        std::thread::sleep(if began.elapsed() > START { WAIT } else { RETRY });
     }
 }
 
@@ -139,7 +156,10 @@ fn start(program: &OsString, rest: &[OsString]) -> Result<(Spy, Child), Failure>
 fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page>) -> Sampling {
     let period = Duration::from_secs_f64(1.0 / args.rate);
     let began = Instant::now();
-    let mut sampling = Sampling::new(spy, args.subprocesses, now_ns());
+    let mut sampling = match child.as_ref().filter(|child| child.id() != spy.pid()) {
+        Some(program) => Sampling::of_program(program.id(), spy, now_ns()),
+        None => Sampling::new(spy, args.subprocesses, now_ns()),
+    };
     let mut due = began + period;
     let mut said = began;
     let watched = io::stderr().is_terminal() && !args.quiet && child.is_none();
@@ -155,9 +175,14 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
         if args.duration.is_some_and(|limit| began.elapsed() >= limit) || (interrupted() && child.is_none()) {
             break;
         }
+        pass_on(child.as_ref());
         if !sampling.look(now_ns(), period) {
-            // Its Python is gone; the program may have something left to do, as after any other command.
+            // Its Python is gone; the program may have something left to do, as after any other command, or start another.
+            if args.subprocesses && child.as_mut().is_some_and(|child| ended(child).is_none()) {
+                continue;
+            }
             while child.as_mut().is_some_and(|child| ended(child).is_none()) {
+                pass_on(child.as_ref());
                 let_late_ones_go();
                 if let Some(page) = page {
                     page.live.answer(|| sampling.trace(args.rate));
@@ -182,6 +207,17 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
         let _ = write!(io::stderr(), "\r\u{1b}[K");
     }
     sampling
+}
+
+/// Whoever asks this process alone to end, as a supervisor does, means the program.
+fn pass_on(child: Option<&Child>) {
+    let Some(child) = child else { return };
+    #[cfg(unix)]
+    if let Some(signal) = requested_end().and_then(rustix::process::Signal::from_named_raw)
+        && let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+    {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
 }
 
 /// What the user has to know.
@@ -213,7 +249,14 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
             units::time((stats.stopped_ns / stats.stops.max(1)) as i64)
         ));
     }
-    if sampling.late * 20 > stats.looks {
+    let length = sampling.ended_ns - sampling.began_ns;
+    if sampling.unseen_ns > length / 50 {
+        remark(&format!(
+            "the sampler itself was held up for {} of {}: what ran meanwhile is unknown and left out",
+            units::time(sampling.unseen_ns),
+            units::time(length)
+        ));
+    } else if sampling.late * 20 > stats.looks {
         remark("the sampler came late often: the machine is busy, or --rate is too high for it");
     }
     if let Some(child) = child {
@@ -234,7 +277,7 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
         };
         let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
         remark(&format!(
-            "{}: {} looks at {threads}{processes} in {seconds:.1} s",
+            "{}: {} samples of {threads}{processes} in {seconds:.1} s",
             path.display(),
             units::count(stats.looks),
         ));

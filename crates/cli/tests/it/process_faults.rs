@@ -36,7 +36,7 @@ fn a_process_that_becomes_another_program_is_followed() {
         assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
     }
     // Something that is no Python: what was seen is kept, and its exit code is told.
-    std::fs::write(&first, format!("{spin}import os\nos.execv('/bin/sh', ['sh', '-c', 'sleep 1; exit 5'])\n"))
+    std::fs::write(&first, format!("{spin}import os\nos.execv('/bin/sh', ['sh', '-c', 'sleep 3; exit 5'])\n"))
         .unwrap();
     for mode in ["--nonblocking", "--native"] {
         let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
@@ -161,4 +161,121 @@ fn a_process_in_other_namespaces_is_read() {
     assert!(native.contains("(libc"), "{native}");
     // Threads have other numbers inside; their states are found all the same.
     assert!(text.contains(&format!("Thread {inside} \"MainThread\"  waits until it has slept")), "{text}");
+}
+
+#[test]
+fn a_link_is_written_through_and_not_replaced() {
+    let Some(program) = start(STEADY) else { return };
+    let folder = temp_folder("link");
+    let (file, link) = (folder.join("real.folded"), folder.join("link.folded"));
+    std::fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let output = run(&["record", "--pid", &program.pid(), "-d", "300ms", "-o", link.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().contains("main ("));
+    // The same to the standard output.
+    let said = stdout(&["record", "--pid", &program.pid(), "-d", "300ms", "-q", "-f", "raw", "-o", "-"]);
+    assert!(said.contains("main ("), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Three threads, one after the other: Python gives the next one the number of the last.
+const ONE_AFTER_THE_OTHER: &str = "
+import threading, time
+def spin():
+    until = time.perf_counter() + 0.6
+    while time.perf_counter() < until:
+        pass
+for name in ('alpha', 'beta', 'gamma'):
+    thread = threading.Thread(target=spin, name=name)
+    thread.start()
+    thread.join()
+";
+
+#[test]
+fn threads_that_follow_each_other_are_not_one() {
+    let Some(python) = python() else { return };
+    let folder = temp_folder("one-after-the-other");
+    let file = folder.join("out.folded");
+    let path = file.to_str().unwrap();
+    let output = run(&["record", "-t", "-o", path, "--", &python, "-c", ONE_AFTER_THE_OTHER]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(&file).unwrap();
+    for name in ["alpha", "beta", "gamma"] {
+        let lines =
+            text.lines().filter(|line| line.contains(&format!("): {name};")) && line.contains("spin ("));
+        let looks: u64 = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum();
+        // 60 where the machine has time.
+        assert!((20..=90).contains(&looks), "{name}: {looks}\n{text}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_request_to_end_goes_to_the_program_and_saves() {
+    let Some(python) = python() else { return };
+    let folder = temp_folder("request");
+    let file = folder.join("out.folded");
+    let code = STEADY.replace("def main():", "def main():\n    import sys; sys.stdout.flush()");
+    let mut recording =
+        crate::stepscope(&["record", "-o", file.to_str().unwrap(), "--", &python, "-u", "-c", &code])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+    let mut line = String::new();
+    BufReader::new(recording.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let told = Command::new("kill").args(["-TERM", &recording.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    // As a shell says it: ended by a signal.
+    assert_eq!(recording.wait().unwrap().code(), Some(128 + 15));
+    assert!(std::fs::read_to_string(&file).unwrap().contains("main ("));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_program_that_starts_python_is_recorded_with_its_subprocesses() {
+    let Some(python) = python() else { return };
+    let folder = temp_folder("launcher");
+    let file = folder.join("out.folded");
+    let path = file.to_str().unwrap();
+    let one = |name: &str| {
+        format!(
+            "def {name}():\n import time\n until = time.time() + 1\n while time.time() < until: pass\n{name}()"
+        )
+    };
+    let shell = "\"$0\" -c \"$1\"; \"$0\" -c \"$2\"; exit 4";
+    let words = ["--", "sh", "-c", shell, &python, &one("first"), &one("second")];
+    let output = run(&[&["record", "-r", "100", "-s", "-o", path], &words[..]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("first (") && text.contains("second ("), "{said}{text}");
+    // Without the option, the hint names it.
+    let output = run(&[&["record", "-o", path], &words[..]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--subprocesses"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_runs_while_the_sampler_is_held_up_is_left_out() {
+    let Some(program) = start(STEADY) else { return };
+    let folder = temp_folder("held-up");
+    let file = folder.join("out.folded");
+    let recording =
+        crate::stepscope(&["record", "--pid", &program.pid(), "-d", "2", "-o", file.to_str().unwrap()])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+    let signal = |name: &str| Command::new("kill").args([name, &recording.id().to_string()]).status().unwrap();
+    std::thread::sleep(Duration::from_millis(800));
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(700));
+    signal("-CONT");
+    let output = recording.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("was held up for"), "{said}");
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -39,11 +39,13 @@ pub struct SpyError {
     pub gone: bool,
     /// Whether the system forbids it.
     pub denied: bool,
+    /// Whether there is a Python, of a version that is not known.
+    pub unknown_version: bool,
 }
 
 impl SpyError {
     pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> SpyError {
-        SpyError { what: what.into(), hint: hint.into(), gone: false, denied: false }
+        SpyError { what: what.into(), hint: hint.into(), gone: false, denied: false, unknown_version: false }
     }
 
     pub(super) fn gone(pid: u32) -> SpyError {

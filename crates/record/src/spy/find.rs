@@ -11,6 +11,7 @@ use super::error::{SpyError, Unreadable};
 use super::layout::{Layout, published};
 use super::layouts::LAYOUTS;
 use super::memory::Memory;
+use super::tasks;
 
 /// A list of mappings longer than this is not read.
 const MAX_MAPS: usize = 64 << 20;
@@ -105,6 +106,12 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
             "CPython 3.9 to 3.13 have that symbol; older ones, PyPy and Pythons without any symbols cannot be read",
         ));
     }
+    if tasks::is_zombie(pid) {
+        return Err(SpyError::new(
+            format!("process {pid} has ended, and its parent has not collected it yet: {}", command(pid)),
+            "`stepscope dump --all` lists the Python processes of this machine",
+        ));
+    }
     Err(SpyError::new(
         format!("there is no Python in process {pid}: {}", command(pid)),
         "`stepscope dump --all` lists the Python processes of this machine",
@@ -132,8 +139,9 @@ fn known(
     version_at: Option<u64>,
 ) -> Result<Python, SpyError> {
     let failed = |error: Unreadable| super::permission::unreadable(pid, error);
-    let unknown = |version: &str| {
-        SpyError::new(
+    let unknown = |version: &str| SpyError {
+        unknown_version: true,
+        ..SpyError::new(
             format!("the Python of process {pid} is {version}, which is not known"),
             "CPython 3.9 to 3.13 are (by Py_Version or what each was the first to export); for others `stepscope run` samples from inside",
         )
@@ -160,7 +168,7 @@ fn known(
             bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes)).collect();
         if bytes[..8] == *published::COOKIE {
             if words[published::FREE_THREADED] != 0 {
-                return Err(unknown(&format!("{version} without the interpreter's lock (free-threaded)")));
+                return Err(unknown(&format!("{version} without the GIL (free-threaded)")));
             }
             layout = layout.with_published(&words).ok_or_else(|| failed(Unreadable::Nonsense))?;
         }

@@ -1,6 +1,7 @@
 //! What sampled processes are for: as `multiprocessing` or a data loader calls them, else by what they run.
 
-use super::sampling::{Function, Sampling};
+use super::sampled::Function;
+use super::sampling::Sampling;
 
 /// Functions that tell what a process is for, where nothing better is known.
 const ROLES: [(&str, &str, &str); 4] = [

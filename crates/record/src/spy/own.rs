@@ -169,6 +169,12 @@ impl Looking {
     }
 
     fn standing(&mut self, thread: &Seen) -> (bool, Option<Lock>) {
+        // Python's number of a thread that has ended is soon another's.
+        let is_another = |known: &Known| thread.native_id.is_some_and(|number| number != known.number);
+        if self.threads.get(&thread.ident).is_some_and(is_another) {
+            self.threads.remove(&thread.ident);
+            self.spy.forget_thread(thread.ident);
+        }
         if !self.threads.contains_key(&thread.ident) {
             let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
             let name = format!("thread {:x}", thread.ident);

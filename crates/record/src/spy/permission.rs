@@ -73,7 +73,7 @@ fn words(pid: u32, situation: &Situation) -> SpyError {
     }
     match yama {
         Some(3) => SpyError::new(
-            "this system forbids to read other processes until it is started again (kernel.yama.ptrace_scope is 3)",
+            "this system forbids reading other processes until it is rebooted (kernel.yama.ptrace_scope is 3)",
             "start the program with `stepscope run` or `stepscope record -- python …` instead",
         ),
         Some(2) if !may_trace => SpyError::new(

@@ -7,7 +7,8 @@ use stepscope_model::{
     StackId, StrId, Tag, Trace, TraceBuilder, ValueKind, ValueUnit,
 };
 
-use super::sampling::{Sampling, StackRun};
+use super::sampled::StackRun;
+use super::sampling::Sampling;
 use crate::recording::{LINE_TIMES, LOCK, LOCK_OF, PYTHON, SAMPLES_OF, WAITING};
 use crate::samples::{Interval, stretches};
 

@@ -9,6 +9,7 @@ use super::following::Following;
 use super::lock::{Lock, Standing};
 use super::program::{OwnNames, Parts};
 use super::said_name::{is_named, loader_name};
+use super::sampled::{Function, LockRun, Place, SampledThread, StackRun};
 use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats, let_late_ones_go};
 
 /// Runs that are kept; later ones are counted only.
@@ -22,73 +23,15 @@ const MAX_UNNAMED: u32 = 512;
 /// Children for which files stay open, and how many of each: descriptors are the program's.
 const MAX_WITH_FILES: usize = 16;
 const MAX_FILES: usize = 2;
+/// A look that comes so many periods after the one before, and so long after it, does not say what ran in between.
+const HELD_UP_PERIODS: i64 = 5;
+const HELD_UP_NS: i64 = 50_000_000;
+/// How long a process that runs another program may take to get to its Python.
+const BECOMING_NS: i64 = 1_000_000_000;
 /// A process of `multiprocessing` that runs nothing of the program.
 const TRACKER: &str = "multiprocessing.resource_tracker";
 /// Another one; the processes that it makes have the same command line.
 const SERVER: &str = "multiprocessing.forkserver";
-
-/// A function.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Function {
-    /// Its name, with its class where Python says that.
-    pub name: String,
-    /// Its file.
-    pub file: String,
-    /// The line it starts at.
-    pub first_line: u32,
-}
-
-/// A function and the line it was at.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Its number in [`Sampling::functions`].
-    pub function: u32,
-    /// The line.
-    pub line: u32,
-}
-
-/// A thread that was seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SampledThread {
-    /// Which process it is of, by its number in [`Sampling::processes`].
-    pub process: usize,
-    /// The system's number of it; Python's, cut, where that is not known.
-    pub number: u32,
-    /// What the program calls it.
-    pub name: String,
-}
-
-/// The same stack, look after look.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct StackRun {
-    /// Which thread, by its number in [`Sampling::threads`].
-    pub thread: u32,
-    /// Which stack; see [`Sampling::places`].
-    pub stack: u32,
-    /// Whether the thread waited.
-    pub waits: bool,
-    /// Since when: the look before the first.
-    pub start_ns: i64,
-    /// When it was last seen.
-    pub end_ns: i64,
-    /// In how many looks.
-    pub looks: u32,
-    /// In how many of them the thread held the interpreter's lock.
-    pub gil_looks: u32,
-}
-
-/// The same with the interpreter's lock, look after look.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct LockRun {
-    /// Which thread, by its number in [`Sampling::threads`].
-    pub thread: u32,
-    /// What it did.
-    pub lock: Lock,
-    /// Since when: the look before the first.
-    pub start_ns: i64,
-    /// When it was last seen.
-    pub end_ns: i64,
-}
 
 /// One process that is looked at, as long as it is.
 #[derive(Debug, Default)]
@@ -121,15 +64,35 @@ impl Target {
     }
 }
 
+/// A process that runs another program, in which no Python was found yet.
+#[derive(Debug)]
+struct Becoming {
+    pid: u32,
+    until_ns: i64,
+    what: String,
+}
+
 #[derive(Copy, Clone, Debug)]
 struct ThreadState {
     index: u32,
+    native_id: Option<u32>,
     standing: Standing,
     looks: u32,
     /// The runs that go on, if the last look saw the thread.
     run: Option<usize>,
     lock_run: Option<usize>,
     last_ns: i64,
+}
+
+impl ThreadState {
+    /// Whether it is this thread's: Python's number of one that has ended is soon another's. Where the system's is not known, one
+    /// that the look before did not see is taken for a new one.
+    fn is_of(&self, thread: &Seen, before_ns: i64) -> bool {
+        match (self.native_id, thread.native_id) {
+            (Some(known), Some(number)) => known == number,
+            _ => self.last_ns == before_ns,
+        }
+    }
 }
 
 /// What was seen of one or more processes.
@@ -151,11 +114,14 @@ pub struct Sampling {
     pub ended_ns: i64,
     /// Looks that came more than a period late.
     pub late: u64,
+    /// How long the sampler itself was held up; what ran meanwhile is not known.
+    pub unseen_ns: i64,
     /// Runs that there was no room for.
     pub dropped: u64,
     /// Processes that could not be looked at, in words.
     pub left_out: Vec<String>,
     following: Option<Following>,
+    becoming: Option<Becoming>,
     mode: Mode,
     /// How the program's frames are named, where only those count.
     names: Option<OwnNames>,
@@ -183,6 +149,13 @@ impl Sampling {
         sampling
     }
 
+    /// The same where the Python is a child of the program that was started: all of that program's children are followed.
+    pub fn of_program(program: u32, spy: Spy, now_ns: i64) -> Sampling {
+        let mut sampling = Sampling::new(spy, false, now_ns);
+        sampling.following = Some(Following::new(program));
+        sampling
+    }
+
     /// The children of a process, and theirs; itself is not looked at. Frames are named, and left out, as its own are.
     pub(super) fn of_children(pid: u32, names: OwnNames, now_ns: i64) -> Sampling {
         let mut sampling = Sampling::empty(now_ns);
@@ -204,9 +177,11 @@ impl Sampling {
             began_ns: now_ns,
             ended_ns: now_ns,
             late: 0,
+            unseen_ns: 0,
             dropped: 0,
             left_out: Vec::new(),
             following: None,
+            becoming: None,
             mode: Mode::default(),
             names: None,
             max_runs: MAX_RUNS,
@@ -264,25 +239,30 @@ impl Sampling {
             }
         }
         let_late_ones_go();
+        self.try_again(now_ns);
         let before = self.ended_ns;
         let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);
         self.late += u64::from(now_ns - before > period_ns.saturating_mul(2));
         self.ended_ns = now_ns;
+        // What ran while the sampler itself was held up is not known.
+        let is_known = now_ns - before <= period_ns.saturating_mul(HELD_UP_PERIODS).max(HELD_UP_NS);
+        let since = if is_known { before } else { now_ns - period_ns };
+        self.unseen_ns += since - before;
         for at in self.live.clone() {
             let Some(spy) = &mut self.targets[at].spy else { continue };
             match spy.look() {
                 Ok(seen) => {
                     // One that is new was not there, or not to be seen, at the look before.
                     let is_new = self.targets[at].looks == 0;
-                    let before = if is_new { before.max(now_ns - period_ns) } else { before };
-                    self.keep(at, &seen, before, now_ns);
+                    let since = if is_new { since.max(now_ns - period_ns) } else { since };
+                    self.keep(at, &seen, before, since, now_ns);
                 }
                 Err(error) => self.lost(at, &error),
             }
         }
         let targets = &self.targets;
         self.live.retain(|&at| targets[at].spy.is_some());
-        !self.live.is_empty()
+        !self.live.is_empty() || self.becoming.is_some()
     }
 
     /// A process that could not be read has ended, or runs another program now.
@@ -300,7 +280,21 @@ impl Sampling {
             Err(_) if self.following.is_some() && at > 0 => {}
             // A process that ends takes its Python down first.
             Err(_) if Process::of(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
-            Err(error) => self.left_out.push(error.what),
+            Err(error) => {
+                let until_ns = self.ended_ns.saturating_add(BECOMING_NS);
+                self.becoming = Some(Becoming { pid: spy.pid(), until_ns, what: error.what });
+            }
+        }
+    }
+
+    /// A process that runs another program now has no Python at first; it is tried again for a while.
+    fn try_again(&mut self, now_ns: i64) {
+        let Some(becoming) = self.becoming.take() else { return };
+        match Spy::attach(becoming.pid) {
+            Ok(spy) => self.add(spy),
+            Err(error) if error.gone => {}
+            Err(_) if now_ns < becoming.until_ns => self.becoming = Some(becoming),
+            Err(_) => self.left_out.push(becoming.what),
         }
     }
 
@@ -326,20 +320,24 @@ impl Sampling {
         self.names.is_some() && command.contains(SERVER) && self.given_name(process).is_none()
     }
 
-    fn keep(&mut self, at: usize, seen: &[Seen], before_ns: i64, now_ns: i64) {
+    /// `before_ns` is when the look before was, `since_ns` since when what is seen now is taken to have been so.
+    fn keep(&mut self, at: usize, seen: &[Seen], before_ns: i64, since_ns: i64, now_ns: i64) {
         for thread in seen {
             if thread.frames.is_empty() {
                 continue;
             }
             let Some(stack) = self.stack(at, &thread.frames) else { continue };
             let mut state = match self.targets[at].threads.get(&thread.ident) {
-                Some(state) => *state,
-                None => self.meet(at, thread),
+                Some(state) if state.is_of(thread, before_ns) => *state,
+                _ => self.meet(at, thread),
             };
             let Some(spy) = &mut self.targets[at].spy else { return };
             let (waits, lock) = state.standing.now(spy, thread, thread.native_id);
-            self.extend(&mut state, stack, waits, thread.holds_gil, before_ns, now_ns);
-            self.extend_lock(&mut state, lock, before_ns, now_ns);
+            if since_ns != before_ns || state.last_ns != before_ns {
+                (state.run, state.lock_run) = (None, None);
+            }
+            self.extend(&mut state, stack, waits, thread.holds_gil, since_ns, now_ns);
+            self.extend_lock(&mut state, lock, since_ns, now_ns);
             state.last_ns = now_ns;
             self.name_again(at, thread, &mut state);
             self.targets[at].threads.insert(thread.ident, state);
@@ -378,13 +376,12 @@ impl Sampling {
         }
     }
 
-    fn extend_lock(&mut self, state: &mut ThreadState, lock: Option<Lock>, before_ns: i64, now_ns: i64) {
+    fn extend_lock(&mut self, state: &mut ThreadState, lock: Option<Lock>, since_ns: i64, now_ns: i64) {
         let Some(lock) = lock else {
             state.lock_run = None;
             return;
         };
-        let goes_on = state.last_ns == before_ns;
-        if let Some(run) = state.lock_run.filter(|_| goes_on).and_then(|at| self.locks.get_mut(at))
+        if let Some(run) = state.lock_run.and_then(|at| self.locks.get_mut(at))
             && run.lock == lock
         {
             run.end_ns = now_ns;
@@ -394,7 +391,7 @@ impl Sampling {
         let fits = self.locks.len() < self.max_runs;
         state.lock_run = fits.then_some(self.locks.len());
         if fits {
-            self.locks.push(LockRun { thread: state.index, lock, start_ns: before_ns, end_ns: now_ns });
+            self.locks.push(LockRun { thread: state.index, lock, start_ns: since_ns, end_ns: now_ns });
         }
     }
 
@@ -404,11 +401,10 @@ impl Sampling {
         stack: u32,
         waits: bool,
         gil: bool,
-        before_ns: i64,
+        since_ns: i64,
         now_ns: i64,
     ) {
-        let goes_on = state.last_ns == before_ns;
-        if let Some(run) = state.run.filter(|_| goes_on).and_then(|at| self.runs.get_mut(at))
+        if let Some(run) = state.run.and_then(|at| self.runs.get_mut(at))
             && run.stack == stack
             && run.waits == waits
         {
@@ -427,7 +423,7 @@ impl Sampling {
             thread: state.index,
             stack,
             waits,
-            start_ns: before_ns,
+            start_ns: since_ns,
             end_ns: now_ns,
             looks: 1,
             gil_looks: u32::from(gil),
@@ -436,7 +432,15 @@ impl Sampling {
 
     fn meet(&mut self, at: usize, thread: &Seen) -> ThreadState {
         let target = &mut self.targets[at];
-        let name = target.spy.as_mut().map(|spy| spy.name_of(thread)).unwrap_or_default();
+        let is_another = target.threads.contains_key(&thread.ident);
+        let name = (target.spy.as_mut())
+            .map(|spy| {
+                if is_another {
+                    spy.forget_thread(thread.ident);
+                }
+                spy.name_of(thread)
+            })
+            .unwrap_or_default();
         let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
         // The same number and name is the same thread, whose process runs another program now.
         let is_same = |known: &SampledThread| known.number == number && known.name == name;
@@ -446,7 +450,15 @@ impl Sampling {
             target.met.push(self.threads.len() as u32 - 1);
             self.threads.len() as u32 - 1
         });
-        ThreadState { index, standing: Standing::new(), looks: 0, run: None, lock_run: None, last_ns: i64::MIN }
+        ThreadState {
+            index,
+            native_id: thread.native_id,
+            standing: Standing::new(),
+            looks: 0,
+            run: None,
+            lock_run: None,
+            last_ns: i64::MIN,
+        }
     }
 
     /// Takes the runs so far, for somebody who watches and keeps sums only.

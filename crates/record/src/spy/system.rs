@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "see above")]
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// An address and a length.
 pub(super) type Piece = (u64, usize);
@@ -175,11 +175,29 @@ pub(super) fn let_go(_: u32, _: i32) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// From now on Ctrl-C and a polite request to end are noted, and end nothing: [`interrupted`] says so. A second one ends the process.
+/// Whether a second request to end is only noted too.
+static PATIENT: AtomicBool = AtomicBool::new(false);
+/// The request to end that came last, if it was not Ctrl-C.
+static REQUEST: AtomicI32 = AtomicI32::new(0);
+
+/// From now on a second request to end does not end this process either: the program that it watches decides.
+pub fn be_patient() {
+    PATIENT.store(true, Ordering::Relaxed);
+}
+
+/// A request to end that came to this process alone, once: SIGTERM or SIGHUP. Ctrl-C in a terminal goes to all.
+pub fn requested_end() -> Option<i32> {
+    Some(REQUEST.swap(0, Ordering::Relaxed)).filter(|signal| *signal != 0)
+}
+
+/// From now on Ctrl-C and polite requests to end are noted, and end nothing: [`interrupted`] says so. A second one ends the process.
 #[cfg(target_os = "linux")]
 pub fn notice_interrupts() {
     extern "C" fn note(signal: libc::c_int) {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+        if signal != libc::SIGINT {
+            REQUEST.store(signal, Ordering::Relaxed);
+        }
+        if INTERRUPTED.swap(true, Ordering::Relaxed) && !PATIENT.load(Ordering::Relaxed) {
             // SAFETY: both may be called in a handler.
             unsafe {
                 libc::signal(signal, libc::SIG_DFL);
@@ -188,9 +206,14 @@ pub fn notice_interrupts() {
         }
     }
     let handler = note as extern "C" fn(libc::c_int);
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler only touches an atomic, and calls what may be called in a handler.
-        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+        let before = unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+        if signal == libc::SIGHUP && before == libc::SIG_IGN {
+            // Under nohup it stays unheard.
+            // SAFETY: as it was.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
     }
 }
 

@@ -9,6 +9,13 @@ use crate::print::{Cell, Column, Role, Table};
 
 /// Lines of one function that are shown at most: source files may be anything.
 const MOST_LINES: u32 = 2_000;
+/// A function with more lines is shown in parts, where lines were sampled and not counted: …
+const LONG: u32 = 60;
+/// … those that have rows, and so many around them. A module is always shown so.
+const NEAR: u32 = 3;
+const MODULE: &str = "<module>";
+/// Stands for lines that are left out.
+const ELIDED: u32 = 0;
 /// A line with this share of its function is hot, and one with that warm.
 const HOT: f64 = 0.20;
 const WARM: f64 = 0.05;
@@ -68,7 +75,23 @@ fn with_source(rows: &[LineRow], source: Option<&[String]>) -> Vec<(u32, Option<
         return rows.iter().map(alone).collect();
     }
     let row = |line| rows.iter().find(|row| row.line == line).cloned();
-    (begin..=end).map(|line| (line, row(line), text(line))).collect()
+    // Of a long function or a whole module, only what is near a line with a row: the rest may be a thousand lines.
+    let is_counted = rows.iter().any(|row| row.hits.is_some());
+    let is_long = end - begin > LONG && !is_counted || rows.iter().any(|row| row.function == MODULE);
+    let is_near = |line: u32| rows.iter().any(|row| row.line.abs_diff(line) <= NEAR);
+    let mut shown = Vec::new();
+    let mut skipped = false;
+    for line in begin..=end {
+        if is_long && !is_near(line) {
+            skipped = true;
+            continue;
+        }
+        if std::mem::take(&mut skipped) && !shown.is_empty() {
+            shown.push((ELIDED, None, Some("…".to_owned())));
+        }
+        shown.push((line, row(line), text(line)));
+    }
+    shown
 }
 
 /// The last line of the function that starts at a line: all that is indented more than its head.
@@ -118,7 +141,8 @@ impl Block {
         let words = format!("{}, {}", self.place, amount_text(self.total, unit));
         let mut table = Table::new(columns).title(&self.function, words);
         for (number, row, text) in &self.lines {
-            let mut cells = vec![Cell::text(number.to_string()).role(Role::Dim)];
+            let number = if *number == ELIDED { String::new() } else { number.to_string() };
+            let mut cells = vec![Cell::text(number).role(Role::Dim)];
             match row {
                 None => cells.extend(std::iter::repeat_with(|| Cell::text("")).take(2 + 2 * usize::from(hits))),
                 Some(row) => {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
-use stepscope_analyse::names::python_frame::python_frame;
+use stepscope_analyse::names::python_frame::{WAITING, python_frame};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::functions::{NoCalls, calls, value_of};
 use stepscope_analyse::tables::stacks::{Options, Stacks, Weight};
@@ -14,6 +14,7 @@ use stepscope_model::{DocumentKind, Frame, Profile, Sample, StackId, ValueKind, 
 use super::{asked, options};
 use crate::args::Export;
 use crate::failure::Failure;
+use crate::input::remark;
 
 /// The stacks of a profile, or of the threads of a trace.
 pub(super) fn of<'r>(export: &Export, run: &'r Arc<Run>) -> Result<Cow<'r, Profile>, Failure> {
@@ -43,6 +44,26 @@ pub(super) fn of<'r>(export: &Export, run: &'r Arc<Run>) -> Result<Cow<'r, Profi
         }
         None => Ok(Cow::Owned(of_trace(export, run)?)),
     }
+}
+
+/// The same without threads that wait, which the functions' table leaves out as well; all of it if nothing else is there.
+pub(super) fn working<'r>(profile: Cow<'r, Profile>) -> Cow<'r, Profile> {
+    let waits = |sample: &Sample<'_>| {
+        let innermost = profile.stacks.pop(sample.stack);
+        innermost.is_some_and(|(_, frame)| profile.stacks.name(frame) == WAITING)
+    };
+    let (all, waiting) = (profile.samples().len(), profile.samples().iter().filter(waits).count());
+    if waiting == 0 || waiting == all {
+        return profile;
+    }
+    let mut kept = Profile::new(profile.values().to_vec());
+    (kept.source, kept.name) = (profile.source.clone(), profile.name.clone());
+    (kept.stacks, kept.parts) = (profile.stacks.clone(), profile.parts.clone());
+    for sample in profile.samples().iter().filter(|sample| !waits(sample)) {
+        kept.add(sample);
+    }
+    remark("threads that wait are left out of the picture; --to speedscope and --to folded keep them");
+    Cow::Owned(kept)
 }
 
 /// The value that is asked for, or the one that says most.

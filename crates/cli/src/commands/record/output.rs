@@ -1,6 +1,5 @@
 //! The file that samples are written to: a trace, or what other tools read, by its name.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use stepscope_model::{Profile, StackTable};
 use stepscope_record::spy::{Sampling, Wanted};
 
 use crate::args::{Record, RecordFormat};
+use crate::commands::whole_file::write_whole;
 use crate::failure::Failure;
 
 /// Which of the profile's values is the time.
@@ -83,34 +83,29 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the file, whole or not at all.
+/// Writes the file, whole or not at all; `-` is the standard output.
 pub(super) fn write(sampling: &Sampling, args: &Record, kind: Kind, path: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| {
         Failure::Output(io::Error::new(error.kind(), format!("{error}: {}", path.display())))
     };
-    // A pipe or a device is written to as it is: nothing may take its place.
-    let special = fs::metadata(path).is_ok_and(|info| !info.is_file());
-    let part = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-    let target = if special { path } else { &part };
-    let file = BufWriter::with_capacity(1 << 18, File::create(target).map_err(failed)?);
-    let written = match path.extension().is_some_and(|end| end == "gz") {
-        true => {
-            let mut out = GzEncoder::new(file, Compression::new(4));
-            content(sampling, args, kind, &mut out).and_then(|()| out.finish()?.flush())
-        }
-        false => {
-            let mut out = file;
-            content(sampling, args, kind, &mut out).and_then(|()| out.flush())
-        }
-    };
-    if special {
-        return written.map_err(failed);
+    if path == Path::new("-") {
+        let mut out = BufWriter::new(io::stdout().lock());
+        return content(sampling, args, kind, &mut out).and_then(|()| out.flush()).map_err(Failure::Output);
     }
-    let result = written.and_then(|()| fs::rename(&part, path)).map_err(failed);
-    if result.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    result
+    write_whole(path, |file| {
+        let file = BufWriter::with_capacity(1 << 18, file);
+        let written = match path.extension().is_some_and(|end| end == "gz") {
+            true => {
+                let mut out = GzEncoder::new(file, Compression::new(4));
+                content(sampling, args, kind, &mut out).and_then(|()| out.finish()?.flush())
+            }
+            false => {
+                let mut out = file;
+                content(sampling, args, kind, &mut out).and_then(|()| out.flush())
+            }
+        };
+        written.map_err(failed)
+    })
 }
 
 fn content(sampling: &Sampling, args: &Record, kind: Kind, mut out: &mut dyn Write) -> io::Result<()> {
@@ -152,7 +147,11 @@ fn folded(sampling: &Sampling, profile: &Profile, threads: bool, out: &mut dyn W
         frames.extend(
             profile.stacks.unwind(sample.stack).into_iter().map(|frame| frame_text(&profile.stacks, frame)),
         );
-        let line = frames.iter().map(|frame| frame.replace([';', '\n'], ",")).collect::<Vec<_>>().join(";");
+        let line = frames
+            .iter()
+            .map(|frame| frame.replace(|c: char| c == ';' || c.is_control(), ","))
+            .collect::<Vec<_>>()
+            .join(";");
         writeln!(out, "{line} {}", sample.amounts.first().copied().unwrap_or(0))?;
     }
     Ok(())

@@ -1,0 +1,66 @@
+//! What samples are made of: functions, threads, and runs of equal stacks.
+
+use super::lock::Lock;
+
+/// A function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Its name, with its class where Python says that.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// The line it starts at.
+    pub first_line: u32,
+}
+
+/// A function and the line it was at.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Its number in [`Sampling::functions`](super::Sampling::functions).
+    pub function: u32,
+    /// The line.
+    pub line: u32,
+}
+
+/// A thread that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampledThread {
+    /// Which process it is of, by its number in [`Sampling::processes`](super::Sampling::processes).
+    pub process: usize,
+    /// The system's number of it; Python's, cut, where that is not known.
+    pub number: u32,
+    /// What the program calls it.
+    pub name: String,
+}
+
+/// The same stack, look after look.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct StackRun {
+    /// Which thread, by its number in [`Sampling::threads`](super::Sampling::threads).
+    pub thread: u32,
+    /// Which stack; see [`Sampling::places`](super::Sampling::places).
+    pub stack: u32,
+    /// Whether the thread waited.
+    pub waits: bool,
+    /// Since when: the look before the first.
+    pub start_ns: i64,
+    /// When it was last seen.
+    pub end_ns: i64,
+    /// In how many looks.
+    pub looks: u32,
+    /// In how many of them the thread held the interpreter's lock.
+    pub gil_looks: u32,
+}
+
+/// The same with the interpreter's lock, look after look.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LockRun {
+    /// Which thread, by its number in [`Sampling::threads`](super::Sampling::threads).
+    pub thread: u32,
+    /// What it did.
+    pub lock: Lock,
+    /// Since when: the look before the first.
+    pub start_ns: i64,
+    /// When it was last seen.
+    pub end_ns: i64,
+}
