@@ -60,7 +60,38 @@ pub struct Refusal {
     pub stack: StackId,
 }
 
+/// Why a request could not be met.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// What was free would have been enough, but lay in pieces.
+    Fragmentation,
+    /// One free piece was large enough, but the request could not use it: a stream and a pool keep their own.
+    SetApart,
+    /// Too little was free.
+    Shortage,
+}
+
+impl Obstacle {
+    /// In one or two words.
+    pub fn label(self) -> &'static str {
+        match self {
+            Obstacle::Fragmentation => "fragmentation",
+            Obstacle::SetApart => "set apart",
+            Obstacle::Shortage => "shortage",
+        }
+    }
+}
+
 impl Refusal {
+    /// Why it was not met.
+    pub fn obstacle(&self) -> Obstacle {
+        match self.missing() {
+            0 if self.largest_gap >= self.bytes => Obstacle::SetApart,
+            0 => Obstacle::Fragmentation,
+            _ => Obstacle::Shortage,
+        }
+    }
+
     /// Reserved and free then.
     pub fn free(&self) -> u64 {
         self.level.reserved.saturating_sub(self.level.active)

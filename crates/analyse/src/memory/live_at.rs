@@ -28,7 +28,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "moment_ns",
         label: "Moment",
-        text: "The moment looked at, counted from the first entry of the history.",
+        text: "The selected moment, counted from the first entry of the history.",
     },
 ];
 

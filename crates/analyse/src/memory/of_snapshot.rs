@@ -29,7 +29,9 @@ pub fn profile(snapshot: &Snapshot, history: &History, places: &Places) -> Profi
         };
         let [at_peak, at_middle, at_end] =
             [lives(history.peak_moment), lives(Some(middle)), lives(Some(end))].map(i64::from);
-        let amounts = [1, bytes, at_end, at_peak, bytes * at_middle, bytes * at_end, bytes * at_peak];
+        // What was there before the history was not allocated in it.
+        let made = i64::from(!allocation.before);
+        let amounts = [made, bytes * made, at_end, at_peak, bytes * at_middle, bytes * at_end, bytes * at_peak];
         let place = &mut places_of_sums[places.python(allocation.stack).index()];
         if *place == NO_SUMS {
             *place = sums.len() as u32;

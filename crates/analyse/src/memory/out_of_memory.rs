@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_model::{FrameId, Ns, Snapshot, StackId};
 
 use super::categories::{Categories, Category};
-use super::history::{History, Refusal};
+use super::history::{History, Obstacle, Refusal};
 use super::places::{Line, Places};
 
 /// A line that held memory when a request was refused.
@@ -46,9 +46,9 @@ pub struct OutOfMemory {
     pub line: Line,
     /// Reserved and free.
     pub free: u64,
-    /// Whether what was free, put together, would have been enough.
-    pub fragmented: bool,
-    /// How much was missing; 0 if it was fragmented.
+    /// Why it was refused.
+    pub obstacle: Obstacle,
+    /// How much was missing; 0 unless it was a shortage.
     pub missing: u64,
     /// Whether the device had room, so that a limit on the process refused.
     pub limited: bool,
@@ -61,7 +61,7 @@ pub struct OutOfMemory {
 impl OutOfMemory {
     /// Whether segments that grow would have served it.
     pub fn expandable_helps(&self) -> bool {
-        self.fragmented && !self.expandable
+        self.obstacle == Obstacle::Fragmentation && !self.expandable
     }
 }
 
@@ -81,7 +81,7 @@ pub fn out_of_memory(snapshot: &Snapshot, history: &History, places: &Places, mo
             at: at.zip(first).map(|(at, first)| at - first),
             line: places.line(refusal.stack),
             free: refusal.free(),
-            fragmented: refusal.missing() == 0,
+            obstacle: refusal.obstacle(),
             missing: refusal.missing(),
             limited: refusal.is_limited(),
             expandable,
@@ -100,14 +100,27 @@ pub fn is_expandable(snapshot: &Snapshot) -> bool {
         })
 }
 
-fn holders(
+/// What a line held at a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// The line.
+    pub line: Line,
+    /// What it held.
+    pub bytes: u64,
+    /// In so many allocations.
+    pub count: u64,
+    /// What most of it was for; a guess.
+    pub category: Category,
+}
+
+/// The lines that held most at a moment, the largest first.
+pub fn held_at(
     history: &History,
     places: &Places,
     categories: &Categories<'_>,
-    refusal: &Refusal,
-    number: u64,
+    moment: u32,
     most: usize,
-) -> Vec<HolderRow> {
+) -> Vec<Held> {
     #[derive(Default)]
     struct Sum {
         bytes: u64,
@@ -115,7 +128,7 @@ fn holders(
         by_category: HashMap<Category, u64, RandomState>,
     }
     let mut sums: HashMap<Option<FrameId>, (StackId, Sum), RandomState> = HashMap::default();
-    for allocation in history.allocations.iter().filter(|allocation| allocation.lives_at(refusal.moment)) {
+    for allocation in history.allocations.iter().filter(|allocation| allocation.lives_at(moment)) {
         let (_, sum) =
             sums.entry(places.frame(allocation.stack)).or_insert_with(|| (allocation.stack, Sum::default()));
         sum.bytes = sum.bytes.saturating_add(allocation.bytes);
@@ -126,20 +139,36 @@ fn holders(
     let mut all: Vec<(StackId, Sum)> = sums.into_values().collect();
     all.sort_by_key(|(stack, sum)| (std::cmp::Reverse(sum.bytes), stack.index()));
     all.truncate(most);
-    let row = |(stack, sum): (StackId, Sum)| {
-        let line = places.line(stack);
+    let held = |(stack, sum): (StackId, Sum)| {
         let main = sum.by_category.iter().max_by_key(|(category, bytes)| (**bytes, **category));
-        HolderRow {
-            device: history.device,
-            refusal: number,
-            function: line.function,
-            file: line.file,
-            line: line.line,
-            held_bytes: sum.bytes,
-            held_count: sum.count,
-            held_share: sum.bytes as f64 / refusal.level.allocated.max(1) as f64,
-            category: main.map_or(Category::Unknown, |(category, _)| *category).label(),
+        Held {
+            line: places.line(stack),
+            bytes: sum.bytes,
+            count: sum.count,
+            category: main.map_or(Category::Unknown, |(category, _)| *category),
         }
     };
-    all.into_iter().map(row).collect()
+    all.into_iter().map(held).collect()
+}
+
+fn holders(
+    history: &History,
+    places: &Places,
+    categories: &Categories<'_>,
+    refusal: &Refusal,
+    number: u64,
+    most: usize,
+) -> Vec<HolderRow> {
+    let row = |held: Held| HolderRow {
+        device: history.device,
+        refusal: number,
+        function: held.line.function,
+        file: held.line.file,
+        line: held.line.line,
+        held_bytes: held.bytes,
+        held_count: held.count,
+        held_share: held.bytes as f64 / refusal.level.allocated.max(1) as f64,
+        category: held.category.label(),
+    };
+    held_at(history, places, categories, refusal.moment, most).into_iter().map(row).collect()
 }

@@ -21,19 +21,19 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "process_first_bytes",
         label: "First",
-        text: "Memory of the process when it was first looked at. RSS counts all pages in memory; PSS divides those that are shared \
-               among the processes that share them.",
+        text: "Memory of the process at the first sample. RSS counts all pages in memory; PSS divides those that \
+               are shared among the processes that share them.",
     },
     Definition {
         field: "process_peak_bytes",
         label: "Peak",
-        text: "The most memory of the process at any look. What came and went between two looks is not in it.",
+        text: "The most memory the process had at any sample. Spikes between two samples are not counted.",
     },
     Definition { field: "process_peak_at_ns", label: "Peak at", text: "When that was first seen." },
     Definition {
         field: "process_last_bytes",
         label: "Last",
-        text: "Memory of the process when it was last looked at.",
+        text: "Memory of the process at the last sample.",
     },
     Definition { field: "process_bytes", label: "Memory", text: "Memory of the process at a moment." },
 ];

@@ -13,7 +13,7 @@ use stepscope_model::{FrameId, HeapFacts, Profile, StackId};
 
 use crate::scope::users_frames::users_frames;
 
-pub use advice::{Advice, advice};
+pub use advice::{Advice, advice, growth, snapshot_advice};
 pub use definitions::{DEFINITIONS, MORE_DEFINITIONS};
 
 /// What stacks say where no Python was running.

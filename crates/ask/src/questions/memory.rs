@@ -29,12 +29,14 @@ use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) use of_profile::{end_words, lines_table, peak_words};
+pub(super) use of_snapshot::name as allocator_name;
 
 pub(super) const QUESTION: Question = Question {
     name: "memory",
     alias: None,
-    about: "Memory over time, what was live at the peak, and which operators allocate; of compiled programs, what the compiler \
-            planned; of `stepscope run --memory`, which lines hold the peak and what was never freed.",
+    about: "Memory over time, what was live at the peak, and which operators allocate; for compiled programs, \
+            what the compiler planned; for `stepscope run --memory`, which lines \
+            hold the peak and what was never freed.",
     examples: &[
         "memory TRACE",
         "memory TRACE --by event --sort bytes",
@@ -210,8 +212,10 @@ fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
         if live::GROUPS.contains(&ask.grouped()) && ask.grouped() != "line" {
             return Err(Refusal::new("only a memory snapshot can be grouped like this", SNAPSHOTS_ONLY));
         }
-        return of_profile::answer(ask, run);
+        ask.refuse(&["device"], "a profile of memory", "it has no devices; leave the option out")?;
+        return of_profile::answer(ask, run.profile(), None);
     };
+    of_snapshot::known_device(ask, histories)?;
     if ask.oom {
         return out_of_memory::answer(ask, run, snapshot, histories);
     }
@@ -221,7 +225,10 @@ fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
     if ask.at.is_some() || live::GROUPS.contains(&ask.grouped()) {
         return live::answer(ask, run, snapshot, histories);
     }
-    let mut answer = of_profile::answer(ask, run)?;
+    let device = of_snapshot::chosen(ask, histories).filter(|_| histories.len() > 1);
+    let device = device.map(|history| of_snapshot::name(history.device));
+    let profile = of_snapshot::profile(ask, run, snapshot, histories);
+    let mut answer = of_profile::answer(ask, profile.as_deref(), device)?;
     answer.parts.extend(of_snapshot::parts(snapshot, histories));
     Ok(answer)
 }

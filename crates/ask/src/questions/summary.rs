@@ -53,7 +53,7 @@ pub use runs::{RunRow, run_row, runs_part};
 pub(super) const QUESTION: Question = Question {
     name: "summary",
     alias: None,
-    about: "Why is it slow, what to change, and where the time goes, on one screen.",
+    about: "Why it is slow, what to change, and where the time goes, on one screen.",
     examples: &["summary TRACE", "TRACE --step 3-5", "TRACE --all  all tables below the first screen"],
     group: Group::Change,
     by: &[],
@@ -267,7 +267,7 @@ fn own_remarks(asked: &Asked, nothing: bool) -> Vec<&'static str> {
         own.push("no operators or kernels in this trace; `stepscope info` lists what it contains");
     } else if asked.steps().inferred_from.is_some() {
         own.push(
-            "no steps are marked: runs of one compiled function stand for them; mark steps with \
+            "no steps are marked: runs of one compiled function count as steps; mark steps with \
              jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace",
         );
     } else if asked.steps().synthetic {

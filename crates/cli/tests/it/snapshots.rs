@@ -26,6 +26,34 @@ fn a_leak_is_named_with_its_line_and_rate() {
 }
 
 #[test]
+fn a_leak_on_a_small_device_is_not_hidden_by_a_large_one() {
+    let path = snapshot("made/two_devices.pickle.gz");
+    let words = |screen: String| screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let screen = words(stdout(&[&path]));
+    assert!(screen.contains("GPU 1: peak 500 MiB") && screen.contains("GPU 0 (peak 110 MiB)"), "{screen}");
+    assert!(screen.contains("train.py:101 on GPU 0 (train) grew by"), "{screen}");
+    // Either device can be asked about, and no other.
+    let lines = json(&["memory", &path, "--device", "0"]);
+    assert_eq!((&lines["peak_bytes"], &lines["heap_lines"][0]["line"]), (&(110 << 20).into(), &101.into()));
+    let lines = json(&["memory", &path]);
+    assert_eq!((&lines["peak_bytes"], &lines["heap_lines"][0]["line"]), (&(500 << 20).into(), &200.into()));
+    let left = json(&["memory", &path, "--device", "0", "--leaks"]);
+    assert_eq!(left["left_lines"][0]["live_bytes"], 100 << 20);
+    let output = run(&["memory", &path, "--device", "2"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("devices in this snapshot: 0, 1"));
+}
+
+#[test]
+fn a_free_piece_of_another_stream_is_not_fragmentation() {
+    let path = snapshot("made/other_stream.pickle.gz");
+    assert_eq!(json(&["memory", &path, "--oom"])["out_of_memory"][0]["why"], "set apart");
+    for screen in [stdout(&["memory", &path, "--oom"]), stdout(&[&path]), stdout(&["findings", &path])] {
+        assert!(screen.contains("set") && !screen.contains("expandable_segments"), "{screen}");
+    }
+}
+
+#[test]
 fn refused_requests_are_told() {
     let screen = stdout(&["memory", &snapshot("out_of_memory_by_fragmentation.pickle.gz"), "--oom"]);
     assert!(

@@ -2,8 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_model::Snapshot;
 
 use super::{HeapLineRow, HeapReport};
+use crate::memory::categories::{Categories, Category};
+use crate::memory::history::History;
+use crate::memory::leaks::{Grouping, leaks};
+use crate::memory::out_of_memory::{Held, held_at};
+use crate::memory::places::Places;
 
 /// A line that holds this share of the peak is worth a look.
 const LARGE_SHARE: f64 = 0.10;
@@ -35,59 +41,108 @@ pub struct Advice {
 /// What to change: what grows first, then what holds most, then what is allocated over and over.
 pub fn advice(report: &HeapReport) -> Vec<Advice> {
     let peak = i64::try_from(report.facts.peak_bytes).unwrap_or(i64::MAX);
-    let of = |kind, row: &HeapLineRow, bytes, change| Advice {
-        kind,
-        place: row.place(),
-        function: row.function.clone(),
-        bytes,
-        change,
-    };
-    let known = || report.lines.iter().filter(|row| row.line > 0);
-    let mut grows: Vec<&HeapLineRow> = known()
+    let mut grows: Vec<&HeapLineRow> = known(report)
         .filter(|row| {
             let growth = row.growth_bytes.unwrap_or(0);
             growth >= GROWTH_BYTES && growth as f64 >= GROWTH_SHARE * peak as f64
         })
         .collect();
     grows.sort_by_key(|row| std::cmp::Reverse(row.growth_bytes));
-    let mut found: Vec<Advice> = grows
-        .iter()
-        .take(MOST)
-        .map(|row| {
-            let change = match report.facts.on_device {
-                true => {
-                    "it keeps growing: collect .item() or .detach().cpu(), since a tensor that is kept keeps its graph"
-                }
-                false => {
-                    "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or \
-                     delete it when it was used"
-                }
-            };
-            of("grows", row, row.growth_bytes.unwrap_or(0), change)
-        })
-        .collect();
-    let holds = known().filter(|row| row.peak_share >= LARGE_SHARE).take(MOST);
+    let change = "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or delete it when \
+                  it was used";
+    let mut found: Vec<Advice> =
+        (grows.iter().take(MOST)).map(|row| of("grows", row, row.growth_bytes.unwrap_or(0), change)).collect();
+    let holds = known(report).filter(|row| row.peak_share >= LARGE_SHARE).take(MOST);
     found.extend(holds.filter(|row| !grows.contains(row)).map(|row| {
         let change = match row.live_bytes >= row.peak_bytes / 2 {
-            true if report.facts.on_device => {
-                "it is kept to the end: bfloat16 weights or an 8-bit optimizer make it smaller, if it is one of them"
-            }
-            false if report.facts.on_device => {
-                "it is freed later: activation checkpointing, bfloat16 autocast or a smaller batch make it smaller"
-            }
             true => "it is kept to the end: load less of it at once, use a smaller type (float32, int32), or map the file",
             false => "it is freed later: free it earlier (del), work in pieces, or write into an array that exists (out=)",
         };
         of("holds", row, row.peak_bytes, change)
     }));
-    let mut churns: Vec<&HeapLineRow> = known()
+    found.extend(churns(report, peak));
+    found
+}
+
+/// The same of a device: what grows from iteration to iteration, then what holds most, by what it is for.
+pub fn snapshot_advice(
+    snapshot: &Snapshot,
+    history: &History,
+    places: &Places,
+    report: &HeapReport,
+) -> Vec<Advice> {
+    let mut found = growth(snapshot, history, places);
+    let categories = Categories::new(snapshot, history);
+    let held = (history.peak_moment)
+        .map(|moment| held_at(history, places, &categories, moment, usize::MAX))
+        .unwrap_or_default();
+    let category = |row: &HeapLineRow| {
+        let same = |held: &&Held| held.line.line == row.line && held.line.file == row.file;
+        held.iter().find(same).map_or(Category::Unknown, |held| held.category)
+    };
+    let holds: Vec<Advice> = known(report)
+        .filter(|row| row.peak_share >= LARGE_SHARE)
+        .take(MOST)
+        .map(|row| of("holds", row, row.peak_bytes, smaller(category(row))))
+        .filter(|held| !found.iter().any(|grows| grows.place == held.place))
+        .collect();
+    found.extend(holds);
+    found.extend(churns(report, i64::try_from(report.facts.peak_bytes).unwrap_or(i64::MAX)));
+    found
+}
+
+/// What grows on a device from iteration to iteration.
+pub fn growth(snapshot: &Snapshot, history: &History, places: &Places) -> Vec<Advice> {
+    let least = GROWTH_BYTES.unsigned_abs();
+    let growing = leaks(snapshot, history, places, Grouping::Line, least).rows;
+    (growing.iter().filter(|row| row.line > 0).take(MOST))
+        .map(|row| Advice {
+            kind: "grows",
+            place: format!("{}:{}", row.file, row.line),
+            function: row.function.clone(),
+            bytes: row.grown_bytes,
+            change: "it keeps growing: collect .item() or .detach().cpu(), since a tensor that is kept keeps its graph",
+        })
+        .collect()
+}
+
+/// What makes memory of a kind smaller.
+fn smaller(category: Category) -> &'static str {
+    match category {
+        Category::Parameter => "parameters, by its stack: load the model in bfloat16, or shard it over ranks",
+        Category::Gradient => {
+            "gradients, by its stack: free them before the next forward pass (zero_grad(set_to_none=True)), or shard them over ranks"
+        }
+        Category::OptimizerState => {
+            "optimizer state, by its stack: use an 8-bit optimizer, or shard it over ranks"
+        }
+        Category::Activation => {
+            "activations, by its stack: activation checkpointing, bfloat16 autocast or a smaller batch make it smaller"
+        }
+        Category::Temporary => {
+            "temporary, by its stack: work in smaller pieces, or write into a tensor that exists (out=)"
+        }
+        Category::Input => {
+            "made by the program itself: drop it when it is no longer needed, or use a smaller batch"
+        }
+        Category::Unknown => "what it is for is unknown: drop it when it is no longer needed",
+    }
+}
+
+fn known(report: &HeapReport) -> impl Iterator<Item = &HeapLineRow> {
+    report.lines.iter().filter(|row| row.line > 0)
+}
+
+fn of(kind: &'static str, row: &HeapLineRow, bytes: i64, change: &'static str) -> Advice {
+    Advice { kind, place: row.place(), function: row.function.clone(), bytes, change }
+}
+
+fn churns(report: &HeapReport, peak: i64) -> Vec<Advice> {
+    let mut churns: Vec<&HeapLineRow> = known(report)
         .filter(|row| row.allocated_bytes >= CHURN_BYTES && row.allocated_bytes / CHURN >= peak)
         .collect();
     churns.sort_by_key(|row| std::cmp::Reverse(row.allocated_bytes));
-    found.extend(churns.iter().take(MOST).map(|row| {
-        let change =
-            "it allocates and frees over and over: allocate once and write into it (out=, in-place operators)";
-        of("churns", row, row.allocated_bytes, change)
-    }));
-    found
+    let change =
+        "it allocates and frees over and over: allocate once and write into it (out=, in-place operators)";
+    churns.iter().take(MOST).map(|row| of("churns", row, row.allocated_bytes, change)).collect()
 }

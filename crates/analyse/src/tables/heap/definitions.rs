@@ -67,7 +67,7 @@ pub const MORE_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "sample_bytes",
         label: "Sample every",
-        text: "One allocation is looked at in so many bytes, on average; 0 if all of them are.",
+        text: "Bytes allocated per sampled allocation, on average; 0 if every allocation is recorded.",
     },
     Definition {
         field: "rss_bytes",

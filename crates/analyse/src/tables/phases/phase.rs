@@ -82,6 +82,8 @@ fn says(name: &str) -> Says {
 /// The phase of every host slice.
 pub(crate) struct Phases {
     of: Vec<Option<Phase>>,
+    /// Whether paths of compiled instructions tell gradients from the rest.
+    by_path: bool,
 }
 
 impl Phases {
@@ -120,7 +122,10 @@ impl Phases {
                 };
             }
         }
-        Phases { of }
+        let by_path = slices.ids().filter(|&id| slices.kind(id).is_device_work()).any(|id| {
+            trace.instruction(id).is_some_and(|instruction| instruction.op_path.contains(TRANSPOSED))
+        });
+        Phases { of, by_path }
     }
 
     /// Whether the backward pass runs this host slice again.
@@ -130,11 +135,35 @@ impl Phases {
 
     /// The phase in which device work was launched.
     pub(crate) fn of(&self, trace: &Trace, host: &HostTime, work: SliceId) -> Phase {
+        if self.by_path
+            && let Some(instruction) = trace.instruction(work)
+        {
+            return of_path(&instruction.op_path);
+        }
         let links = trace.links();
         // A call that a file gives another thread than its operator says less than the operator.
         let launch = links.launch(work).filter(|&call| host.home(trace, call) == trace.slices().lane(call));
         let known = [launch, links.op(work), links.launch(work)];
         known.into_iter().flatten().find_map(|id| self.of[id.index()]).unwrap_or(Phase::Other)
+    }
+}
+
+/// How JAX writes that something is of a gradient, computed again for it, or differentiated.
+const TRANSPOSED: &str = "transpose(";
+const RECOMPUTED: &str = "rematted_computation";
+const DIFFERENTIATED: &str = "jvp(";
+
+/// The phase of an instruction of a program that computes gradients.
+fn of_path(path: &str) -> Phase {
+    if path.contains(RECOMPUTED) {
+        Phase::Recompute
+    } else if path.contains(TRANSPOSED) {
+        Phase::Backward
+    } else if path.contains(DIFFERENTIATED) {
+        Phase::Forward
+    } else {
+        // The update, or something before or after.
+        Phase::Other
     }
 }
 
@@ -168,4 +197,20 @@ fn growing_nodes(trace: &Trace, tree: &CallTree, is_node: &mut impl FnMut(SliceI
         }
     }
     grows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_tell_the_phases_of_jax() {
+        assert_eq!(of_path("jit(step)/jvp(loss)/dot_general"), Phase::Forward);
+        assert_eq!(of_path("jit(step)/transpose(jvp(loss))/dot_general"), Phase::Backward);
+        assert_eq!(
+            of_path("jit(step)/transpose(jvp(loss))/checkpoint/rematted_computation/tanh"),
+            Phase::Recompute
+        );
+        assert_eq!(of_path("jit(step)/mul"), Phase::Other);
+    }
 }

@@ -9,11 +9,11 @@ use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, leaks};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::heap::heap;
-use stepscope_model::{Profile, Snapshot};
+use stepscope_model::Snapshot;
 
 use super::super::TOP;
 use super::of_profile::{end_words, lines_table};
-use super::of_snapshot::name;
+use super::of_snapshot::{chosen, name, profile};
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::options::RowsAsked;
@@ -26,6 +26,7 @@ const LEAST: u64 = 1 << 20;
 /// Lines that were left, when they are not what was asked for.
 const LEFT: usize = 10;
 const NONE: &str = "nothing grows from iteration to iteration by 1 MiB or more";
+const TOO_FEW: &str = "no verdict: growth shows only over several iterations";
 /// Options that are about something else.
 const OTHERS: &[&str] = &["at", "oom", "lines", "step", "from", "to"];
 
@@ -75,6 +76,7 @@ pub(super) fn answer(
     let full: Vec<FullRow> = found.iter().flat_map(Leaks::full).collect();
     let looked: Vec<LookedAtRow> = found.iter().map(looked_at).collect();
     let looked = Part::new("looked_at", looked, |_| Table::default()).shown(false);
+    let enough = found.iter().any(|device| device.beat.is_some() && device.enough());
     let total = found.iter().fold(0i64, |sum, device| sum.saturating_add(device.total()));
     let busiest = found.iter().max_by_key(|device| device.beats);
     let iterations = busiest.filter(|device| device.per() == "iteration").map(|device| device.beats as u64);
@@ -83,16 +85,18 @@ pub(super) fn answer(
     let frames = ask.frames;
     let by_stack = by == Grouping::Stack;
     let rows = arrange(rows, &ask.rows, Some("growth_bytes_each"), TOP, |row: &LeakRow| &row.function)?;
-    let main = rows.into_part("leaks", NONE, move |rows| {
+    let main = rows.into_part("leaks", if enough { NONE } else { TOO_FEW }, move |rows| {
         leaks_table(rows, by_stack.then_some(frames)).title("What grows", &words)
     });
     let full = Part::new("full", full, full_table);
     let full = if full.is_empty() { full.shown(false) } else { full };
-    let none = Profile::default();
-    let report = heap(run.profile().unwrap_or(&none));
+    let report = heap(&profile(ask, run, snapshot, histories).unwrap_or_default());
     let left = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
     let left = arrange(left, &RowsAsked::default(), Some("live_bytes"), LEFT, |row: &_| &row.function)?;
-    let end = end_words(&report);
+    let end = match chosen(ask, histories).filter(|_| histories.len() > 1) {
+        Some(history) => format!("{}: {}", name(history.device), end_words(&report)),
+        None => end_words(&report),
+    };
     let left = left.into_part("left_lines", "everything was freed", move |rows| {
         lines_table(rows, true).title("What was left at the end", &end)
     });
@@ -176,7 +180,12 @@ fn leaks_table(rows: &[LeakRow], frames: Option<usize>) -> Table {
 fn full_table(rows: &[FullRow]) -> Table {
     let mut table = Table::new(vec![
         Column::name("Memory"),
-        Column::number("Iterations left").keep(),
+        Column::number(if rows.iter().any(|row| row.per == "iteration") {
+            "Iterations left"
+        } else {
+            "Seconds left"
+        })
+        .keep(),
         Column::number("Time left").keep(),
         Column::text("Allocator").priority(90),
     ]);

@@ -19,8 +19,8 @@ use crate::rows::arrange;
 /// Groupings that only snapshots have.
 pub(super) const GROUPS: [&str; 4] = ["line", "module", "size", "category"];
 const NONE: &str = "nothing was in use then";
-const NO_SNAPSHOT: &str = "this is no memory snapshot, which torch.cuda.memory._dump_snapshot() writes; here --by takes op, event, peak \
-                           and stack";
+const NO_SNAPSHOT: &str = "not a memory snapshot (torch.cuda.memory._dump_snapshot() writes those); here --by \
+                           takes op, event, peak and stack";
 
 /// Of a trace.
 pub(super) fn nothing() -> Answer {

@@ -1,8 +1,5 @@
 //! The memory of a program that `stepscope run --memory` recorded: who held the peak, and what was left at the end.
 
-use std::sync::Arc;
-
-use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::heap::{HeapLineRow, HeapReport, HeapStackRow, heap, heap_stacks};
 use stepscope_model::Profile;
 
@@ -16,12 +13,14 @@ use crate::rows::arrange;
 
 const NONE: &str = "no memory in this profile; `stepscope run --memory` records it";
 /// Options that are about a timeline.
-const OF_TRACES: &[&str] = &["step", "device", "from", "to"];
+const OF_TRACES: &[&str] = &["step", "from", "to"];
 
-pub(super) fn answer(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
-    ask.refuse(OF_TRACES, "a profile of memory", "it has no steps and no devices; leave the option out")?;
+/// `device`: which one it is, where there are several.
+pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String>) -> Result<Answer, Refusal> {
+    ask.refuse(OF_TRACES, "a profile of memory", "it has no steps; leave the option out")?;
     let none = Profile::default();
-    let profile = run.profile().unwrap_or(&none);
+    let profile = profile.unwrap_or(&none);
+    let of = |words: String| device.as_ref().map_or(words.clone(), |device| format!("{device}: {words}"));
     let report = heap(profile);
     let curve = Part::data("curve", report.curve()).shown(false);
     let part = match ask.grouped() {
@@ -33,7 +32,7 @@ pub(super) fn answer(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
         "stack" => {
             ask.refuse(&["leaks"], "--by stack", "use --sort live_bytes")?;
             let rows = heap_stacks(profile, ask.frames);
-            let words = peak_words(&report);
+            let words = of(peak_words(&report));
             let rows = arrange(rows, &ask.rows, Some("peak_bytes"), TOP, |row| {
                 row.stack.first().map(String::as_str).unwrap_or_default()
             })?;
@@ -48,7 +47,7 @@ pub(super) fn answer(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
         _ => {
             let leaks = ask.leaks;
             let sort = if leaks { "live_bytes" } else { "peak_bytes" };
-            let words = if leaks { end_words(&report) } else { peak_words(&report) };
+            let words = of(if leaks { end_words(&report) } else { peak_words(&report) });
             let title = if leaks { "What was left at the end" } else { "Memory by line" };
             let mut lines = report.lines.clone();
             if leaks {

@@ -1,13 +1,19 @@
 //! What a snapshot says beside its stacks: what each device's allocator held, and which requests it refused.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::memory::history::{History, Refusal};
+use stepscope_analyse::memory::of_snapshot;
+use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
-use stepscope_model::{BlockState, Segment, Snapshot};
+use stepscope_model::{BlockState, Profile, Segment, Snapshot};
 
 use crate::answer::Part;
+use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Table, units};
+use crate::refusal;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -112,7 +118,8 @@ pub(super) struct RefusalRow {
     free_bytes: u64,
     /// In one piece.
     largest_free_bytes: u64,
-    /// Whether what was free would have been enough in one piece: `fragmentation`; otherwise `shortage`.
+    /// `fragmentation` if what was free would have been enough in one piece, `set apart` if one piece was but belonged to
+    /// another stream or pool, otherwise `shortage`.
     why: &'static str,
 }
 
@@ -122,11 +129,35 @@ pub(super) fn parts(snapshot: &Snapshot, histories: &[History]) -> Vec<Part> {
         .iter()
         .flat_map(|history| history.refusals.iter().map(|refusal| refused(history.device, refusal)))
         .collect();
-    let mut parts = vec![Part::new("allocators", devices, devices_table)];
+    let earlier: Vec<String> = histories.iter().filter_map(earlier).collect();
+    let several = histories.len() > 1;
+    let mut parts = vec![Part::new("allocators", devices, move |rows| {
+        let mut table = devices_table(rows);
+        if several {
+            table.note("the tables above are about one of them; --device N shows another".to_owned());
+        }
+        table.notes(&earlier);
+        table
+    })];
     if !refusals.is_empty() {
         parts.push(Part::new("refusals", refusals, refusals_table));
     }
     parts
+}
+
+/// What was there before the history begins, in words.
+fn earlier(history: &History) -> Option<String> {
+    let before = || history.allocations.iter().filter(|allocation| allocation.before);
+    let bytes = before().fold(0u64, |sum, allocation| sum.saturating_add(allocation.bytes));
+    let count = before().count() as u64;
+    (count > 0).then(|| {
+        format!(
+            "{}: {} in {} pieces was allocated before the recorded history begins",
+            name(history.device),
+            units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX)),
+            units::count(count),
+        )
+    })
 }
 
 fn device(snapshot: &Snapshot, history: &History) -> DeviceRow {
@@ -160,7 +191,7 @@ fn refused(device: i64, refusal: &Refusal) -> RefusalRow {
         reserved_bytes: refusal.level.reserved,
         free_bytes: refusal.free(),
         largest_free_bytes: refusal.largest_gap,
-        why: if refusal.missing() == 0 { "fragmentation" } else { "shortage" },
+        why: refusal.obstacle().label(),
     }
 }
 
@@ -168,7 +199,39 @@ fn size(bytes: u64) -> Cell {
     Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-pub(super) fn name(device: i64) -> String {
+/// Refuses a device that the snapshot does not have.
+pub(super) fn known_device(ask: &Ask, histories: &[History]) -> Result<(), refusal::Refusal> {
+    let Some(asked) = ask.device.filter(|asked| histories.iter().all(|history| history.device != *asked))
+    else {
+        return Ok(());
+    };
+    let known: Vec<String> = histories.iter().take(20).map(|history| history.device.to_string()).collect();
+    let hint = format!("devices in this snapshot: {}", known.join(", "));
+    Err(refusal::Refusal::new(format!("there is no device {asked}"), hint))
+}
+
+/// The device that is asked about, or else the one that held most.
+pub(super) fn chosen<'a>(ask: &Ask, histories: &'a [History]) -> Option<&'a History> {
+    match ask.device {
+        Some(asked) => histories.iter().find(|history| history.device == asked),
+        None => histories.iter().max_by_key(|history| history.peak.allocated),
+    }
+}
+
+/// The memory of that device. Of the one that held most, the run has it already.
+pub(super) fn profile<'r>(
+    ask: &Ask,
+    run: &'r Run,
+    snapshot: &Snapshot,
+    histories: &[History],
+) -> Option<Cow<'r, Profile>> {
+    match ask.device.and_then(|_| chosen(ask, histories)) {
+        Some(history) => Some(Cow::Owned(of_snapshot::profile(snapshot, history, run.places()))),
+        None => run.profile().map(Cow::Borrowed),
+    }
+}
+
+pub(in super::super) fn name(device: i64) -> String {
     if device == Snapshot::HOST { "host (pinned)".to_owned() } else { format!("GPU {device}") }
 }
 
@@ -232,6 +295,7 @@ fn reason(row: &RefusalRow) -> String {
     let bytes = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     match row.why {
         "fragmentation" => "fragmentation: set expandable_segments:True".to_owned(),
+        "set apart" => "set apart for another stream or pool".to_owned(),
         _ => format!("shortage: {} too little", bytes(row.asked_bytes.saturating_sub(row.free_bytes))),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::memory::out_of_memory::{HolderRow, OutOfMemory, out_of_memory};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
@@ -68,7 +68,7 @@ struct OomRow {
     device_free_bytes: u64,
     /// What was missing.
     missing_bytes: u64,
-    /// `fragmentation` or `shortage`.
+    /// `fragmentation`, `set apart` (for another stream or pool) or `shortage`.
     why: &'static str,
     /// Whether the device had room, so that a limit on the process refused.
     limited: bool,
@@ -149,7 +149,7 @@ fn row(number: usize, oom: &OutOfMemory) -> OomRow {
         largest_free_bytes: refusal.largest_gap,
         device_free_bytes: refusal.device_free,
         missing_bytes: oom.missing,
-        why: if oom.fragmented { "fragmentation" } else { "shortage" },
+        why: oom.obstacle.label(),
         limited: oom.limited,
         expandable_segments: oom.expandable,
         expandable_segments_help: oom.expandable_helps(),
@@ -166,7 +166,8 @@ fn in_words(oom: &OutOfMemory) -> String {
     let refusal = &oom.refusal;
     let who = if oom.line.line > 0 { format!(" by {}", oom.line.place()) } else { String::new() };
     let mut text = format!(
-        "{}: {} was asked for{who}. The program held {}, the allocator {}, of which {} was free, at most {} in one piece. ",
+        "{}: {} was asked for{who}. The program held {}, the allocator {}; {} of that \
+         was free, at most {} in one piece. ",
         name(oom.device),
         size(refusal.bytes),
         size(refusal.level.allocated),
@@ -174,15 +175,19 @@ fn in_words(oom: &OutOfMemory) -> String {
         size(oom.free),
         size(refusal.largest_gap),
     );
-    match (oom.fragmented, oom.expandable) {
-        (true, false) => text.push_str(
-            "Put together, that would have been enough: fragmentation. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True this \
-             request would have fit.",
+    match (oom.obstacle, oom.expandable) {
+        (Obstacle::SetApart, _) => text.push_str(
+            "That piece was large enough, but set apart: a stream or a memory pool (a CUDA graph has one) keeps its free memory \
+             to itself.",
         ),
-        (true, true) => {
+        (Obstacle::Fragmentation, false) => text.push_str(
+            "Put together, that would have been enough: fragmentation. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True this \
+             request would probably have fit.",
+        ),
+        (Obstacle::Fragmentation, true) => {
             text.push_str("Put together, that would have been enough: fragmentation, although segments can grow.");
         }
-        (false, _) => text.push_str(&format!(
+        (Obstacle::Shortage, _) => text.push_str(&format!(
             "{} was missing whatever the arrangement: a shortage, which other settings of the allocator do not cure.",
             size(oom.missing)
         )),

@@ -39,7 +39,7 @@ impl Fix {
             true => nothing_next(on_device),
             false => vec![
                 Next { question: "findings", about: "the code to change, why, and how to check" },
-                Next { question: "account", about: "every nanosecond by its cause" },
+                Next { question: "account", about: "every nanosecond, by cause" },
             ],
         };
         next.truncate(2);

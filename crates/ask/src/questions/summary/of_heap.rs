@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::heap::{Advice, HeapLineRow, HeapReport, advice, heap};
-use stepscope_model::Profile;
+use stepscope_analyse::tables::heap::{Advice, HeapLineRow, HeapReport, advice, growth, heap, snapshot_advice};
+use stepscope_model::{Profile, Severity};
 
-use super::super::memory::{end_words, lines_table, peak_words};
+use super::super::memory::{allocator_name, end_words, lines_table, peak_words};
 use super::first::{beside_labels, section};
 use super::of_profile::{note_lines, notes};
 use crate::answer::{Answer, Next, Part};
@@ -16,10 +17,22 @@ use crate::print::{self, Role, units, wrap};
 const SHOWN: usize = 6;
 /// Rows that programs get.
 const MOST: usize = 20;
+/// Other devices that are named.
+const OTHERS: usize = 8;
 
 pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let report = heap(profile);
-    let advice = advice(&report);
+    let largest = run.snapshot().and_then(|(snapshot, histories)| {
+        histories.iter().max_by_key(|history| history.peak.allocated).map(|history| (snapshot, history))
+    });
+    let advice = match largest {
+        Some((snapshot, history)) => {
+            let mut all = growth_elsewhere(run, history.device);
+            all.extend(snapshot_advice(snapshot, history, run.places(), &report));
+            all
+        }
+        None => advice(&report),
+    };
     let mut left: Vec<HeapLineRow> = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
     left.sort_by_key(|row| std::cmp::Reverse((row.growth_bytes.unwrap_or(0).max(0), row.live_bytes)));
     let document_only = |part: Part| Part { on_screen: false, ..part };
@@ -33,21 +46,29 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
         })),
         document_only(Part::data("advice", advice.clone())),
     ];
-    let facts = &report.facts;
+    let (facts, device) = (&report.facts, of_device(run));
     let mut answer = Answer::new(parts)
+        .fact("of_device", &device)
         .fact("peak_bytes", &facts.peak_bytes)
         .fact("peak_at_ns", &facts.peak_at.0)
         .fact("end_bytes", &facts.end_bytes)
         .fact("peak_rss_bytes", &report.peak_rss().map(|(bytes, _)| bytes))
         .fact("notes", &run.info().notes);
-    answer.next = next(&report);
+    answer.next = next(run, &report);
     answer.next_label = Some("MORE");
     let source = &profile.source;
     let file = source.path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(&source.path);
-    let (file, about) = (file.to_owned(), peak_words(&report));
+    let (file, about) = (
+        file.to_owned(),
+        match &device {
+            Some(device) => format!("{device}: {}", peak_words(&report)),
+            None => peak_words(&report),
+        },
+    );
     let why = format!("{}{}", refused(run), why(&report));
     let fix: Vec<String> = advice.iter().map(words).collect();
-    let notes = notes(run);
+    let mut notes = notes(run);
+    notes.extend(others(run).into_iter().chain(no_history(run)).map(|text| (Severity::Info, text)));
     let drawn = Arc::new((report, left));
     answer.above = Some(Box::new(move |out, screen| {
         let (report, left) = &*drawn;
@@ -90,6 +111,50 @@ fn why(report: &HeapReport) -> String {
     text
 }
 
+/// What grows on other devices: a leak is worth naming wherever it is.
+fn growth_elsewhere(run: &Run, shown: i64) -> Vec<Advice> {
+    let Some((snapshot, histories)) = run.snapshot() else { return Vec::new() };
+    let others = histories.iter().filter(|history| history.device != shown).take(OTHERS);
+    let of_device = |history: &History| {
+        let on = allocator_name(history.device);
+        let first = growth(snapshot, history, run.places()).into_iter().next();
+        first.map(|grows| Advice { place: format!("{} on {on}", grows.place), ..grows })
+    };
+    others.filter_map(of_device).collect()
+}
+
+/// Which device the screen is about, where there are several.
+fn of_device(run: &Run) -> Option<String> {
+    let histories = run.snapshot().map_or(&[][..], |(_, histories)| histories);
+    let largest = histories.iter().max_by_key(|history| history.peak.allocated)?;
+    (histories.len() > 1).then(|| allocator_name(largest.device))
+}
+
+/// What other devices held, where there are several.
+fn others(run: &Run) -> Option<String> {
+    let histories = run.snapshot().map_or(&[][..], |(_, histories)| histories);
+    let largest = histories.iter().max_by_key(|history| history.peak.allocated)?;
+    let others: Vec<String> = (histories.iter().filter(|history| history.device != largest.device))
+        .take(OTHERS)
+        .map(|history| {
+            let peak = i64::try_from(history.peak.allocated).unwrap_or(i64::MAX);
+            format!("{} (peak {})", allocator_name(history.device), units::bytes(peak))
+        })
+        .collect();
+    let more = histories.len().saturating_sub(1 + others.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!others.is_empty())
+        .then(|| format!("the device that held most; `memory --device N` for {}{more}", others.join(", ")))
+}
+
+/// That nothing was recorded over time, if so.
+fn no_history(run: &Run) -> Option<String> {
+    let (_, histories) = run.snapshot()?;
+    histories.iter().all(|history| history.levels.is_empty()).then(|| {
+        "no history: call torch.cuda.memory._record_memory_history() before what you want to see".to_owned()
+    })
+}
+
 /// The last request that a device could not meet, if a snapshot has one.
 fn refused(run: &Run) -> String {
     let histories = run.snapshot().map_or(&[][..], |(_, histories)| histories);
@@ -98,13 +163,19 @@ fn refused(run: &Run) -> String {
     };
     let size = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     let free = last.free();
-    let why = match last.missing() == 0 {
-        true => format!(
+    let why = match last.obstacle() {
+        Obstacle::SetApart => {
+            format!(
+                "{} was free in one piece, but set apart for another stream or pool",
+                size(last.largest_gap)
+            )
+        }
+        Obstacle::Fragmentation => format!(
             "{} was free, but at most {} in one piece: fragmentation, which expandable_segments:True avoids",
             size(free),
             size(last.largest_gap)
         ),
-        false => {
+        Obstacle::Shortage => {
             format!("{} was in use and only {} was free: a shortage", size(last.level.allocated), size(free))
         }
     };
@@ -121,11 +192,16 @@ fn words(advice: &Advice) -> String {
     format!("{} ({}) {what} {}: {}", advice.place, advice.function, units::bytes(advice.bytes), advice.change)
 }
 
-fn next(report: &HeapReport) -> Vec<Next> {
-    let mut next = vec![
+fn next(run: &Run, report: &HeapReport) -> Vec<Next> {
+    let mut next = Vec::new();
+    if run.snapshot().is_some_and(|(_, histories)| histories.iter().any(|history| !history.refusals.is_empty()))
+    {
+        next.push(Next { question: "memory --oom", about: "why memory ran out, and what held it" });
+    }
+    next.extend([
         Next { question: "memory --by stack", about: "who held the peak, by stack, and the curve" },
         Next { question: "memory --leaks", about: "what was not freed, by line" },
-    ];
+    ]);
     if !report.line_memory.is_empty() {
         next.push(Next { question: "memory --lines", about: "memory line by line, with the source" });
     }

@@ -10,6 +10,7 @@ use stepscope_analyse::tables::ops::{self, OpsQuery};
 
 use super::super::kernels::shorter;
 use super::super::ops::ratio;
+use super::time;
 use crate::print::{self, Cell, Column, Role, Screen, Table};
 
 /// Rows on the first screen.
@@ -31,7 +32,7 @@ pub(super) struct TopRow {
 #[derive(Clone)]
 pub(super) struct Top {
     pub(super) rows: Vec<TopRow>,
-    what: &'static str,
+    what: String,
     /// Whether no steps are marked.
     synthetic: bool,
 }
@@ -39,9 +40,12 @@ pub(super) struct Top {
 impl Top {
     pub(super) fn new(run: &Run, device: Option<i64>, devices: usize) -> Top {
         let synthetic = run.steps().synthetic;
-        let (mut rows, what) = match devices {
-            0 => on_host(run),
-            n => (on_devices(run, device, n), "Device time"),
+        // Of several devices, the one whose time the bar above is: a mean over devices would be of none of them.
+        let shown = device.or_else(|| time::row(run.account(), None)?.device).filter(|_| devices > 1);
+        let (mut rows, what) = match (devices, shown) {
+            (0, _) => on_host(run),
+            (_, Some(shown)) => (on_devices(run, Some(shown), 1), format!("Device time, GPU {shown}")),
+            (n, None) => (on_devices(run, device, n), "Device time".to_owned()),
         };
         rows.sort_by(|a, b| b.per_step_ns.cmp(&a.per_step_ns).then_with(|| a.name.cmp(&b.name)));
         rows.retain(|row| row.per_step_ns > 0);
@@ -66,7 +70,7 @@ impl Top {
             false => ("Per step", "Of step", "Kernels per step"),
         };
         let mut columns =
-            vec![Column::name(self.what), Column::number(time).keep(), Column::number(share).keep()];
+            vec![Column::name(&self.what), Column::number(time).keep(), Column::number(share).keep()];
         if kernels {
             columns.push(Column::number(work).priority(90));
         }
@@ -122,7 +126,7 @@ fn on_devices(run: &Run, device: Option<i64>, devices: usize) -> Vec<TopRow> {
 }
 
 /// Without a device: operators by the host's time, or the regions of a program without operators.
-fn on_host(run: &Run) -> (Vec<TopRow>, &'static str) {
+fn on_host(run: &Run) -> (Vec<TopRow>, String) {
     let report = match run.narrowed() == *run.selection() {
         true => run.ops().clone(),
         false => ops::ops(run.trace(), &OpsQuery { selection: run.selection().clone(), ..OpsQuery::default() }),
@@ -139,5 +143,5 @@ fn on_host(run: &Run) -> (Vec<TopRow>, &'static str) {
         kernels_per_step: None,
         of_roofline: None,
     };
-    (rows.into_iter().map(row).collect(), what)
+    (rows.into_iter().map(row).collect(), what.to_owned())
 }

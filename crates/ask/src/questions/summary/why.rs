@@ -66,7 +66,7 @@ impl Why {
             return format!("{here} {what} here; what the profiler adds to it is unknown");
         }
         if step_ns as f64 > 0.95 * self.step_ns as f64 {
-            return format!("{here} {what}; the profiler adds little to it");
+            return format!("{here} {what}; the profiler adds little overhead");
         }
         let range = match units::about(low_ns) == units::about(high_ns) {
             true => String::new(),

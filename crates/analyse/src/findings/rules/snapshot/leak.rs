@@ -9,8 +9,8 @@ use crate::memory::places::Line;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_leak",
-    about: "In a memory snapshot, what a line holds between iterations rises on and on. A heuristic: a robust slope over the \
-            iterations, without the first.",
+    about: "In a memory snapshot, what a line holds between iterations keeps growing. A heuristic: a robust \
+            slope over the iterations, without the first.",
     thresholds: &[Threshold {
         name: "snapshot_leak.mib",
         default: 1.0,

@@ -3,12 +3,13 @@
 use super::super::words::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity};
+use crate::memory::history::Obstacle;
 use crate::memory::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::memory::places::Line;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_out_of_memory",
-    about: "In a memory snapshot, a request was refused: by a shortage, or because what was free lay in pieces.",
+    about: "In a memory snapshot, a request was refused: by a shortage, or because what was free lay in pieces or was set apart.",
     thresholds: &[],
     check,
 };
@@ -32,9 +33,12 @@ fn finding(context: &Context<'_>, count: usize, last: &OutOfMemory) -> Finding {
     finding.severity = Severity::High;
     finding.confidence = Confidence::High;
     let asked = size(bytes(refusal.bytes));
-    let why = match last.fragmented {
-        true => format!("{} was free, but in pieces", size(bytes(last.free))),
-        false => format!("{} was missing", size(bytes(last.missing))),
+    let why = match last.obstacle {
+        Obstacle::Fragmentation => format!("{} was free, but in pieces", size(bytes(last.free))),
+        Obstacle::SetApart => {
+            format!("{} was free in one piece, but set apart", size(bytes(refusal.largest_gap)))
+        }
+        Obstacle::Shortage => format!("{} was missing", size(bytes(last.missing))),
     };
     let times = if count > 1 { format!(" (the last of {count} refused requests)") } else { String::new() };
     finding.title = format!("{}: out of memory, {asked} was asked for and {why}{times}", device(last.device));
@@ -57,26 +61,37 @@ fn finding(context: &Context<'_>, count: usize, last: &OutOfMemory) -> Finding {
             "Bytes in use then that this line allocated, and their share; what most of it was for is guessed from stacks.",
         ));
     }
-    finding.why = match (last.fragmented, last.limited) {
-        (true, _) => "What was free would have been enough, but not in one piece: tensors that stay alive lie between the free ones, \
+    finding.why = match (last.obstacle, last.limited) {
+        (Obstacle::SetApart, _) => "A free piece was large enough, but the allocator keeps the free memory of each stream and of each \
+                                    memory pool (a CUDA graph has one) to itself."
+            .to_owned(),
+        (Obstacle::Fragmentation, _) => "What was free would have been enough, but not in one piece: tensors that stay alive lie between the free ones, \
                       and a segment cannot be joined with another."
             .to_owned(),
-        (false, true) => "The device had room, so a limit on this process refused the request \
+        (Obstacle::Shortage, true) => "The device had room, so a limit on this process refused the request \
                           (torch.cuda.set_per_process_memory_fraction)."
             .to_owned(),
-        (false, false) => "The device was full: what the program holds and what it asked for do not fit together.".to_owned(),
+        (Obstacle::Shortage, false) => "The device was full: what the program holds and what it asked for do not fit together.".to_owned(),
     };
-    finding.fix = match last.fragmented {
-        true if last.expandable => "Segments can grow already: keep shapes to a few sizes, and allocate what lives long before what \
+    finding.fix = match last.obstacle {
+        Obstacle::SetApart => "Give back what other streams and pools keep before this request (torch.cuda.empty_cache()), drop graphs \
+                               that are not replayed any more, or do the work on one stream."
+            .to_owned(),
+        Obstacle::Fragmentation if last.expandable => "Segments can grow already: keep shapes to a few sizes, and allocate what lives long before what \
                                     lives short."
             .to_owned(),
-        true => "Let segments grow in place: then free pieces are given back and joined. This request would have fit.".to_owned(),
-        false => advice(last),
+        Obstacle::Fragmentation => "Let segments grow in place: then free pieces are given back and joined. This request would \
+                                    probably have fit."
+            .to_owned(),
+        Obstacle::Shortage => advice(last),
     };
-    finding.code = match last.fragmented {
-        true if last.expandable => None,
-        true => Some("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py".to_owned()),
-        false => code(last),
+    finding.code = match last.obstacle {
+        Obstacle::SetApart => Some("torch.cuda.empty_cache()  # before the work that needs it".to_owned()),
+        Obstacle::Fragmentation if last.expandable => None,
+        Obstacle::Fragmentation => {
+            Some("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python train.py".to_owned())
+        }
+        Obstacle::Shortage => code(last),
     };
     finding.verify = "Run again and take another snapshot at the end: `stepscope memory SNAPSHOT --oom` should find no refused request."
         .to_owned();
