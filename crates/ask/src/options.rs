@@ -445,7 +445,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "around",
         value: Some("NAME"),
-        help: "This instruction in its program: what it takes, who takes its result, and what is fused into it",
+        help: "One instruction in its program: its operands, who uses its result, and what is fused into it",
         set: |ask, value| {
             ask.around = Some(value.to_owned());
             Ok(())

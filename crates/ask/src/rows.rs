@@ -46,7 +46,7 @@ pub(crate) struct Arranged<R> {
 impl<R> Arranged<R> {
     /// What an empty table says: that nothing was recorded, or that nothing matches.
     pub(crate) fn when_empty<'a>(&self, nothing_recorded: &'a str) -> &'a str {
-        if self.all > 0 { "no row matches --filter" } else { nothing_recorded }
+        if self.matched < self.all { "no row matches --filter" } else { nothing_recorded }
     }
 
     /// What the table leaves out, in words; `None` if nothing.

@@ -180,13 +180,13 @@ fn page(real: &Real, noise: f64) -> Result<(String, Power), GateError> {
          Each cell is **failed / inconclusive**, in percent of the pairs; the rest passed. A run that fails although nothing\n\
          changed is a false alarm: 5% at most are allowed, and the interval is chosen so that 2.5% would be the most.\n\n\
          ## Real runs\n\n\
-         A program of {STEPS} steps, run without a profiler: twice as it is, once with 5% more to do, in turns. The mean step of\n\
-         a run varies by {:.2}% here (1.4826 times the median deviation). **In turns** is what `check --baseline-dir` and\n\
+         A program of {STEPS} steps, run without a profiler: twice as is and once with 5% more to do, interleaved. The mean step of\n\
+         a run varies by {:.2}% here (1.4826 times the median deviation). **Interleaved** is what `check --baseline-dir` and\n\
          `--baseline-command` do: runs that are neighbors in time are compared in pairs. **Saved** is what `check --baseline`\n\
          does: all runs of one side come first, and a slowdown that a fixed task next to each run shows as well does not fail, so\n\
          that a machine that became slower is not taken for a program that did.\n\
          Neighboring pairs of the table overlap: {} rounds hold {} separate pairs of ten runs.\n\n\
-         | runs per side | pairs | same program, in turns, fails if >+2% | >+5% | same program, saved, >+2% | >+5% | 5% slower, in turns, >+2% | >+5% | 5% slower, saved, >+2% | >+5% |\n\
+         | runs per side | pairs | same program, interleaved, fails if >+2% | >+5% | same program, saved, >+2% | >+5% | 5% slower, interleaved, >+2% | >+5% | 5% slower, saved, >+2% | >+5% |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
         if machine.cpu.is_empty() { "an unknown processor" } else { &machine.cpu },
         machine.cores,
@@ -205,7 +205,7 @@ fn page(real: &Real, noise: f64) -> Result<(String, Power), GateError> {
     let _ = write!(
         text,
         "\n## Nothing changed, simulated\n\n{PAIRS} pairs per cell, with noise of three shapes: normal; one run in ten disturbed by up to ten\n\
-         times the noise; two humps two deviations apart. Fails if `step_time>+2%`. In turns and saved differ in the test only:\n\
+         times the noise; two humps two deviations apart. Fails if `step_time>+2%`. Interleaved and saved differ only in the test:\n\
          these runs do not depend on each other.\n\n\
          | noise | runs per side | | {} |\n|---|---|---|{}\n",
         SHAPES.join(" | "),
@@ -214,7 +214,7 @@ fn page(real: &Real, noise: f64) -> Result<(String, Power), GateError> {
     for level in [noise, 0.02, 0.05] {
         for repeats in REPEATS {
             let cells = SHAPES.map(|shape| simulated(shape, level, 0.0, repeats, &two));
-            for (at, which) in ["in turns", "saved"].into_iter().enumerate() {
+            for (at, which) in ["interleaved", "saved"].into_iter().enumerate() {
                 let cells = cells.map(|cell| cell[at].text()).join(" | ");
                 let _ = writeln!(text, "| {:.2}% | {repeats} | {which} | {cells} |", 100.0 * level);
             }
@@ -225,7 +225,7 @@ fn page(real: &Real, noise: f64) -> Result<(String, Power), GateError> {
     let _ = write!(
         text,
         "\n## What is found, simulated\n\n![Share of slowdowns found, by their size](gate-power.svg)\n\n\
-         Share of pairs that fail `step_time>+2%` in turns with normal noise of {:.2}%, by how much slower the program really is:\n\n\
+         Share of pairs that fail `step_time>+2%` interleaved, with normal noise of {:.2}%, by how much slower the program really is:\n\n\
          | runs per side | {} |\n|---|{}\n",
         100.0 * shown,
         SLOWDOWNS.map(|s| format!("+{:.0}%", 100.0 * s)).join(" | "),

@@ -10,6 +10,8 @@ use crate::metric::{Metric, Quantity};
 
 /// What is left over when two numbers that should be equal went through logarithms.
 const SLACK: f64 = 1e-9;
+/// So far from the ratio of two medians, a change needs a remark.
+const MISLEADING: f64 = 0.05;
 
 /// How a check is made.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -80,7 +82,9 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// What whoever reads the verdict has to know.
     pub remarks: Vec<String>,
-    /// What traces of both sides say about a failure; they have no part in the verdict.
+    /// Whether traces were judged, not bare runs.
+    pub from_traces: bool,
+    /// What traces of both sides say about a failure; they have no part in a verdict on bare runs.
     pub explanation: Option<Explanation>,
 }
 
@@ -104,19 +108,29 @@ pub fn check(
     let mut remarks = Vec::new();
     if current.how == How::Traces {
         remarks.push(
-            "decided from traces alone: recording costs time of its own, and not the same for every program; for a verdict \
+            "judged from traces alone: recording costs time of its own, and not the same for every program; for a verdict \
              on bare runs use `stepscope check --baseline NAME -- command`"
                 .to_owned(),
         );
     }
     if findings.iter().any(|f| matches!(f.method(), Some(Method::Blocks { .. } | Method::FewSteps))) {
         remarks.push(
-            "one run per side: its steps show how much steps differ, not how much runs do; repeat the run for a verdict \
-             that holds (--repeats 10)"
+            "one run per side: its steps show how much steps differ, not how much runs do; for a verdict that holds, "
+                .to_owned()
+                + match current.how {
+                    How::Traces => "record several runs per side",
+                    _ => "repeat the run (--repeats 10)",
+                },
+        );
+    }
+    if findings.iter().filter_map(|f| f.comparison.as_ref()).any(medians_mislead) {
+        remarks.push(
+            "some runs are far from the others: the change is the typical one between two runs, not that between the two \
+             medians"
                 .to_owned(),
         );
     }
-    Checked { findings, remarks, explanation: None }
+    Checked { findings, remarks, from_traces: current.how == How::Traces, explanation: None }
 }
 
 impl Finding {
@@ -258,6 +272,12 @@ fn missing(metric: &Metric, measurement: &Measurement, which: &str) -> String {
     };
     let has = if like.is_empty() { "nothing like it".to_owned() } else { like.join(", ") };
     format!("{which} has no {metric}; it has {has}")
+}
+
+/// Whether the change is not the one that a reader would work out from the two medians.
+fn medians_mislead(found: &Comparison) -> bool {
+    let medians = found.baseline.zip(found.current).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a);
+    medians.zip(found.ratio).is_some_and(|(shown, ratio)| (shown / ratio - 1.0).abs() > MISLEADING)
 }
 
 /// Whether a change goes beyond what is allowed.

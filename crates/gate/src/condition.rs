@@ -41,7 +41,7 @@ impl Condition {
             text[at + 1..].trim_start_matches(['=', ' ', '+', '-']).starts_with(|c: char| c.is_ascii_digit())
         });
         let Some((at, rising)) = found else {
-            return Err(GateError::new(format!("this is no condition: {text}"), FORM));
+            return Err(GateError::new(format!("this is not a condition: {text}"), FORM));
         };
         let metric = Metric::parse(&text[..at])?;
         let limit = limit(text[at + 1..].trim_start_matches('=').trim(), rising, &metric)?;
@@ -55,7 +55,7 @@ impl Condition {
 }
 
 fn limit(text: &str, rising: bool, metric: &Metric) -> Result<Limit, GateError> {
-    let wrong = |hint: &str| GateError::new(format!("this is no limit for {metric}: {text}"), hint);
+    let wrong = |hint: &str| GateError::new(format!("this is not a limit for {metric}: {text}"), hint);
     let sign = text.chars().next().filter(|c| matches!(c, '+' | '-'));
     let (digits, unit) = split(text.trim_start_matches(['+', '-'])).ok_or_else(|| wrong(FORM))?;
     match (sign, unit) {

@@ -176,7 +176,7 @@ impl Measurement {
             serde_json::from_slice(text).map_err(|error| broken(error.to_string()))?;
         if value.get("stepscope").and_then(|v| v.as_str()) != Some("measurement") {
             return Err(GateError::new(
-                format!("this file is no measurement of stepscope: {place}"),
+                format!("this file is not a stepscope measurement: {place}"),
                 "baselines are written by `stepscope baseline save`; move other files elsewhere",
             ));
         }
@@ -227,7 +227,7 @@ mod tests {
         }
         assert!(error(&text.replace("\"version\":1", "\"version\":2")).what.contains("newer stepscope"));
         assert!(error(&text.replace("\"version\":1", "\"version\":0")).what.contains("no version"));
-        assert!(error("{}").what.contains("no measurement"));
+        assert!(error("{}").what.contains("not a stepscope measurement"));
         assert!(error(&text.replace("\"repeats\":[", "\"repeats\":[7,")).what.contains("damaged"));
         assert!(Measurement::from_json(&[0xff, 0xfe], "x").is_err());
     }

@@ -87,7 +87,7 @@ fn cells(finding: &Finding) -> (String, String, String, String, String) {
 }
 
 /// What traces say about a failure, in one sentence: `from traces, which did not decide: …`.
-pub fn cause(explanation: &Explanation) -> String {
+pub fn cause(checked: &Checked, explanation: &Explanation) -> String {
     let what = match (&explanation.because, explanation.agrees) {
         (Some(because), true) => because.clone(),
         (because, _) => {
@@ -95,11 +95,18 @@ pub fn cause(explanation: &Explanation) -> String {
             format!("the traces do not show a slower step. {}{because}", explanation.sentence)
         }
     };
-    format!("from traces, which did not decide: {what}")
+    match checked.from_traces {
+        true => format!("from the same traces: {what}"),
+        false => format!("from traces, which did not decide: {what}"),
+    }
 }
 
 /// The places that take more time than before.
-pub fn cause_table(explanation: &Explanation) -> Table {
+pub fn cause_table(checked: &Checked, explanation: &Explanation) -> Table {
+    let from = match checked.from_traces {
+        true => "per step",
+        false => "per step, from traces; the verdict does not rest on them",
+    };
     let mut table = Table::new(vec![
         Column::number("Change").keep(),
         Column::number("Before"),
@@ -108,7 +115,7 @@ pub fn cause_table(explanation: &Explanation) -> Table {
         Column::text("Sure").priority(60),
         Column::name("Where").flexible(24, middle_ellipsis),
     ])
-    .title("What takes more time", "per step, from traces; the verdict does not rest on them")
+    .title("What takes more time", from)
     .when_empty("no place takes more time than before");
     for row in &explanation.rows {
         table.row(vec![
@@ -140,8 +147,8 @@ pub fn as_markdown(checked: &Checked, title: &str) -> String {
         ));
     }
     if let Some(found) = &checked.explanation {
-        let words = stepscope_ask::print::markdown_text(&format!("Cause, {}", cause(found)));
-        text.push_str(&format!("\n{words}\n\n{}", markdown(&cause_table(found))));
+        let words = stepscope_ask::print::markdown_text(&format!("Cause, {}", cause(checked, found)));
+        text.push_str(&format!("\n{words}\n\n{}", markdown(&cause_table(checked, found))));
     }
     text
 }

@@ -145,7 +145,7 @@ impl Store {
         } else {
             format!("in {} there are: {}", self.place(), known.join(", "))
         };
-        GateError::new(format!("there is no baseline of this name: {name}"), hint)
+        GateError::new(format!("there is no baseline with this name: {name}"), hint)
     }
 }
 
@@ -154,7 +154,7 @@ fn check_name(name: &str) -> Result<(), GateError> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > MAX_NAME || name.starts_with(['.', '-']) || !name.chars().all(fine) {
         return Err(GateError::new(
-            format!("this is no name for a baseline: {name}"),
+            format!("this is not a valid baseline name: {name}"),
             "use letters, digits, dashes, dots and underscores, such as main or h200-bf16",
         ));
     }

@@ -20,7 +20,7 @@ impl Setting {
     /// Reads `name=a,b,c`.
     pub fn parse(text: &str) -> Result<Setting, GateError> {
         let wrong =
-            || GateError::new(format!("this is no setting to try: {text}"), "write --arg batch=32,64,128");
+            || GateError::new(format!("this is not a setting to try: {text}"), "write --arg batch=32,64,128");
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;
         let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
         if name.trim().is_empty() || values.iter().any(String::is_empty) {

@@ -52,7 +52,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "calls_ns",
-        label: "Launching calls in all",
+        label: "Launching calls in total",
         text: "The summed duration of the launching calls on the host. A call that launches several pieces of \
                work, such as a CUDA graph, counts once.",
     },
@@ -74,7 +74,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "short_kernels_ns",
-        label: "Short kernels in all",
+        label: "Short kernels in total",
         text: "The summed duration of the short kernels on the device.",
     },
     Definition {

@@ -164,7 +164,7 @@ impl Holder {
             Holder::Garbage => "while Python collects garbage",
             Holder::Waiting => "while the host returns from waits",
             Holder::Allocation => "while memory is allocated or freed",
-            Holder::Communication => "while ranks talk through the host",
+            Holder::Communication => "while ranks communicate through the host",
             Holder::Streams => "between queued kernels or waiting for another stream",
             Holder::Unknown => "while nothing was recorded on the host",
         }

@@ -92,7 +92,7 @@ pub(super) fn few_steps(runs: &[Arc<Run>], side: &str) -> Option<String> {
         1 => "one step".to_owned(),
         few => format!("{few} steps"),
     };
-    Some(format!("only {steps}{side}: noise can hardly be told from change"))
+    Some(format!("only {steps}{side}: too few to tell a change from noise"))
 }
 
 /// `64`, `62.5`.

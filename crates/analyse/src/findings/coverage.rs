@@ -109,10 +109,10 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
     let shapes = could_not_look(run).iter().any(|blind| blind.needs == "record_shapes=True");
     let text = match verdict.bound_by {
         "gpu" if shapes => {
-            "No finding says how to make its kernels cheaper: without record_shapes=True nobody can tell how fast they could be."
+            "No finding covers its kernels: how fast they could be is unknown without record_shapes=True."
         }
         "gpu" => {
-            "No finding says how to make its kernels cheaper: none of the known mistakes is here. `stepscope roofline` shows how \
+            "No finding covers its kernels: this trace shows no known mistake. `stepscope roofline` shows how \
              close each operator comes to what the device can do."
         }
         "host" => {
@@ -120,14 +120,14 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
              first."
         }
         "copies" => {
-            "No finding covers this: the copies run one after the other with the kernels, and no known mistake causes them. \
+            "No finding covers this: the copies do not overlap with kernels, and no known mistake explains them. \
              `stepscope transfers` lists them."
         }
         "communication" => {
             "No finding covers this: `stepscope account` shows how much of it overlaps with computing."
         }
         "gaps_between_kernels" => {
-            "No finding covers this: the device needs a moment between kernels, so fewer and larger ones help."
+            "No finding covers this: the device pauses briefly between kernels, so fewer, larger kernels help."
         }
         "unknown" if run.trace().meta().framework.is_some() => {
             "No finding covers this: record with the Python tracer on (python_tracer_level=1) to see what the host was doing."

@@ -234,9 +234,9 @@ impl Plan {
 
     fn transfers(&mut self, trace: &Trace) {
         let slices = trace.slices();
-        self.overlap = true;
         for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Memcpy) {
             if matches!(copy_name(trace.name(id)).0, Direction::HostToDevice | Direction::DeviceToHost) {
+                self.overlap = true;
                 self.copies_ns = self.copies_ns.saturating_add(slices.dur(id).0);
                 self.lengths.insert(id, 0);
                 if let Some(call) = trace.links().launch(id) {

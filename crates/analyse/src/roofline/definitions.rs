@@ -65,8 +65,8 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "modelled_gbs",
         label: "Modelled GB/s",
-        text: "Bytes of all operators with a cost / their device time, where a GB is 10^9 bytes: what they must have \
-               moved through the device's memory at the least, not what was measured.",
+        text: "Bytes of all operators with a cost / their device time, where a GB is 10^9 bytes: the least they \
+               must have moved through the device's memory, not what was measured.",
     },
     Definition { field: "intensity", label: "FLOP/byte", text: "Arithmetic intensity: FLOPs / bytes." },
     Definition {

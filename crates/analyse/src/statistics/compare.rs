@@ -81,11 +81,9 @@ impl Method {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Ranks => "repeated runs on both sides, compared by their order",
-            Self::Pairs => "runs in turns, compared in pairs by the order of their differences",
-            Self::FewPairs => {
-                "few runs in turns, compared in pairs; the interval takes their noise to be normal"
-            }
-            Self::Student => "few repeated runs; the interval takes their noise to be normal",
+            Self::Pairs => "interleaved runs, compared in pairs by the order of their differences",
+            Self::FewPairs => "few interleaved runs, compared in pairs; the interval assumes normal noise",
+            Self::Student => "few repeated runs; the interval assumes normal noise",
             Self::Blocks { .. } => {
                 "one run per side, by its steps; differences between runs are not in the interval"
             }
@@ -135,6 +133,13 @@ pub struct Comparison {
     /// About how many repeats per side would decide, if nothing was decided and the noise stays as it is. Unknown if that
     /// cannot be estimated or no reasonable number would.
     pub repeats_to_decide: Option<usize>,
+}
+
+impl Comparison {
+    /// Whether the confidence allows a ratio that was found in another way.
+    pub fn allows(&self, ratio: f64) -> bool {
+        self.low.is_none_or(|low| ratio >= low) && self.high.is_none_or(|high| ratio <= high)
+    }
 }
 
 /// An interval of the difference in the scale of the comparison, and its p-value.

@@ -30,57 +30,59 @@ const BESIDE: [&str; 2] = ["lock of ", "asyncio tasks of "];
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "seen_ns",
-        label: "Seen",
-        text: "How long the thread was sampled: the sum of the four states. A look stands for the time since the look before it.",
+        label: "Sampled",
+        text: "How long the thread was sampled: the sum of the four states. Each sample covers the time \
+               since the one before.",
     },
     Definition {
         field: "holds_ns",
         label: "Holds",
-        text: "Time in which the thread held the interpreter's lock: it ran Python code, or C code that keeps the lock, and no \
+        text: "Time in which the thread held the GIL: it ran Python code, or C code that keeps the GIL, and no \
                other thread of its process could run Python.",
     },
     Definition {
         field: "without_ns",
         label: "Without",
-        text: "Time in which the thread was running, or ready to, without the lock: C code that has released it, such as NumPy, \
-               PyTorch or compression.",
+        text: "Time in which the thread was running, or ready to, without the GIL: C code that has released it, \
+               such as NumPy, PyTorch or compression.",
     },
     Definition {
         field: "waits_ns",
         label: "Waits",
-        text: "Time in which the thread slept until it could have the lock: other threads held it.",
+        text: "Time in which the thread slept until it could get the GIL: another thread held it.",
     },
     Definition {
         field: "idle_ns",
         label: "Idle",
         text: "Time in which the thread slept for another reason: input and output, a lock of the program's, a queue, sleep.",
     },
-    Definition { field: "holds_share", label: "Holds %", text: "Holds divided by seen." },
-    Definition { field: "without_share", label: "Without %", text: "Without divided by seen." },
-    Definition { field: "waits_share", label: "Waits %", text: "Waits divided by seen." },
-    Definition { field: "idle_share", label: "Idle %", text: "Idle divided by seen." },
+    Definition { field: "holds_share", label: "Holds %", text: "Holds divided by sampled." },
+    Definition { field: "without_share", label: "Without %", text: "Without divided by sampled." },
+    Definition { field: "waits_share", label: "Waits %", text: "Waits divided by sampled." },
+    Definition { field: "idle_share", label: "Idle %", text: "Idle divided by sampled." },
     Definition { field: "threads", label: "Threads", text: "Threads of the process that were sampled." },
     Definition {
         field: "span_ns",
         label: "Time",
-        text: "From the first to the last look at any thread of the process.",
+        text: "From the first to the last sample of any thread of the process.",
     },
     Definition {
         field: "held_ns",
         label: "Lock held",
-        text: "Time in which some thread of the process held the lock: the sum over its threads, since one at a time can.",
+        text: "Time in which a thread of the process held the GIL: the sum over its threads, since only one \
+               can hold it at a time.",
     },
     Definition { field: "held_share", label: "Lock held %", text: "Lock held divided by time." },
     Definition {
         field: "waiting_ns",
         label: "Waited",
-        text: "Time in which threads of the process waited for the lock, added up over threads.",
+        text: "Time in which threads of the process waited for the GIL, added up over threads.",
     },
     Definition {
         field: "running_ns",
         label: "Running",
-        text: "Time in which the event loop ran this task: its coroutine and all that it called, until it next awaited. What is \
-               shorter than the time between two looks may be missed.",
+        text: "Time in which the event loop ran this task: its coroutine and all that it called, until it next \
+               awaited. Anything shorter than the time between two samples may be missed.",
     },
     Definition {
         field: "share",

@@ -128,7 +128,7 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Self",
         text: "Host: time during which this was the innermost slice of its thread. Device: duration of the device \
                work itself, under the stack of the call that launched it. Modules: device (or host) time of the \
-               module less that of its child modules; its backward pass stands below it as `(backward)`.",
+               module less that of its child modules; its backward pass is listed below it as `(backward)`.",
     },
     Definition {
         field: "total_ns_of",

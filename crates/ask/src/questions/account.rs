@@ -24,7 +24,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "account",
     alias: None,
-    about: "Every nanosecond of every step, by its cause: what the device did, or why it was idle.",
+    about: "Every nanosecond of every step, by cause: what the device did, or why it was idle.",
     examples: &[
         "account TRACE",
         "account TRACE --by step --sort wall",

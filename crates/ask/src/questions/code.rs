@@ -16,8 +16,9 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "code",
     alias: None,
-    about: "Your program's functions by host time, waiting for the device, and device time they launched: which code makes the \
-            GPU work, and which waits for it. Needs recorded calls (PyTorch: with_stack=True).",
+    about: "Your program's functions by host time, time waiting for the device, and device time they \
+            launched: which code keeps the GPU busy, and which waits for it. \
+            Needs recorded calls (PyTorch: with_stack=True).",
     examples: &["code TRACE", "code TRACE --by call  what each function called", "code TRACE --sort device_ns"],
     group: Group::Time,
     by: &["function", "call"],

@@ -31,7 +31,7 @@ use crate::rows::arrange;
 pub static DIFF: Question = Question {
     name: "diff",
     alias: Some("compare"),
-    about: "Did it help? Two runs compared: faster or slower, by how much, and what made the difference.",
+    about: "Did it help? Compares two runs: faster or slower, by how much, and what made the difference.",
     examples: &[
         "diff before.json.gz after.json.gz",
         "diff runs/before/ runs/after/  several recordings per side",
@@ -137,7 +137,7 @@ fn headline(
         |side: &StepSide| format!("{} of {}", count(side.steps, "step"), count(side.recordings, "recording"));
     lines = wrap(
         &format!(
-            "{} before, {} after; {}. Times are those of recordings: the profiler's cost is in them.",
+            "{} before, {} after; {}. Times come from recordings, so they include profiler overhead.",
             of(sides[0]),
             of(sides[1]),
             judged.rests_on
@@ -258,12 +258,12 @@ fn rows_table(rows: &[ChangeRow]) -> Table {
 
 fn figures_table(rows: &[FigureRow]) -> Table {
     let mut table = Table::new(vec![
-        Column::text("Figure").keep(),
+        Column::text("Metric").keep(),
         Column::number("Before").keep(),
         Column::number("After").keep(),
         Column::number("Change").keep(),
     ])
-    .title("Other figures", "of the steps");
+    .title("Other metrics", "of the steps");
     for row in rows {
         let shown = |value: f64| match row.unit {
             FigureUnit::Nanoseconds => units::time(value as i64),

@@ -25,7 +25,7 @@ pub use list::rules;
 pub(super) const QUESTION: Question = Question {
     name: "findings",
     alias: None,
-    about: "What to change: each finding with what it would save, why, the code and how to check.",
+    about: "What to change: what each fix would save, why, the code, and how to check it.",
     examples: &[
         "findings TRACE",
         "findings TRACE --format md > findings.md",
@@ -106,7 +106,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
 /// Where to look if no rule found anything.
 pub(super) fn nothing_next(on_device: bool) -> Vec<Next> {
     vec![
-        Next { question: "account", about: "every nanosecond by its cause" },
+        Next { question: "account", about: "every nanosecond, by cause" },
         Next { question: "what-if", about: "what would help most, by replay" },
         match on_device {
             true => Next { question: "roofline", about: "how close to what the device can do" },

@@ -20,8 +20,8 @@ use crate::rows::{arrange, regex_of};
 pub(super) const QUESTION: Question = Question {
     name: "functions",
     alias: None,
-    about: "Functions by own time, time with what they call, and calls: of cProfile, py-spy, pprof and other profiles, and \
-            of Python calls or samples in a trace.",
+    about: "Functions by self time, total time and calls, from cProfile, py-spy, pprof and other profiles, or from \
+            Python calls and samples in a trace.",
     examples: &[
         "functions out.pstats --sort cumulative --top 10",
         "functions out.pstats --callers encode  who called it",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::causes::{account, gaps};
 use stepscope_analyse::run::Run;
 
@@ -65,8 +66,17 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         top => top.max(most),
     };
     let report = asked.run.gaps(ask.device, top);
+    let unknown = (report.culprits.iter().filter(|row| row.cause == Cause::DEVICE_UNRECORDED))
+        .fold(0i64, |sum, row| sum.saturating_add(row.idle_ns));
+    let (idle, or_not) = match unknown {
+        0 => ("idle", String::new()),
+        unknown => {
+            let share = units::percent(super::ops::ratio(unknown, report.idle_ns));
+            ("without recorded work", format!("; {share} of that is unknown: the device may have been busy"))
+        }
+    };
     let words = format!(
-        "{} of {} idle ({}) in {} gaps",
+        "{} of {} {idle} ({}) in {} gaps{or_not}",
         units::time(report.idle_ns),
         units::time(report.wall_ns),
         units::percent(super::ops::ratio(report.idle_ns, report.wall_ns)),

@@ -16,7 +16,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "graphs",
     alias: None,
-    about: "CUDA and HIP graphs: replays, their time on the device, gaps inside, and the nodes that take it.",
+    about: "CUDA and HIP graphs: replays, device time, gaps, and the nodes that take the most time.",
     examples: &["graphs TRACE", "graphs TRACE --by node --top 0", "graphs TRACE --by node --filter gemm"],
     group: Group::Device,
     by: &["graph", "node"],

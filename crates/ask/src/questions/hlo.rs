@@ -21,13 +21,13 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "hlo",
     alias: None,
-    about: "Instructions of programs that XLA compiled for JAX and TensorFlow: time, FLOPs, bytes, share of peak, source line, and \
-            what is fused into each.",
+    about: "Instructions in programs XLA compiled for JAX and TensorFlow: time, FLOPs, bytes, share of peak, \
+            source line, and what is fused into each.",
     examples: &[
         "hlo TRACE --top 30",
         "hlo TRACE --by line  the lines of your source code by device time",
         "hlo TRACE --by path --filter transpose",
-        "hlo TRACE --around custom-call.1  what it takes, and who takes its result",
+        "hlo TRACE --around custom-call.1  its operands, and who uses its result",
     ],
     group: Group::Time,
     by: &["instruction", "category", "line", "path", "program"],

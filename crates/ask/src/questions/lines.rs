@@ -22,7 +22,8 @@ use blocks::Block;
 pub(super) const QUESTION: Question = Question {
     name: "lines",
     alias: None,
-    about: "Lines by time and hits, with their source: of our samples, line_profiler, py-spy, Austin, pprof and others that know lines.",
+    about: "Lines by time and hits, with source, from stepscope's samples, line_profiler, py-spy, Austin, pprof \
+            and other profilers that record lines.",
     examples: &["lines script.py.lprof", "lines out.raw --function '^train' --top 10"],
     group: Group::Time,
     by: &[],

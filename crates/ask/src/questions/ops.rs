@@ -18,7 +18,7 @@ use crate::rows::{Arranged, arrange};
 pub(super) const QUESTION: Question = Question {
     name: "ops",
     alias: None,
-    about: "Operators: PyTorch's key_averages, with annotations kept apart.",
+    about: "Operators: PyTorch's key_averages, with annotations listed separately.",
     examples: &[
         "ops TRACE --sort self_cuda_time_total --top 20",
         "ops TRACE --by shape --filter '^aten::(mm|addmm)$'",
@@ -62,8 +62,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         true => asked.run.ops().clone(),
         false => ops::ops(asked.trace(), &query),
     };
-    let (words, ledger) = (totals(&report), ledger(&report));
-    let (device, host) = (report.total_device_self_ns, report.total_host_self_ns);
+    let ledger = ledger(&report);
+    // PyTorch's sum counts ranges with operators; elsewhere, ranges are around operators of other threads.
+    let host = match asked.trace().meta().framework {
+        Some(_) => report.ops.iter().fold(0i64, |sum, row| sum.saturating_add(row.host_self_ns)),
+        None => report.total_host_self_ns,
+    };
+    let device = report.total_device_self_ns;
+    let words = totals(&report, host);
     let totals = OpsTotals {
         total_host_self_ns: host,
         total_device_self_ns: device,
@@ -121,8 +127,8 @@ pub(super) fn default_sort(device_ns: i64) -> &'static str {
     if device_ns > 0 { "device_self_ns" } else { "host_self_ns" }
 }
 
-fn totals(report: &OpsReport) -> String {
-    let host = units::time(report.total_host_self_ns);
+fn totals(report: &OpsReport, host: i64) -> String {
+    let host = units::time(host);
     match report.total_device_self_ns {
         0 => format!("host self {host} in total"),
         device => format!("host self {host}, device {} in total", units::time(device)),

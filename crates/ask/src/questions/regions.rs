@@ -47,11 +47,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let steps = (asked.steps().steps.len() as i64).max(1);
     let rows = arrange(report.regions, &ask.rows, None, TOP, |r| &r.name)?;
     let of_pytorch = asked.trace().meta().framework.is_none();
-    let empty = match of_pytorch {
-        true => {
+    let empty = match asked.trace().meta().framework.as_ref().map(|framework| framework.name.as_str()) {
+        None => {
             "no named ranges in this trace; put torch.profiler.record_function(\"name\") around parts of a step"
         }
-        false => {
+        Some("TensorFlow") => {
+            "no named ranges in this trace; put tf.profiler.experimental.Trace(\"name\") around parts of a step"
+        }
+        Some(_) => {
             "no named ranges in this trace; put jax.profiler.TraceAnnotation(\"name\") around parts of a step"
         }
     };

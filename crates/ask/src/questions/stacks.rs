@@ -18,7 +18,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "stacks",
     alias: None,
-    about: "Folded stacks by host or device self time; of a profile, by what it counts.",
+    about: "Folded stacks by host or device self time; for a profile, by what it measures.",
     examples: &["stacks TRACE --by device --top 20", "export --to folded TRACE | flamegraph.pl > flame.svg"],
     group: Group::Time,
     by: &["host", "device"],

@@ -134,7 +134,7 @@ fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
             });
         }
         if let Some(function) = &inferred {
-            table.note(format!("no steps are marked: each run of {function} until the next stands for one"));
+            table.note(format!("no steps are marked: each run of {function}, up to the next, counts as one"));
         }
         table.notes(&left_out);
         table.notes(&varies);

@@ -16,7 +16,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "threads",
     alias: Some("gil"),
-    about: "Which threads held Python's lock, ran without it, waited for it or were idle; and the tasks of asyncio.",
+    about: "Which threads held the GIL, ran without it, waited for it or were idle; also asyncio tasks.",
     examples: &["threads TRACE", "threads TRACE --sort waits", "threads TRACE --filter Worker --format csv"],
     group: Group::Time,
     by: &[],
@@ -28,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
 };
 
 const NONE: &str =
-    "nobody looked at Python's threads here; record with `stepscope run SCRIPT` or `stepscope record`";
+    "no samples of Python threads in this trace; record with `stepscope run SCRIPT` or `stepscope record`";
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let Locks { threads, processes, tasks } = lock::locks(runs[0].trace());
@@ -37,17 +37,16 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let rows = arrange(threads, &ask.rows, None, TOP, |row| &row.thread)?;
     let (empty, left_out) = (rows.when_empty(NONE), rows.left_out());
     let threads = Part::new("threads", rows.rows, move |rows| {
-        let mut table =
-            thread_table(rows, several).title("Threads and the interpreter's lock", &words).when_empty(empty);
+        let mut table = thread_table(rows, several).title("Threads and the GIL", &words).when_empty(empty);
         table.notes(&left_out);
         table
     });
     let processes =
-        Part::new("processes", processes, |rows| process_table(rows).title("The lock of each process", ""));
+        Part::new("processes", processes, |rows| process_table(rows).title("The GIL of each process", ""));
     let count = tasks.len();
     let most = ask.rows.top.map_or(TOP, |top| if top == 0 { usize::MAX } else { top });
     let tasks = Part::new("tasks", tasks.into_iter().take(most).collect(), move |rows: &[TaskRow]| {
-        let mut table = task_table(rows).title("Tasks of asyncio", "time in which the event loop ran each");
+        let mut table = task_table(rows).title("asyncio tasks", "time the event loop spent in each");
         if rows.len() < count {
             table.note(format!("{} more tasks", units::count((count - rows.len()) as u64)));
         }
@@ -63,7 +62,7 @@ fn words(processes: &[LockRow]) -> String {
         [one] => {
             format!("held {} of {}", units::percent(one.held_share), units::time(one.span_ns))
         }
-        several => format!("of {} processes, each with a lock of its own", several.len()),
+        several => format!("{} processes, each with its own GIL", several.len()),
     }
 }
 
@@ -73,7 +72,7 @@ fn thread_table(rows: &[ThreadRow], several: bool) -> Table {
         columns.push(Column::text("Process").flexible(16, end_ellipsis).priority(140));
     }
     columns.extend([
-        Column::number("Seen").priority(120),
+        Column::number("Sampled").priority(120),
         Column::number("Holds").keep(),
         Column::number("Without").keep(),
         Column::number("Waits").keep(),

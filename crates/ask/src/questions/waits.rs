@@ -18,7 +18,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "waits",
     alias: Some("sync"),
-    about: "Calls in which the host waits until a device has caught up.",
+    about: "Calls where the host waits for a device to catch up.",
     examples: &["waits TRACE", "waits TRACE --filter item --sort calls"],
     group: Group::Waiting,
     by: &[],

@@ -22,7 +22,7 @@ use crate::rows::arrange;
 pub(super) const QUESTION: Question = Question {
     name: "what-if",
     alias: None,
-    about: "What would a change save? The run replayed with something faster or gone.",
+    about: "What would a change save? Replays the run with something made faster or removed.",
     examples: &[
         "what-if TRACE  what would help most?",
         "what-if TRACE --op aten::mm --speedup 2",
@@ -130,6 +130,16 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     let replay =
         |changes: &[Change]| asked.run.what_if(changes).map_err(|what| changes::unknown(trace, what, changes));
     let standard = changes.is_empty();
+    if let Some(beside) = changes.iter().find_map(|change| match change {
+        Change::Operator { name, .. } if changes::is_beside_steps(&asked, name) => Some(name),
+        _ => None,
+    }) {
+        return Err(Refusal::new(
+            format!("{beside} ran on worker threads, and this profile does not say which steps waited for it"),
+            "`stepscope ops` and `stepscope account` show its time",
+        ));
+    }
+    let mut beside: Vec<String> = Vec::new();
     let (rows, steps) = match standard {
         false => {
             let answer = replay(&changes)?;
@@ -138,6 +148,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         true => {
             let mut rows = Vec::new();
             for change in changes::standard(&asked) {
+                if let Change::Operator { name, .. } = &change
+                    && changes::is_beside_steps(&asked, name)
+                {
+                    beside.push(name.clone());
+                    continue;
+                }
                 rows.push(ReplayRow::of(&replay(&[change])?));
             }
             (rows, Vec::new())
@@ -150,7 +166,17 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     };
     let several = steps.len() > 1;
     let parts = vec![
-        rows.into_part("what_if", none, move |rows| table(rows, standard)),
+        rows.into_part("what_if", none, move |rows| {
+            let mut table = table(rows, standard);
+            if !beside.is_empty() {
+                table.note(format!(
+                    "not replayed, because they ran on worker threads and the profile does not say which steps waited for \
+                     them: {}",
+                    beside.join(", ")
+                ));
+            }
+            table
+        }),
         Part::new("steps", steps, steps_table).shown(several),
     ];
     Ok(Answer::new(parts))

@@ -131,7 +131,8 @@ pub(super) fn framework(making: &mut Making<'_>) {
         Some(version) => ("JAX", Some(version)),
         None if seen.tensorflow => ("TensorFlow", version("tensorflow_version")),
         None if seen.jax => ("JAX", None),
-        None => return,
+        // Nobody else writes such files.
+        None => ("XLA", None),
     };
     meta.framework = Some(Framework { name: name.to_owned(), version });
     if meta.options.with_stack.is_none() && seen.python {

@@ -12,7 +12,7 @@ pub fn annotations(checked: &Checked) -> String {
             Outcome::Inconclusive => "warning",
         };
         let cause = checked.explanation.as_ref().filter(|_| finding.outcome == Outcome::Fail);
-        let why = match cause.map(cause_of) {
+        let why = match cause.map(|found| cause_of(checked, found)) {
             Some(cause) => format!("{}; {cause}", finding.why),
             None => finding.why.clone(),
         };

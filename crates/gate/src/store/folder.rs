@@ -48,7 +48,7 @@ pub(super) fn files(store: &Path, name: &str) -> Result<Vec<(String, Vec<u8>)>, 
         let info = fs::metadata(&path).map_err(|error| failed("read the baseline", &path, &error))?;
         if !info.is_file() || info.len() > MAX_FILE {
             return Err(GateError::new(
-                format!("this is no baseline file: {}", path.display()),
+                format!("this is not a baseline file: {}", path.display()),
                 "move it elsewhere; baselines are written by `stepscope baseline save`",
             ));
         }

@@ -101,7 +101,10 @@ fn wrong_places_and_names_get_a_hint() {
     store.add("main", &measured(1.0)).unwrap();
     assert!(store.newest("mian").unwrap_err().hint.contains("there are: main"));
     for name in ["", "../x", "a/b", ".hidden", "-x", "é", &"x".repeat(101)] {
-        assert!(store.add(name, &measured(1.0)).unwrap_err().what.contains("no name"), "{name}");
+        assert!(
+            store.add(name, &measured(1.0)).unwrap_err().what.contains("not a valid baseline name"),
+            "{name}"
+        );
     }
     assert!(Store::open(Some("s3://bucket/x"), &folder).unwrap_err().hint.contains("mount"));
     assert!(Store::open(Some("git:"), &folder).is_err());

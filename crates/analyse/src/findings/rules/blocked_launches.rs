@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "blocked_launches.min_ms",
             default: 0.5,
-            text: "milliseconds from which on a launch call counts as blocked",
+            text: "milliseconds a launch call must take to count as blocked",
         },
         Threshold {
             name: "blocked_launches.min_overlap",
@@ -113,7 +113,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "blocked calls per step",
             Figure::Number(blocked.calls.len() as f64 / steps as f64),
-            "Launch calls longer than blocked_launches.min_ms during at least half of which another thread is in an allocating call, per step.",
+            "Launch calls longer than blocked_launches.min_ms, with another thread in an allocating call for \
+             at least half of that time, per step.",
         ),
         Evidence::new(
             "their time per step",

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "compilation.recompiling_steps",
             default: 2.0,
-            text: "number of steps that compile from which on it is recompilation",
+            text: "number of compiling steps that makes it recompilation",
         },
         Threshold {
             name: "compilation.autotune_factor",

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[Threshold {
         name: "data_parallel.devices",
         default: 2.0,
-        text: "busy devices in one process from which on it matters (medium); below, it is a remark",
+        text: "busy devices in one process that make it medium; with fewer, it is only a remark",
     }],
     check,
 };
@@ -50,12 +50,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
     ];
     finding.why = "In each step DataParallel copies the model to every device, splits the batch, runs one thread per device under a \
-                   single interpreter lock, and gathers outputs and gradients on the first device, which also uses the most \
+                   single GIL, and gathers outputs and gradients on the first device, which also uses the most \
                    memory. PyTorch advises against it."
         .to_owned();
     finding.fix =
-        "Run one process per device with DistributedDataParallel: models stay in place, processes share no lock, and \
-                   gradients are reduced during the backward pass."
+        "Run one process per device with DistributedDataParallel: models stay in place, processes do not share a \
+                   GIL, and gradients are reduced during the backward pass."
             .to_owned();
     finding.code = Some(
         "model = nn.parallel.DistributedDataParallel(model.to(device), device_ids=[device])\n\

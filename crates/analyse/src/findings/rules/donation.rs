@@ -43,7 +43,12 @@ fn exchangeable(program: &Program) -> (u64, u64) {
     }
     let Some((at, root)) = root else { return (0, 0) };
     let results: Vec<&str> = match root.opcode {
-        "tuple" => graph.operands(at).iter().filter_map(|&of| Some(plain(graph.node(of)?.shape))).collect(),
+        "tuple" => (graph.operands(at).iter())
+            .filter_map(|&of| graph.node(of))
+            // A gradient has the shape of its parameter, which the caller still needs.
+            .filter(|node| !node.op_path.contains("transpose(jvp"))
+            .map(|node| plain(node.shape))
+            .collect(),
         _ => vec![plain(root.shape)],
     };
     let (mut total, mut count) = (0u64, 0);

@@ -98,9 +98,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
         Evidence::new("mostly", Figure::Text(names.join(", ")), "The operators with most of that time."),
     ];
-    finding.why = "NumPy's default is 64 bits, and a tensor made from such an array keeps it. Twice as many bytes move, and \
-                   processors compute half as many such numbers at once, GPUs made for graphics far fewer."
-        .to_owned();
+    finding.why =
+        "NumPy's default is 64 bits, and a tensor made from such an array keeps it. Twice as many bytes \
+                   move, processors compute half as many values at once, and GPUs made for graphics far fewer."
+            .to_owned();
     finding.fix =
         "Convert data once where it enters the program. Keep 64 bits only where the last digits matter."
             .to_owned();

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "eager_operations.min_per_step",
             default: 10.0,
-            text: "functions or operations handed over per step from which on a step is not one compiled function",
+            text: "functions or operations per step at which it no longer counts as one compiled function",
         },
         Threshold {
             name: "eager_operations.min_share",

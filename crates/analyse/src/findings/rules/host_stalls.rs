@@ -159,7 +159,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Evidence::new(
             "stalls per step",
             Figure::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
-            "Gaps of the device for at least host_stalls.min_ms of which the host was in Python or in operators that \
+            "Device gaps in which the host spent at least host_stalls.min_ms in Python or in operators that \
              launched nothing, per step.",
         ),
         Evidence::new(
@@ -190,21 +190,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         )
     } else if let Some(line) = &finding.source {
         (
-            "The program does something of its own on the CPU for long, without giving the device work."
+            "The program spends a long time on its own CPU work, without giving the device anything to do."
                 .to_owned(),
             format!(
-                "Look at {line}. Do it less often, on the device, or in a worker: a data loader's for what the next step \
-                 needs, a thread for what nobody waits for."
+                "Look at {line}. Do this less often, on the device, or in the background: in a data loader worker \
+                 if the next step needs it, in a thread if nothing waits for it."
             ),
             None,
         )
     } else {
         (
-            "The program does something of its own on the CPU for long, without giving the device work: NumPy, logging, \
-             metrics, saving, waiting for a file or a lock."
+            "The program spends a long time on its own CPU work, without giving the device anything to do: NumPy, \
+             logging, metrics, saving, waiting for a file or a lock."
                 .to_owned(),
-            "Find the line in a recording with stacks. Then do it less often, on the device, or in a worker: a data \
-             loader's for what the next step needs, a thread for what nobody waits for."
+            "Find the line in a recording with stacks. Then do it less often, on the device, or in the background: \
+             in a data loader worker if the next step needs it, in a thread if nothing waits for it."
                 .to_owned(),
             Some(
                 "with torch.profiler.profile(with_stack=True, ...) as prof:   # names the line\n    ...".to_owned(),

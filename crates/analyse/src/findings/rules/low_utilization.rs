@@ -1,5 +1,6 @@
 //! A device is idle most of the time: the largest reasons in one place.
 
+use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
 use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
 
@@ -15,42 +16,43 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let rows = context.account().devices.iter().filter(|row| row.device.is_some() && row.wall_ns > 0);
+    let least = context.limit("low_utilization.busy_share");
+    let busy = |row: &AccountRow| 1.0 - row.causes.idle() as f64 / row.wall_ns as f64;
+    let devices = context.account().devices.iter().filter(|row| row.device.is_some() && row.wall_ns > 0);
+    let mut idle: Vec<&AccountRow> = devices.filter(|row| busy(row) < least).collect();
+    idle.sort_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.device.cmp(&b.device)));
+    // Ranks of one job wait for the same things: the worst speaks for all.
+    let (Some(worst), Some(best)) = (idle.first(), idle.last()) else { return Vec::new() };
     let steps = (context.counted_steps() as i64).max(1);
-    rows.filter_map(|row| {
-        let busy = 1.0 - row.causes.idle() as f64 / row.wall_ns as f64;
-        if busy >= context.limit("low_utilization.busy_share") {
-            return None;
-        }
-        let idle: Vec<(Cause, i64)> = row.causes.by_size().into_iter().filter(|c| !c.0.is_busy()).collect();
-        let (first, _) = idle.first()?;
-        let mut finding = context.remark(RULE.name);
-        let device = row.device.unwrap_or_default();
-        let reason = first.label().trim_start_matches("idle: ");
-        finding.title = format!(
-            "GPU {device} is idle {:.0}% of the time, mostly: {reason}",
-            (1.0 - busy) * 100.0
-        );
-        finding.evidence = vec![Evidence::new(
-            "busy",
-            Figure::Share(busy),
-            "Share of the steps' wall time during which at least one kernel, copy or memset ran on the device.",
-        )];
-        for (cause, ns) in idle.iter().take(4) {
-            finding.evidence.push(Evidence::new(
-                cause.label(),
-                Figure::Ns(ns / steps),
-                "Idle time with this cause, per step, as in `stepscope account`.",
-            ));
-        }
-        finding.why = "A device that waits is paid for but not used. The numbers above say what it waits for."
+    let causes: Vec<(Cause, i64)> = worst.causes.by_size().into_iter().filter(|c| !c.0.is_busy()).collect();
+    let Some((first, _)) = causes.first() else { return Vec::new() };
+    let mut finding = context.remark(RULE.name);
+    let device = worst.device.unwrap_or_default();
+    let reason = first.label().trim_start_matches("idle: ");
+    let percent = |row: &AccountRow| format!("{:.0}%", (1.0 - busy(row)) * 100.0);
+    let (most, fewest) = (percent(worst), percent(best));
+    finding.title = match idle.len() {
+        1 => format!("GPU {device} is idle {most} of the time, mostly: {reason}"),
+        n if most == fewest => format!("{n} GPUs are idle {most} of the time, mostly: {reason}"),
+        n => format!("{n} GPUs are idle {fewest} to {most} of the time, mostly: {reason}"),
+    };
+    finding.evidence = vec![Evidence::new(
+        if idle.len() > 1 { format!("GPU {device} busy") } else { "busy".to_owned() },
+        Figure::Share(busy(worst)),
+        "Share of the steps' wall time during which at least one kernel, copy or memset ran on the device.",
+    )];
+    for (cause, ns) in causes.iter().take(4) {
+        finding.evidence.push(Evidence::new(
+            cause.label(),
+            Figure::Ns(ns / steps),
+            "Idle time with this cause, per step, as in `stepscope account`.",
+        ));
+    }
+    finding.why = "An idle device still costs money. The evidence shows what it waits for.".to_owned();
+    finding.fix =
+        "Remove the largest cause, then record again: `stepscope gaps` shows what the host did in each gap, \
+                   and with_stack=True adds the lines of your program."
             .to_owned();
-        finding.fix =
-            "Remove the largest cause above, then record again: `stepscope gaps` shows what the host did in each gap, and \
-             with_stack=True adds the lines of your program."
-                .to_owned();
-        finding.verify = "Record again: the largest cause should shrink in `stepscope account`.".to_owned();
-        Some(finding)
-    })
-    .collect()
+    finding.verify = "Record again: the largest cause should shrink in `stepscope account`.".to_owned();
+    vec![finding]
 }

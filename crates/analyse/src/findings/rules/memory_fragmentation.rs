@@ -14,11 +14,11 @@ pub(super) const RULE: Rule = Rule {
             default: 0.3,
             text: "share of the memory held that is not in use even at the peak",
         },
-        Threshold { name: "memory_fragmentation.gib", default: 1.0, text: "the least of it, in GiB" },
+        Threshold { name: "memory_fragmentation.gib", default: 1.0, text: "the minimum amount, in GiB" },
         Threshold {
             name: "memory_fragmentation.full_share",
             default: 0.8,
-            text: "share of the device's memory held from which on it matters (medium)",
+            text: "share of the device's memory held that makes it medium",
         },
     ],
     check,
@@ -45,7 +45,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.severity = if full { Severity::Medium } else { Severity::Info };
     finding.confidence = if grown.is_some() { Confidence::Medium } else { Confidence::Low };
     finding.title = format!(
-        "{}: the allocator holds {}, of which {} ({:.0}%) is never in use",
+        "{}: the allocator holds {}, but {} ({:.0}%) of that is never in use",
         memory.device,
         size(held),
         size(unused),

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[Threshold {
         name: "parameter_loop.min_turns",
         default: 16.0,
-        text: "turns of such a loop in a row",
+        text: "iterations of such a loop in a row",
     }],
     check,
 };
@@ -66,19 +66,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let share = finding.saves_unprofiled_share.unwrap_or(0.0);
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Tensors changed one by one: {} turns of {} per step take {} of it",
+        "Tensors are updated one by one: {} iterations of {} per step take {} of it",
         turns / steps,
         names.join(", "),
         percent(share)
     );
     finding.evidence = vec![
         Evidence::new(
-            "turns per step",
+            "iterations per step",
             Figure::Count((turns / steps) as u64),
             "How often the same one to four in-place operators follow each other on the main thread, at least \
              parameter_loop.min_turns times in a row and outside of an optimizer, per step.",
         ),
-        Evidence::new("one turn", Figure::Text(names.join(" → ")), "The operators of one turn."),
+        Evidence::new("one iteration", Figure::Text(names.join(" → ")), "The operators of one iteration."),
     ];
     finding.why = "Each operator costs the host some microseconds and launches a kernel of its own, however small the tensor is."
         .to_owned();

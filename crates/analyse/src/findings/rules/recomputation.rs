@@ -26,6 +26,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace(), context.trace().slices());
+    if trace.meta().framework.is_some() {
+        // What it would take to keep is decided by the compiler there.
+        return Vec::new();
+    }
     let phases = context.phases();
     let mut edit = Edit::new(trace);
     let (mut work, mut all) = (Vec::new(), Ns::ZERO);
@@ -70,9 +74,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The most memory allocated at a time, as a share of the device's memory.",
         ));
     }
-    finding.why = "Activation checkpointing drops intermediate results and computes them again in the backward pass. It buys \
-                   memory with time, which pays only if the memory is needed."
-        .to_owned();
+    finding.why =
+        "Activation checkpointing drops intermediate results and computes them again in the backward \
+                   pass. It trades time for memory, which pays off only if you need the memory."
+            .to_owned();
     finding.fix = match used {
         Some(_) => "Memory is free here: checkpoint fewer layers, or none. If you need the memory for a larger batch, \
                     checkpoint only the layers that hold most of it.",

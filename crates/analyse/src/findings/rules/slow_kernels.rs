@@ -84,7 +84,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         (rows.iter().map(|r| Ns(r.device_ns)).sum::<Ns>().0, rows.iter().map(|r| r.ideal_ns).sum::<f64>());
     finding.confidence = Confidence::Low;
     finding.title = format!(
-        "Slow kernels: {} of the device time goes to products that reach {} of what the device can do; most to gain in {}",
+        "Slow kernels: {} of the device time goes to products that reach {} of what the device can do; \
+         {} has the most to gain",
         percent(sum as f64 / context.costs().device_ns.max(1) as f64),
         percent(ideal / sum.max(1) as f64),
         trace.name(rows[0].first.slice)
@@ -105,8 +106,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let compiled = context.device_work().any(|work| trace.name(work).starts_with("triton_"));
     let own = kernel_family(trace.name(context.costs().kernels_of(rows[0].first)[0])) == KernelFamily::Other;
-    finding.why = "The device has work all the time, so only faster kernels make the step shorter. These do less per second than \
-                   large kernels of their kind usually do: the sizes fill the device badly, or the library chose a poor kernel."
+    finding.why = "The device has work all the time, so only faster kernels make the step shorter. These do \
+                   less per second than large kernels of their kind usually do: the sizes do not fill the device, \
+                   or the library chose a slow kernel."
         .to_owned();
     finding.fix = match (compiled, own) {
         (_, true) => "Compare the kernel with the library's own for the same sizes.",

@@ -72,6 +72,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let name = |op: Option<StrId>| op.map_or("a call outside any operator", |op| trace.text(op)).to_owned();
     let worst = by_time.first().map_or(String::new(), |p| name(p.0));
     let times = match per_step {
+        rarely if rarely > 0.0 && rarely < 0.75 => format!("every {:.0} steps", 1.0 / rarely),
         once if once < 1.5 => "once per step".to_owned(),
         often => format!("{often:.0} times per step"),
     };

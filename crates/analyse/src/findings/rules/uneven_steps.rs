@@ -70,6 +70,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             (0..lengths.len()).filter(|i| above.binary_search(i).is_err()).map(|i| lengths[i]).collect();
         return varied(context, &rest).into_iter().collect();
     }
+    let account = ByStep::new(context);
     let excess = slow.iter().map(|&i| Ns(lengths[i] - usual)).sum::<Ns>().0;
     let saves = Saving {
         recorded_ns: excess / lengths.len() as i64,
@@ -83,8 +84,20 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else {
         return Vec::new();
     };
-    let pattern = pattern(&slow, lengths.len());
-    let changes = changes(context, &slow.iter().map(|&i| whole[i].1).collect::<Vec<_>>(), whole[usual_at].1);
+    // Two steps that are slow for reasons of their own have nothing in common, whatever their distance.
+    let causes: Vec<Option<Cause>> = (slow.iter())
+        .map(|&i| account.more(&[whole[i].1], whole[usual_at].1).first().map(|change| change.0))
+        .collect();
+    let most = causes.iter().map(|cause| causes.iter().filter(|other| *other == cause).count()).max();
+    let alike = most.is_some_and(|most| most * 3 >= causes.len() * 2);
+    let pattern = match pattern(&slow, lengths.len()) {
+        Pattern::Every(_) if !alike => Pattern::Some(slow.len()),
+        pattern => pattern,
+    };
+    let changes = match alike {
+        true => account.more(&slow.iter().map(|&i| whole[i].1).collect::<Vec<_>>(), whole[usual_at].1),
+        false => Vec::new(),
+    };
     let cause = changes.first().map(|c| c.0);
     let times = excess as f64 / slow.len() as f64 / usual.max(1) as f64 + 1.0;
     let reason = cause.map_or(String::new(), |c| format!(", mostly: {}", bare(c)));
@@ -109,7 +122,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         // A long run pays this once: it distorts the profile more than it costs the run.
         finding.severity = finding.severity.min(Severity::Low);
     }
+    if !alike {
+        // Nothing to change at once: a remark on where to look.
+        finding.severity = finding.severity.min(Severity::Medium);
+    }
     finding.confidence = match pattern {
+        _ if !alike => Confidence::Medium,
         // What repeats twice may be chance.
         Pattern::Every(_) if slow.len() < 3 => Confidence::Medium,
         Pattern::Some(1) => Confidence::Medium,
@@ -129,6 +147,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Mean wall time of the slow steps minus the usual step.",
         ),
     ];
+    for (&i, cause) in slow.iter().zip(&causes).filter(|_| !alike).take(3) {
+        let words = cause.map_or("nothing in particular", bare);
+        finding.evidence.push(Evidence::new(
+            format!("step {}, mostly more of", whole[i].1.step),
+            Figure::Text(words.to_owned()),
+            "The cause with the most time in this step beyond its time in the usual step, on the busiest device.",
+        ));
+    }
     for (cause, ns) in changes.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("more of: {}", bare(*cause)),
@@ -145,13 +171,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ));
     }
     let advice = match context.trace().meta().framework {
+        _ if !alike => (
+            "These steps are slow for different reasons.",
+            "Look at each of them: `stepscope account --step N` says where its time went.",
+            None,
+        ),
         Some(_) => xla::uneven(cause, matches!(pattern, Pattern::First(_))),
         None => advice(cause, pattern),
     };
     finding.why = advice.0.to_owned();
     finding.fix = advice.1.to_owned();
     finding.code = advice.2.map(str::to_owned);
-    finding.verify = "Record again: `stepscope steps` should show steps of nearly one length.".to_owned();
+    finding.verify = "Record again: `stepscope steps` should show steps of about the same length.".to_owned();
     let longest = slow.iter().copied().max_by_key(|&i| lengths[i]).map_or(whole[usual_at].1, |i| whole[i].1);
     let shown = during(context, longest, cause);
     finding.source = shown.first().and_then(|&id| context.source(id));
@@ -187,27 +218,38 @@ fn ordinal(k: usize) -> String {
     }
 }
 
-/// What takes more time in slow steps than in the usual one, most first, a step on average.
-fn changes(context: &Context<'_>, slow: &[&Step], usual: &Step) -> Vec<(Cause, i64)> {
-    let account = context.account();
-    let busiest =
-        account.devices.iter().max_by_key(|row| row.causes.get(Cause::Kernel)).and_then(|row| row.device);
-    let mut rows: HashMap<i64, ByCause, RandomState> = HashMap::default();
-    for row in account.rows_of(busiest) {
-        rows.entry(row.step).or_insert(row.causes);
-    }
-    let of = |step: &Step| rows.get(&step.step).copied();
-    let Some(usual) = of(usual) else { return Vec::new() };
-    let mut more = ByCause::default();
-    for causes in slow.iter().filter_map(|step| of(step)) {
-        for cause in Cause::all() {
-            more.add(cause, causes.get(cause) - usual.get(cause));
+/// What the busiest device did in each step, by cause.
+struct ByStep {
+    causes: HashMap<i64, ByCause, RandomState>,
+}
+
+impl ByStep {
+    fn new(context: &Context<'_>) -> ByStep {
+        let account = context.account();
+        let busiest =
+            account.devices.iter().max_by_key(|row| row.causes.get(Cause::Kernel)).and_then(|row| row.device);
+        let mut causes: HashMap<i64, ByCause, RandomState> = HashMap::default();
+        for row in account.rows_of(busiest) {
+            causes.entry(row.step).or_insert(row.causes);
         }
+        ByStep { causes }
     }
-    let mut all = more.by_size();
-    all.retain(|c| c.1 > 0);
-    all.iter_mut().for_each(|c| c.1 /= slow.len() as i64);
-    all
+
+    /// What takes more time in slow steps than in the usual one, most first, per step on average.
+    fn more(&self, slow: &[&Step], usual: &Step) -> Vec<(Cause, i64)> {
+        let of = |step: &Step| self.causes.get(&step.step).copied();
+        let Some(usual) = of(usual) else { return Vec::new() };
+        let mut more = ByCause::default();
+        for causes in slow.iter().filter_map(|step| of(step)) {
+            for cause in Cause::all() {
+                more.add(cause, causes.get(cause) - usual.get(cause));
+            }
+        }
+        let mut all = more.by_size();
+        all.retain(|c| c.1 > 0);
+        all.iter_mut().for_each(|c| c.1 /= slow.len() as i64);
+        all
+    }
 }
 
 /// Host slices of a step in which the device waited for this activity.
@@ -298,7 +340,7 @@ fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
     let (low, high) = (lengths.iter().copied().min()?, lengths.iter().copied().max()?);
     let mut finding = context.remark(RULE.name);
     finding.confidence = Confidence::Medium;
-    finding.title = format!("Steps differ much: from {} to {}", time(low), time(high));
+    finding.title = format!("Step times vary widely: from {} to {}", time(low), time(high));
     finding.evidence = vec![
         Evidence::new(
             "variation",

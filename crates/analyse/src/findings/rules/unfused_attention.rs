@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold {
             name: "unfused_attention.min_sequence",
             default: 128.0,
-            text: "sequence length from which on fusing pays",
+            text: "shortest sequence for which fusing pays off",
         },
         Threshold {
             name: "unfused_attention.min_share",

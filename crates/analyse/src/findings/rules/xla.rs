@@ -185,6 +185,11 @@ pub(super) fn uneven(cause: Option<Cause>, first: bool) -> (&'static str, &'stat
             "Compare the kernels of a slow step with those of a usual one (`stepscope kernels --step N`).",
             None,
         ),
+        Some(Cause::DEVICE_UNRECORDED) => (
+            "The host waited for the device in these steps; what the device did is not recorded in full.",
+            "Compare a slow step with a usual one (`stepscope account --step N`), and record what is missing if the profiler can.",
+            None,
+        ),
         _ if first => (
             "The first recorded steps are still warming up: code is loaded, the profiler starts. A long run pays that once; \
              here it raises the averages.",
@@ -202,6 +207,10 @@ pub(super) fn uneven(cause: Option<Cause>, first: bool) -> (&'static str, &'stat
 
 const TF_PIPELINE: &str = "dataset = dataset.map(prepare, num_parallel_calls=tf.data.AUTOTUNE)
 dataset = dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)  # batches are made during the step";
+
+const TF_WITHOUT_PYTHON: &str =
+    "dataset = dataset.map(prepare_with_tf_operators, num_parallel_calls=tf.data.AUTOTUNE)  # no tf.py_function
+dataset = dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)";
 
 const JAX_PREFETCH: &str = "from flax.jax_utils import prefetch_to_device  # or grain, or a thread and a queue
 batches = prefetch_to_device(loader, size=2)   # the next batch is on its way during the step";

@@ -22,7 +22,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "kernel_wait",
         label: "Kernel wait (HTA)",
-        text: "Other gaps shorter than the threshold (30 microseconds unless told otherwise): what starting one \
+        text: "Other gaps shorter than the threshold (30 microseconds by default): what starting one \
                kernel after another takes.",
     },
     Definition {

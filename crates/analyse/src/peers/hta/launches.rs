@@ -34,12 +34,12 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "cpu_outliers",
         label: "Runtime outliers (HTA)",
-        text: "Launches whose call took longer than the limit (50 microseconds unless told otherwise).",
+        text: "Launches whose call took longer than the limit (50 microseconds by default).",
     },
     Definition {
         field: "delay_outliers",
         label: "Launch delay outliers (HTA)",
-        text: "Launches delayed longer than the limit (100 microseconds unless told otherwise).",
+        text: "Launches delayed longer than the limit (100 microseconds by default).",
     },
 ];
 

@@ -32,7 +32,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "full_ns",
         label: "Time full (HTA)",
-        text: "Time during which the length was at or above the limit (1024 unless told otherwise), which is where \
+        text: "Time during which the length was at or above the limit (1024 by default), which is where \
                launching calls begin to block.",
     },
     Definition {

@@ -70,11 +70,11 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "% of peak GB/s",
         text: "The rate of bytes / the device's peak memory bandwidth, by the table of devices. Above 1, the note says why.",
     },
-    Definition { field: "line", label: "Line", text: "The line of source code that the compiler was told." },
+    Definition { field: "line", label: "Line", text: "The line of source code that the compiler recorded." },
     Definition {
         field: "instructions",
         label: "Instructions",
-        text: "How many instructions that ran the row stands for.",
+        text: "How many instructions that ran are in this row.",
     },
     Definition {
         field: "by_order_ns",
@@ -104,7 +104,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "device_by_order_ns",
         label: "By order",
-        text: "Of the device time that names an instruction, what only the order of captured graphs tells.",
+        text: "Named device time whose instruction is known only from the order of captured graphs.",
     },
     Definition {
         field: "host_named_ns",

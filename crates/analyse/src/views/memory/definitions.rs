@@ -11,7 +11,7 @@ pub const DEFINITIONS: &[Definition] = &[
     define(
         "state",
         "State",
-        "What was there after so many entries of the allocator's history. State 0 is what was there before it.",
+        "The state after this many entries of the allocator's history. State 0 is the state before it.",
     ),
     define("allocated_bytes", "In use", "Bytes that the program holds, rounded up as the allocator does."),
     define("requested_bytes", "Requested", "Bytes that the program asked for, before rounding."),

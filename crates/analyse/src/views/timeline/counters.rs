@@ -210,8 +210,8 @@ fn queues(trace: &Trace) -> Vec<Curve> {
                 unit: Unit::Count,
                 suffix: "",
                 device,
-                definition: "Kernels, copies and fills launched but not started, on all streams of the device. Near \
-                             zero, the device waits for the host.",
+                definition: "Kernels, copies and memsets launched but not started, on all streams of the device. \
+                             Near zero, the device waits for the host.",
                 levels: Levels::new(points.iter().map(|p| (drawn(Ns(p.at_ns)), p.queued as f64))),
             });
         }

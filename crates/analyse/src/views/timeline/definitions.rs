@@ -30,7 +30,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "busy_ns",
         label: "Busy",
-        text: "Time in the area during which anything stands on the row.",
+        text: "Time in the area during which the row has anything on it.",
     },
     Definition {
         field: "busy",
@@ -53,7 +53,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "category",
         label: "Category",
-        text: "What the slice is, by its kind and name. Kernels are told by words in their names, which is a heuristic; \
+        text: "What the slice is, by its kind and name. Kernels are identified by their names, a heuristic; \
                a wait is a call that blocks by its name, or a wait that a device recorded.",
     },
     Definition {

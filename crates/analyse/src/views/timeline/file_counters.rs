@@ -81,7 +81,7 @@ pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
             unit,
             suffix,
             device: None,
-            definition: "A counter of the file, as it stands there.",
+            definition: "A counter from the file, shown as recorded.",
             levels: Levels::new(values),
         }
     });

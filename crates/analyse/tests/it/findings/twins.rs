@@ -93,13 +93,13 @@ fn percent(share: f64) -> String {
 /// made and how many were near.
 fn table(pairs: &[Pair]) -> (String, [usize; 5]) {
     let mut table = String::from(
-        "| fault | finding | promised | without shapes | saved, in turns | rounds | |\n|---|---|---:|---:|---:|---:|---|\n",
+        "| fault | finding | predicted | without shapes | saved | rounds | |\n|---|---|---:|---:|---:|---:|---|\n",
     );
     let mut counts = [0; 5];
     for pair in pairs {
         let words = pair.promised.map(|promised| match promised {
             None => "not named".to_owned(),
-            Some(None) => "no promise".to_owned(),
+            Some(None) => "no estimate".to_owned(),
             Some(Some(share)) => percent(share),
         });
         let near = pair.promised[0].flatten().map(|share| pair.is_near(share));
@@ -132,7 +132,7 @@ fn table(pairs: &[Pair]) -> (String, [usize; 5]) {
     let [faults, named, plain, promised, near] = counts;
     writeln!(
         table,
-        "\n{faults} faults that cost at least {}: {named} named with shapes, {plain} without; {near} of {promised} promises near.",
+        "\n{faults} faults that cost at least {}: {named} named with shapes, {plain} without; {near} of {promised} predictions near.",
         percent(LEAST)
     )
     .unwrap();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use stepscope_analyse::memory::across::{Seen, across};
 use stepscope_analyse::memory::beats::Beat;
 use stepscope_analyse::memory::categories::{Categories, Category};
-use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::memory::leaks::{Grouping, Leaks, leaks};
 use stepscope_analyse::memory::live_at::{By, Moment, live_at};
 use stepscope_analyse::memory::out_of_memory::out_of_memory;
@@ -313,7 +313,8 @@ fn refused_requests_are_explained_as_pytorch_did() {
     let all = out_of_memory(&snapshot, &history, &Places::new(&snapshot), 5);
     let found = &all[0];
     assert_eq!(all.len(), 1);
-    assert!(found.fragmented && found.limited && found.missing == 0 && found.expandable_helps());
+    assert_eq!(found.obstacle, Obstacle::Fragmentation);
+    assert!(found.limited && found.missing == 0 && found.expandable_helps());
     assert!(near(found.refusal.bytes, gib(1.4648)) && near(found.free, gib(2.15)), "{found:?}");
     assert!(near(found.refusal.level.allocated, gib(1.76)), "{found:?}");
     // What 200 pieces of 9 MiB hold, made at one line.
@@ -326,7 +327,8 @@ fn refused_requests_are_explained_as_pytorch_did() {
     let (snapshot, history) = oom("out_of_memory_by_shortage.pickle.gz");
     let all = out_of_memory(&snapshot, &history, &Places::new(&snapshot), 5);
     let found = &all[0];
-    assert!(!found.fragmented && found.limited && !found.expandable_helps());
+    assert_eq!(found.obstacle, Obstacle::Shortage);
+    assert!(found.limited && !found.expandable_helps());
     assert_eq!(found.refusal.bytes, 256 << 20);
     assert!(near(found.refusal.level.allocated, gib(5.97)) && near(found.missing, (256 << 20) - gib(0.01635)));
     assert!(found.holders.len() > 2 && found.holders.is_sorted_by(|a, b| a.held_bytes >= b.held_bytes));

@@ -178,7 +178,7 @@ fn the_verdict_names_functions() {
     let verdict = sampled().verdict().unwrap();
     assert_eq!(
         verdict.text,
-        "The main thread waits for 30% of its time, most of it in fetch (a.py:9). While it works, work (a.py:5) takes 86% \
+        "The main thread waits for 30% of its time, most of it in fetch (a.py:9). Over all threads, work (a.py:5) takes 86% \
          of the time in its own code, fetch (a.py:9) 14%"
     );
     assert_eq!(verdict.bound_by, "python");

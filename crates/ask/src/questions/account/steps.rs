@@ -90,7 +90,7 @@ fn table(rows: &[AccountRow]) -> Table {
         cells.push(Cell::time(row.wall_ns));
         if on_device {
             let idle = row.causes.idle();
-            cells.push(Cell::share(ratio(row.wall_ns.saturating_sub(idle), row.wall_ns)).role(Role::Device));
+            cells.push(Cell::share(ratio(row.causes.busy(), row.wall_ns)).role(Role::Device));
             cells.push(Cell::time(idle));
         }
         cells.extend(large.iter().map(|&cause| Cell::time(row.causes.get(cause))));

@@ -22,7 +22,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     )?;
     if ask.sides.len() > MAX_SIDES {
         return Err(Refusal::new(
-            format!("{} runs are too many to set side by side; {MAX_SIDES} are the most", ask.sides.len()),
+            format!("{} runs are too many to show side by side; the maximum is {MAX_SIDES}", ask.sides.len()),
             "put recordings of the same program into one folder, and give the folder",
         ));
     }
@@ -119,7 +119,7 @@ fn sentence(rows: &[SideRow], by: ComparedBy) -> String {
         Some(best) => {
             let range = best.low.zip(best.high).map_or(String::new(), |(low, high)| {
                 format!(
-                    " (95% sure: {} to {})",
+                    " (95% CI: {} to {})",
                     units::delta_percent(low - 1.0),
                     units::delta_percent(high - 1.0)
                 )
@@ -198,7 +198,7 @@ fn pairs_table(rows: &[PairRow], first: &str, by: ComparedBy) -> Table {
         Column::name("Than").flexible(16, print::middle_ellipsis),
         Column::number("Interval").priority(100),
     ])
-    .title("Each against each", format!("by the time {}; each is 95% sure by itself", per(by)));
+    .title("Each against each", format!("by the time {}; each at 95% confidence on its own", per(by)));
     // Those with the first are above.
     for row in rows.iter().filter(|row| row.before != first) {
         table.row(vec![

@@ -10,20 +10,66 @@ use crate::print::units;
 /// Changes that a sentence names.
 const NAMED: usize = 3;
 
+/// The times that a sentence names, and the ratio of the two.
+struct Headline {
+    times: String,
+    ratio: Option<f64>,
+    /// What means say, where they are not named.
+    on_average: Option<String>,
+}
+
+impl Headline {
+    /// Means, which the rows below add up to, unless the verdict's interval rules their ratio out: then a few steps are
+    /// unlike the others, and the verdict is about the typical one.
+    fn of(found: &Diff) -> Headline {
+        let (a, b) = (found.before.mean_ns, found.after.mean_ns);
+        let means = (a > 0).then(|| b as f64 / a as f64);
+        let comparison = &found.comparison;
+        let typical = comparison.baseline.zip(comparison.current).filter(|(a, _)| *a > 0.0);
+        match (means, typical) {
+            (Some(means), Some((before, after))) if !comparison.allows(means) => {
+                let medians = after / before;
+                Headline {
+                    times: format!(
+                        "a typical step took {} before, {} after",
+                        units::time(before as i64),
+                        units::time(after as i64)
+                    ),
+                    ratio: if comparison.allows(medians) { Some(medians) } else { comparison.ratio },
+                    on_average: Some(format!(
+                        " The mean went from {} to {}: a few steps take far longer than the rest.",
+                        units::time(a),
+                        units::time(b)
+                    )),
+                }
+            }
+            _ => Headline {
+                times: format!("{} per step before, {} after", units::time(a), units::time(b)),
+                ratio: means.or(comparison.ratio),
+                on_average: None,
+            },
+        }
+    }
+}
+
 /// `1.32x faster: 12.31 ms per step before, 9.33 ms after.`
 pub fn sentence(found: &Diff) -> String {
     let (a, b) = (found.before.mean_ns, found.after.mean_ns);
     if found.rows.iter().all(|row| row.change == Change::Same) && a == b {
         return format!("The same: {} per step in both, and nothing differs.", units::time(a));
     }
-    let times = format!("{} per step before, {} after", units::time(a), units::time(b));
+    let Headline { times, ratio, on_average } = Headline::of(found);
+    verdict(found, &times, ratio) + &on_average.unwrap_or_default()
+}
+
+fn verdict(found: &Diff, times: &str, ratio: Option<f64>) -> String {
     let comparison = &found.comparison;
     let interval = comparison.low.zip(comparison.high).map(|(low, high)| {
         format!("{} to {}", units::delta_percent(low - 1.0), units::delta_percent(high - 1.0))
     });
     let by = |ratio: f64| if ratio >= 1.1 { format!("{ratio:.2}x") } else { units::percent(ratio - 1.0) };
-    let sure = |text: String| interval.as_ref().map_or(text.clone(), |i| format!("{text} (95% sure: {i})"));
-    match (comparison.verdict, comparison.ratio) {
+    let sure = |text: String| interval.as_ref().map_or(text.clone(), |i| format!("{text} (95% CI: {i})"));
+    match (comparison.verdict, ratio) {
         (Verdict::Faster, Some(ratio)) if ratio > 0.0 => {
             sure(format!("{} faster: {times}", by(1.0 / ratio))) + "."
         }
@@ -66,7 +112,10 @@ pub fn because(found: &Diff) -> Option<String> {
         text.push_str(&format!(", the largest part in {} ({})", place(row), units::delta_time(row.delta_ns)));
     }
     text.push_str(if share > 1.0 { "; the rest went the other way." } else { "." });
-    Some(text)
+    Some(match Headline::of(found).on_average {
+        Some(_) => format!("On average: {text}"),
+        None => text,
+    })
 }
 
 /// What changed for sure though the step may not have.

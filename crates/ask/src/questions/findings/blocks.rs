@@ -97,7 +97,7 @@ fn block(
         let line = middle_ellipsis(&screen.text(source), room);
         part(out, screen, "Line", vec![screen.paint(Role::Heading, &line)])?;
     }
-    part(out, screen, "Seen", evidence(screen, finding, room, explain))?;
+    part(out, screen, "Evidence", evidence(screen, finding, room, explain))?;
     let shown = finding.slices.iter().take(3).map(|slice| {
         let at = units::time(slice.start_ns);
         let time = format!("{:>8} at {at:>8}", units::time(slice.dur_ns));
@@ -105,7 +105,7 @@ fn block(
         let name = middle_ellipsis(&screen.text(&shorter(&slice.name)), left);
         format!("{}  {}", screen.paint(Role::Dim, &screen.text(&time)), screen.text(&name))
     });
-    part(out, screen, "Shown by", shown.collect())?;
+    part(out, screen, "Examples", shown.collect())?;
     part(out, screen, "Check", prose(&finding.verify))
 }
 

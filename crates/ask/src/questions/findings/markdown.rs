@@ -50,7 +50,7 @@ fn section(text: &mut String, finding: &Finding, whole: words::Whole) {
         let _ = writeln!(text, "\n**Line.** {}", markdown_text(source));
     }
     if !finding.evidence.is_empty() {
-        text.push_str("\n| Seen | Value | Meaning |\n| --- | ---: | --- |\n");
+        text.push_str("\n| Evidence | Value | Meaning |\n| --- | ---: | --- |\n");
         for evidence in &finding.evidence {
             let value = markdown_text(&words::metric(&evidence.value));
             let (label, meaning) = (markdown_text(&evidence.label), markdown_text(evidence.definition));

@@ -74,6 +74,20 @@ fn speedup(text: &str) -> Result<f64, Refusal> {
     }
 }
 
+/// Whether an operator ran on threads that the replay does not tie to the steps: those of XLA and TensorFlow on a CPU. The
+/// profile does not say which of them a step waited for.
+pub(super) fn is_beside_steps(asked: &Asked, name: &str) -> bool {
+    let (trace, slices) = (asked.trace(), asked.trace().slices());
+    if trace.meta().framework.is_none() || slices.ids().any(|id| slices.kind(id).is_device_work()) {
+        return false;
+    }
+    let Some(wanted) = trace.strings().find(name) else { return false };
+    let main = asked.run.host().main();
+    let mut named =
+        slices.ids().filter(|&id| slices.name(id) == wanted && slices.kind(id).is_host()).peekable();
+    named.peek().is_some() && named.all(|id| Some(slices.lane(id)) != main)
+}
+
 /// What is tried where nothing is asked for: what a profile usually asks for, and the longest operators.
 pub(super) fn standard(asked: &Asked) -> Vec<Change> {
     let trace = asked.trace();

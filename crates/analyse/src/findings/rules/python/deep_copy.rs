@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "deep_copy",
-    about: "A program of plain Python spends much of its time in copy.deepcopy.",
+    about: "A plain Python program spends much of its time in copy.deepcopy.",
     thresholds: &[Threshold {
         name: "deep_copy.min_share",
         default: 0.1,

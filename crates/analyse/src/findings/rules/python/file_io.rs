@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "file_io",
-    about: "A program of plain Python spends much of its time opening, reading, writing or listing files.",
+    about: "A plain Python program spends much of its time opening, reading, writing or listing files.",
     thresholds: &[Threshold {
         name: "file_io.min_share",
         default: 0.15,

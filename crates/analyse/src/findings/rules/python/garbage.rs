@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "garbage_collection",
-    about: "A program of plain Python spends much of its time in gc.collect.",
+    about: "A plain Python program spends much of its time in gc.collect.",
     thresholds: &[Threshold {
         name: "garbage_collection.min_share",
         default: 0.05,
@@ -20,10 +20,10 @@ const LIBRARY: Library = Library {
     min_share: "garbage_collection.min_share",
     what: "Garbage collection",
     doing: "gc.collect",
-    why: "gc.collect looks at every object of the program, however little there is to free. Objects without cycles are freed without \
-          it.",
-    fix: "Leave collecting to Python. Where memory must be given back at a certain point, collect there once, not in a loop; objects \
-          that stay for the whole run can be taken out with gc.freeze().",
+    why: "gc.collect visits every object in the program, however little there is to free. Objects without \
+          reference cycles are freed without it.",
+    fix: "Leave garbage collection to Python. If memory must be released at a certain point, collect once there, \
+          not in a loop; gc.freeze() exempts objects that live for the whole run.",
 };
 
 fn is_collecting(function: Function<'_>) -> bool {

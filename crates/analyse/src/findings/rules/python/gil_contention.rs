@@ -5,8 +5,8 @@ use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Seve
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "gil_contention",
-    about: "Several threads of plain Python want to run and together use about one core: they wait for the interpreter's lock. A \
-            heuristic, from samples and the process's CPU counter.",
+    about: "Several threads of a plain Python program want to run but together use about one core: they wait for \
+            the GIL. A heuristic, from samples and the process's CPU counter.",
     thresholds: &[
         Threshold {
             name: "gil_contention.min_threads",
@@ -82,12 +82,15 @@ fn look(context: &Context<'_>) -> Option<Finding> {
         ),
     ];
     finding.source = hot.file.as_ref().map(|file| format!("{file}({}): {}", hot.line.unwrap_or(0), hot.name));
-    finding.why = "Only one thread at a time runs Python code, since all share the interpreter's lock. Threads help where they wait for \
-                   files or the network, or where libraries let go of the lock, and cost switching where they compute in Python."
-        .to_owned();
-    finding.fix = "Let processes do what is pure Python, or move the loop into NumPy or another library that lets go of the lock. A \
-                   free-threaded build of Python (3.13t and later) runs threads side by side."
-        .to_owned();
+    finding.why =
+        "Only one thread at a time can run Python code, because all of them share the GIL. Threads help where they \
+         wait for files or the network, or where libraries release the GIL; where they compute in Python, \
+         switching between them only adds cost."
+            .to_owned();
+    finding.fix =
+        "Move pure Python work into processes, or move the loop into NumPy or another library that releases the \
+         GIL. A free-threaded build of Python (3.13t and later) runs threads side by side."
+            .to_owned();
     finding.code = Some(format!(
         "with ProcessPoolExecutor() as pool: results = list(pool.map({}, items))  # not: threads",
         hot.name.rsplit('.').next().filter(|name| !name.starts_with('<')).unwrap_or("work")

@@ -7,7 +7,7 @@ use crate::run::{AmountUnit, Function};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "imports",
-    about: "A program of plain Python spends much of its time importing modules.",
+    about: "A plain Python program spends much of its time importing modules.",
     thresholds: &[
         Threshold { name: "imports.min_share", default: 0.2, text: "share of the run spent importing" },
         Threshold {

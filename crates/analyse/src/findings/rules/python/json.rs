@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "json",
-    about: "A program of plain Python spends much of its time encoding or decoding JSON.",
+    about: "A plain Python program spends much of its time encoding or decoding JSON.",
     thresholds: &[Threshold { name: "json.min_share", default: 0.1, text: "share of the run in json" }],
     check,
 };

@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "logging",
-    about: "A program of plain Python spends much of its time logging or printing.",
+    about: "A plain Python program spends much of its time logging or printing.",
     thresholds: &[Threshold {
         name: "logging.min_share",
         default: 0.1,

@@ -5,7 +5,7 @@ use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Thre
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "one_core",
-    about: "A program of plain Python keeps one core of many busy for long.",
+    about: "A plain Python program keeps only one of many cores busy for a long time.",
     thresholds: &[
         Threshold { name: "one_core.min_seconds", default: 10.0, text: "seconds that the run takes" },
         Threshold { name: "one_core.min_cores", default: 4.0, text: "cores of the machine, at least" },

@@ -6,7 +6,8 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "pickling",
-    about: "A program of plain Python spends much of its time pickling objects, such as those it sends to other processes.",
+    about: "A plain Python program spends much of its time pickling objects, such as those it sends to other \
+            processes.",
     thresholds: &[Threshold { name: "pickling.min_share", default: 0.1, text: "share of the run in pickling" }],
     check,
 };

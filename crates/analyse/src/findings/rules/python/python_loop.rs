@@ -186,9 +186,10 @@ fn start(context: &Context<'_>, share: f64) -> Option<Finding> {
     finding.why = "Python takes tens of nanoseconds for every statement, whatever it does. NumPy runs a loop over an array in compiled \
                    code. This is a heuristic: the file does not say whether the loop is over numbers."
         .to_owned();
-    finding.fix = "If the loop is over numbers, put them into an array and write it for all of them at once. If each turn depends on the \
-                   one before, numba can compile the function as it is."
-        .to_owned();
+    finding.fix =
+        "If the loop is over numbers, put them into an array and compute all of them at once. If each iteration \
+         depends on the one before, numba can compile the function as it is."
+            .to_owned();
     finding.code = Some(
         "total = np.square(np.asarray(values)).sum()  # not: for value in values: total += value * value"
             .to_owned(),

@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "regex_compile",
-    about: "A program of plain Python compiles regular expressions again and again, or looks up compiled ones.",
+    about: "A plain Python program compiles regular expressions again and again, or looks up compiled ones.",
     thresholds: &[
         Threshold {
             name: "regex_compile.min_share",

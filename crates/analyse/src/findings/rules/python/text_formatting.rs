@@ -6,7 +6,7 @@ use crate::run::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "text_formatting",
-    about: "A program of plain Python spends much of its time formatting text, or parsing dates with strptime.",
+    about: "A plain Python program spends much of its time formatting text, or parsing dates with strptime.",
     thresholds: &[Threshold {
         name: "text_formatting.min_share",
         default: 0.1,

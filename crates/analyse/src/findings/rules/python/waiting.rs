@@ -8,8 +8,8 @@ use crate::run::{Count, Function, PythonTime};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "waiting",
-    about: "The main thread of a program of plain Python waits for sleep, the network, another process or a lock, while no other \
-            thread works.",
+    about: "The main thread of a plain Python program sleeps, or waits for the network, another process or a lock, \
+            while no other thread works.",
     thresholds: &[
         Threshold {
             name: "waiting.min_share",
@@ -56,7 +56,7 @@ const KINDS: [Kind; 4] = [
                 || f.is_in("multiprocessing/popen_fork.py")
                 || f.is_native(&["posix.waitpid", "'poll' of 'select.poll'"])
         },
-        why: "The program stands still until the other process answers or ends; what that one does is not in this file.",
+        why: "The program is blocked until the other process responds or exits; what it does is not in this file.",
         fix: "Start the other process earlier and collect its result later, start several at once, and profile the other process.",
         code: "jobs = [subprocess.Popen(command) for command in commands]; [job.wait() for job in jobs]",
     },
@@ -69,10 +69,10 @@ const KINDS: [Kind; 4] = [
             file && waits.contains(&f.name.rsplit('.').next().unwrap_or_default())
                 || f.is_native(&["'acquire' of '_thread", "'__enter__' of '_thread", "'join' of '_thread"])
         },
-        why: "Somebody else holds the lock or has not yet put anything into the queue. Where other threads or processes do the work, \
-              look at those.",
-        fix: "See what the other side does while this one waits, hold locks for as short as possible, and give the waiting thread \
-              something to do.",
+        why: "Another thread or process holds the lock, or has not put anything into the queue yet. If others do \
+              the work, look at those.",
+        fix: "See what the other side does while this one waits, hold locks as briefly as possible, and give the \
+              waiting thread something to do.",
         code: "with lock: results.append(result)  # hold the lock only to store; compute before",
     },
     Kind {

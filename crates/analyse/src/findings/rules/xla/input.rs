@@ -2,8 +2,8 @@
 
 use stepscope_model::{Attr, Kind, SliceId};
 
-use super::{JAX_PREFETCH, TF_PIPELINE};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding};
+use super::{JAX_PREFETCH, TF_PIPELINE, TF_WITHOUT_PYTHON};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding};
 use crate::names::framework::is_input_thread;
 
 /// The stage of a tf.data pipeline that the program waits for, and what the profile says about it.
@@ -94,7 +94,9 @@ pub(in super::super) fn input(context: &Context<'_>, framework: &str, finding: &
             "Whether tf.data chooses the stage's parallelism while it runs (tf.data.AUTOTUNE).",
         ));
     }
-    if let Some((operator, ns)) = busiest_input_operator(context) {
+    let busiest = busiest_input_operator(context);
+    let in_python = busiest.as_ref().is_some_and(|(operator, _)| operator.contains("PyFunc"));
+    if let Some((operator, ns)) = busiest {
         finding.evidence.push(Evidence::new(
             format!("input threads in {operator}"),
             Figure::Ns(context.per_step(ns)),
@@ -106,6 +108,16 @@ pub(in super::super) fn input(context: &Context<'_>, framework: &str, finding: &
         true => format!("{} works on one element at a time, and the step waits for it.", stage.name),
         false => format!("{} does not keep up with the steps: its buffer runs empty.", stage.name),
     };
+    if in_python {
+        // More of it at a time helps nothing: it holds Python's lock.
+        finding.estimate = Estimate::UpperBound;
+        finding.why.push_str(" Most of its time goes to a Python function, and those run one at a time whatever the parallelism.");
+        finding.fix = "Write that function with TensorFlow operators, then let tf.data run it in parallel; or do the work ahead of \
+                       time, and read its results."
+            .to_owned();
+        finding.code = Some(TF_WITHOUT_PYTHON.to_owned());
+        return;
+    }
     finding.fix = match serial {
         true => "Let tf.data run the map in parallel and choose how many at a time, and prefetch batches so that they are \
                  made while the step computes. Functions that call Python (tf.py_function) run one at a time whatever \
