@@ -102,7 +102,7 @@ def record(
 
     ``with record(path="memory.pickle"):`` saves a snapshot at its end, even if the program fails; without ``with``,
     call :func:`snapshot` and then ``.stop()``. The newest ``max_entries`` are kept. ``stacks="all"`` adds the frames of
-    C++, which take more time and tell who ran the backward pass. ``oom_path`` saves a snapshot when memory runs out,
+    C++, which take more time and show who ran the backward pass. ``oom_path`` saves a snapshot when memory runs out,
     see :func:`save_on_oom`. ``batch`` is the number of samples per step: ``stepscope memory A B --fit`` needs it.
     ``enabled=False`` ends recording, as in PyTorch.
     """
@@ -195,7 +195,7 @@ def save_on_oom(path: str | os.PathLike[str] | None) -> None:
     torch = _torch()
     attach = getattr(torch._C, "_cuda_attach_out_of_memory_observer", None)
     if attach is None:
-        raise StepscopeError("this PyTorch does not tell when GPU memory runs out", "use PyTorch 2.1 or later")
+        raise StepscopeError("this PyTorch does not report when GPU memory runs out", "use PyTorch 2.1 or later")
     _oom_path, _oom_saved = os.fspath(path), 0
     # PyTorch never lets go of an observer: one is enough.
     if _observed is not torch:

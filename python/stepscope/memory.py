@@ -8,7 +8,7 @@ True
 
 ``stepscope run --memory script.py`` does the same for a whole script.
 
-Of GPUs, PyTorch's allocator keeps a history if it is told to::
+On GPUs, PyTorch's allocator keeps a history if you ask it to::
 
     with stepscope.memory.record(path="memory.pickle", oom_path="oom.pickle"):
         train()

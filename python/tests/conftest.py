@@ -29,8 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # Many tests watch real processes, and a busy machine may be late once: a test that fails gets another try and is named,
-    # one that holds times against a clock gets two. Only where pytest-rerunfailures is installed.
+    # Many tests watch real processes, and a busy machine may be late once: a test that fails gets another try and is
+    # named, one that holds times against a clock gets two. Only where pytest-rerunfailures is installed.
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
             is_of_time = item.get_closest_marker("clock") is not None

@@ -34,7 +34,7 @@ test("first sight: slow since when, which route, which region, which counter", a
   await idle(page);
   expect(page.url()).toContain("#/service");
   await expect(page.locator(".sv-sentence")).toHaveText(
-    "/predict is slow since 02:07: p95 rose from 64 ms to 190 ms (2.99×); inference grew most.",
+    "/predict has been slow since 02:07: p95 rose from 64 ms to 190 ms (2.99×); inference grew most.",
   );
   const facts = page.locator(".sv-facts");
   await expect(facts).toContainText("02:07 53 minutes");
@@ -257,7 +257,7 @@ test("a lost connection is said, with its time, and mended by itself", async ({ 
   await expect(page.locator(".sv-live")).toHaveText("Live");
   await page.evaluate(() => window.serviceEvents.say("error"));
   await expect(page.locator(".sv-live")).toHaveText("Not live since 10:42");
-  await expect(page.locator(".sv-sentence")).toContainText("/predict is slow");
+  await expect(page.locator(".sv-sentence")).toContainText("/predict has been slow");
   await expectAccessible(page, "a lost connection");
   const before = served.asked.length;
   await page.evaluate(() => window.serviceEvents.say("open"));

@@ -129,7 +129,7 @@ impl Connection {
             .header("user-agent", concat!("stepscope/", env!("CARGO_PKG_VERSION")))
             .body(())
             .map_err(|error| {
-                CaptureError::new(format!("{} is no address: {error}", self.target), "give HOST:PORT")
+                CaptureError::new(format!("{} is not an address: {error}", self.target), "give HOST:PORT")
             })
     }
 }
@@ -145,7 +145,7 @@ async fn connect(target: &Target, within: Duration) -> Result<TcpStream, Capture
     let addresses = match found {
         Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => return Err(unknown(&error.to_string())),
-        Err(_) => return Err(unknown("nobody answers who would know")),
+        Err(_) => return Err(unknown("the name lookup timed out")),
     };
     let mut failure = unknown("it has no address");
     for address in addresses {

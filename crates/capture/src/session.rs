@@ -370,7 +370,7 @@ impl One {
         match damage {
             Damage::Malformed(why) => CaptureError::new(
                 format!("the answer of {target} is damaged: {why}"),
-                "capture again; if that does not help, what listens there is no profiler server",
+                "capture again; if that does not help, what listens there is not a profiler server",
             ),
             Damage::TooLarge(bytes) => CaptureError::new(
                 format!(

@@ -74,10 +74,7 @@ impl Destination {
             ));
         }
         let wrong = || {
-            ProductionError::new(
-                format!("this is no URL of a collector: {shown}"),
-                "write http://127.0.0.1:4318",
-            )
+            ProductionError::new(format!("this is not a collector URL: {shown}"), "write http://127.0.0.1:4318")
         };
         let rest = url.get(..7).filter(|start| start.eq_ignore_ascii_case("http://")).and(url.get(7..));
         let rest = rest.ok_or_else(wrong)?;
@@ -99,7 +96,7 @@ impl Destination {
                 !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
             if !named || value.len() > MAX_WORD || value.bytes().any(|b| b < 0x20 || b == 0x7f) {
                 return Err(ProductionError::new(
-                    format!("this is no header of HTTP: {name}"),
+                    format!("this is not an HTTP header: {name}"),
                     "write NAME=VALUE, with letters, digits and dashes in the name",
                 ));
             }

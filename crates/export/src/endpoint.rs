@@ -206,7 +206,7 @@ fn answer(stream: &mut TcpStream, exporter: &Exporter) {
     let bounds = Bounds::default();
     let (answer, without_body) = match http::read(stream, bounds) {
         Err(None) => return,
-        Err(Some(status)) => (Answer::words(status, "this is no request for metrics"), false),
+        Err(Some(status)) => (Answer::words(status, "this is not a request for metrics"), false),
         Ok(asked) => {
             let head = asked.method == "HEAD";
             let answer = match (asked.method.as_str(), asked.path.as_str()) {

@@ -82,12 +82,8 @@ impl NoteKind {
     );
 
     /// Device work without the host call that launched it.
-    pub const UNLINKED: &'static NoteKind = &NoteKind::new(
-        "unlinked",
-        Severity::Info,
-        25,
-        "device slices have no host call that launched them in this file",
-    );
+    pub const UNLINKED: &'static NoteKind =
+        &NoteKind::new("unlinked", Severity::Info, 25, "device slices have no recorded launch in this file");
 }
 
 impl PartialEq for NoteKind {

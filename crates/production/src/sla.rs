@@ -125,7 +125,7 @@ fn target(text: &str) -> Result<Target, ProductionError> {
 fn unreadable(text: &str) -> ProductionError {
     let text: String = text.chars().take(80).collect();
     ProductionError::new(
-        format!("this is no target of a service level: '{text}'"),
+        format!("this is not a service-level target: '{text}'"),
         "write p95<100ms, p99<2s, error_rate<1%, or seconds that no request may exceed: 2.0",
     )
 }

@@ -30,7 +30,7 @@ pub(crate) fn sides(query: &str) -> Result<Asked, Problem> {
         let mut side = Vec::new();
         for id in value.split(',') {
             let number =
-                id.parse().map_err(|_| Problem::new(format!("'{id}' is no run"), "choose one at the top"))?;
+                id.parse().map_err(|_| Problem::new(format!("no such run: {id}"), "choose one at the top"))?;
             side.push(number);
             // More would push each other out of memory, and never be there together.
             if sides.iter().map(Vec::len).sum::<usize>() + side.len() > KEPT_RUNS {

@@ -39,7 +39,7 @@ def _write_function(function: FunctionLines, stream: IO[str], unit_s: float) -> 
     source = _source(function)
     stream.write(f"File: {function.file}\nFunction: {function.name} at line {function.first_line}\n")
     if source is None:
-        stream.write("The file is not there any more, so the lines have no text.\n")
+        stream.write("The file no longer exists, so the lines have no text.\n")
         source = [(line, "") for line, _, _ in function.lines]
     cells = {line: _cells(hits, ns, total_ns, 1e-9 / unit_s) for line, hits, ns in function.lines}
     widths = list(_WIDTHS)

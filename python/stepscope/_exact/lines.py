@@ -146,7 +146,7 @@ class lines:
         return self._events * line_event_cost_ns(own=False) / 1e9
 
     def print_stats(self, stream: IO[str] | None = None, unit_s: float = 1e-6) -> None:
-        """Print the table of ``line_profiler``, times in units of so many seconds."""
+        """Print the table of ``line_profiler``, with times in units of ``unit_s`` seconds."""
         write_text(self.timings, stream or sys.stdout, unit_s)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -43,15 +43,15 @@ class track:
     freed, ``print(memory)`` all of it, and ``memory.save(path)`` writes a file for ``stepscope memory path``. With
     ``memory = track()``, ``@memory`` decorates a function; what is kept is that of its last run.
 
-    Functions that are given have their lines looked at: ``memory.print_lines()`` then prints what ``memory_profiler``
-    does. ``exact=False`` looks at one allocation in 32 KiB on average and estimates the rest, for less.
+    Lines of the given functions are measured: ``memory.print_lines()`` then prints what ``memory_profiler`` does.
+    ``exact=False`` samples one allocation per 32 KiB on average and estimates the rest, with less overhead.
     """
 
     def __init__(self, *functions: Any, exact: bool = True, sample_bytes: int | None = None) -> None:
         if sample_bytes is None:
             sample_bytes = 0 if exact else SAMPLE_BYTES
         if sample_bytes < 0:
-            raise StepscopeError("sample_bytes must be 0 or more", hint="0 looks at every allocation")
+            raise StepscopeError("sample_bytes must be 0 or more", hint="0 records every allocation")
         self._tracker = MemoryTracker(sample_bytes)
         self._sample_bytes = sample_bytes
         self._codes: list[CodeType] = []

@@ -38,7 +38,7 @@ Options:
       --lines [NAME...]        time the lines of these functions: train_step, 'Model.*', loader.py:read;
                                a name may have * and ?, and --lines=NAME,NAME works too; `auto` finds
                                the busiest functions in the first second and times them after that
-      --memory                 track allocations, one sample in 32 KiB on average; --memory=exact looks at every one
+      --memory                 track allocations, one sample per 32 KiB on average; --memory=exact records every one
       --trace, --gpu           with one of the modes above or --calls: record the trace in the same run too, with
                                operators, samples, and counters of the machine and its GPUs; with JAX and
                                TensorFlow: record operators and kernels with their profiler, in a file of its own
@@ -151,7 +151,7 @@ def parse(arguments: list[str]) -> RunArguments:
             if equals and attached not in ("exact", "sampled"):
                 raise StepscopeError(
                     f"--memory takes exact or sampled; it is {attached!r}",
-                    hint="use --memory, or --memory=exact to look at every allocation",
+                    hint="use --memory, or --memory=exact to record every allocation",
                 )
             parsed.memory = attached or "sampled"
         elif argument in ("--trace", "--gpu"):

@@ -50,13 +50,13 @@ def words_about(started: int, seen: tuple[list[str], int, str | None] | None) ->
     names of those that were sampled, how many more there was no room for, and why some may not be; None: nobody looked.
 
     >>> words_about(3, (["worker-1 (pid 7)", "worker-2 (pid 8)"], 0, None))[1]
-    ['2 child processes were sampled too: worker-1 (pid 7), worker-2 (pid 8); 1 more ended before it was looked at']
+    ['2 child processes were sampled too: worker-1 (pid 7), worker-2 (pid 8); 1 more ended before it was sampled']
     >>> words_about(1, None)
     (['1 child process was not recorded'], [])
     """
     names, left_out, denied = seen or ([], 0, None)
     if not names and started:
-        why = f": {denied}" if denied else " (too short to be looked at)" if seen else ""
+        why = f": {denied}" if denied else " (too short to be sampled)" if seen else ""
         return [f"{_were(started)} not recorded{why}"], []
     notes = [f"some child processes were not recorded: {denied}"] if denied else []
     if left_out:
@@ -67,7 +67,7 @@ def words_about(started: int, seen: tuple[list[str], int, str | None] | None) ->
     text = f"{_were(len(names))} sampled too: {shown}"
     missed = started - len(names) - left_out
     if missed > 0 and not denied:
-        text += f"; {missed:,} more ended before {'it was' if missed == 1 else 'they were'} looked at"
+        text += f"; {missed:,} more ended before {'it was' if missed == 1 else 'they were'} sampled"
     return notes, [text]
 
 

@@ -116,7 +116,7 @@ class MemoryRun(ExactRun):
         tracked = f"memory was tracked for {time_text(self._wall_s * 1e9)}"
         if self._arguments.memory == "exact":
             return f"{tracked}, every allocation"
-        return f"{tracked}, one sample per {SAMPLE_BYTES >> 10} KiB (--memory=exact looks at every allocation)"
+        return f"{tracked}, one sample per {SAMPLE_BYTES >> 10} KiB (--memory=exact records every allocation)"
 
     def write_table(self, stream: io.StringIO) -> None:
         width = WIDTH

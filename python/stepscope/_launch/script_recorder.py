@@ -155,7 +155,7 @@ class ScriptRecorder(CurrentRun):
         traces = len(traces_of_children(self._folder, self._path, since_s))
         if started:
             self.notes.append(
-                f"child processes may not be looked at from outside ({why}), so they sampled themselves: "
+                f"child processes may not be sampled from outside ({why}), so they sampled themselves: "
                 f"{traces:,} of {started:,} wrote a trace into {os.path.relpath(self._folder)}"
             )
 
@@ -336,7 +336,7 @@ class ScriptRecorder(CurrentRun):
             if capture.is_empty:
                 took_s = time.monotonic() - self._started_at
                 self.notes.append(
-                    f"no trace: the script ended after {took_s:.2f} s, before its stacks were looked at, and marked "
+                    f"no trace: the script ended after {took_s:.2f} s, before its stacks were sampled, and marked "
                     "no regions"
                 )
                 return

@@ -69,7 +69,7 @@ class Baseline:
         except (OSError, ValueError) as error:
             raise StepscopeError(f"this baseline cannot be read ({error}): {path}", hint=_RESTORE) from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise StepscopeError(f"this is no baseline of benchmarks: {path}", hint=_RESTORE)
+            raise StepscopeError(f"this is not a benchmark baseline: {path}", hint=_RESTORE)
         self.sessions = {name: [list(map(float, each)) for each in found] for name, found in content["rounds"].items()}
 
     def add(self, rounds: dict[str, list[float]]) -> None:

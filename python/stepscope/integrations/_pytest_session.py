@@ -91,7 +91,7 @@ class SessionPlugin:
             terminalreporter.section(f"stepscope: the {shown} slowest of {len(self._costs)} tests")
             for line in table(self._costs, self._top):
                 terminalreporter.line(line)
-            terminalreporter.line("memory: growth of the process during the test's call, looked at every 20 ms")
+            terminalreporter.line("memory: growth of the process during the test's call, sampled every 20 ms")
         for line in self._trace_lines():
             terminalreporter.line(line)
 

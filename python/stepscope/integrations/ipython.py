@@ -123,7 +123,7 @@ class StepscopeMagics(Magics):
     def ssmem(self, line: str, cell: str | None = None) -> None:
         """Track who allocates memory while a statement or a cell runs: ``%ssmem -f load load("data")``.
 
-        ``-f NAME`` prints what each line of a function added, as ``%mprun`` does, ``-s`` looks at one allocation in 32
+        ``-f NAME`` prints what each line of a function added, as ``%mprun`` does, ``-s`` samples one allocation per 32
         KiB on average instead of all, ``-o FILE`` writes a file for ``stepscope memory``. The result is in
         ``_stepscope``.
         """

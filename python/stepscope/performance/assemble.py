@@ -128,8 +128,8 @@ def _memory(resources: Resources, why: Why) -> MemoryMetrics:
         gpus={
             device: DeviceMemory(
                 peak_mb=megabytes(use.peak, no_gpu),
-                peak_reserved_mb=megabytes(use.peak_reserved, "only PyTorch's allocator tells"),
-                start_mb=megabytes(use.start, "only PyTorch's allocator tells"),
+                peak_reserved_mb=megabytes(use.peak_reserved, "only PyTorch's allocator reports it"),
+                start_mb=megabytes(use.start, "only PyTorch's allocator reports it"),
                 end_mb=megabytes(use.end, no_gpu),
                 source=use.source,
             )

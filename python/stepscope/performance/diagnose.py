@@ -13,7 +13,7 @@ from .unknown import is_unknown
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From where on something is reported."""
+    """The values at which something is reported."""
 
     machine_memory_percent: float = 90.0
     process_ram_mb: float = 16_000.0

@@ -58,7 +58,7 @@ class Growth:
         if self.slope is None:
             return f"{self.what}: {self.verdict} ({self.occurrences} occurrences after warm-up, {FEWEST} are needed)"
         return (
-            f"{self.what}: {self.verdict}, {self.slope:+.4g} {self.unit} an occurrence"
+            f"{self.what}: {self.verdict}, {self.slope:+.4g} {self.unit} per occurrence"
             f" (95% interval {self.low:+.4g} to {self.high:+.4g}; {self.occurrences} occurrences)"
         )
 

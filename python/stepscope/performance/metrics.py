@@ -165,7 +165,7 @@ class Metrics:
     energy: EnergyMetrics
     carbon: CarbonMetrics
     throughput: Figure
-    """Samples a second, by wall time, or by time on the GPU if that is longer."""
+    """Samples per second, by wall time, or by time on the GPU if that is longer."""
     samples: Figure
     items: Figure
     items_per_second: Figure

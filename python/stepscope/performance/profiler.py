@@ -253,7 +253,7 @@ class PerformanceProfiler:
     def compare(self, *names: str, samples: Samples = None) -> Comparison:
         """Regions side by side, all of them if none is named; ``.best("throughput")`` names the best.
 
-        ``samples``: how many each occurrence worked through, for all or by name, where the regions were not told.
+        ``samples``: how many each occurrence worked through, for all or by name, where the regions were not given any.
         """
         chosen = names or tuple(aggregate.name for aggregate in self._registry.everything())
         return compare([self.get_metrics(name, over="all") for name in chosen], samples)

@@ -140,7 +140,7 @@ def _entries(content: object, place: str) -> dict[str, dict[str, Any]]:
     """``wall_time_s`` by name, from a plain baseline or from what a profiler exports."""
     shape = '{"name": {"wall_time_s": seconds}}'
     if not isinstance(content, Mapping):
-        raise StepscopeError(f"this is no baseline: {place}", hint=f"it looks like this: {shape}")
+        raise StepscopeError(f"this is not a baseline: {place}", hint=f"it looks like this: {shape}")
     regions = content.get("regions")
     if "format" in content and isinstance(regions, Mapping):
         content = {name: region.get("timing", {}) for name, region in regions.items() if isinstance(region, Mapping)}

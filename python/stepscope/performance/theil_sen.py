@@ -17,7 +17,7 @@ MAX_POINTS = 400
 
 
 class Slope(NamedTuple):
-    """A slope a step, and the interval that holds the true one with the confidence that was asked for."""
+    """A slope per step, and the interval that holds the true one with the confidence that was asked for."""
 
     slope: float
     low: float

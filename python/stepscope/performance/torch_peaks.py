@@ -1,6 +1,6 @@
 """Peaks of PyTorch's CUDA allocator in several regions at once, without taking them from the program.
 
-PyTorch keeps one peak a device, which can only be reset. A region needs the peak since its own start, and the program
+PyTorch keeps one peak per device, which can only be reset. A region needs the peak since its own start, and the program
 may want the peak since *its* last reset. So each reset that we make is noted first: in every open window, and in what
 ``torch.cuda.memory_stats()`` (and so ``max_memory_allocated()``) tells the program from then on.
 """

@@ -36,7 +36,7 @@ class ServiceMonitor:
     Any number of processes may write to one directory. ``sla`` maps routes to targets: ``"p95<100ms"``,
     ``"p99<2s, error_rate<1%"``, or seconds that no request may exceed (``2.0``); ``"*"`` is for routes that are not
     named, and a target without a route is for all. ``on_violation`` is called with a :class:`Violation`; what it raises
-    is told once and goes no further.
+    is reported once and goes no further.
 
     Of each route and hour, the ``slowest`` requests and as many ``sampled`` ones as asked for stay whole. Routes and
     names of regions beyond ``max_routes`` and ``max_regions`` count as ``(other)``. Hours older than ``keep_days`` go,

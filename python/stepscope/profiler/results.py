@@ -101,7 +101,7 @@ class Results:
         return export(self._finished(), os.fspath(folder))
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """Writes folded stacks for flame graph tools: a line a stack, outermost frame first, with its own time in
+        """Writes folded stacks for flame graph tools: one line per stack, outermost frame first, with its own time in
         microseconds on the host or, with ``self_cuda_time_total``, on the device. Python frames need
         ``with_stack=True``; without them the stacks are made of regions and operators. Without PyTorch the frames
         are samples, so the time of a short function is an estimate."""

@@ -1,4 +1,4 @@
-"""Looks at the Python stacks of all threads a number of times a second.
+"""Samples the Python stacks of all threads, many times per second.
 
 A native thread reads this process's own memory: it needs no interpreter's lock and no permission, and it knows lines
 and who waits. Where it does not know this Python, a thread of Python's looks instead (:class:`_InsideSampler`). Its
@@ -162,7 +162,7 @@ class StackSampler:
         except StepscopeError as error:
             if sys.platform.startswith("linux") and not StackSampler._warned:
                 StackSampler._warned = True
-                warn_user(f"stacks are sampled with the interpreter's lock: {error.message}")
+                warn_user(f"stacks are sampled while holding the GIL: {error.message}")
             self._used = _InsideSampler(self._recording, self._names, self._hz)
             self._used.start()
 

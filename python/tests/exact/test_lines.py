@@ -249,7 +249,7 @@ def test_the_table(tmp_path: Path) -> None:
     function.lines.append((4_000_000_000, 1, 1))
     out = io.StringIO()
     write_text([function], out, 1e-6)
-    assert "not there any more" in out.getvalue() and len(out.getvalue().splitlines()) == 13
+    assert "no longer exists" in out.getvalue() and len(out.getvalue().splitlines()) == 13
 
 
 def test_a_file_without_line_profiler(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_the_program_serves_and_prints(recorded: pathlib.Path) -> None:
     served.pop("stepscope_processes", None)
     assert served.items() <= found.items()
     taken = exported(recorded, "--to", "prometheus", "--listen", f"127.0.0.1:{port}")
-    assert taken.returncode == 2 and "somebody else listens" in taken.stderr and "hint:" in taken.stderr
+    assert taken.returncode == 2 and "already in use" in taken.stderr and "hint:" in taken.stderr
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) == 0
 
@@ -288,8 +288,8 @@ def test_wrong_use_is_said(tmp_path: pathlib.Path, recorded: pathlib.Path) -> No
     for words, message in [
         ([str(tmp_path / "nowhere"), "--to", "prometheus", "--once"], "no directory of a service"),
         ([str(recorded), "--to", "otlp", "--endpoint", "https://collector"], "only plain http"),
-        ([str(recorded), "--to", "otlp", "--endpoint", "collector:4318"], "no URL of a collector"),
-        ([str(recorded), "--to", "otlp", "--header", "x"], "no header"),
+        ([str(recorded), "--to", "otlp", "--endpoint", "collector:4318"], "not a collector URL"),
+        ([str(recorded), "--to", "otlp", "--header", "x"], "not a header"),
         ([str(recorded), "--to", "statsd", "--endpoint", "nonsense"], "cannot send to a StatsD server"),
         ([str(recorded), "--to", "json", "--last", "soon"], "no stretch of time"),
     ]:

@@ -95,7 +95,7 @@ def test_a_share_that_is_missed_is_told_once(tmp_path: pathlib.Path) -> None:
 
 
 def test_wrong_targets_are_said_when_it_is_made(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(StepscopeError, match="no target of a service level: 'fast'"):
+    with pytest.raises(StepscopeError, match="not a service-level target: 'fast'"):
         ServiceMonitor(tmp_path, sla={"/a": "fast"})
     with pytest.raises(StepscopeError, match="Monitor"):
         ServiceMonitor(0.1)  # type: ignore[arg-type]

@@ -159,7 +159,7 @@ def test_a_python_that_is_not_known_is_said_so_once(monkeypatch, way):
     for _ in range(2):
         sampler = StackSampler(recording, 100)
         if sys.platform == "linux" and not StackSampler._warned:
-            with pytest.warns(StepscopeWarning, match="with the interpreter's lock: this Python is not known"):
+            with pytest.warns(StepscopeWarning, match="while holding the GIL: this Python is not known"):
                 sampler.start()
         else:
             sampler.start()

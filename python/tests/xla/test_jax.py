@@ -178,7 +178,7 @@ def test_the_page_is_right(tmp_path, monkeypatch, x):
     monkeypatch.chdir(tmp_path)
     exec(documented("Record from inside the program"), {"loader": [x] * 6, "model": train_step})
     assert steps(only(tmp_path / "logs")) == [2, 3, 4] and len(named(only(tmp_path / "logs"), "forward")) == 3
-    exec(documented("Capture a program that runs").replace("9999", str(free_port())), {})
+    exec(documented("Capture a running program").replace("9999", str(free_port())), {})
     jax.profiler.stop_server()
 
 

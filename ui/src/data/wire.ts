@@ -2496,7 +2496,7 @@ export interface OomRow {
   device_free_bytes: number;
   /** What was missing. */
   missing_bytes: number;
-  /** `fragmentation` or `shortage`. */
+  /** `fragmentation`, `set apart` (for another stream or pool) or `shortage`. */
   why: string;
   /** Whether the device had room, so that a limit on the process refused. */
   limited: boolean;
@@ -2941,7 +2941,7 @@ export interface RefusalRow {
   free_bytes: number;
   /** In one piece. */
   largest_free_bytes: number;
-  /** Whether what was free would have been enough in one piece: `fragmentation`; otherwise `shortage`. */
+  /** `fragmentation` if what was free would have been enough in one piece, `set apart` if one piece was but belonged to another stream or pool, otherwise `shortage`. */
   why: string;
 }
 
@@ -4453,6 +4453,7 @@ export interface SummaryOfProfile {
   hot_lines?: HotLine[];
   left_lines?: HeapLineRow[];
   notes: NoteInfo[];
+  of_device?: string | null;
   peak_at_ns?: number;
   peak_bytes?: number;
   peak_rss_bytes?: number | null;

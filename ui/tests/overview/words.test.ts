@@ -35,7 +35,7 @@ describe("words of the overview", () => {
       "39.14 ms per step here; what the profiler adds to it is unknown",
     );
     expect(stepWords(times(39.14e6, 39e6, 38.9e6, 39.1e6), true)).toBe(
-      "39.14 ms in total; the profiler adds little to it",
+      "39.14 ms in total; the profiler adds little overhead",
     );
   });
 

@@ -17,7 +17,7 @@ describe("the verdict", () => {
   it("names the route, the time, the levels and the region, and the target with them", () => {
     const verdict = verdictOf(week(), true, "utc");
     expect(verdict.sentence).toBe(
-      "/predict is slow since 02:07: p95 rose from 64 ms to 190 ms (2.99×); inference grew most.",
+      "/predict has been slow since 02:07: p95 rose from 64 ms to 190 ms (2.99×); inference grew most.",
     );
     expect(verdict.detail).toMatch(/of requests to \/predict missed p95<70ms in the last hour \(5\.0% may\)/);
     expect(verdict).toMatchObject({ grade: "bad", route: "/predict", minute: SLOW_AT });
@@ -35,7 +35,7 @@ describe("the verdict", () => {
     expect(verdict.sentence).toMatch(
       /^The service answers [\d.]+ requests per second, 95% of them within [\d.]+ ms;/,
     );
-    expect(verdict.sentence).toContain("all 4 targets are kept");
+    expect(verdict.sentence).toContain("all 4 targets are met");
     expect(verdict.also).toEqual([]);
   });
 
@@ -65,7 +65,7 @@ describe("the verdict", () => {
     const verdict = verdictOf(many, true, "utc");
     expect(verdict.word).toBe("Errors");
     expect(verdict.sentence).toMatch(/^\d\d\.\d% of requests failed since 02:51/);
-    expect(verdict.also[0]?.sentence).toContain("/predict is slow");
+    expect(verdict.also[0]?.sentence).toContain("/predict has been slow");
   });
 
   it("warns of a target that was missed without a cause", () => {

@@ -24,11 +24,11 @@ pub(crate) struct Dump {
     #[arg(long = "pid", short, value_name = "PID", id = "pid_option", conflicts_with_all = ["pid", "all"], hide_short_help = true)]
     pid_option: Option<u32>,
 
-    /// Every Python process of this machine that may be read, and where the ranks of a job stand.
+    /// Every Python process on this machine that you may read, and where each rank of a job is.
     #[arg(long, short)]
     pub(crate) all: bool,
 
-    /// Show local variables; nothing of the program is called for that.
+    /// Show local variables, without calling any of the program's code.
     #[arg(long, short)]
     pub(crate) locals: bool,
 
@@ -63,23 +63,23 @@ pub(crate) struct Record {
     #[arg(long, short, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// Looks per second.
+    /// Samples per second.
     #[arg(long, short, value_name = "HZ", default_value = "100", value_parser = rate)]
     pub(crate) rate: f64,
 
-    /// The file to write; its ending says what: .json.gz (a trace), .svg, .folded, .speedscope.json, .pprof.
+    /// The file to write; the extension sets the format: .json.gz (trace), .svg, .folded, .speedscope.json, .pprof.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write, where the name does not say.
+    /// Format to write, if the file name does not say.
     #[arg(long, short, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RecordFormat>,
 
-    /// Count threads that wait too; a trace always has them.
+    /// Also count waiting threads; a trace always includes them.
     #[arg(long, short)]
     pub(crate) idle: bool,
 
-    /// Count only the thread that holds the interpreter's lock; a trace has all.
+    /// Count only the thread that holds the GIL; a trace includes all threads.
     #[arg(long, short)]
     pub(crate) gil: bool,
 
@@ -150,15 +150,15 @@ pub(crate) struct Top {
     )]
     pid_option: Option<u32>,
 
-    /// Looks per second.
+    /// Samples per second.
     #[arg(long, short, value_name = "HZ", default_value = "100", value_parser = rate)]
     pub(crate) rate: f64,
 
-    /// Print one table and end, as without a terminal.
+    /// Print one table and exit (the default without a terminal).
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// With --once: look this long (default: 1 s).
+    /// With --once: sample for this long (default: 1 s).
     #[arg(long, short, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
 
@@ -174,7 +174,7 @@ pub(crate) struct Top {
     #[arg(long, short)]
     pub(crate) idle: bool,
 
-    /// Count only the thread that holds the interpreter's lock.
+    /// Count only the thread that holds the GIL.
     #[arg(long, short)]
     pub(crate) gil: bool,
 
@@ -189,11 +189,11 @@ pub(crate) struct Top {
 /// Whether the process is stopped for a look, and what for.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Stops {
-    /// Show C and C++ functions too; threads that run Python are stopped for a moment at each look.
+    /// Show C and C++ functions too; threads that run Python are paused briefly for each sample.
     #[arg(long, short)]
     native: bool,
 
-    /// Stop its Python threads for a moment at each look, so that no stack changes while it is read.
+    /// Pause its Python threads briefly for each sample, so that no stack changes while it is read.
     #[arg(long)]
     blocking: bool,
 

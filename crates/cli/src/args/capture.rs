@@ -11,11 +11,11 @@ use crate::commands::duration;
 /// Which programs to record, how long and how much, and where it goes.
 #[derive(Debug, Args)]
 pub(crate) struct Capture {
-    /// Where a profiler server listens; a port alone is one of this machine. Several begin at the same moment.
+    /// Where a profiler server listens; a port alone means this machine. Several hosts start at the same moment.
     #[arg(value_name = "HOST:PORT", required_unless_present = "hosts")]
     pub(crate) targets: Vec<String>,
 
-    /// More of them, with commas between.
+    /// More hosts, separated by commas.
     #[arg(long, value_name = "HOST:PORT,...")]
     pub(crate) hosts: Vec<String>,
 
@@ -27,11 +27,11 @@ pub(crate) struct Capture {
     #[arg(long, short, value_name = "FOLDER", default_value = "profiler_traces")]
     pub(crate) output: PathBuf,
 
-    /// Begin this much later, at the same moment everywhere (default: at once for one host, after 2 s for several).
+    /// Wait this long, then start at the same moment everywhere (default: no wait for one host, 2 s for several).
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) delay: Option<Duration>,
 
-    /// How much of the host: 0 nothing, 1 the program's own marks, 2 operators too, 3 everything.
+    /// How much to record on the host: 0 nothing, 1 the program's own annotations, 2 operators too, 3 everything.
     #[arg(long, value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3))]
     pub(crate) host_tracer: u32,
 

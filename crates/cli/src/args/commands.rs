@@ -42,7 +42,7 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "SCRIPT")]
         words: Vec<std::ffi::OsString>,
     },
-    /// Sample a Python process from outside, without stopping it: one that runs, or one to start.
+    /// Sample a Python process from outside, without stopping it: a running one, or one it starts.
     #[command(
         after_help = "Examples:\n  stepscope record --pid 4711 -d 10s\n  stepscope record -o profile.svg --pid 4711\n  stepscope record --pid 4711 --view\n  stepscope record --subprocesses -- python train.py --epochs 1"
     )]
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Top(Top),
     /// Where every thread of a running Python process is right now, without stopping it.
     #[command(
-        after_help = "Examples:\n  stepscope dump 4711\n  stepscope dump 4711 --locals\n  stepscope dump --all            every Python process here: where does each rank stand?"
+        after_help = "Examples:\n  stepscope dump 4711\n  stepscope dump 4711 --locals\n  stepscope dump --all            every Python process here: where is each rank?"
     )]
     Dump(Dump),
     /// Record a running TensorFlow or JAX program through its profiler server, here or on other machines.
@@ -60,26 +60,26 @@ pub(crate) enum Command {
         after_help = "In the program: jax.profiler.start_server(9999) or tf.profiler.experimental.server.start(6009).\n\nExamples:\n  stepscope capture localhost:9999 --duration 5s\n  stepscope capture gpu-1:6009 --hosts gpu-2:6009,gpu-3:6009 -o logs\n  stepscope capture localhost:9999 --continuous      record until something happens, then\n  stepscope capture localhost:9999 --snapshot        get what was recorded"
     )]
     Capture(Capture),
-    /// Keep the numbers of a run under a name, to compare later runs with.
+    /// Save a run's numbers under a name, to compare later runs against.
     #[command(subcommand)]
     Baseline(Baseline),
     /// Did it get slower? Times a command without a profiler, compares it with a baseline, and fails if it did.
     #[command(
-        after_help = "Exit code: 0 all conditions are kept, 1 one is broken or not decided, 2 wrong use.\n\nExamples:\n  stepscope check --baseline main -- python train.py --steps 50\n  stepscope check --baseline main --fail-on 'step_time>+3%' --repeats 20 -- python train.py\n  stepscope check --baseline-dir ../main -- python train.py     two worktrees in turns\n  stepscope check --baseline main --fail-on 'peak_gpu_memory>+2%' trace.json.gz"
+        after_help = "Exit codes: 0 if all conditions hold, 1 if one fails or is inconclusive, 2 for wrong usage.\n\nExamples:\n  stepscope check --baseline main -- python train.py --steps 50\n  stepscope check --baseline main --fail-on 'step_time>+3%' --repeats 20 -- python train.py\n  stepscope check --baseline-dir ../main -- python train.py     two worktrees, alternately\n  stepscope check --baseline main --fail-on 'peak_gpu_memory>+2%' trace.json.gz"
     )]
     Check(Check),
     /// One metric of a baseline over time, and the commits where it changed.
     #[command(after_help = "Example:\n  stepscope history step_time --baseline main")]
     History(History),
-    /// Try settings of a command, and say which is worth having.
+    /// Run a command with different settings, and say which are worth using.
     #[command(
         after_help = "Example:\n  stepscope sweep --arg batch=32,64,128 --arg workers=0,4 -- python train.py --batch {batch} --workers {workers}"
     )]
     Sweep(Sweep),
-    /// Find the commit that made it slower, in a worktree of its own.
+    /// Find the commit that made it slower, in a separate worktree.
     #[command(after_help = "Example:\n  stepscope bisect --good v1.2 --bad main -- python train.py --steps 50")]
     Bisect(Bisect),
-    /// A service in production: reports over its requests, and what each route does right now.
+    /// A service in production: reports on its requests, and what each route is doing right now.
     #[command(subcommand)]
     Production(Production),
     /// Watch a program and its machine for hours or weeks: GPU, CPU and memory, alerts, stacks by the hour.

@@ -26,7 +26,7 @@ pub(crate) struct Flame {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// So many functions in the table; 0 means all.
+    /// Show this many functions; 0 means all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 }

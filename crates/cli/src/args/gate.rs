@@ -13,11 +13,11 @@ use crate::format::Format;
 /// How a command is timed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Timing {
-    /// How often the command runs.
+    /// How many times to run the command.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) repeats: u32,
 
-    /// How many steps at the start of each run are left out.
+    /// How many steps to skip at the start of each run.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) warmup: usize,
 
@@ -50,7 +50,7 @@ pub(crate) enum Baseline {
         after_help = "Examples:\n  stepscope baseline save main -- python train.py --steps 50\n  stepscope baseline save main run1.json.gz run2.json.gz"
     )]
     Save(Save),
-    /// The same for a name that exists: the new numbers count from now on, the old ones stay as its history.
+    /// Update an existing baseline: the new numbers count from now on, the old ones stay in its history.
     #[command(
         after_help = "Examples:\n  stepscope baseline update main -- python train.py --steps 50\n  stepscope baseline update --create main -- python train.py    for CI: the first time too"
     )]
@@ -93,7 +93,7 @@ pub(crate) struct Save {
     #[arg(value_name = "RUN", conflicts_with = "command")]
     pub(crate) runs: Vec<PathBuf>,
 
-    /// A trace of the same program, which later explains what got slower; it decides nothing. Its path is kept.
+    /// A trace of the same program, to explain what got slower; it never affects the verdict. Its path is saved.
     #[arg(long, value_name = "TRACE")]
     pub(crate) trace: Vec<PathBuf>,
 
@@ -124,19 +124,19 @@ pub(crate) struct Check {
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_on: Vec<String>,
 
-    /// Instead of a saved baseline, run this shell command in turns with the command.
+    /// Instead of a saved baseline, alternate runs of this shell command with the command.
     #[arg(long, value_name = "COMMAND", requires = "command", conflicts_with = "baseline")]
     pub(crate) baseline_command: Option<String>,
 
-    /// Instead of a saved baseline, run the same command in this folder (another worktree) in turns.
+    /// Instead of a saved baseline, alternate with the same command in this folder (another worktree).
     #[arg(long, value_name = "FOLDER", requires = "command", conflicts_with_all = ["baseline", "baseline_command"])]
     pub(crate) baseline_dir: Option<PathBuf>,
 
-    /// If it fails, name the cause by these traces of the baseline and of the current version. They decide nothing.
+    /// If it fails, find the cause in these traces of the baseline and this version. They never affect the verdict.
     #[arg(long, num_args = 2, value_names = ["BASE_TRACE", "NEW_TRACE"])]
     pub(crate) explain_with: Vec<PathBuf>,
 
-    /// The same, with the traces that the baseline was saved with.
+    /// The same, compared with the traces saved with the baseline.
     #[arg(long, value_name = "NEW_TRACE", conflicts_with = "explain_with")]
     pub(crate) trace: Vec<PathBuf>,
 
@@ -144,11 +144,11 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = confidence)]
     pub(crate) confidence: f64,
 
-    /// Exit with 0 where nothing was decided. It is still no pass.
+    /// Exit with 0 if the result is inconclusive. It still does not count as a pass.
     #[arg(long)]
     pub(crate) allow_inconclusive: bool,
 
-    /// Compare times with a baseline of another machine.
+    /// Compare times with a baseline from another machine.
     #[arg(long)]
     pub(crate) any_machine: bool,
 
@@ -234,7 +234,7 @@ pub(crate) struct Sweep {
 
 /// Which commits to search, and with what.
 #[derive(Debug, Args)]
-#[command(mut_arg("repeats", |arg| arg.default_value("20").help("How often each commit runs at most; it stops when the answer is clear")))]
+#[command(mut_arg("repeats", |arg| arg.default_value("20").help("Maximum runs per commit; stops once the answer is clear")))]
 pub(crate) struct Bisect {
     /// A commit that is fast.
     #[arg(long, value_name = "REVISION")]

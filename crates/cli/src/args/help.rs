@@ -10,7 +10,7 @@ use super::Command;
 use super::questions;
 use crate::terminal;
 
-const ABOUT: &str = "Why is my ML code slow? Reads profiles of PyTorch, JAX, TensorFlow and plain Python, shows where \
+const ABOUT: &str = "Why is my ML code slow? Reads PyTorch, JAX, TensorFlow and Python profiles, and shows where \
      the time went and what to change.";
 
 const EXAMPLES: &str = "\
@@ -34,9 +34,9 @@ const GROUPS: &[(Group, &[&str])] = &[
 /// The other commands.
 const OTHERS: &[(&str, &[&str])] = &[
     ("Recording", &["run", "record", "capture", "top", "dump", "doctor"]),
-    ("Did it help?", &["check", "baseline", "history", "sweep", "bisect"]),
+    ("Performance checks", &["check", "baseline", "history", "sweep", "bisect"]),
     ("In production", &["production", "monitor"]),
-    ("The program itself", &["completions", "man", "help"]),
+    ("Other", &["completions", "man", "help"]),
 ];
 
 /// Room for the names, with a gap on both sides.

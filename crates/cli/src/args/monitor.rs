@@ -20,11 +20,11 @@ pub(crate) struct Monitor {
     #[arg(long, short, value_name = "DIR", required_unless_present = "watch")]
     pub(crate) output: Option<PathBuf>,
 
-    /// From one sample to the next: `1s`, `500ms`.
+    /// Time between samples: `1s`, `500ms`.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub(crate) every: Duration,
 
-    /// Say when this has been true for some time: `gpu_utilization<30% for 5m`, `rss>20GiB`, `p95(/predict)>100ms for 5m`.
+    /// Alert when this stays true: `gpu_utilization<30% for 5m`, `rss>20GiB`, `p95(/predict)>100ms for 5m`.
     #[arg(long, value_name = "RULE")]
     pub(crate) alert: Vec<String>,
 
@@ -32,11 +32,11 @@ pub(crate) struct Monitor {
     #[arg(long, value_name = "COMMAND", requires = "alert")]
     pub(crate) on_alert: Option<String>,
 
-    /// Count stacks of Python functions too, in so many looks per second (19 if none is given).
+    /// Sample Python stacks too, this many times per second (19 if no rate is given).
     #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "19", value_parser = rate, conflicts_with = "watch")]
     pub(crate) sample: Option<f64>,
 
-    /// Measure nothing, only hold rules against the directory of a service.
+    /// Measure nothing; only check rules against a service's directory.
     #[arg(long, value_name = "DIR", requires = "alert", conflicts_with_all = ["output", "command"])]
     pub(crate) watch: Option<PathBuf>,
 

@@ -161,8 +161,8 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
         let more = Arg::new("more").value_name("MORE").num_args(0..).value_parser(value_parser!(PathBuf));
         command = command.arg(more.help(match question.name {
             "diff" => {
-                "The later run: a trace or a folder of several; more than one are set side by side; with --after, more of \
-                 the earlier ones"
+                "The later run: a trace or a folder of them. Several are shown side by side; with --after, these \
+                 are more of the earlier runs"
             }
             _ => "More recordings of the same program: with --leaks, the oldest first; with --fit, of other batches",
         }));

@@ -40,13 +40,13 @@ fn save(args: &Save, name: Name, out: &mut dyn Write) -> Result<(), Failure> {
     match (store.has(&args.name)?, name) {
         (true, Name::New) => {
             return Err(Failure::wrong_use(
-                format!("there is a baseline of this name already: {}", args.name),
-                "measure it anew with `stepscope baseline update`; the old numbers stay as its history",
+                format!("a baseline with this name already exists: {}", args.name),
+                "measure it again with `stepscope baseline update`; the old numbers stay as its history",
             ));
         }
         (false, Name::Known) => {
             return Err(Failure::wrong_use(
-                format!("there is no baseline of this name: {}", args.name),
+                format!("there is no baseline with this name: {}", args.name),
                 "make it with `stepscope baseline save`, or add --create",
             ));
         }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Bisect, out: &mut dyn Write, outcome: &mut Outcome) -> 
     let find = |revision: &str| {
         repository.commit(revision).ok_or_else(|| {
             Failure::wrong_use(
-                format!("git knows no such commit: {revision}"),
+                format!("git cannot find this commit: {revision}"),
                 "give a commit, a tag or a branch",
             )
         })

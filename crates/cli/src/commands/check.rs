@@ -79,7 +79,7 @@ fn measure(args: &Check, conditions: &[Condition]) -> Result<(Option<Measurement
         None if relative => {
             return Err(Failure::wrong_use(
                 "nothing to compare with",
-                "name a baseline with --baseline NAME, or give --baseline-dir or --baseline-command to run both in turns",
+                "name a baseline with --baseline NAME, or alternate runs with --baseline-dir or --baseline-command",
             ));
         }
         None => None,
@@ -101,11 +101,11 @@ fn print(checked: &Checked, markdown: &str, format: Format, out: &mut dyn Write)
             report::table(checked).write(out, &screen)?;
             writeln!(out, "\n{}", report::sentence(checked))?;
             if let Some(found) = &checked.explanation {
-                for line in wrap(&screen.text(&report::cause(found)), screen.width.clamp(40, 110)) {
+                for line in wrap(&screen.text(&report::cause(checked, found)), screen.width.clamp(40, 110)) {
                     writeln!(out, "{line}")?;
                 }
                 writeln!(out)?;
-                report::cause_table(found).write(out, &screen)?;
+                report::cause_table(checked, found).write(out, &screen)?;
             }
         }
     }

@@ -63,7 +63,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Arc<Run>>, Failure> {
     }
     match runs.iter().find(|run| run.kind() != DocumentKind::Trace) {
         Some(other) => Err(Failure::wrong_use(
-            format!("this is no trace: {}", Path::new(&other.trace().meta().source.path).display()),
+            format!("this is not a trace: {}", Path::new(&other.trace().meta().source.path).display()),
             "give traces with a timeline",
         )),
         None => Ok(runs),

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     }
     if points.len() < FEW {
         remark(&format!(
-            "{} measurements are too few to tell a change from noise; {FEW} are the least",
+            "{} measurements are too few to tell a change from noise; at least {FEW} are needed",
             points.len()
         ));
     }

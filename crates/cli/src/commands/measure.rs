@@ -33,7 +33,7 @@ pub(super) fn bare(command: &[OsString], timing: &Timing) -> Result<Bare, Failur
         let wrong = |error: regex::Error| {
             let what = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
             Failure::wrong_use(
-                format!("this is no regular expression ({what}): {text}"),
+                format!("this is not a regular expression ({what}): {text}"),
                 "escape brackets with \\\\",
             )
         };
@@ -106,7 +106,7 @@ impl Gathered {
     pub(super) fn add(&mut self, timed: Timed) -> Result<(), GateError> {
         if self.from.is_some_and(|from| from != timed.steps_from) {
             return Err(GateError::new(
-                "the command told its steps in one run and not in another",
+                "the command reported its steps in one run but not in another",
                 "make it do the same every time",
             ));
         }

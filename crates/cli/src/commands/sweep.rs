@@ -60,7 +60,7 @@ fn items(args: &Sweep, settings: &[Setting]) -> Result<Option<usize>, Failure> {
     let Some(at) = found else { return Ok(None) };
     match settings[at].values.iter().find(|value| value.parse::<f64>().is_err()) {
         Some(value) if args.items.is_some() => Err(Failure::wrong_use(
-            format!("this is no number of items: {value}"),
+            format!("this is not a number of items: {value}"),
             "name another setting with --items",
         )),
         Some(_) => Ok(None),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{fixture, run, stepscope, temp_folder};
+use crate::{fixture, run, stdout, stepscope, temp_folder};
 
 fn slow() -> String {
     fixture("conv_slow_loader/conv_slow_loader.pt.trace.json.gz")
@@ -159,6 +159,47 @@ fn a_check_of_traces_alone_says_so_and_names_the_cause() {
     let found = gate(&["check", "--baseline", "main", "--fail-on", "step_time>+5%", &slow]);
     let shown = text(&found.stdout);
     assert_eq!(found.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("decided from traces alone") && shown.contains("data loading"), "{shown}");
+    assert!(shown.contains("judged from traces alone") && shown.contains("data loading"), "{shown}");
+    assert!(!shown.contains("did not decide") && !shown.contains("does not rest on them"), "{shown}");
+    assert!(!shown.contains("--repeats"), "{shown}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A trace of steps that take so many milliseconds each.
+fn steps(path: &std::path::Path, each_ms: f64) {
+    let mut events = Vec::new();
+    for step in 0..5u32 {
+        let at = 1e6 + f64::from(step) * each_ms * 1e3;
+        // No two steps are quite the same.
+        let length = each_ms * 1e3 * (1.0 - 0.001 * f64::from(step));
+        let annotation = format!("ProfilerStep#{step}");
+        events.push(serde_json::json!({"ph": "X", "cat": "user_annotation", "name": annotation, "pid": 1, "tid": 1, "ts": at, "dur": length}));
+        events.push(serde_json::json!({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": at + 10.0, "dur": length - 20.0}));
+    }
+    std::fs::write(path, serde_json::json!({"schemaVersion": 1, "traceEvents": events}).to_string()).unwrap();
+}
+
+#[test]
+fn the_headline_follows_from_its_times() {
+    let folder = temp_folder("headline");
+    let [before, after] = ["before", "after"].map(|side| folder.join(side));
+    for side in [&before, &after] {
+        std::fs::create_dir(side).unwrap();
+    }
+    for run in 0..10 {
+        let noise = 1.0 + 0.002 * f64::from(run);
+        steps(&before.join(format!("{run}.json")), 10.0 * noise);
+        // One run of ten is far slower than the others.
+        steps(&after.join(format!("{run}.json")), if run == 4 { 30.0 } else { 9.0 * noise });
+    }
+    let [before, after] = [before, after].map(|side| side.display().to_string());
+    let shown = stdout(&["diff", &before, &after]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("faster: a typical step took 10"), "{shown}");
+    assert!(
+        shown.contains("The mean went from 10") && shown.contains("take far longer than the rest"),
+        "{shown}"
+    );
+    assert!(shown.contains("On average: "), "{shown}");
     std::fs::remove_dir_all(folder).unwrap();
 }

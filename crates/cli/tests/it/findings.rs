@@ -55,11 +55,11 @@ fn a_closed_pipe_does_not_change_the_answer() {
 #[test]
 fn a_finding_can_be_read() {
     let shown = stdout(&["findings", &slow_loader()]);
-    for word in ["1 high", "saves", "from replay", "Why", "Change", "num_workers", "Seen", "Check"] {
+    for word in ["1 high", "saves", "from replay", "Why", "Change", "num_workers", "Evidence", "Check"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
     let md = stdout(&["findings", &slow_loader(), "--format", "md"]);
-    assert!(md.contains("### high: ") && md.contains("```python\n") && md.contains("| Seen |"), "{md}");
+    assert!(md.contains("### high: ") && md.contains("```python\n") && md.contains("| Evidence |"), "{md}");
     let found = json(&["findings", &slow_loader()]);
     let first = &found["findings"][0];
     assert_eq!((&first["rule"], &first["severity"]), (&Value::from("data_loading"), &Value::from("high")));

@@ -163,7 +163,7 @@ fn traces_decide_about_counted_metrics_and_say_that_a_profiler_ran() {
     ];
     let checked = run_in(&folder, &[&["check", "--baseline", "h200", &trace], &conditions[..]].concat());
     let text = out(&checked);
-    assert!(text.contains("decided from traces alone"), "{text}{}", err(&checked));
+    assert!(text.contains("judged from traces alone"), "{text}{}", err(&checked));
     assert!(
         text.contains("launches_per_step>+0%  pass") && text.contains("peak_gpu_memory>+2%    pass"),
         "{text}"
@@ -184,15 +184,15 @@ fn mistakes_are_told_before_anything_runs() {
     let folder = scratch("mistakes");
     let touch = ["--", "sh", "-c", "touch ran"];
     for (words, said) in [
-        (&["check", "--baseline", "none"][..], "there is no baseline of this name: none"),
+        (&["check", "--baseline", "none"][..], "there is no baseline with this name: none"),
         (&["check"], "nothing to compare with"),
         (&["check", "--baseline", "x", "--fail-on", "step_time>5%"], "write >+5% or <-5%"),
         (&["check", "--baseline", "x", "--fail-on", "speed>+5%"], "no such metric: speed"),
         (&["check", "--baseline", "x", "--format", "csv"], "--junit FILE"),
-        (&["baseline", "save", "../x"], "no name for a baseline"),
-        (&["baseline", "update", "x"], "no baseline of this name"),
+        (&["baseline", "save", "../x"], "not a valid baseline name"),
+        (&["baseline", "update", "x"], "no baseline with this name"),
         (&["baseline", "save", "x", "--metric-regex", "step ms"], "has no group for the number"),
-        (&["baseline", "save", "x", "--metric-regex", "("], "no regular expression"),
+        (&["baseline", "save", "x", "--metric-regex", "("], "not a regular expression"),
         (&["baseline", "save", "x", "--store", "s3://b"], "mount the object store"),
     ] {
         let output = run_in(&folder, &[words, &touch[..]].concat());

@@ -294,7 +294,7 @@ fn what_cannot_be_watched_is_said_before_anything_is_written() {
         ),
         (vec!["--alert", "gpu_utilization<3%"], "is not measured here", "stepscope doctor"),
         (vec!["--alert", "rss>1GiB"], "rss is not measured here", "--pid"),
-        (vec!["--alert", "cpu>"], "this is no threshold for cpu", "cpu<30%"),
+        (vec!["--alert", "cpu>"], "this is not a threshold for cpu", "cpu<30%"),
         (vec!["--every", "1ms"], "from 50ms to 1m", ""),
         (vec!["--on-alert", "true"], "--alert", ""),
     ] {

@@ -47,7 +47,7 @@ impl Settings {
         };
         for header in headers {
             let (name, value) = header.split_once('=').ok_or_else(|| {
-                ProductionError::new(format!("this is no header: {header}"), "write --header NAME=VALUE")
+                ProductionError::new(format!("this is not a header: {header}"), "write --header NAME=VALUE")
             })?;
             all_headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name.trim()));
             all_headers.push((name.trim().to_owned(), value.trim().to_owned()));

@@ -139,8 +139,8 @@ impl AlertRule {
         let for_ns = match held {
             Some(time) => duration_ns(time).ok_or_else(|| {
                 ProductionError::new(
-                    format!("this is no duration: '{}'", cut(time)),
-                    "write 30s, 5m or 1h behind 'for', a week at most",
+                    format!("this is not a duration: '{}'", cut(time)),
+                    "write 30s, 5m or 1h after 'for', up to a week",
                 )
             })?,
             None => 0,
@@ -154,7 +154,7 @@ impl AlertRule {
         let (subject, quantity) = subject(&name, inside, value.ends_with('%'))?;
         let threshold = quantity.read(&value).ok_or_else(|| {
             ProductionError::new(
-                format!("this is no threshold for {name}: '{}'", cut(&value)),
+                format!("this is not a threshold for {name}: '{}'", cut(&value)),
                 format!("write {}", quantity.example(&name)),
             )
         })?;
@@ -397,7 +397,7 @@ fn cut(text: &str) -> String {
 
 fn unreadable(text: &str) -> ProductionError {
     ProductionError::new(
-        format!("this is no rule of an alert: '{}'", cut(text)),
+        format!("this is not an alert rule: '{}'", cut(text)),
         "write a counter, < or >, and a threshold: gpu_utilization<30% for 5m, rss>20GiB, p95(/predict)>100ms for 5m",
     )
 }

@@ -102,10 +102,10 @@ fn wrong_rules_say_what_is_meant() {
     assert_eq!(wrong("tempreature>80").hint, "did you mean temperature?");
     assert_eq!(wrong("error_rat>1%").hint, "did you mean error_rate?");
     assert!(wrong("zzzzzzzzzz>1").hint.starts_with("one of gpu_utilization, "));
-    assert_eq!(wrong("rss>20C").message, "this is no threshold for rss: '20C'");
+    assert_eq!(wrong("rss>20C").message, "this is not a threshold for rss: '20C'");
     assert_eq!(wrong("rss>20C").hint, "write rss>20GiB");
-    assert!(wrong("cpu>80% for ever").message.contains("no duration: 'ever'"));
-    assert!(wrong("cpu>80% for 9999d").message.contains("no duration"));
+    assert!(wrong("cpu>80% for ever").message.contains("not a duration: 'ever'"));
+    assert!(wrong("cpu>80% for 9999d").message.contains("not a duration"));
     assert!(wrong("cpu(0)>80%").message.contains("cpu has no '0'"));
     for text in [
         "",

@@ -190,8 +190,8 @@ export const Serving = () => (
 export const Threads = () => (
   <AnswerPage
     question="threads"
-    empty="Nobody looked at Python's threads here."
-    hint="stepscope run and stepscope record sample who holds the interpreter's lock, and the tasks of asyncio."
+    empty="Python's threads were not sampled in this run."
+    hint="stepscope run and stepscope record sample which thread holds the GIL, and asyncio tasks."
   />
 );
 

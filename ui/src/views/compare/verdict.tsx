@@ -64,7 +64,7 @@ function Reasons({ of }: { of: Diff }) {
         </ul>
       )}
       <p class="quiet small">
-        {`${stepsOf(before)} before, ${stepsOf(after)} after; ${judged.rests_on}. Times are those of recordings: the profiler's cost is in them.`}
+        {`${stepsOf(before)} before, ${stepsOf(after)} after; ${judged.rests_on}. Times come from recordings, so they include profiler overhead.`}
       </p>
     </>
   );

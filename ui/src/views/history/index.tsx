@@ -106,7 +106,7 @@ function Changes({ of }: { of: MetricHistory }) {
     return (
       <p class="quiet">
         {of.points.length < FEW
-          ? `${count(of.points.length)} measurements are too few to tell a change from noise; ${FEW} are the least.`
+          ? `${count(of.points.length)} measurements are too few to tell a change from noise; at least ${FEW} are needed.`
           : "No change of level."}
       </p>
     );

@@ -28,7 +28,7 @@ export function HeapOverview({ data, about, isSnapshot }: Props) {
           <Icon name="info" /> Memory
         </p>
         <p class="verdict-text">
-          {`The peak was ${bytes(data.peak_bytes ?? 0)}, at ${time(data.peak_at_ns ?? 0)}; ${bytes(data.end_bytes ?? 0)} was left at the end.`}
+          {`The peak${data.of_device ? ` of ${data.of_device}` : ""} was ${bytes(data.peak_bytes ?? 0)}, at ${time(data.peak_at_ns ?? 0)}; ${bytes(data.end_bytes ?? 0)} was left at the end.`}
         </p>
         <p class="quiet">
           {about}

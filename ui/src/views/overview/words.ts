@@ -13,7 +13,7 @@ export function stepWords(of: StepTimes, synthetic: boolean, unmeasured = false)
   const here = `${time(of.step_ns)} ${synthetic ? "in total" : "per step"}`;
   // The cost of recording is known for PyTorch's profiler alone.
   if (unmeasured) return `${here} here; what the profiler adds to it is unknown`;
-  if (of.unprofiled_step_ns > 0.95 * of.step_ns) return `${here}; the profiler adds little to it`;
+  if (of.unprofiled_step_ns > 0.95 * of.step_ns) return `${here}; the profiler adds little overhead`;
   const { unprofiled_step_low_ns: low, unprofiled_step_high_ns: high } = of;
   const range = about(low) === about(high) ? "" : ` (${aboutRange(low, high)})`;
   return `${here} here, about ${about(of.unprofiled_step_ns)}${range} without the profiler`;

@@ -92,7 +92,7 @@ function Live(props: { of: ServiceDashboard; period: Period; zone: Zone; connect
       ? [
           "lost",
           `Not live since ${clockOf(connection.since / 60_000, zone)}`,
-          "The server does not answer. The page connects again by itself, unless the server was restarted: then open the URL that it printed.",
+          "The server is not responding. The page reconnects by itself, unless the server was restarted: then open the URL it printed.",
         ]
       : period.zoom
         ? ["still", "Zoomed in", "A stretch of time that was zoomed into does not move."]

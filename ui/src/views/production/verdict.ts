@@ -124,7 +124,9 @@ function riseMatter(route: string, rise: Rise, of: ServiceDashboard, now: boolea
   const share = of.routes.find((one) => one.route === route)?.time_share ?? 1;
   const from = shortMoment(minute, of.until, zone);
   const when =
-    until !== undefined ? `was slow from ${stretchOf(minute, until, of.until, zone)}` : `is slow since ${from}`;
+    until !== undefined
+      ? `was slow from ${stretchOf(minute, until, of.until, zone)}`
+      : `has been slow since ${from}`;
   const was = now || until !== undefined ? when : `was slow from ${from} on`;
   const levels = `${metric} rose from ${about(before_ns)} to ${about(after_ns)} (${changeOf(before_ns, after_ns)})`;
   const region = grew ? `; ${grew.region} grew most` : "";
@@ -171,7 +173,7 @@ function targetSentence(target: TargetRow): string {
     ? `in the last ${window.minutes === 60 ? "hour" : spanOf(window.minutes)}`
     : "over the period";
   const may = allowed > 0 ? `${percent(allowed)} may` : "none may";
-  const burn = window?.rate ? `: the error budget goes ${window.rate.toFixed(1)} times too fast` : "";
+  const burn = window?.rate ? `: the error budget is burning ${window.rate.toFixed(1)} times too fast` : "";
   return `${missed} of requests to ${route} missed ${target.target} ${where} (${may})${burn}.`;
 }
 
@@ -209,8 +211,8 @@ function fine(of: ServiceDashboard): Matter {
     targets.length === 0
       ? ""
       : targets.length === 1
-        ? "; its target is kept"
-        : `; all ${targets.length} targets are kept`;
+        ? "; its target is met"
+        : `; all ${targets.length} targets are met`;
   return {
     ...nothing,
     grade: "good",

@@ -66,7 +66,7 @@ function Text({ of, beside }: { of: SourceFile; beside: SourceFile | undefined }
       )}
       {of.text === null && (
         <p class="source-note" role="note">
-          <Icon name="info" /> The file is not on this machine, or is no Python source: only numbers are shown.
+          <Icon name="info" /> The file is not on this machine, or is not Python source: only numbers are shown.
         </p>
       )}
       <div class="browse-table">

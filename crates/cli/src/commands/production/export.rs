@@ -66,7 +66,7 @@ fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Resu
     let endpoint = Endpoint::start(exporter.clone(), &args.listen, EndpointOptions::default())?;
     let Some(address) = endpoint.serving_at() else {
         return Err(Failure::wrong_use(
-            format!("somebody else listens at {}", args.listen),
+            format!("the address is already in use: {}", args.listen),
             "give another port: --listen 127.0.0.1:9465",
         ));
     };
@@ -118,7 +118,7 @@ fn statsd(args: &ServiceExport) -> Result<(), Failure> {
         let snapshot = exporter.snapshot(Duration::ZERO)?;
         said.say(snapshot.notes.iter().cloned());
         if statsd.push(&families(&snapshot), args.once) > 0 {
-            said.say(["nobody listens at the StatsD server's port: what was sent is lost".to_owned()]);
+            said.say(["nothing listens on the StatsD server's port: what was sent is lost".to_owned()]);
         }
         Ok(())
     };

@@ -91,7 +91,7 @@ pub(super) fn run(args: &Flame, out: &mut dyn Write) -> Result<(), Failure> {
             }
             Ok(file.flush()?)
         })?;
-        remark(&format!("{title}: {} looks, in {}", units::count(found.looks()), path.display()));
+        remark(&format!("{title}: {} samples, in {}", units::count(found.looks()), path.display()));
         return Ok(());
     }
     match &before {

@@ -85,7 +85,7 @@ export function Chart({ model, onChoose }: Props) {
         class="snap-chart"
         role="application"
         aria-label={`${what === "segments" ? "Segments" : "Allocations"} over time`}
-        aria-description="W and S zoom, A and D move, 0 shows everything, P looks at the peak. The table below has the state that is looked at."
+        aria-description="W and S zoom, A and D move, 0 shows everything, P goes to the peak. The table below shows the selected state."
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keys zoom and move the picture
         tabIndex={0}
       />
