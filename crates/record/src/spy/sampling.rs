@@ -43,8 +43,8 @@ struct Target {
     parts: Parts,
     /// By Python's number of a thread.
     threads: HashMap<u64, ThreadState, RandomState>,
-    /// Its threads, by their numbers among all.
-    met: Vec<u32>,
+    /// Its threads, by the system's number: their numbers among all.
+    met: HashMap<u32, Vec<u32>, RandomState>,
     looks: u32,
     has_tried: bool,
     is_loader: bool,
@@ -444,10 +444,12 @@ impl Sampling {
         let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
         // The same number and name is the same thread, whose process runs another program now.
         let is_same = |known: &SampledThread| known.number == number && known.name == name;
-        let known = target.met.iter().copied().find(|&known| is_same(&self.threads[known as usize]));
+        // A program may start a thread for every request: only those of this number are looked through.
+        let met = target.met.entry(number).or_default();
+        let known = met.iter().copied().find(|&known| is_same(&self.threads[known as usize]));
         let index = known.unwrap_or_else(|| {
             self.threads.push(SampledThread { process: at, number, name });
-            target.met.push(self.threads.len() as u32 - 1);
+            met.push(self.threads.len() as u32 - 1);
             self.threads.len() as u32 - 1
         });
         ThreadState {

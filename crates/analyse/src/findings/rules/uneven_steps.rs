@@ -7,7 +7,7 @@ use stepscope_model::{Ns, SliceId};
 use super::autotune;
 use super::words::time;
 use super::xla;
-use crate::causes::cause::{ByCause, Cause};
+use crate::causes::cause::{ByCause, CAUSES, Cause};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Severity, Threshold};
 use crate::run::Saving;
 use crate::steps::Step;
@@ -88,8 +88,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let causes: Vec<Option<Cause>> = (slow.iter())
         .map(|&i| account.more(&[whole[i].1], whole[usual_at].1).first().map(|change| change.0))
         .collect();
-    let most = causes.iter().map(|cause| causes.iter().filter(|other| *other == cause).count()).max();
-    let alike = most.is_some_and(|most| most * 3 >= causes.len() * 2);
+    let mut steps_by_cause = [0; CAUSES + 1];
+    causes.iter().for_each(|cause| steps_by_cause[cause.map_or(CAUSES, Cause::index)] += 1);
+    let alike = steps_by_cause.into_iter().max().unwrap_or(0) * 3 >= causes.len() * 2;
     let pattern = match pattern(&slow, lengths.len()) {
         Pattern::Every(_) if !alike => Pattern::Some(slow.len()),
         pattern => pattern,
