@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, UInt64Array};
-use arrow_json::WriterBuilder;
-use arrow_json::writer::JsonArray;
-use arrow_schema::{Schema, SchemaRef};
-use arrow_select::concat::concat_batches;
-use arrow_select::take::take_record_batch;
+use arrow_array::{Array, RecordBatch, make_array};
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 
-use crate::StoreError;
+use crate::{StoreError, json};
 
 /// Batches of one schema.
 #[derive(Debug, Clone)]
@@ -37,10 +34,8 @@ impl Columns {
     pub fn pick(&self, first: usize, step: isize, count: usize) -> Result<Columns, StoreError> {
         if step != 1 {
             let places = (0..count).map(|at| first as i128 + step as i128 * at as i128);
-            let places = places.filter_map(|at| u64::try_from(at).ok()).filter(|&at| at < self.rows() as u64);
-            let places: UInt64Array = places.map(Some).collect();
-            let picked = take_record_batch(&concat_batches(&self.schema, &self.batches)?, &places)?;
-            return Ok(Columns { schema: self.schema.clone(), batches: vec![picked] });
+            let places = places.filter_map(|at| self.place(usize::try_from(at).ok()?));
+            return self.copy(&places.collect::<Vec<_>>());
         }
         let (mut skip, mut left) = (first, count);
         let mut batches = Vec::new();
@@ -56,14 +51,44 @@ impl Columns {
         Ok(Columns { schema: self.schema.clone(), batches })
     }
 
+    /// The batch that holds a row, and the row there.
+    fn place(&self, mut row: usize) -> Option<(usize, usize)> {
+        for (at, batch) in self.batches.iter().enumerate() {
+            if row < batch.num_rows() {
+                return Some((at, row));
+            }
+            row -= batch.num_rows();
+        }
+        None
+    }
+
+    /// These rows, in this order, copied to one batch.
+    fn copy(&self, places: &[(usize, usize)]) -> Result<Columns, StoreError> {
+        if self.batches.is_empty() {
+            return Ok(self.clone());
+        }
+        let column = |at: usize| {
+            let parts: Vec<_> = self.batches.iter().map(|batch| batch.column(at).to_data()).collect();
+            let mut picked = MutableArrayData::new(parts.iter().collect(), false, places.len());
+            for &(batch, row) in places {
+                picked.try_extend(batch, row, row + 1)?;
+            }
+            Ok(make_array(picked.freeze()))
+        };
+        let columns = (0..self.schema.fields().len()).map(column).collect::<Result<_, ArrowError>>()?;
+        Ok(Columns {
+            schema: self.schema.clone(),
+            batches: vec![RecordBatch::try_new(self.schema.clone(), columns)?],
+        })
+    }
+
     /// Its rows as a JSON list of objects; nulls are written.
     pub fn json(&self) -> Result<Vec<u8>, StoreError> {
-        let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(Vec::new());
+        let mut rows = Vec::new();
         for batch in &self.batches {
-            writer.write(batch)?;
+            rows.extend(json::rows(batch)?);
         }
-        writer.finish()?;
-        Ok(writer.into_inner())
+        serde_json::to_vec(&rows).map_err(|error| StoreError::Output(error.into()))
     }
 }
 

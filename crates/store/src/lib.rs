@@ -4,15 +4,18 @@
 //! table without rows, have the same types as on any other trace.
 
 mod columns;
-mod conform;
+mod encode;
 mod events;
+#[cfg(feature = "files")]
 mod files;
+mod json;
 mod kind_word;
 mod shape;
 mod table;
 
 pub use columns::Columns;
 pub use events::{EVENT_COLUMNS, EventColumn, events};
+#[cfg(feature = "files")]
 pub use files::{write_arrow, write_parquet};
 pub use table::{part_schema, part_table};
 
@@ -23,6 +26,7 @@ pub enum StoreError {
     #[error("no columnar table: {0}")]
     Arrow(#[from] arrow_schema::ArrowError),
     /// The Parquet file could not be made.
+    #[cfg(feature = "files")]
     #[error("no Parquet file: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
     /// The file could not be written.

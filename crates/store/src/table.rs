@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_json::ReaderBuilder;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use stepscope_ask::{Answer, Part};
 
-use crate::conform::conform;
+use crate::encode;
 use crate::shape::{Member, Shape};
 use crate::{Columns, StoreError};
 
@@ -26,15 +25,17 @@ pub fn part_schema(answer: &Answer, part: &Part) -> SchemaRef {
 pub fn part_table(answer: &Answer, part: &Part) -> Result<Columns, StoreError> {
     let shape = row_shape(part);
     let schema = schema_of(answer, part, &shape);
-    let named = matches!(shape, Shape::Struct(_));
-    let row = |value: Value| {
-        let value = conform(value, &shape);
-        if named { value } else { Value::Object([(VALUE.to_owned(), value)].into_iter().collect()) }
+    let rows = part.values(0..usize::MAX);
+    let rows: Vec<&Value> = rows.iter().collect();
+    let columns = match &shape {
+        Shape::Struct(members) => {
+            let column = |member| encode::column(member, &rows, |row| row.get(&member.name));
+            members.iter().map(column).collect::<Result<Vec<_>, _>>()?
+        }
+        unnamed => vec![encode::array(unnamed, &rows)?],
     };
-    let rows: Vec<Value> = part.values(0..usize::MAX).into_iter().map(row).collect();
-    let mut decoder = ReaderBuilder::new(schema.clone()).with_batch_size(rows.len().max(1)).build_decoder()?;
-    decoder.serialize(&rows)?;
-    let batch = decoder.flush()?.unwrap_or_else(|| RecordBatch::new_empty(schema.clone()));
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)?;
     Ok(Columns { schema, batches: vec![batch] })
 }
 

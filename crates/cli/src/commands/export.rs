@@ -1,5 +1,7 @@
 //! `stepscope export`: the trace, its stacks or its tables in another format.
 
+#[cfg(feature = "columnar")]
+mod columnar;
 mod stacks;
 
 use std::fs::File;
@@ -14,7 +16,6 @@ use stepscope_ask::{Ask, answer, print, write};
 use stepscope_formats::{SvgOptions, write_chrome, write_firefox, write_pprof, write_speedscope, write_svg};
 use stepscope_model::DocumentKind;
 use stepscope_serve::{Problem, Report, ReportOptions, report};
-use stepscope_store::{Columns, StoreError, events, part_table, write_arrow, write_parquet};
 
 use crate::args::{EVENTS, Export, Target};
 use crate::config;
@@ -101,8 +102,10 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
             let answer = answer(&asked(name, export)?, slice::from_ref(run))?;
             Ok(out.write_all(write::csv(&answer).as_bytes())?)
         }
-        Target::Parquet => write_parquet(&columns(export, run)?, out).map_err(unwritten),
-        Target::Arrow => write_arrow(&columns(export, run)?, out).map_err(unwritten),
+        #[cfg(feature = "columnar")]
+        Target::Parquet | Target::Arrow => columnar::write(export, run, out),
+        #[cfg(not(feature = "columnar"))]
+        Target::Parquet | Target::Arrow => Err(no_columnar()),
         Target::Json => {
             refuse(export, &["by"], "--to json")?;
             let mut summary = asked("summary", export)?;
@@ -138,29 +141,13 @@ fn refuse_screen(target: Target, on_terminal: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The table that a columnar format holds.
-fn columns(export: &Export, run: &Arc<Run>) -> Result<Columns, Failure> {
-    let name = export.table.as_deref().unwrap_or(EVENTS);
-    if name == EVENTS {
-        only_trace(run, "--table events")?;
-        refuse(export, &["by", "sort", "top", "filter", "step", "device"], "--table events")?;
-        return events(run).map_err(unwritten);
-    }
-    let answer = answer(&asked(name, export)?, slice::from_ref(run))?;
-    match answer.part(answer.main) {
-        Some(part) => part_table(&answer, part).map_err(unwritten),
-        None => Err(Failure::wrong_use(
-            format!("{name} has no table here"),
-            format!("`stepscope {name} --format json` writes the whole answer"),
-        )),
-    }
-}
-
-fn unwritten(error: StoreError) -> Failure {
-    Failure::Output(match error {
-        StoreError::Output(error) => error,
-        other => io::Error::other(other),
-    })
+/// The quick build leaves these files out: they take a quarter of its time.
+#[cfg(not(feature = "columnar"))]
+fn no_columnar() -> Failure {
+    Failure::wrong_use(
+        "this build of stepscope writes no Arrow and no Parquet files",
+        "build it whole: cargo install --path crates/cli; --to csv and --to json work here",
+    )
 }
 
 /// The options about rows that were given.
