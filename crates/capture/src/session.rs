@@ -387,3 +387,24 @@ impl One {
 fn non_empty(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().map(|info| info.len()).filter(|bytes| *bytes > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stage_follows_from_the_time_and_from_what_has_arrived() {
+        let ms = Duration::from_millis;
+        let arrived = [Arc::new(Arrived::default()), Arc::new(Arrived::default())];
+        let at = |elapsed: u64, stopped: bool| stage(ms(elapsed), ms(300), ms(100), stopped, &arrived);
+        assert_eq!(at(0, false), Stage::Waiting(ms(300)));
+        assert_eq!(at(299, false), Stage::Waiting(ms(1)));
+        assert_eq!(at(300, false), Stage::Recording(ms(0)));
+        assert_eq!(at(399, false), Stage::Recording(ms(99)));
+        assert_eq!(at(400, false), Stage::Collecting);
+        assert_eq!(at(350, true), Stage::Collecting);
+        arrived[1].expected.store(70, Ordering::Relaxed);
+        arrived[1].bytes.store(7, Ordering::Relaxed);
+        assert_eq!(at(400, false), Stage::Receiving(7, 70));
+    }
+}

@@ -119,15 +119,24 @@ mod tests {
             |count| write(&folder, minute / 60, 1, "open", &[block(minute, 0, "/a", &vec![5_000; count])]);
         let exporter = Exporter::reading(&folder);
         let requests = |snapshot: Result<Arc<Snapshot>, ProductionError>| snapshot.unwrap().totals.requests();
+        // Moves the last look to another moment: how long this machine takes for one is not what is tested.
+        let looked_at = |moment: Instant, cost: Duration| {
+            let mut state = exporter.state.lock().unwrap();
+            state.last.as_mut().unwrap().0 = moment;
+            state.cost = cost;
+        };
         add(1);
         assert_eq!(requests(exporter.affordable(Duration::ZERO)), 1);
         add(2);
-        exporter.state.lock().unwrap().cost = Duration::from_secs(3);
+        let slow = Duration::from_secs(3);
+        looked_at(Instant::now() + MAX_PATIENCE, slow);
         assert_eq!(requests(exporter.affordable(Duration::ZERO)), 1);
+        looked_at(Instant::now(), slow);
         assert_eq!(requests(exporter.snapshot(Duration::ZERO)), 2);
-        // That look was a quick one.
+        // That look has a cost of its own.
+        assert_ne!(exporter.state.lock().unwrap().cost, slow);
         add(3);
-        std::thread::sleep(exporter.state.lock().unwrap().cost * (PATIENCE + 1));
+        looked_at(Instant::now() - Duration::from_millis(21), Duration::from_millis(1));
         assert_eq!(requests(exporter.affordable(Duration::ZERO)), 3);
         std::fs::remove_dir_all(folder).unwrap();
     }

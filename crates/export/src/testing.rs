@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use stepscope_production::{
@@ -14,6 +15,14 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).unwrap();
     path
+}
+
+/// An address of this machine that only this process uses: a port that it gives back is not another test's a moment later.
+/// Where only 127.0.0.1 is one, that has to do.
+pub(crate) fn own_address() -> Ipv4Addr {
+    let [_, a, b, c] = std::process::id().to_be_bytes();
+    let own = Ipv4Addr::new(127, a | 0x80, b, c);
+    if std::net::UdpSocket::bind((own, 0)).is_ok() { own } else { Ipv4Addr::LOCALHOST }
 }
 
 /// The folder is one of a service.

@@ -55,7 +55,7 @@ pub fn traces_in(set: &str) -> Vec<PathBuf> {
 /// A file of another tool's test data. Without the folder the test says so and passes.
 pub fn peer(path: &str) -> Option<PathBuf> {
     let Some(root) = std::env::var_os("STEPSCOPE_PEER_DATA") else {
-        eprintln!("skipped: STEPSCOPE_PEER_DATA not set");
+        println!("skipped: STEPSCOPE_PEER_DATA is not set");
         return None;
     };
     Some(Path::new(&root).join(path))

@@ -119,7 +119,7 @@ fn programs_of_many_instructions_take_no_longer_than_they_are_long() {
 #[test]
 fn recorded_programs_have_the_sums_that_xprof_has() {
     let Some(folder) = std::env::var_os("STEPSCOPE_XPLANE_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: STEPSCOPE_XPLANE_DATA is not set");
+        println!("skipped: STEPSCOPE_XPLANE_DATA is not set");
         return;
     };
     let cases: [(&str, &[(&str, i64)]); 2] = [
@@ -158,7 +158,7 @@ fn recorded_programs_have_the_sums_that_xprof_has() {
 #[test]
 fn recorded_plans_have_the_peaks_that_xprof_has() {
     let Some(folder) = std::env::var_os("STEPSCOPE_XPLANE_DATA").map(PathBuf::from) else {
-        eprintln!("skipped: STEPSCOPE_XPLANE_DATA is not set");
+        println!("skipped: STEPSCOPE_XPLANE_DATA is not set");
         return;
     };
     let path = folder.join("jax-cpu/plugins/profile/2026_11_15_00_46_32/vm.xplane.pb");

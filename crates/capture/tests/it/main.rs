@@ -9,7 +9,7 @@
 mod fake;
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use stepscope_capture::{
     CaptureError, Captured, Limits, Plan, Stage, Target, Tracers, Want, Watch, capture, start_continuous,
     stop_continuous, targets,
 };
+use tokio::net::TcpSocket;
 
 /// An empty folder of a test's own, removed at its end.
 struct Folder(PathBuf);
@@ -54,20 +55,23 @@ impl Drop for Folder {
     }
 }
 
-/// Notes the stages, and ends the recording when it is told to.
+/// How long a test waits for something that a busy machine may be late with.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Notes the stages and when it heard of them, and ends the recording when it is told to.
 #[derive(Default)]
 struct Watcher {
-    stages: Vec<Stage>,
+    stages: Vec<(Instant, Stage)>,
     stop_after: Option<Duration>,
 }
 
 impl Watch for Watcher {
     fn stage(&mut self, stage: Stage) {
-        self.stages.push(stage);
+        self.stages.push((Instant::now(), stage));
     }
 
     fn wants_to_stop(&mut self) -> bool {
-        let recorded = self.stages.last().map(|stage| match stage {
+        let recorded = self.stages.last().map(|(_, stage)| match stage {
             Stage::Recording(recorded) => *recorded,
             _ => Duration::ZERO,
         });
@@ -82,11 +86,7 @@ fn plan(addresses: &[String], folder: &Folder) -> Plan {
         remote_folder: None,
         want: Want::Record { duration: Duration::from_millis(60), delay: Duration::ZERO },
         tracers: Tracers::default(),
-        limits: Limits {
-            connect: Duration::from_millis(800),
-            silence: Duration::from_millis(800),
-            ..Limits::default()
-        },
+        limits: Limits { connect: LIMIT, silence: LIMIT, ..Limits::default() },
     }
 }
 
@@ -154,24 +154,29 @@ fn several_hosts_begin_at_one_moment_in_one_session() {
     let delay = Duration::from_millis(300);
     plan.want = Want::Record { duration: Duration::from_millis(100), delay };
     let mut watcher = Watcher::default();
-    let before = std::time::UNIX_EPOCH.elapsed().unwrap();
-    let began = Instant::now();
+    let (before, began) = (std::time::UNIX_EPOCH.elapsed().unwrap(), Instant::now());
     let captured = capture(&plan, &mut watcher).unwrap();
-    assert!(began.elapsed() >= Duration::from_millis(400));
     assert_eq!(captured.files.len(), 3);
     for (n, file) in (1..).zip(&captured.files) {
         assert_eq!(file.target.to_string(), addresses[n - 1]);
         assert_eq!(file.path.parent().unwrap(), captured.folder);
         assert_eq!(std::fs::read(&file.path).unwrap(), profile(n * 1000));
     }
-    let requests: Vec<_> = fakes.iter().map(|fake| fake.asked("Profile")[0].fields()).collect();
+    let asked: Vec<_> = fakes.iter().map(|fake| fake.asked("Profile").remove(0)).collect();
+    let requests: Vec<_> = asked.iter().map(|asked| asked.fields()).collect();
     let starts: Vec<u64> = requests.iter().map(|request| fields(&request[&4].bytes())[&8].number()).collect();
     assert!(starts.iter().all(|start| *start == starts[0]), "{starts:?}");
-    let after = Duration::from_nanos(starts[0]) - before;
-    assert!(after >= delay && after < delay + Duration::from_secs(5), "{after:?}");
+    // Counted from a moment between the call and the first request.
+    let from = Duration::from_nanos(starts[0]) - delay;
+    let first = asked.iter().map(|asked| asked.at).min().unwrap();
+    assert!(before <= from && from <= first, "{before:?} {from:?} {first:?}");
     assert!(requests.iter().all(|request| request[&6] == requests[0][&6]));
-    assert!(matches!(watcher.stages[0], Stage::Waiting(left) if left <= delay), "{:?}", watcher.stages);
-    assert!(watcher.stages.iter().any(|stage| matches!(stage, Stage::Recording(_))), "{:?}", watcher.stages);
+    // Whoever hears of it before that time can only hear this.
+    let early = watcher.stages.iter().filter(|(at, _)| at.duration_since(began) < delay);
+    assert!(
+        early.clone().all(|(_, stage)| matches!(stage, Stage::Waiting(left) if *left <= delay)),
+        "{early:?}"
+    );
 }
 
 #[test]
@@ -188,7 +193,8 @@ fn what_one_host_cannot_give_does_not_cost_the_others() {
 fn nothing_is_recorded_if_a_host_cannot_be_reached() {
     let folder = Folder::new("unreached");
     let good = Fake::start(Answer::Profile(profile(10)));
-    let error = capture(&plan(&[good.at(), closed_port()], &folder), &mut Watcher::default()).unwrap_err();
+    let closed = ClosedPort::new();
+    let error = capture(&plan(&[good.at(), closed.at()], &folder), &mut Watcher::default()).unwrap_err();
     assert!(error.what.starts_with("nothing listens at"), "{error:?}");
     assert!(good.asked("Profile").is_empty() && folder.files().is_empty());
 }
@@ -197,16 +203,13 @@ fn nothing_is_recorded_if_a_host_cannot_be_reached() {
 fn stopping_early_keeps_what_there_is() {
     let (folder, fake) = (Folder::new("early"), Fake::start(Answer::Profile(profile(77))));
     let mut plan = plan(&[fake.at()], &folder);
-    plan.want = Want::Record { duration: Duration::from_secs(60), delay: Duration::ZERO };
+    plan.want = Want::Record { duration: LIMIT * 10, delay: Duration::ZERO };
     let mut watcher = Watcher { stop_after: Some(Duration::from_millis(200)), ..Watcher::default() };
-    let began = Instant::now();
     let captured = capture(&plan, &mut watcher).unwrap();
-    assert!(began.elapsed() < Duration::from_secs(10));
     assert!(captured.stopped_early);
     assert_eq!(std::fs::read(&captured.files[0].path).unwrap(), profile(77));
     let [asked] = fake.asked("Terminate").try_into().unwrap();
     assert_eq!(asked.fields()[&1].text(), captured.folder.file_name().unwrap().to_str().unwrap());
-    assert!(asked.at - fake.asked("Profile")[0].at >= Duration::from_millis(150));
 }
 
 #[test]
@@ -274,7 +277,6 @@ fn refusals_are_explained_and_leave_nothing() {
             "capture again",
         ),
         (Answer::Raw(b"\x42\x00".to_vec()), "sent an empty profile", "capture again"),
-        (Answer::Silence, "does not answer any more", "--timeout"),
     ] {
         let (result, folder, _fake) = captured(answer.clone(), "refused");
         let error = result.unwrap_err();
@@ -283,14 +285,33 @@ fn refusals_are_explained_and_leave_nothing() {
     }
 }
 
-/// A port at which nobody listens.
-fn closed_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+#[test]
+fn a_server_that_falls_silent_is_given_up_and_leaves_nothing() {
+    let (folder, fake) = (Folder::new("silent"), Fake::start(Answer::Silence));
+    let mut plan = plan(&[fake.at()], &folder);
+    plan.limits.silence = Duration::from_millis(200);
+    let error = capture(&plan, &mut Watcher::default()).unwrap_err();
+    assert!(error.what.contains("does not answer any more") && error.hint.contains("--timeout"), "{error:?}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+}
+
+/// A port at which nobody listens, and nobody can begin to as long as this is there.
+struct ClosedPort(TcpSocket);
+
+impl ClosedPort {
+    fn new() -> ClosedPort {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        ClosedPort(socket)
+    }
+
+    fn at(&self) -> String {
+        self.0.local_addr().unwrap().to_string()
+    }
 }
 
 /// What is said of a server that does this with a connection.
-fn of_stranger(speak: fn(std::net::TcpStream)) -> CaptureError {
+fn of_stranger(speak: fn(TcpStream), patience: Duration) -> CaptureError {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -299,33 +320,41 @@ fn of_stranger(speak: fn(std::net::TcpStream)) -> CaptureError {
         }
     });
     let folder = Folder::new("stranger");
-    let error = capture(&plan(&[address], &folder), &mut Watcher::default()).unwrap_err();
+    let mut plan = plan(&[address], &folder);
+    plan.limits.connect = patience;
+    let error = capture(&plan, &mut Watcher::default()).unwrap_err();
     assert_eq!(folder.files(), Vec::<String>::new());
     error
+}
+
+/// Says nothing until the other side is gone.
+fn stay(mut stream: TcpStream) {
+    let _ = stream.read_to_end(&mut Vec::new());
 }
 
 #[test]
 fn what_is_no_profiler_server_is_told() {
     let folder = Folder::new("closed");
-    let error = capture(&plan(&[closed_port()], &folder), &mut Watcher::default()).unwrap_err();
+    let closed = ClosedPort::new();
+    let error = capture(&plan(&[closed.at()], &folder), &mut Watcher::default()).unwrap_err();
     assert!(error.what.starts_with("nothing listens at 127.0.0.1:"), "{error:?}");
     assert!(error.hint.contains("jax.profiler.start_server"), "{error:?}");
 
-    let strangers: [fn(std::net::TcpStream); 3] = [
-        |mut stream| {
-            let mut asked = [0; 24];
-            let _ = stream.read(&mut asked);
-            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-            std::thread::sleep(Duration::from_millis(100));
-        },
-        drop,
-        |stream| {
-            std::thread::sleep(Duration::from_secs(5));
-            drop(stream);
-        },
+    let strangers: [(fn(TcpStream), Duration); 3] = [
+        (
+            |mut stream| {
+                let mut asked = [0; 24];
+                let _ = stream.read(&mut asked);
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+                stay(stream);
+            },
+            LIMIT,
+        ),
+        (drop, LIMIT),
+        (stay, Duration::from_millis(200)),
     ];
-    for stranger in strangers {
-        let error = of_stranger(stranger);
+    for (stranger, patience) in strangers {
+        let error = of_stranger(stranger, patience);
         assert!(error.what.contains("there is no profiler server at 127.0.0.1:"), "{error:?}");
         assert!(error.hint.contains("start_server"), "{error:?}");
     }
@@ -336,6 +365,8 @@ fn a_host_that_is_not_known_is_told() {
     let folder = Folder::new("unknown");
     let mut plan = plan(&["localhost:1".to_owned()], &folder);
     plan.targets = vec![Target { host: "no-such-host.invalid".to_owned(), port: 1 }];
+    // Where no name server answers, nobody has to wait for that.
+    plan.limits.connect = Duration::from_millis(800);
     let error = capture(&plan, &mut Watcher::default()).unwrap_err();
     assert!(error.what.contains("the host no-such-host.invalid is not known"), "{error:?}");
 }

@@ -1,10 +1,18 @@
 //! The commands that say why time was lost: every format on every kind of trace, and sums that close.
 
+use std::path::Path;
+use std::slice;
+use std::sync::Arc;
+
 use serde_json::Value;
+use stepscope_analyse::run::Run;
+use stepscope_ask::print::{self, Screen};
+use stepscope_ask::{Answer, Ask, answer, write};
+use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open};
 use stepscope_testkit::hostile::SHAPES;
 
 use crate::errors::{refused, temp};
-use crate::{fixture, gpt, is_typed, json, questions, root, run, stdout, stepscope};
+use crate::{fixture, gpt, is_typed, json, questions, root, run, stdout};
 
 fn host_only() -> String {
     let path = "fixtures/pytorch/2.11-h200-features/flops_cpu/flops_cpu.pt.trace.json.gz";
@@ -25,26 +33,65 @@ fn rows<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
     value[key].as_array().unwrap_or_else(|| panic!("no rows under {key}"))
 }
 
+/// A trace as a command opens it.
+fn opened(path: &str) -> Arc<Run> {
+    let look = Look::UntilClear;
+    let mut read = |file: &TraceFile| open(&file.path, &OpenOptions::default());
+    Arc::new(Run::of_document(choose(Path::new(path), None, look, &mut read).unwrap().document))
+}
+
+/// The answer to a question, as the program has it before it prints it; hundreds of starts would take minutes.
+fn answered(command: &str, run: &Arc<Run>) -> Answer {
+    answer(&Ask::new(command).unwrap(), slice::from_ref(run))
+        .unwrap_or_else(|error| panic!("{command}: {error}"))
+}
+
+fn shown(answer: &Answer, columns: usize) -> String {
+    let mut out = Vec::new();
+    let screen = Screen::plain(columns).with_wide(answer.whole_names);
+    write::screen(&mut out, answer, &screen, false).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
 #[test]
 fn every_command_in_every_format_on_every_kind_of_trace() {
     let empty = temp("no-events.json", b"{\"traceEvents\": []}");
     for trace in traces().iter().chain([&empty]) {
+        let run = opened(trace);
         for command in questions().iter().map(String::as_str).chain(["sync"]) {
-            let found = json(&[command, trace]);
-            let csv = stdout(&[command, trace, "--format", "csv"]);
+            let answer = answered(command, &run);
+            let found = write::object(&answer, false);
+            let csv = write::csv(&answer);
             // Most commands call their main rows by their own name.
-            let main = found[command.replace('-', "_")].as_array();
+            let main = found.get(&command.replace('-', "_")).and_then(Value::as_array);
             // A header and a line a row at least; nothing for nothing.
             assert!(!csv.is_empty() || main.is_none_or(Vec::is_empty), "{command} {trace}");
             assert!(csv.is_empty() || csv.lines().count() > 1, "{command} {trace}: {csv}");
-            let md = stdout(&[command, trace, "--format", "md"]);
+            let md = write::markdown(&answer, false);
             assert!(md.starts_with("##"), "{command} {trace}: {md}");
-            let shown = stdout(&[command, trace]);
+            let shown = shown(&answer, 100);
             assert!(shown.lines().count() > 1, "{command} {trace}: {shown}");
             assert!(!shown.contains("NaN") && !shown.contains("inf "), "{command} {trace}: {shown}");
         }
     }
     std::fs::remove_file(empty).unwrap();
+}
+
+/// What the tests above and below look at inside this process is what the program prints.
+#[test]
+fn the_program_prints_its_answers() {
+    let run = opened(&gpt());
+    for command in ["summary", "account", "findings", "kernels"] {
+        let answer = answered(command, &run);
+        let printed = stdout(&[command, &gpt()]);
+        assert!(printed.starts_with(&shown(&answer, 100)), "{command}: {printed}");
+        let json = print::json(&write::object(&answer, false)).unwrap();
+        for (format, text) in
+            [("json", json), ("csv", write::csv(&answer)), ("md", write::markdown(&answer, false))]
+        {
+            assert!(stdout(&[command, &gpt(), "--format", format]) == text, "{command} as {format}");
+        }
+    }
 }
 
 #[test]
@@ -68,33 +115,25 @@ fn definitions_and_examples() {
     }
 }
 
-/// All code that the findings of a trace suggest.
-fn code_of(trace: &str) -> String {
-    let found = json(&["findings", trace]);
-    rows(&found, "findings").iter().filter_map(|f| f["code"].as_str()).collect::<Vec<_>>().join("\n")
-}
-
 #[test]
 fn screens_fit_and_are_the_same_on_every_run() {
     for trace in [&traces()[0], &traces()[1], &gpt(), &host_only()] {
+        let (run, again) = (opened(trace), opened(trace));
+        // Code and commands are there to be copied: they are never cut.
+        let found = write::object(&answered("findings", &run), false);
+        let found = found["findings"].as_array().unwrap().iter();
+        let code = found.filter_map(|finding| finding["code"].as_str()).collect::<Vec<_>>().join("\n");
         for command in questions().iter().map(String::as_str) {
+            let answer = answered(command, &run);
             for columns in [80, 100, 200] {
-                let run = || {
-                    stepscope(&[command, trace]).env("COLUMNS", columns.to_string()).output().unwrap().stdout
-                };
-                let text = String::from_utf8(run()).unwrap();
-                // Code and commands are there to be copied: they are never cut.
-                let code = if command == "findings" { code_of(trace) } else { String::new() };
-                for line in text.lines() {
+                for line in shown(&answer, columns).lines() {
                     let wide = stepscope_ask::print::width(line);
-                    let copied = is_typed(line) || code.contains(line.trim());
+                    let copied = is_typed(line) || (command == "findings" && code.contains(line.trim()));
                     assert!(wide <= columns || copied, "{command} at {columns}: {wide} columns: {line}");
                     assert_eq!(line, line.trim_end(), "{command}");
                 }
-                if columns == 100 {
-                    assert_eq!(run(), text.into_bytes(), "{command}");
-                }
             }
+            assert_eq!(shown(&answer, 100), shown(&answered(command, &again), 100), "{command}");
         }
     }
 }

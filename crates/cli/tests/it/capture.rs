@@ -1,10 +1,9 @@
 //! `stepscope capture`, from servers that speak the real protocol.
 
 use std::net::TcpListener;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Output;
 
-use crate::{root, stepscope, temp_folder};
+use crate::{Program, root, stepscope, temp_folder, wait_until};
 
 #[allow(dead_code, reason = "the tests of the crate that captures use the rest of it")]
 #[path = "../../../capture/tests/it/fake.rs"]
@@ -65,17 +64,13 @@ fn several_hosts_are_one_run() {
 fn ctrl_c_keeps_what_was_recorded() {
     let folder = temp_folder("capture-interrupted");
     let fake = Fake::start(Answer::Profile(vec![7; 30]));
-    let mut command = stepscope(&["capture", &fake.at(), "--duration", "2m"]);
-    let child = command.current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let began = Instant::now();
-    while fake.asked("Profile").is_empty() && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let output = child.wait_with_output().unwrap();
+    // Longer than the test waits for its end.
+    let mut command = stepscope(&["capture", &fake.at(), "--duration", "1h"]);
+    let capture = Program::start(command.current_dir(&folder));
+    wait_until("the server to be asked", || !fake.asked("Profile").is_empty());
+    capture.signal("-INT");
+    let output = capture.ended();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(began.elapsed() < Duration::from_secs(60));
     assert!(said(&output).contains("ended early"), "{}", said(&output));
     let path = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(std::fs::read(folder.join(path.trim_end())).unwrap(), vec![7; 30]);

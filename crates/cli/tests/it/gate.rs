@@ -128,22 +128,18 @@ fn in_a_job_of_github_failures_are_annotations() {
 #[test]
 fn two_commands_run_in_turns() {
     let folder = scratch("turns");
-    let log = "echo $0 >> log; sleep 0.0$0";
+    let one = |name: &str, us: u32| format!("echo {name} >> log; for i in 1 2 3 4; do echo step {us} us; done");
+    let (before, after) = (one("a", 20_000), one("b", 50_000));
     let words = [
-        "check",
-        "--repeats",
-        "4",
-        "--baseline-command",
-        "echo a >> log; sleep 0.02",
-        "--",
-        "sh",
-        "-c",
-        log,
-        "5",
-    ];
+        &["check", "--no-fixed-task", "--repeats", "4", "--metric-regex", REGEX, "--baseline-command", &before]
+            [..],
+        &["--", "sh", "-c", &after],
+    ]
+    .concat();
     let checked = run_in(&folder, &words);
     assert_eq!(checked.status.code(), Some(1), "{}{}", out(&checked), err(&checked));
-    assert_eq!(std::fs::read_to_string(folder.join("log")).unwrap().replace('\n', ""), "a55aa55a");
+    assert_eq!(std::fs::read_to_string(folder.join("log")).unwrap().replace('\n', ""), "abbaabba");
+    assert!(out(&checked).contains("fail: 1 of 1 condition broken"), "{}", out(&checked));
     std::fs::remove_dir_all(folder).unwrap();
 }
 

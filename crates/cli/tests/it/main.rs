@@ -37,8 +37,14 @@ mod view;
 mod what_if;
 mod words;
 
+use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what never comes. What does come may be late: the machine does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -52,11 +58,88 @@ fn gpt() -> String {
     fixture("gpt_bf16/gpt_bf16.pt.trace.json.gz")
 }
 
-/// An empty folder of a test's own.
+/// An empty folder that nobody else has: not another test of this process, nor one before it that had its number.
 fn temp_folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("stepscope-{name}-{}", std::process::id()));
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("stepscope-{name}-{}-{number}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Says that a test cannot run here. Reports count these lines: a test that did nothing is not one that passed.
+#[allow(clippy::print_stdout, reason = "this is what a report reads")]
+fn skip(reason: &str) {
+    println!("skipped: {reason}");
+}
+
+/// Asks again and again until something is so.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    wait_for(what, || is_so().then_some(()));
+}
+
+/// The same for something that is there then.
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A process that is ended with the test.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Program {
+    /// Starts a command; what it prints is kept for the test.
+    fn start(command: &mut Command) -> Program {
+        Program(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// The first line that it prints; what it prints after that is lost.
+    fn first_line(&mut self) -> String {
+        let mut line = String::new();
+        let pipe = self.0.stdout.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(pipe), &mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    /// Sends a signal: `-INT` is what Ctrl-C does.
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.pid()]).status().unwrap().success());
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+
+    /// Waits for its end: how it ended, and what it said.
+    fn ended(mut self) -> Output {
+        wait_until("the program to end", || self.has_ended());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        if let Some(mut pipe) = self.0.stdout.take() {
+            pipe.read_to_end(&mut stdout).unwrap();
+        }
+        if let Some(mut pipe) = self.0.stderr.take() {
+            pipe.read_to_end(&mut stderr).unwrap();
+        }
+        Output { status: self.0.wait().unwrap(), stdout, stderr }
+    }
 }
 
 fn stepscope(args: &[&str]) -> Command {
@@ -81,18 +164,29 @@ fn run(args: &[&str]) -> Output {
     stepscope(args).output().unwrap()
 }
 
-/// The program's commands that answer a question about a trace, as its own help lists them.
+/// The program's commands that answer a question about a trace.
 fn questions() -> Vec<String> {
+    stepscope_ask::QUESTIONS.iter().map(|question| question.name.to_owned()).collect()
+}
+
+#[test]
+fn commands_of_the_help_that_read_a_trace_are_the_questions() {
     let help = stdout(&["--help"]);
-    let listed = help.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
-    let named = |name: &&str| name.starts_with(|c: char| c.is_ascii_lowercase());
-    let is_question = |name: &&str| {
+    let listed = help.lines().take_while(|line| !line.starts_with("Arguments:"));
+    // What is indented further is the rest of a line above.
+    let listed = listed.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+    let reads_a_trace = |name: &&str| {
         let usage = format!("Usage: stepscope {name} [OPTIONS] [PATH]");
-        String::from_utf8_lossy(&run(&[name, "--help"]).stdout).lines().any(|line| line == usage)
+        String::from_utf8_lossy(&run(&[name, "--help"]).stdout).lines().any(|line| line.starts_with(&usage))
     };
-    let found: Vec<String> = listed.filter(named).filter(is_question).map(str::to_owned).collect();
-    assert!(found.len() >= 19 && found.contains(&"summary".to_owned()), "{found:?}");
-    found
+    let names = listed.filter_map(|line| line.split_whitespace().next());
+    let mut found: Vec<String> = names.filter(reads_a_trace).map(str::to_owned).collect();
+    // The comparison is a question too, but about two of them.
+    let mut registered = [questions(), vec![stepscope_ask::DIFF.name.to_owned()]].concat();
+    found.sort_unstable();
+    registered.sort_unstable();
+    assert_eq!(found, registered);
+    assert!(found.len() >= 20 && found.contains(&"summary".to_owned()), "{found:?}");
 }
 
 /// What a run that must succeed printed.

@@ -1,45 +1,45 @@
 //! Python programs that end, fork, become others, or may not be read while `dump` and `record` look at them.
 
-use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use crate::processes::{Program, STEADY, STILL, python, start};
-use crate::{run, stdout, temp_folder};
+use crate::processes::{
+    SEEN, STEADY, STILL, cpu_ticks, looked, python, start, start_still, state, wait_for_looks, wait_until_still,
+};
+use crate::{Program, run, skip, stdout, stepscope, temp_folder, wait_until};
 
-const SECOND: &str = "
-def second():
-    import time
-    until = time.time() + 2.5
-    while time.time() < until: pass
-second()
-";
+/// Something that is no Python and ends when the sampler has waited as often as it is told to.
+const UNTIL_SEEN: &str =
+    "until [ $(grep ^voluntary /proc/$PPID/status | tr -dc 0-9) -ge $0 ]; do sleep 0.1; done; exit 5";
 
 #[test]
 fn a_process_that_becomes_another_program_is_followed() {
-    let (Some(python), folder) = (python(), temp_folder("exec")) else { return };
-    let spin = "import time\nuntil = time.time() + 1\nwhile time.time() < until: pass\n";
+    let (python, folder) = (python(), temp_folder("exec"));
     // Another Python program in its place.
     let (first, second) = (folder.join("first.py"), folder.join("second.py"));
-    std::fs::write(&second, SECOND).unwrap();
+    std::fs::write(&second, format!("{SEEN}def second():\n    until_seen(times=50)\nsecond()\n")).unwrap();
+    // Without its site packages: a Python that takes longer than a second to begin is not waited for.
     let replaced = format!(
-        "{spin}import os, sys\nos.execv(sys.executable, [sys.executable, {:?}])\n",
+        "{SEEN}until_seen(times=50)\nimport sys\nos.execv(sys.executable, [sys.executable, '-I', '-S', {:?}])\n",
         second.to_str().unwrap()
     );
     std::fs::write(&first, replaced).unwrap();
     let file = folder.join("out.folded");
     let path = file.to_str().unwrap();
     for mode in ["--nonblocking", "--blocking", "--native"] {
-        let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
+        let output = run(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
         assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
     }
     // Something that is no Python: what was seen is kept, and its exit code is told.
-    std::fs::write(&first, format!("{spin}import os\nos.execv('/bin/sh', ['sh', '-c', 'sleep 3; exit 5'])\n"))
-        .unwrap();
+    // 200 looks take 2 s: that is as long as a Python is looked for, and once more.
+    let replaced = format!(
+        "{SEEN}until_seen(times=50)\nos.execv('/bin/sh', ['sh', '-c', '{UNTIL_SEEN}', str(waits() + 200)])\n"
+    );
+    std::fs::write(&first, replaced).unwrap();
     for mode in ["--nonblocking", "--native"] {
-        let output = run(&["record", mode, "-r", "200", "-o", path, "--", &python, first.to_str().unwrap()]);
+        let output = run(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(5), "{mode}: {said}");
         assert!(std::fs::read_to_string(&file).unwrap().contains("first.py:"), "{mode}");
@@ -50,22 +50,22 @@ fn a_process_that_becomes_another_program_is_followed() {
 
 #[test]
 fn a_process_that_forks_all_the_time_is_sampled() {
-    let Some(python) = python() else { return };
-    let folder = temp_folder("forks");
+    let (python, folder) = (python(), temp_folder("forks"));
     let file = folder.join("out.folded");
     let code = "
-import os, time
-def parent(until):
-    while time.time() < until:
-        child = os.fork()
-        if child == 0: os._exit(0)
-        os.waitpid(child, 0)
-parent(time.time() + 1)
+def once():
+    child = os.fork()
+    if child == 0: os._exit(0)
+    os.waitpid(child, 0)
+def parent():
+    until_seen(once, times=50)
+parent()
 raise SystemExit(7)
 ";
+    let code = format!("{SEEN}{code}");
     for mode in ["--nonblocking", "--blocking", "--native"] {
         let path = file.to_str().unwrap();
-        let output = run(&["record", mode, "-s", "-i", "-r", "200", "-o", path, "--", &python, "-c", code]);
+        let output = run(&["record", mode, "-s", "-i", "-o", path, "--", &python, "-c", &code]);
         assert_eq!(output.status.code(), Some(7), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(std::fs::read_to_string(&file).unwrap().contains("parent ("), "{mode}");
     }
@@ -77,47 +77,57 @@ fn a_process_that_is_killed_leaves_what_was_seen() {
     let folder = temp_folder("killed");
     for mode in ["--nonblocking", "--blocking", "--native"] {
         let Some(mut program) = start(STEADY) else { return };
-        let pid = program.pid();
-        let killer = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(700));
-            program.0.kill().unwrap();
-            program.0.wait().unwrap();
-        });
         let file = folder.join("out.folded");
-        let output = run(&["record", mode, "-r", "500", "--pid", &pid, "-o", file.to_str().unwrap()]);
+        let words = ["record", mode, "--pid", &program.pid(), "-o", file.to_str().unwrap()];
+        let mut recording = Program::start(&mut stepscope(&words));
+        wait_for_looks(&mut recording, 50);
+        program.0.kill().unwrap();
+        program.0.wait().unwrap();
+        let output = recording.ended();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        killer.join().unwrap();
         assert!(output.status.success() && said.contains("the process ended"), "{mode}: {said}");
         assert!(std::fs::read_to_string(&file).unwrap().contains("spin ("), "{mode}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Whether this process may do what the program under test is not to be allowed.
+fn may_trace() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or("0");
+    // The number of CAP_SYS_PTRACE is 19.
+    u64::from_str_radix(line.trim(), 16).is_ok_and(|allowed| allowed >> 19 & 1 == 1)
+}
+
 #[test]
 fn without_permission_the_command_that_helps_is_named() {
-    let Some(program) = start(STILL) else { return };
-    // Anybody may run the program from here.
-    let own = std::env::temp_dir().join(format!("stepscope-copy-{}", std::process::id()));
-    std::fs::copy(env!("CARGO_BIN_EXE_stepscope"), &own).unwrap();
-    let tried = |who: &[&str], options: &[&str]| {
-        let output =
-            Command::new("setpriv").args(who).arg(&own).args(["dump", &program.pid()]).args(options).output();
-        let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-        said.unwrap_or_default()
+    let (other, without) =
+        (["--reuid=65534", "--clear-groups"], ["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]);
+    let can = |who: &[&str]| {
+        Command::new("setpriv").args(who).arg("true").output().is_ok_and(|done| done.status.success())
     };
-    let root =
-        std::fs::metadata("/proc/self").is_ok_and(|info| std::os::unix::fs::MetadataExt::uid(&info) == 0);
-    if !root || Command::new("setpriv").arg("--version").output().is_err() {
-        eprintln!("skipped: needs root and setpriv");
+    if !may_trace() || !can(&other) || !can(&without) {
+        skip("needs root, CAP_SYS_PTRACE and setpriv");
         return;
     }
+    let Some(program) = start_still(STILL) else { return };
+    // Anybody may run the program from here.
+    let folder = temp_folder("copy");
+    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let own = folder.join("stepscope");
+    std::fs::copy(env!("CARGO_BIN_EXE_stepscope"), &own).unwrap();
+    let tried = |who: &[&str], options: &[&str]| {
+        let mut command = Command::new("setpriv");
+        let output = command.args(who).arg(&own).args(["dump", &program.pid()]).args(options).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
     for options in [&[][..], &["--native"]] {
-        let said = tried(&["--reuid=65534", "--clear-groups"], options);
+        let said = tried(&other, options);
         assert!(said.contains("belongs to another user") && said.contains("sudo"), "{said}");
-        let said = tried(&["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"], options);
+        let said = tried(&without, options);
         assert!(said.contains("--cap-add=SYS_PTRACE"), "{said}");
     }
-    let _ = std::fs::remove_file(own);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -137,26 +147,23 @@ fn a_device_is_written_to_and_not_replaced() {
 
 #[test]
 fn a_process_in_other_namespaces_is_read() {
-    let Some(python) = python() else { return };
-    let words = ["--pid", "--mount", "--fork", "--mount-proc", &python, "-u", "-c", STILL];
+    let python = python();
+    let words = ["--pid", "--mount", "--fork", "--kill-child", "--mount-proc", &python, "-u", "-c", STILL];
     let started = Command::new("unshare").args(words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let Ok(mut child) = started else {
-        eprintln!("skipped: there is no unshare here");
+    let Ok(child) = started else {
+        skip("there is no unshare here");
         return;
     };
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let program = Program(child);
-    if line.trim() != "ready" {
-        eprintln!("skipped: no namespaces may be made here");
+    let mut program = Program(child);
+    if program.first_line() != "ready" {
+        skip("no namespaces may be made here");
         return;
     }
-    std::thread::sleep(Duration::from_millis(100));
-    let folder = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", program.0.id())).unwrap();
-    let inside = folder.split_ascii_whitespace().next().unwrap().to_owned();
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", program.0.id())).unwrap();
+    let inside = children.split_ascii_whitespace().next().unwrap().to_owned();
+    wait_until_still(&inside, 0);
     let text = stdout(&["dump", &inside]);
     let native = stdout(&["dump", &inside, "--native"]);
-    let _ = Command::new("kill").args(["-9", &inside]).status();
     assert!(text.contains("inner (<string>:8)") && text.contains("MainThread"), "{text}");
     assert!(native.contains("(libc"), "{native}");
     // Threads have other numbers inside; their states are found all the same.
@@ -170,84 +177,73 @@ fn a_link_is_written_through_and_not_replaced() {
     let (file, link) = (folder.join("real.folded"), folder.join("link.folded"));
     std::fs::write(&file, "old").unwrap();
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    let output = run(&["record", "--pid", &program.pid(), "-d", "300ms", "-o", link.to_str().unwrap()]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    looked(&["record", "-r", "500", "--pid", &program.pid(), "-o", link.to_str().unwrap()]);
     assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().contains("main ("));
     // The same to the standard output.
-    let said = stdout(&["record", "--pid", &program.pid(), "-d", "300ms", "-q", "-f", "raw", "-o", "-"]);
+    let output = looked(&["record", "-r", "500", "--pid", &program.pid(), "-q", "-f", "raw", "-o", "-"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("main ("), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Three threads, one after the other: Python gives the next one the number of the last.
+/// Three threads, one after the other: Python gives the next one the number of the last. Each says how often it was seen.
 const ONE_AFTER_THE_OTHER: &str = "
-import threading, time
-def spin():
-    until = time.perf_counter() + 0.6
-    while time.perf_counter() < until:
-        pass
+import threading
+def spin(name):
+    print(name, until_seen(times=60))
 for name in ('alpha', 'beta', 'gamma'):
-    thread = threading.Thread(target=spin, name=name)
+    thread = threading.Thread(target=spin, name=name, args=(name,))
     thread.start()
     thread.join()
 ";
 
 #[test]
 fn threads_that_follow_each_other_are_not_one() {
-    let Some(python) = python() else { return };
     let folder = temp_folder("one-after-the-other");
     let file = folder.join("out.folded");
-    let path = file.to_str().unwrap();
-    let output = run(&["record", "-t", "-o", path, "--", &python, "-c", ONE_AFTER_THE_OTHER]);
+    let code = format!("{SEEN}{ONE_AFTER_THE_OTHER}");
+    let output =
+        run(&["record", "-t", "-r", "200", "-o", file.to_str().unwrap(), "--", &python(), "-c", &code]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = std::fs::read_to_string(&file).unwrap();
-    for name in ["alpha", "beta", "gamma"] {
+    let truth = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(truth.lines().count(), 3, "{truth}");
+    for (name, seen) in truth.lines().filter_map(|line| line.split_once(' ')) {
         let lines =
             text.lines().filter(|line| line.contains(&format!("): {name};")) && line.contains("spin ("));
         let looks: u64 = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum();
-        // 60 where the machine has time.
-        assert!((20..=90).contains(&looks), "{name}: {looks}\n{text}");
+        let seen: u64 = seen.parse().unwrap();
+        // Not all of them: stacks that change while they are read are left out. One of all three would have thrice as many.
+        assert!((seen / 3..=seen * 3 / 2).contains(&looks), "{name}: {looks} of {seen}\n{text}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_request_to_end_goes_to_the_program_and_saves() {
-    let Some(python) = python() else { return };
     let folder = temp_folder("request");
     let file = folder.join("out.folded");
-    let code = STEADY.replace("def main():", "def main():\n    import sys; sys.stdout.flush()");
-    let mut recording =
-        crate::stepscope(&["record", "-o", file.to_str().unwrap(), "--", &python, "-u", "-c", &code])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-    let mut line = String::new();
-    BufReader::new(recording.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    std::thread::sleep(Duration::from_millis(700));
-    let told = Command::new("kill").args(["-TERM", &recording.id().to_string()]).status().unwrap();
-    assert!(told.success());
+    let words = ["record", "-r", "500", "-o", file.to_str().unwrap(), "--", &python(), "-u", "-c", STEADY];
+    let mut recording = Program::start(&mut stepscope(&words));
+    assert_eq!(recording.first_line(), "ready");
+    wait_for_looks(&mut recording, 100);
+    recording.signal("-TERM");
     // As a shell says it: ended by a signal.
-    assert_eq!(recording.wait().unwrap().code(), Some(128 + 15));
+    assert_eq!(recording.ended().status.code(), Some(128 + 15));
     assert!(std::fs::read_to_string(&file).unwrap().contains("main ("));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_program_that_starts_python_is_recorded_with_its_subprocesses() {
-    let Some(python) = python() else { return };
-    let folder = temp_folder("launcher");
+    let (python, folder) = (python(), temp_folder("launcher"));
     let file = folder.join("out.folded");
     let path = file.to_str().unwrap();
-    let one = |name: &str| {
-        format!(
-            "def {name}():\n import time\n until = time.time() + 1\n while time.time() < until: pass\n{name}()"
-        )
-    };
-    let shell = "\"$0\" -c \"$1\"; \"$0\" -c \"$2\"; exit 4";
+    // New processes are searched for once per second at the least, which is 200 looks.
+    let one = |name: &str| format!("{SEEN}def {name}():\n until_seen(times=300)\n{name}()");
+    let shell = "export SAMPLER=$PPID; \"$0\" -c \"$1\"; \"$0\" -c \"$2\"; exit 4";
     let words = ["--", "sh", "-c", shell, &python, &one("first"), &one("second")];
-    let output = run(&[&["record", "-r", "100", "-s", "-o", path], &words[..]].concat());
+    let output = run(&[&["record", "-r", "200", "-s", "-o", path], &words[..]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(4), "{said}");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -264,17 +260,17 @@ fn what_runs_while_the_sampler_is_held_up_is_left_out() {
     let Some(program) = start(STEADY) else { return };
     let folder = temp_folder("held-up");
     let file = folder.join("out.folded");
-    let recording =
-        crate::stepscope(&["record", "--pid", &program.pid(), "-d", "2", "-o", file.to_str().unwrap()])
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-    let signal = |name: &str| Command::new("kill").args([name, &recording.id().to_string()]).status().unwrap();
-    std::thread::sleep(Duration::from_millis(800));
-    signal("-STOP");
-    std::thread::sleep(Duration::from_millis(700));
-    signal("-CONT");
-    let output = recording.wait_with_output().unwrap();
+    let words = ["record", "-r", "200", "--pid", &program.pid(), "-o", file.to_str().unwrap()];
+    let mut recording = Program::start(&mut stepscope(&words));
+    wait_for_looks(&mut recording, 50);
+    recording.signal("-STOP");
+    wait_until("the sampler to stop", || state(Path::new(&format!("/proc/{}", recording.pid()))) == Some('T'));
+    let before = cpu_ticks(&program.pid());
+    wait_until("the program to run without being seen", || cpu_ticks(&program.pid()) > before + 50);
+    recording.signal("-CONT");
+    wait_for_looks(&mut recording, 50);
+    recording.signal("-INT");
+    let output = recording.ended();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("was held up for"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Instant, UNIX_EPOCH};
 
 use serde_json::Value;
 use stepscope_production::{Monitor, MonitorOptions, NO_PARENT, Request, Span, parse_targets};
 
 use crate::view::View;
-use crate::{run, temp_folder};
+use crate::{PATIENCE, run, skip, temp_folder};
 
 const MS: u64 = 1_000_000;
 
@@ -73,10 +73,13 @@ fn a_report_in_every_format() {
         assert_eq!(said(&args), "");
         let html = std::fs::read_to_string(&file).unwrap();
         assert!(html.contains("pack:services") && html.contains("pack:meta"));
+    } else {
+        skip("the report as a page: this build has no browser UI (make ui)");
     }
 
     let top = said(&["production", "top", path, "--once"]);
-    assert!(top.lines().next().unwrap().contains("1 process · 2 targets missed"), "{top}");
+    // Behind the name of the folder, or below it where that is long.
+    assert!(top.lines().take(2).any(|line| line.contains("1 process · 2 targets missed")), "{top}");
     let rows: Value = serde_json::from_str(&said(&["production", "top", path, "--format", "json"])).unwrap();
     assert_eq!((&rows[0]["route"], &rows[0]["now"]["requests"]), (&"/predict".into(), &100.into()));
     std::fs::remove_dir_all(folder).unwrap();
@@ -114,7 +117,7 @@ fn what_is_no_service_is_said_so() {
 /// What follows the head of a stream of events, line by line.
 fn events(view: &View) -> BufReader<TcpStream> {
     let mut socket = TcpStream::connect(&view.host).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(socket, "GET {}api/service/events HTTP/1.1\r\nHost: {}\r\n\r\n", view.path, view.host).unwrap();
     let mut reader = BufReader::new(socket);
     let mut head = String::new();
@@ -123,6 +126,27 @@ fn events(view: &View) -> BufReader<TcpStream> {
     }
     assert!(head.starts_with("HTTP/1.1 200") && head.contains("text/event-stream"), "{head}");
     reader
+}
+
+/// Reads on until the page is told of something that is as new as this file or folder.
+fn read_until_told(told: &mut BufReader<TcpStream>, changed: &Path) {
+    let modified = std::fs::metadata(changed).unwrap().modified().unwrap();
+    let wanted = modified.duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    let began = Instant::now();
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert!(told.read_line(&mut line).unwrap() > 0, "the stream ended");
+        let newest = line.trim().strip_prefix("data: ").map(|data| {
+            let data: Value = serde_json::from_str(data).unwrap();
+            data["newest_ns"].as_u64().unwrap()
+        });
+        if newest.is_some_and(|newest| u128::from(newest) >= wanted) {
+            return;
+        }
+        // Every 15 s there is a line that says nothing.
+        assert!(began.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for word of {}", changed.display());
+    }
 }
 
 #[test]
@@ -143,24 +167,14 @@ fn the_dashboard_is_told_when_there_is_more() {
     assert_eq!((&one["total"]["requests"], &one["route"]), (&10.into(), &"/health".into()));
 
     let mut told = events(&view);
-    std::thread::sleep(Duration::from_millis(1_500));
     serve(&monitor, 10);
-    let written = Instant::now();
-    let mut line = String::new();
-    while line.trim() != "event: changed" {
-        line.clear();
-        assert!(told.read_line(&mut line).unwrap() > 0, "the stream ended");
-    }
-    assert!(written.elapsed() < Duration::from_secs(10));
+    read_until_told(&mut told, &folder);
     assert_eq!(view.json("api/service?last=1h")["total"]["requests"], 40);
 
     // A machine without requests is told about too.
-    std::fs::write(folder.join("alerts.jsonl"), "{}\n").unwrap();
-    line.clear();
-    while line.trim() != "event: changed" {
-        line.clear();
-        assert!(told.read_line(&mut line).unwrap() > 0, "the stream ended");
-    }
+    let alerts = folder.join("alerts.jsonl");
+    std::fs::write(&alerts, "{}\n").unwrap();
+    read_until_told(&mut told, &alerts);
 
     for (query, words) in [
         ("from=10&until=5", "empty or longer"),

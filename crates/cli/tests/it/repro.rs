@@ -35,6 +35,7 @@ fn a_file_can_be_named() {
     let path = folder.join("gelu.py").to_string_lossy().into_owned();
     assert!(run(&["repro", &gpt(), "--op", "aten::gelu", "-o", &path]).status.success());
     assert!(std::fs::read_to_string(&path).unwrap().contains("OP = \"aten::gelu\"\n"));
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! The server as a browser meets it, spoken to over a plain socket.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{gpt, run, stepscope, temp_folder};
+use crate::{Program, gpt, run, skip, stepscope, temp_folder, wait_for, wait_until};
 
 /// A running `stepscope view`, ended with the test.
 pub(crate) struct View {
-    child: Child,
+    program: Program,
     /// Host and port.
     pub(crate) host: String,
     /// `/token/`.
@@ -26,11 +26,11 @@ impl View {
 
     /// Of any command that serves the page.
     fn of(args: &[&str]) -> View {
-        let mut child = stepscope(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let (host, path) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
-        View { child, host: host.to_owned(), path: format!("/{path}") }
+        let child = stepscope(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut program = Program(child.unwrap());
+        let line = program.first_line();
+        let (host, path) = line.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        View { program, host: host.to_owned(), path: format!("/{path}") }
     }
 
     /// Status, head and body of a request with these headers beside `Host`.
@@ -53,99 +53,60 @@ impl View {
 
     /// The JSON at a path, once the trace is read.
     pub(crate) fn json(&self, path: &str) -> Value {
-        let begun = Instant::now();
-        loop {
-            let (status, body) = self.get(path);
-            if status == 202 && begun.elapsed() < Duration::from_secs(60) {
-                continue;
-            }
-            assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));
-            return serde_json::from_slice(&body).unwrap();
-        }
+        let (status, body) =
+            wait_for("a trace to be read", || Some(self.get(path)).filter(|(status, _)| *status != 202));
+        assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));
+        serde_json::from_slice(&body).unwrap()
     }
 }
 
-impl Drop for View {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A Python that works until it is ended, which the end of the test does.
-struct Busy(Child);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// None on a machine without Python.
-fn busy_python() -> Option<Busy> {
-    let code = "def spin():\n    while True:\n        sum(range(1000))\nprint('ready')\nspin()";
-    let mut child =
-        Command::new("/usr/bin/python3").args(["-u", "-c", code]).stdout(Stdio::piped()).spawn().ok()?;
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    Some(Busy(child))
-}
-
-/// Time in `spin`, by an answer about functions.
-fn time_in_spin(answer: &Value) -> u64 {
+/// Time in `spin`, by an answer about functions; none where it was not seen yet.
+#[cfg(target_os = "linux")]
+fn time_in_spin(answer: &Value) -> Option<u64> {
     let rows = answer["functions"].as_array().unwrap();
-    let spin = rows.iter().find(|row| row["name"] == "spin").unwrap();
-    spin["total_ns"].as_u64().unwrap_or_else(|| panic!("{spin}"))
+    let spin = rows.iter().find(|row| row["name"] == "spin")?;
+    Some(spin["total_ns"].as_u64().unwrap_or_else(|| panic!("{spin}")))
 }
 
-/// The same, as the page shows it.
-fn shown_time_in_spin(view: &View, run: &Value) -> u64 {
-    time_in_spin(&view.json(&format!("api/r/{run}/ask/functions")))
-}
-
+#[cfg(target_os = "linux")]
 #[test]
 fn a_recording_grows_in_the_browser() {
-    let Some(program) = busy_python() else { return };
-    let file = temp_folder("live").join("live.json.gz");
-    let pid = program.0.id().to_string();
-    let mut view = View::of(&["record", "--view", "--no-open", "--pid", &pid, "-o", file.to_str().unwrap()]);
-    let shown = |view: &View, fresh: &str| view.json(&format!("api/runs{fresh}"))["runs"][0].clone();
-    std::thread::sleep(Duration::from_millis(500));
-    let first = shown(&view, "?fresh=1");
+    use crate::processes::{cpu_ticks, start};
+    let code = "def spin():\n    while True:\n        sum(range(1000))\nprint('ready')\nspin()";
+    let Some(program) = start(code) else { return };
+    let folder = temp_folder("live");
+    let file = folder.join("live.json.gz");
+    let pid = program.pid();
+    let view = View::of(&["record", "--view", "--no-open", "--pid", &pid, "-o", file.to_str().unwrap()]);
+    let shown = |fresh: &str| view.json(&format!("api/runs{fresh}"))["runs"][0].clone();
+    // As the page shows it.
+    let time = |run: &Value| time_in_spin(&view.json(&format!("api/r/{}/ask/functions", run["id"])));
+    let (first, before) = wait_for("the program to be seen", || {
+        let run = shown("?fresh=1");
+        time(&run).map(|time| (run, time))
+    });
     assert_eq!((&first["recording"], &first["label"]), (&Value::Bool(true), &Value::from("live")));
-    let before = shown_time_in_spin(&view, &first["id"]);
-    std::thread::sleep(Duration::from_millis(2500));
-    assert_eq!(shown(&view, "")["id"], first["id"], "it grows only for those who ask");
-    let second = shown(&view, "?fresh=1");
+    // There is something newer every two seconds, …
+    let ran = cpu_ticks(&pid);
+    wait_until("the program to run for 2.5 s", || cpu_ticks(&pid) > ran + 250);
+    assert_eq!(shown("")["id"], first["id"], "it grows only for those who ask");
+    // … or somewhat later, where it takes long to make.
+    let second = wait_for("a second more in spin", || {
+        let run = shown("?fresh=1");
+        (time(&run)? > before + 1_000_000_000).then_some(run)
+    });
     assert_ne!(second["id"], first["id"]);
-    assert!(shown_time_in_spin(&view, &second["id"]) > before + 1_000_000_000);
-    assert_eq!(
-        shown_time_in_spin(&view, &first["id"]),
-        before,
-        "a page that is held still keeps what it shows"
-    );
+    assert_eq!(time(&first), Some(before), "a page that is held still keeps what it shows");
     // The program ends: what was recorded is saved and stays on the page.
     drop(program);
-    let began = Instant::now();
-    while shown(&view, "?fresh=1")["recording"] == true && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let last = shown(&view, "");
-    assert_eq!(last["recording"], false);
-    let in_all = shown_time_in_spin(&view, &last["id"]);
-    assert!(in_all > before + 1_000_000_000);
-    let saved: Value =
-        serde_json::from_slice(&run(&["functions", "--format", "json", file.to_str().unwrap()]).stdout)
-            .unwrap();
-    assert_eq!(time_in_spin(&saved), in_all);
-    interrupt(view.child.id());
-    assert!(view.child.wait().unwrap().success());
-}
-
-/// As Ctrl-C does.
-fn interrupt(pid: u32) {
-    assert!(Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap().success());
+    wait_until("the recording to end", || shown("?fresh=1")["recording"] == false);
+    let in_total = time(&shown(""));
+    assert!(in_total > Some(before + 1_000_000_000), "{in_total:?}");
+    let saved = run(&["functions", "--format", "json", file.to_str().unwrap()]);
+    assert_eq!(time_in_spin(&serde_json::from_slice(&saved.stdout).unwrap()), in_total);
+    view.program.signal("-INT");
+    assert!(view.program.ended().status.success());
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Every question of the registry, as it is and grouped by each of its words.
@@ -251,22 +212,14 @@ fn new_and_broken_traces_of_a_folder() {
     assert!(runs(&view).is_empty());
     std::fs::copy(gpt(), folder.join("a.pt.trace.json.gz")).unwrap();
     std::fs::write(folder.join("b.pt.trace.json"), "no JSON at all").unwrap();
-    let begun = Instant::now();
-    while runs(&view).len() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the new traces do not appear");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("the new traces to appear", || runs(&view).len() == 2);
     let all = runs(&view);
     assert_eq!(all[0]["label"], "a");
     let id = |at: usize| all[at]["id"].as_u64().unwrap();
     assert!(view.json(&format!("api/r/{}/timeline", id(0)))["extent_ns"].as_i64().unwrap() > 0);
-    let begun = Instant::now();
-    let broken = loop {
-        let (status, body) = view.get(&format!("api/r/{}/timeline", id(1)));
-        if status != 202 || begun.elapsed() > Duration::from_secs(30) {
-            break (status, body);
-        }
-    };
+    let broken = wait_for("the broken trace to be read", || {
+        Some(view.get(&format!("api/r/{}/timeline", id(1)))).filter(|(status, _)| *status != 202)
+    });
     let answer: Value = serde_json::from_slice(&broken.1).unwrap();
     assert_eq!(broken.0, 422);
     assert!(answer["error"]["hint"].is_string(), "{answer}");
@@ -288,19 +241,9 @@ fn what_cannot_be_served_is_said() {
 #[test]
 #[cfg(unix)]
 fn ctrl_c_ends_it_well() {
-    let mut view = View::start(&[&gpt()]);
-    let killed =
-        std::process::Command::new("kill").args(["-INT", &view.child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = view.child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(10), "still running");
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    assert_eq!(status.code(), Some(0));
+    let view = View::start(&[&gpt()]);
+    view.program.signal("-INT");
+    assert_eq!(view.program.ended().status.code(), Some(0));
 }
 
 #[test]
@@ -309,8 +252,9 @@ fn a_report_is_one_file_within_its_size() {
     let file = folder.join("report.html");
     let name = file.display().to_string();
     let made = run(&["export", "--to", "html", "-o", &name, &gpt()]);
-    if !Path::new(env!("CARGO_MANIFEST_DIR")).join("../serve/dist/index.html").exists() {
+    if !stepscope_serve::has_ui() {
         assert!(String::from_utf8_lossy(&made.stderr).contains("make ui"));
+        skip("this build has no browser UI (make ui)");
         return;
     }
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -384,8 +328,7 @@ fn half_open_connections_do_not_lock_the_page() {
 
 #[test]
 fn a_profile_offers_its_own_pages_and_the_source_that_it_names() {
-    let folder = std::env::temp_dir().join(format!("stepscope-source-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = temp_folder("source");
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/profiles");
     std::fs::copy(fixtures.join("demo-3.11.pstats"), folder.join("demo.pstats")).unwrap();
     std::fs::copy(fixtures.join("src/demo.py"), folder.join("demo.py")).unwrap();

@@ -13,20 +13,25 @@ fn snapshot(latencies: &[u64]) -> Vec<Family> {
 
 fn server() -> (UdpSocket, String) {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    server.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    server.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let address = server.local_addr().unwrap().to_string();
     (server, address)
 }
 
-fn received(server: &UdpSocket) -> Vec<String> {
+/// What has been sent so far: all that comes before a last word.
+fn received(server: &UdpSocket, statsd: &StatsD) -> Vec<String> {
+    const LAST: &str = "that is all";
+    statsd.socket.send(LAST.as_bytes()).unwrap();
     let mut lines = Vec::new();
     let mut datagram = [0; 65_536];
-    while let Ok(length) = server.recv(&mut datagram) {
+    loop {
+        let length = server.recv(&mut datagram).unwrap();
         assert!(length <= MAX_DATAGRAM, "{length}");
-        let text = std::str::from_utf8(&datagram[..length]).unwrap();
-        lines.extend(text.lines().map(str::to_owned));
+        match std::str::from_utf8(&datagram[..length]).unwrap() {
+            LAST => return lines,
+            text => lines.extend(text.lines().map(str::to_owned)),
+        }
     }
-    lines
 }
 
 #[test]
@@ -34,9 +39,9 @@ fn only_what_was_added_is_sent() {
     let (server, address) = server();
     let mut statsd = StatsD::new(&address, true).unwrap();
     assert_eq!(statsd.push(&snapshot(&[5_000_000; 10]), false), 0);
-    assert_eq!(received(&server), Vec::<String>::new());
+    assert_eq!(received(&server, &statsd), Vec::<String>::new());
     assert_eq!(statsd.push(&snapshot(&[&[5_000_000; 14][..], &[200_000_000; 3]].concat()), false), 0);
-    let lines = received(&server);
+    let lines = received(&server, &statsd);
     for line in ["stepscope.requests:7|c|#route:/a_b_c", "stepscope.request.errors:3|c|#route:/a_b_c"] {
         assert!(lines.iter().any(|found| found == line), "no {line} in {lines:#?}");
     }
@@ -51,7 +56,7 @@ fn only_what_was_added_is_sent() {
     }
     assert_eq!(statsd.push(&snapshot(&[&[5_000_000; 14][..], &[200_000_000; 3]].concat()), false), 0);
     // Nothing new: gauges alone.
-    assert!(received(&server).iter().all(|line| line.contains("|g")));
+    assert!(received(&server, &statsd).iter().all(|line| line.contains("|g")));
 }
 
 #[test]
@@ -59,7 +64,7 @@ fn without_tags_labels_are_parts_of_the_name() {
     let (server, address) = server();
     let mut statsd = StatsD::new(&address, false).unwrap();
     statsd.push(&snapshot(&[5_000_000; 2]), true);
-    let lines = received(&server);
+    let lines = received(&server, &statsd);
     assert!(lines.iter().any(|line| line == "stepscope.requests._a_b_c:2|c"), "{lines:#?}");
     assert!(
         lines.iter().any(|line| line.starts_with("stepscope.region.duration._a_b_c.inference:")),

@@ -419,7 +419,10 @@ fn start(case: &Case, n: usize, most_kib: Option<u64>) -> std::process::Output {
 #[test]
 #[ignore = "started by the other tests of this file"]
 fn child() {
-    let Ok(words) = std::env::var("STEPSCOPE_GROWTH") else { return };
+    let Ok(words) = std::env::var("STEPSCOPE_GROWTH") else {
+        println!("skipped: STEPSCOPE_GROWTH is not set, which the other tests of this file do");
+        return;
+    };
     let (n, name) = words.split_once(' ').unwrap();
     let case = CASES.iter().find(|case| case.name == name).unwrap();
     let made = Made { case, n: n.parse().unwrap(), next: 0, piece: Vec::new(), done: 0 };

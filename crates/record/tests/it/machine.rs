@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stepscope_record::{Monitor, MonitorOptions, Roots};
+use stepscope_record::{Monitor, MonitorOptions, Roots, clock};
 
 use crate::{folder, tree};
 
@@ -72,12 +72,18 @@ fn shares_rates_and_sizes_are_worked_out() {
     let interval = Duration::from_secs(1);
     let monitor =
         Monitor::new(&MonitorOptions { roots, interval, per_core: true, ..MonitorOptions::default() });
-    monitor.sample_now();
+    // A sample is taken between the two moments around it; so is known what rates may be, however late it is taken.
+    let sample = || {
+        let before = clock::now_ns();
+        monitor.sample_now();
+        (before, clock::now_ns())
+    };
+    let first = sample();
     std::thread::sleep(Duration::from_millis(200));
     proc_files(&root, LATER, &disk(300, 150), &net(5000), &own(60));
     // The counter went over its end: 10 J - 9 J + 1 J.
     tree(&root, &[("sys/class/powercap/intel-rapl:0/energy_uj", "1000000\n")]);
-    monitor.sample_now();
+    let second = sample();
     let latest = monitor.latest();
     let value = |name: &str| latest.iter().find(|(n, _)| *n == name).map_or(f64::NAN, |(_, value)| *value);
     // Of 200 ticks 80 were busy, 40 waited for disks.
@@ -98,14 +104,15 @@ fn shares_rates_and_sizes_are_worked_out() {
     assert_eq!(value("gpu.0.utilization_percent"), 83.0);
     assert_eq!(value("gpu.0.power_w"), 250.0);
     assert_eq!(value("gpu.0.temperature_c"), 65.0);
-    // Rates lie between what 200 ms and a much slower machine would give.
-    let within = |name: &str, most: f64| {
-        assert!(value(name) > most / 20.0 && value(name) <= most, "{name}: {}", value(name))
+    let (shortest_s, longest_s) = ((second.0 - first.1) as f64 / 1e9, (second.1 - first.0) as f64 / 1e9);
+    let grew_by = |name: &str, grown: f64| {
+        let (least, most) = (grown / longest_s, grown / shortest_s);
+        assert!((least..=most).contains(&value(name)), "{name}: {} is not in {least}..{most}", value(name));
     };
-    within("host.disk_read_bytes_per_s", 200.0 * 512.0 * 5.0);
-    within("host.disk_busy_percent", 25.0);
-    within("host.network_receive_bytes_per_s", 4000.0 * 5.0);
-    within("process.cpu_percent", 50.0);
+    grew_by("host.disk_read_bytes_per_s", 200.0 * 512.0);
+    grew_by("host.disk_busy_percent", 100.0 * 0.05);
+    grew_by("host.network_receive_bytes_per_s", 4000.0);
+    grew_by("process.cpu_percent", 100.0 * 0.1);
     assert_eq!(value("host.network_send_bytes_per_s"), 0.0);
     assert_eq!(latest.iter().filter(|(name, _)| name.starts_with("gpu.1")).count(), 0);
 }

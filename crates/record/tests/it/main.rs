@@ -15,6 +15,22 @@ mod recordings;
 mod spy;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long a test waits for something that a busy machine may be late with.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Asks until there is an answer; what never comes is named.
+fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(began.elapsed() < LIMIT, "waited {} s for this: {what}", LIMIT.as_secs());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
 
 /// A folder of this test alone.
 fn folder(name: &str) -> PathBuf {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use stepscope_record::spy::{Mode, Spy};
 
-use crate::spy::{SHAPES, impossible_stacks, py_spy, pythons, start};
+use crate::spy::{Program, SHAPES, impossible_stack, py_spy, pythons, pythons_of_this_run, start};
+use crate::{LIMIT, until};
 
 /// Frames with whether they are native: function, file, line.
 type Frames = Vec<(bool, String, String, u32)>;
@@ -32,8 +33,10 @@ fn attach(pid: u32, mode: Mode) -> Spy {
 
 #[test]
 fn python_frames_are_the_same_with_native_ones_between_them() {
+    let thoroughly = pythons_of_this_run();
     for python in pythons() {
-        for shape in SHAPES {
+        let few = ["plain", "threads", "coroutines", "c_calls"];
+        for shape in if thoroughly.contains(&python) { SHAPES.as_slice() } else { &few } {
             let program = start(&python, shape);
             let plain = frames(&mut attach(program.0.id(), Mode::Running));
             let mut spy = attach(program.0.id(), Mode::Native);
@@ -44,16 +47,14 @@ fn python_frames_are_the_same_with_native_ones_between_them() {
                     inner.any(|frame| frame.1.contains("nanosleep") || frame.1.contains("select"))
                 })
             };
-            let began = Instant::now();
-            let mut native = frames(&mut spy);
-            while !sleeps(&native) && began.elapsed() < Duration::from_secs(5) {
-                native = frames(&mut spy);
-            }
+            // On a busy machine a thread may not get a processor in time to stop, and is then seen without native frames.
+            let native = until(&format!("{python:?} {shape}: the call that it sleeps in"), || {
+                Some(frames(&mut spy)).filter(|native| sleeps(native))
+            });
             let only = |all: &[Frames]| -> Vec<Frames> {
                 all.iter().map(|one| one.iter().filter(|frame| !frame.0).cloned().collect()).collect()
             };
             assert_eq!(only(&native), plain, "{python:?} {shape}");
-            assert!(sleeps(&native), "{python:?} {shape}: {native:#?}");
             // Nothing of how a program or the interpreter starts.
             let all: Vec<&str> = native.iter().flatten().map(|frame| frame.1.as_str()).collect();
             assert!(!all.iter().any(|name| name.contains("EvalFrameDefault") || *name == "_start"), "{all:?}");
@@ -67,7 +68,7 @@ fn seen_in(python: &PathBuf, shape: &str, names: &[&str], file: &str) {
     let mut spy = attach(program.0.id(), Mode::Native);
     let began = Instant::now();
     let mut last = Vec::new();
-    while began.elapsed() < Duration::from_secs(20) {
+    while began.elapsed() < LIMIT {
         last = frames(&mut spy);
         let Some(at) = last[0].iter().position(|frame| !frame.0) else { continue };
         let found =
@@ -81,24 +82,30 @@ fn seen_in(python: &PathBuf, shape: &str, names: &[&str], file: &str) {
 
 #[test]
 fn libraries_are_named_below_the_function_that_calls_them() {
+    let mut without = Vec::new();
     for python in pythons() {
         let has = |module: &str| {
             let asked = Command::new(&python).args(["-c", &format!("import {module}")]).output();
             asked.is_ok_and(|output| output.status.success())
         };
-        if has("zlib") {
-            seen_in(&python, "squeezes", &["deflate"], "libz");
+        for (module, shape, function, file) in
+            [("zlib", "squeezes", "deflate", "libz"), ("sqlite3", "counts_rows", "sqlite3_step", "sqlite3")]
+        {
+            match has(module) {
+                true => seen_in(&python, shape, &[function], file),
+                false => without.push(format!("{} has no {module}", python.display())),
+            }
         }
-        if has("sqlite3") {
-            seen_in(&python, "counts_rows", &["sqlite3_step"], "sqlite3");
-        }
+    }
+    if !without.is_empty() {
+        println!("skipped: {}", without.join(", "));
     }
 }
 
 #[test]
 fn native_frames_equal_py_spys() {
     let Some(py_spy) = py_spy() else {
-        eprintln!("skipped: py-spy is not here; STEPSCOPE_PY_SPY names it");
+        println!("skipped: py-spy is not here; STEPSCOPE_PY_SPY names it");
         return;
     };
     for python in pythons() {
@@ -106,7 +113,12 @@ fn native_frames_equal_py_spys() {
             let program = start(&python, shape);
             let pid = program.0.id();
             let mut spy = attach(pid, Mode::Native);
-            let seen = spy.look().unwrap();
+            let seen = until("a look at which every thread stopped in time", || {
+                let seen = spy.look().unwrap();
+                let native =
+                    |frame: &stepscope_record::spy::Frame| spy.code(frame.code).is_some_and(|code| code.native);
+                seen.iter().all(|thread| thread.frames.iter().any(native)).then_some(seen)
+            });
             let output = Command::new(&py_spy)
                 .args(["dump", "--native", "--json", "--pid", &pid.to_string()])
                 .output()
@@ -153,45 +165,62 @@ fn native_frames_equal_py_spys() {
 
 #[test]
 fn stacks_of_stopped_threads_are_always_whole() {
+    let often = pythons_of_this_run();
     for python in pythons() {
         let program = start(&python, "calls");
+        let stops = if often.contains(&python) { 200 } else { 20 };
         for mode in [Mode::Stopped, Mode::Native] {
             let mut spy = attach(program.0.id(), mode);
-            let impossible = impossible_stacks(&mut spy, 300);
-            assert_eq!(impossible, Vec::<Vec<String>>::new(), "{python:?} {mode:?}");
-            assert_eq!(spy.stats().torn, 0);
-            // On a busy machine a thread may not get a processor in time to stop.
-            assert!(spy.stats().stops >= 200 && spy.stats().stopped_ns > 0, "{:?}", spy.stats());
+            let began = Instant::now();
+            // On a busy machine a thread may not get a processor in time to stop; that look is one at a running thread.
+            while spy.stats().stops < stops {
+                assert!(began.elapsed() < LIMIT, "{python:?} {mode:?}: {:?}", spy.stats());
+                let before = spy.stats();
+                let impossible = impossible_stack(&mut spy);
+                if spy.stats().stops > before.stops {
+                    assert_eq!(impossible, None, "{python:?} {mode:?}");
+                    assert_eq!(spy.stats().torn, before.torn, "{python:?} {mode:?}");
+                }
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            assert!(spy.stats().stopped_ns > 0, "{:?}", spy.stats());
         }
     }
 }
 
 #[test]
 fn signals_reach_a_program_that_is_stopped_again_and_again() {
-    let Some(python) = pythons().pop() else { return };
+    let python = pythons().pop().unwrap();
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/shapes.py");
-    let mut child =
-        Command::new(&python).arg("-u").arg(script).arg("alarmed").stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut command = Command::new(&python);
+    let command = command.arg("-u").arg(script).arg("alarmed").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut program = Program(command.spawn().unwrap());
+    let mut said = BufReader::new(program.0.stdout.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    let mut spy = attach(child.id(), Mode::Native);
-    let mut looks = 0;
+    // It goes on until it has got 300 signals and has been looked at a hundred times.
+    let mut input = program.0.stdin.take();
+    let mut spy = attach(program.0.id(), Mode::Native);
+    let (mut looks, began) = (0, Instant::now());
     while spy.look().is_ok() {
         looks += 1;
+        if looks > 100 {
+            drop(input.take());
+        }
+        assert!(began.elapsed() < LIMIT, "a signal was lost; {looks} looks");
         std::thread::sleep(Duration::from_millis(1));
     }
     // It ended by itself, and the one who started it learns how.
-    assert!(child.wait().unwrap().success());
+    assert!(program.0.wait().unwrap().success());
     let mut rest = String::new();
     said.read_to_string(&mut rest).unwrap();
     let signals: u32 = rest.trim().parse().unwrap();
-    assert!(looks > 100 && signals > 300, "{looks} looks, {signals} signals");
+    assert!(looks > 100 && signals >= 300 && spy.stats().stops > 0, "{looks} looks, {signals} signals");
 }
 
 #[test]
 fn a_process_that_is_killed_while_it_is_stopped_is_an_error() {
-    for python in pythons() {
+    for python in pythons_of_this_run() {
         for mode in [Mode::Stopped, Mode::Native] {
             let mut program = start(&python, "calls");
             let mut spy = attach(program.0.id(), mode);
@@ -199,10 +228,9 @@ fn a_process_that_is_killed_while_it_is_stopped_is_an_error() {
                 spy.look().unwrap();
             }
             program.0.kill().unwrap();
-            let began = Instant::now();
-            while spy.look().is_ok() {
-                assert!(began.elapsed() < Duration::from_secs(10), "{python:?} {mode:?}");
-            }
+            until(&format!("{python:?} {mode:?}: a look at a process that was killed fails"), || {
+                spy.look().err()
+            });
             assert_eq!(program.0.wait().unwrap().code(), None);
         }
     }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use stepscope_record::spy::{Doing, Spy};
 
+use crate::{LIMIT, until};
+
 /// Every shape that `shapes.py` knows and that stands still.
 pub(crate) const SHAPES: [&str; 12] = [
     "plain",
@@ -36,31 +38,56 @@ impl Drop for Program {
 
 pub(crate) fn start(python: &PathBuf, shape: &str) -> Program {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/shapes.py");
-    let mut child =
-        Command::new(python).arg("-u").arg(script).arg(shape).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line.trim(), "ready", "{shape}");
-    match SHAPES.contains(&shape) {
-        true => wait_until_still(child.id()),
-        false => std::thread::sleep(Duration::from_millis(100)),
+    let child = Command::new(python).arg("-u").arg(script).arg(shape).stdout(Stdio::piped()).spawn().unwrap();
+    let mut program = Program(child);
+    wait_until_ready(&mut program);
+    if SHAPES.contains(&shape) || shape == "local_variables" {
+        wait_until_still(program.0.id());
     }
-    Program(child)
+    program
 }
 
-/// Waits until no thread of a process has run for a while: on a busy machine it takes long to fall asleep.
+/// Programs say `ready` from the function that they then stay in, so nobody has to guess how long they take to get there.
+fn wait_until_ready(program: &mut Program) {
+    let mut line = String::new();
+    BufReader::new(program.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), "ready");
+}
+
+/// Waits until all threads of a process sleep and none has run since the look before. The system counts how long and how often
+/// a thread ran: two looks with the same counts have nothing between them, however late a busy machine takes them.
 fn wait_until_still(pid: u32) {
-    let sleeps = |task: std::fs::DirEntry| {
-        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+    let look = || -> Option<Vec<String>> {
+        let mut all = Vec::new();
+        for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
+            let stat = std::fs::read_to_string(task.path().join("stat")).ok()?;
+            if !stat.rsplit(')').next()?.trim_start().starts_with('S') {
+                return None;
+            }
+            all.push(std::fs::read_to_string(task.path().join("schedstat")).ok()?);
+        }
+        Some(all)
     };
-    let all_sleep = || std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().all(sleeps);
-    let began = Instant::now();
-    let mut in_a_row = 0;
-    while in_a_row < 10 && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(10));
-        in_a_row = if all_sleep() { in_a_row + 1 } else { 0 };
-    }
+    let mut before = None;
+    until(&format!("all threads of {pid} sleep"), || {
+        let now = look();
+        let is_still = now.is_some() && now == before;
+        before = now;
+        is_still.then_some(())
+    });
+}
+
+/// A number in what the system says about a thread.
+fn in_status(thread: &str, name: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("{thread}/status")).unwrap();
+    let value = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    value.trim_start_matches(':').trim().parse().unwrap()
+}
+
+/// How often the system took the processor away from this thread. A look with such a moment in it says nothing about how
+/// well stacks are read: what it reads before and after lies milliseconds apart.
+fn interruptions() -> u64 {
+    in_status("/proc/thread-self", "nonvoluntary_ctxt_switches")
 }
 
 /// The Pythons of this machine: those of pyenv from 3.9 on, and the system's.
@@ -78,7 +105,23 @@ pub(crate) fn pythons() -> Vec<PathBuf> {
     found.push(PathBuf::from("/usr/bin/python3"));
     found.retain(|path| path.exists());
     found.sort();
+    if found.is_empty() {
+        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        let output = asked.unwrap_or_else(|error| panic!("these tests need a python3: {error}"));
+        assert!(output.status.success(), "these tests need a python3: {output:?}");
+        found.push(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
+    }
     found
+}
+
+/// The same for what takes thousands of looks: at night all of them, else one. What differs from one Python to the next is
+/// compared for all of them by tests that need a few looks each.
+pub(crate) fn pythons_of_this_run() -> Vec<PathBuf> {
+    let mut all = pythons();
+    if std::env::var_os("STEPSCOPE_NIGHTLY").is_none_or(|value| value != "1") {
+        all.drain(..all.len() - 1);
+    }
+    all
 }
 
 pub(crate) fn py_spy() -> Option<PathBuf> {
@@ -124,7 +167,7 @@ fn theirs(py_spy: &PathBuf, pid: u32) -> Stacks {
 #[test]
 fn stacks_equal_py_spys() {
     let Some(py_spy) = py_spy() else {
-        eprintln!("skipped: py-spy is not here; STEPSCOPE_PY_SPY names it");
+        println!("skipped: py-spy is not here; STEPSCOPE_PY_SPY names it");
         return;
     };
     let mut compared = 0;
@@ -151,9 +194,9 @@ fn a_still_stack_takes_one_read() {
             for _ in 0..20 {
                 spy.look().unwrap();
             }
-            // A call that a busy machine interrupts is made again, once; some try of five is left alone.
+            // A call that a busy machine interrupts is made again, once; some try of a hundred is left alone.
             let mut fewest = u64::MAX;
-            for _ in 0..5 {
+            for _ in 0..100 {
                 let (before, began) = (spy.stats(), Instant::now());
                 for _ in 0..200 {
                     spy.look().unwrap();
@@ -162,6 +205,9 @@ fn a_still_stack_takes_one_read() {
                 let checks = began.elapsed().as_millis() as u64 / 100 + 1;
                 assert!(reads <= 2 * 200 + checks, "{python:?} {shape}: {reads} reads in 200 looks");
                 fewest = fewest.min(reads.saturating_sub(checks));
+                if fewest <= 220 {
+                    break;
+                }
             }
             assert!(fewest <= 220, "{python:?} {shape}: {fewest} reads in 200 looks");
             let stats = spy.stats();
@@ -201,14 +247,29 @@ fn who_runs_and_who_holds_the_lock() {
     for python in pythons() {
         let program = start(&python, "busy");
         let mut spy = Spy::attach(program.0.id()).unwrap();
-        let (mut running, mut holding) = (0, 0);
-        for _ in 0..100 {
+        // Printing lets go of the lock for a moment; from then on nothing does.
+        until("the program holds the lock", || spy.look().unwrap()[0].holds_gil.then_some(()));
+        let mut compared = 0;
+        let began = Instant::now();
+        while compared < 100 {
+            assert!(began.elapsed() < LIMIT, "{python:?}: only {compared} looks at a thread that did not wait");
             let seen = spy.look().unwrap();
-            running += u32::from(spy.doing(seen[0].native_id.unwrap()) == Some(Doing::Running));
-            holding += u32::from(seen[0].holds_gil);
+            let number = seen[0].native_id.unwrap();
+            let thread = format!("/proc/{}/task/{number}", program.0.id());
+            // A thread that was ready to run and has not waited since was ready all the time, also where the machine
+            // had no processor for it.
+            let waits = in_status(&thread, "voluntary_ctxt_switches");
+            let stat = std::fs::read_to_string(format!("{thread}/stat")).unwrap();
+            let doing = spy.doing(number);
+            if stat.rsplit(')').next().unwrap().trim_start().starts_with('R')
+                && in_status(&thread, "voluntary_ctxt_switches") == waits
+            {
+                assert_eq!(doing, Some(Doing::Running), "{python:?}");
+                compared += 1;
+            }
+            assert!(seen[0].holds_gil, "{python:?}");
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(running > 90 && holding > 90, "{python:?}: {running} {holding}");
         drop(program);
         let program = start(&python, "plain");
         let mut spy = Spy::attach(program.0.id()).unwrap();
@@ -224,20 +285,19 @@ fn who_runs_and_who_holds_the_lock() {
 
 #[test]
 fn a_process_that_ends_is_an_error_and_no_panic() {
-    let Some(python) = pythons().pop() else { return };
+    let python = pythons().pop().unwrap();
     let mut program = start(&python, "busy");
     let mut spy = Spy::attach(program.0.id()).unwrap();
     let pid = program.0.id();
+    for _ in 0..20 {
+        spy.look().unwrap();
+    }
     let ends = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
         program.0.kill().unwrap();
         program.0.wait().unwrap();
     });
-    let error = loop {
-        if let Err(error) = spy.look() {
-            break error;
-        }
-    };
+    // It ends while it is looked at.
+    let error = until("a look at a process that has ended fails", || spy.look().err());
     ends.join().unwrap();
     assert!(error.what.contains(&pid.to_string()), "{error:?}");
     assert!(Spy::attach(pid).unwrap_err().gone);
@@ -245,11 +305,14 @@ fn a_process_that_ends_is_an_error_and_no_panic() {
 
 #[test]
 fn what_is_no_python_is_said_so() {
-    let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(50));
-    let error = Spy::attach(child.id()).unwrap_err();
-    let _ = child.kill();
-    let _ = child.wait();
+    let program = Program(Command::new("sleep").arg("60").spawn().unwrap());
+    let pid = program.0.id();
+    // A program that was just started has no words yet.
+    until("the program has its words", || {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        (words == b"sleep\x0060\0").then_some(())
+    });
+    let error = Spy::attach(pid).unwrap_err();
     assert!(error.what.contains("no Python") && error.what.contains("sleep 60"), "{error:?}");
     assert!(error.hint.contains("dump --all"));
 }
@@ -258,6 +321,7 @@ fn what_is_no_python_is_said_so() {
 fn a_python_that_is_not_known_is_named_with_what_was_looked_for() {
     let home = std::env::var("HOME").unwrap_or_default();
     let folder = std::fs::read_dir(format!("{home}/.pyenv/versions")).into_iter().flatten().flatten();
+    let mut tried = 0;
     for entry in folder {
         let name = entry.file_name().to_string_lossy().into_owned();
         let expected = match name.split('.').collect::<Vec<_>>().as_slice() {
@@ -265,16 +329,18 @@ fn a_python_that_is_not_known_is_named_with_what_was_looked_for() {
             ["3", "7" | "8", ..] => "is older than 3.9, which is not known",
             _ => continue,
         };
-        let mut child = Command::new(entry.path().join("bin/python"))
-            .args(["-c", "import time; time.sleep(60)"])
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(500));
-        let error = Spy::attach(child.id()).unwrap_err();
-        let _ = child.kill();
-        let _ = child.wait();
+        let says_ready = "import sys, time; print('ready'); sys.stdout.flush(); time.sleep(60)";
+        let mut command = Command::new(entry.path().join("bin/python"));
+        let child = command.args(["-c", says_ready]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut program = Program(child);
+        wait_until_ready(&mut program);
+        let error = Spy::attach(program.0.id()).unwrap_err();
         assert!(error.what.contains(expected), "{name}: {error:?}");
         assert!(error.hint.contains("CPython 3.9 to 3.13"), "{name}: {error:?}");
+        tried += 1;
+    }
+    if tried == 0 {
+        println!("skipped: no Python before 3.9 is installed with pyenv");
     }
 }
 
@@ -292,21 +358,29 @@ const CALLED_BY: [(&str, &str); 7] = [
 #[test]
 fn stacks_that_change_all_the_time_are_whole() {
     const LOOKS: usize = 4_000;
-    for python in pythons() {
+    for python in pythons_of_this_run() {
         let program = start(&python, "calls");
         let mut spy = Spy::attach(program.0.id()).unwrap();
-        // One in a thousand, of a program that does nothing but call, on a machine where a look may be interrupted.
-        let whole = (0..6).any(|_| {
-            let before = spy.stats();
-            let impossible = impossible_stacks(&mut spy, LOOKS);
-            let torn = spy.stats().torn - before.torn;
-            eprintln!(
-                "{python:?}: {} impossible, {torn} torn, {} read again of {LOOKS}: {:?}",
+        // One in a thousand, of a program that does nothing but call. What a machine does to this one, below the system that
+        // counts interruptions, can only add to that: the best of some tries counts.
+        let whole = (0..12).any(|_| {
+            let (mut judged, mut torn, mut impossible) = (0, 0, Vec::new());
+            for _ in 0..LOOKS {
+                let (before, torn_before) = (interruptions(), spy.stats().torn);
+                let found = impossible_stack(&mut spy);
+                if interruptions() == before {
+                    judged += 1;
+                    torn += spy.stats().torn - torn_before;
+                    impossible.extend(found);
+                }
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            println!(
+                "{python:?}: {} impossible and {torn} torn of {judged} looks without an interruption: {:?}",
                 impossible.len(),
-                spy.stats().again - before.again,
                 impossible.first()
             );
-            impossible.len() * 1000 <= LOOKS && torn * 100 <= LOOKS as u64
+            judged * 2 > LOOKS && impossible.len() * 1000 <= judged && torn * 100 <= judged as u64
         });
         assert!(whole, "{python:?}");
     }
@@ -314,38 +388,41 @@ fn stacks_that_change_all_the_time_are_whole() {
 
 #[test]
 fn a_call_that_leads_to_several_functions_loses_none_of_them() {
-    for python in pythons() {
+    for python in pythons_of_this_run() {
         let program = start(&python, "several");
         let mut spy = Spy::attach(program.0.id()).unwrap();
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-        for _ in 0..1000 {
+        let (mut looks, mut torn) = (0, 0);
+        let began = Instant::now();
+        loop {
+            let (before, torn_before) = (interruptions(), spy.stats().torn);
             let seen = spy.look().unwrap();
+            if interruptions() == before {
+                torn += spy.stats().torn - torn_before;
+            }
             if let Some(frame) = seen[0].frames.first() {
                 *counts.entry(spy.code(frame.code).unwrap().name.clone()).or_default() += 1;
             }
+            looks += 1;
+            // Both take the same time. Where the program gets no processor, several looks see the same moment: then it
+            // takes more of them, but a function that is lost is never seen often.
+            let share = |name: &str| f64::from(counts.get(name).copied().unwrap_or(0)) / f64::from(looks);
+            if looks >= 1000 && share("short_a") > 0.2 && share("short_b") > 0.2 {
+                break;
+            }
+            assert!(began.elapsed() < LIMIT, "{python:?}: {counts:?}");
             std::thread::sleep(Duration::from_micros(500));
         }
-        // Both take the same time; on a busy machine several looks see the same moment.
-        let share = |name: &str| f64::from(counts.get(name).copied().unwrap_or(0)) / 1000.0;
-        let (a, b) = (share("short_a"), share("short_b"));
-        assert!(a > 0.2 && b > 0.2, "{python:?}: {counts:?}");
-        assert_eq!(spy.stats().torn, 0, "{python:?}");
+        assert_eq!(torn, 0, "{python:?}");
     }
 }
 
-/// Stacks that the shape `calls` cannot have.
-pub(crate) fn impossible_stacks(spy: &mut Spy, looks: usize) -> Vec<Vec<String>> {
-    let mut impossible = Vec::new();
-    for _ in 0..looks {
-        let seen = spy.look().unwrap();
-        let codes = seen[0].frames.iter().map(|frame| spy.code(frame.code).unwrap());
-        let names: Vec<String> = codes.filter(|code| !code.native).map(|code| code.name.clone()).collect();
-        let fits = |pair: &[String]| CALLED_BY.contains(&(pair[0].as_str(), pair[1].as_str()));
-        let whole = names.last().is_some_and(|name| name == "<module>");
-        if !(names.is_empty() || whole && names.windows(2).all(fits)) {
-            impossible.push(names);
-        }
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    impossible
+/// Looks at the shape `calls`: a stack that it cannot have, if that is what is seen.
+pub(crate) fn impossible_stack(spy: &mut Spy) -> Option<Vec<String>> {
+    let seen = spy.look().unwrap();
+    let codes = seen[0].frames.iter().map(|frame| spy.code(frame.code).unwrap());
+    let names: Vec<String> = codes.filter(|code| !code.native).map(|code| code.name.clone()).collect();
+    let fits = |pair: &[String]| CALLED_BY.contains(&(pair[0].as_str(), pair[1].as_str()));
+    let whole = names.last().is_some_and(|name| name == "<module>");
+    (!(names.is_empty() || whole && names.windows(2).all(fits))).then_some(names)
 }

@@ -6,9 +6,10 @@ use stepscope_analyse::causes::account::account;
 use stepscope_analyse::replay::critical_path::critical_path;
 use stepscope_analyse::replay::{Replay, Unchanged};
 use stepscope_analyse::steps::Steps;
+use stepscope_formats::{OpenOptions, open_trace};
 use stepscope_model::Trace;
 
-use crate::data::{all_fixtures, peer};
+use crate::data::{all_fixtures, peer, read};
 
 fn peers() -> Vec<PathBuf> {
     let Some(root) = peer("") else { return Vec::new() };
@@ -30,10 +31,11 @@ fn peers() -> Vec<PathBuf> {
 }
 
 fn each(mut check: impl FnMut(&str, &Trace, &Steps)) {
-    for path in all_fixtures().into_iter().chain(peers()) {
-        let Ok(trace) = stepscope_formats::open_trace(&path, &stepscope_formats::OpenOptions::default()) else {
-            continue;
-        };
+    let peers = peers().into_iter();
+    // Some of theirs are no traces: tables and settings have the same ending.
+    let theirs = peers.filter_map(|path| Some((open_trace(&path, &OpenOptions::default()).ok()?, path)));
+    let own = all_fixtures().into_iter().map(|path| (read(&path), path));
+    for (trace, path) in own.chain(theirs) {
         check(&path.file_name().unwrap().to_string_lossy(), &trace, &Steps::find(&trace));
     }
 }

@@ -204,18 +204,21 @@ fn compare(trace: &Trace, table: &csv::Table, name: &str, compared: &mut Compare
 #[test]
 fn unified_perf_summaries_match() {
     let mut compared = Compared::default();
-    let mut read_reports = BTreeSet::new();
+    let (mut read_reports, mut absent) = (BTreeSet::new(), Vec::new());
     for (name, suffix) in CASES {
         let Some(report) = peer(&format!("tracelens/{name}{suffix}/unified_perf_summary.csv")) else { return };
         let Some(path) = peer(&format!("tracelens/{name}.json.gz")) else { return };
         if !report.exists() || !path.exists() {
-            eprintln!("skipped: no report or trace of {name}");
+            absent.push(*name);
             continue;
         }
         compare(&read(&path), &csv::read(&report), name, &mut compared);
         read_reports.insert(*name);
     }
-    eprintln!("{} reports: {compared:?}", read_reports.len());
+    println!("{} reports: {compared:?}", read_reports.len());
+    if !absent.is_empty() {
+        println!("skipped: no report or trace of {}", absent.join(", "));
+    }
     assert!(compared.wrong.is_empty(), "{:#?}", compared.wrong);
     assert!(read_reports.contains("h100/Qwen_Qwen1.5-0.5B-Chat__1016005"));
     assert!(compared.rows >= 33 && compared.figures >= 33 * 6, "{compared:?}");

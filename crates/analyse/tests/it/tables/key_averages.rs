@@ -355,6 +355,6 @@ fn every_recorded_trace_closes() {
 fn large() {
     match std::env::var_os("STEPSCOPE_LARGE_TRACE") {
         Some(path) => check(Path::new(&path), LARGE),
-        None => println!("skipped: STEPSCOPE_LARGE_TRACE not set"),
+        None => println!("skipped: STEPSCOPE_LARGE_TRACE is not set"),
     }
 }
