@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 use stepscope_analyse::views::timeline::{Details, INSTANT, RowItem};
 use stepscope_model::SliceId;
 
@@ -70,34 +70,41 @@ pub(super) fn details(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pac
     ids.truncate(MAX_DETAILS);
     let instants = moments.min(MAX_DETAILS - ids.len());
     let moments = (0..instants as u32).map(|at| INSTANT | at);
-    let mut wanted: Vec<u32> = ids.iter().map(|id| id.index() as u32).chain(moments).collect();
+    let wanted = ids.iter().map(|id| id.index() as u32).chain(moments);
+    let text = |id: u32| {
+        let details = run.run.timeline().details(run.run.trace(), id);
+        Ok((id, details.map(|details| text_of(&details, redacted)).transpose()?))
+    };
+    let mut written = wanted.map(text).collect::<Result<Vec<_>, Problem>>()?;
     loop {
-        let sections = detail_sections(run, &wanted, redacted)?;
+        let sections = detail_sections(&written)?;
         let size: usize = sections.iter().map(|section| section.bytes.len()).sum();
-        if size <= room || wanted.is_empty() {
-            return Ok((sections, all - wanted.len()));
+        if size <= room || written.is_empty() {
+            return Ok((sections, all - written.len()));
         }
-        wanted.truncate(wanted.len() / 2);
+        written.truncate(written.len() / 2);
     }
 }
 
-fn detail_sections(run: &Run, wanted: &[u32], redacted: bool) -> Result<Vec<Packed>, Problem> {
-    let mut by_section: BTreeMap<String, BTreeMap<u32, Value>> = BTreeMap::new();
-    for &id in wanted {
-        let Some(details) = run.run.timeline().details(run.run.trace(), id) else { continue };
+/// Objects of details by slice or instant, where it has any, in sections of neighbors.
+fn detail_sections(written: &[(u32, Option<Box<RawValue>>)]) -> Result<Vec<Packed>, Problem> {
+    let mut by_section: BTreeMap<String, BTreeMap<u32, &RawValue>> = BTreeMap::new();
+    for (id, details) in written {
+        let Some(details) = details else { continue };
         let kind = if id & INSTANT == 0 { "details" } else { "instants" };
         let section = format!("{kind}/{}", (id & !INSTANT) / SECTION);
-        by_section.entry(section).or_default().insert(id, as_value(&details, redacted)?);
+        by_section.entry(section).or_default().insert(*id, details);
     }
     by_section.iter().map(|(name, details)| pack(name, details)).collect()
 }
 
-fn as_value(details: &Details, redacted: bool) -> Result<Value, Problem> {
-    let value = serde_json::to_value(details);
-    let mut value =
-        value.map_err(|e| Problem { message: format!("a slice cannot be written: {e}"), hint: None })?;
-    if redacted {
-        redact(&mut value);
-    }
-    Ok(value)
+fn text_of(details: &Details, redacted: bool) -> Result<Box<RawValue>, Problem> {
+    let text = match redacted {
+        false => serde_json::value::to_raw_value(details),
+        true => serde_json::to_value(details).and_then(|mut value| {
+            redact(&mut value);
+            serde_json::value::to_raw_value(&value)
+        }),
+    };
+    text.map_err(|e| Problem { message: format!("a slice cannot be written: {e}"), hint: None })
 }
