@@ -63,7 +63,8 @@ def thread_cpu_ns(thread: int) -> int | None:
         return None
     try:
         return time.clock_gettime_ns((~thread << 3) | 6)
-    except OSError:
+    except (OSError, OverflowError):
+        # No such thread, or a number of our own for one that Python has no object for.
         return None
 
 
