@@ -4,6 +4,7 @@
 //! it ([`libraries`]). Both tell [`state`], which looks at the Python stack of the thread and counts.
 
 mod allocators;
+mod filter;
 mod libraries;
 mod native;
 mod state;

@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -14,13 +14,12 @@ use stepscope_record::clock::steady_ns;
 use stepscope_record::heap::{Block, Heap, NodeId, Place, Rss, Sampling, SamplingState};
 
 use super::super::frames::Frames;
+use super::filter::Filter;
 
 /// Frames of a stack that are looked at, from the innermost on.
 const MAX_FRAMES: usize = 512;
 /// Frames that a thread remembers, from the outermost on: most stacks differ from the last one only at their end.
 const REMEMBERED: usize = 96;
-/// Where a freed address may be one of ours: most are not, and need not wait for the lock.
-const FILTER_BITS: u32 = 16;
 
 /// Whether hooks look at what they are told.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
@@ -31,7 +30,7 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 static WAITING: AtomicBool = AtomicBool::new(false);
 /// Bytes alive, for those who only want that.
 static LIVE: AtomicU64 = AtomicU64::new(0);
-static FILTER: [AtomicU8; 1 << FILTER_BITS] = [const { AtomicU8::new(0) }; 1 << FILTER_BITS];
+static FILTER: Filter = Filter::new();
 
 /// What is tracked.
 pub(super) struct Tracked {
@@ -207,29 +206,6 @@ impl Tracked {
     }
 }
 
-#[inline]
-fn slot(address: usize) -> &'static AtomicU8 {
-    let spread = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    &FILTER[(spread >> (64 - FILTER_BITS)) as usize]
-}
-
-/// One that is full stays so.
-fn count_in(address: usize) {
-    let slot = slot(address);
-    let count = slot.load(Ordering::Relaxed);
-    if count < u8::MAX {
-        slot.store(count + 1, Ordering::Relaxed);
-    }
-}
-
-fn count_out(address: usize) {
-    let slot = slot(address);
-    let count = slot.load(Ordering::Relaxed);
-    if count > 0 && count < u8::MAX {
-        slot.store(count - 1, Ordering::Relaxed);
-    }
-}
-
 /// Who tells of an allocation.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Teller {
@@ -291,7 +267,7 @@ pub(super) fn allocated(address: usize, size: usize, teller: Teller) {
             }
         }
         record(memory, teller, |tracked, node| {
-            count_in(address);
+            FILTER.add(address);
             let started_ns = tracked.started_ns;
             let clock = || (steady_ns() - started_ns).max(0) as u64;
             tracked.heap.allocated(address, size as u64, node, clock)
@@ -329,7 +305,7 @@ fn record(memory: &ThreadMemory, teller: Teller, work: impl FnOnce(&mut Tracked,
 /// Memory is about to be freed: what it was, for when that fails.
 #[inline]
 pub(super) fn freed(address: usize) -> Option<Block> {
-    if !is_active() || address == 0 || slot(address).load(Ordering::Relaxed) == 0 {
+    if !is_active() || address == 0 || !FILTER.may_have(address) {
         return None;
     }
     forget(address)
@@ -339,7 +315,7 @@ fn forget(address: usize) -> Option<Block> {
     with(|tracked| {
         let tracked = tracked.as_mut()?;
         let block = tracked.heap.freed(address)?;
-        count_out(address);
+        FILTER.remove(address);
         LIVE.store(tracked.heap.live_bytes(), Ordering::Relaxed);
         Some(block)
     })
@@ -350,7 +326,7 @@ fn forget(address: usize) -> Option<Block> {
 pub(super) fn restore(address: usize, block: Block) {
     with(|tracked| {
         if let Some(tracked) = tracked {
-            count_in(address);
+            FILTER.add(address);
             tracked.heap.restore(address, block);
         }
     });
@@ -387,7 +363,7 @@ pub(crate) fn live_bytes() -> u64 {
 /// Begins; 0 means every allocation.
 pub(super) fn begin(mean_bytes: u64) {
     let sampling = Sampling::every(mean_bytes);
-    FILTER.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
+    FILTER.clear();
     let mut fresh = Tracked {
         heap: Heap::new(sampling),
         codes: HashSet::default(),
