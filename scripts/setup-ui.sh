@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What building the browser UI needs: Node.js and the packages of ui/. Prints the folder of node and npm.
-# With --browser also what its tests need: Debian's chromium (or any chromium on the PATH).
+# With --browser also what its tests need: Debian's headless Chromium (or any Chromium on the PATH).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,12 +27,21 @@ if ! cmp --silent ui/package-lock.json "$stamp"; then
   cp ui/package-lock.json "$stamp"
 fi
 
-if [ "${1:-}" = "--browser" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
+has_browser() {
+  local name
+  for name in chromium-headless-shell chromium chromium-browser; do
+    if command -v "$name" >/dev/null; then return 0; fi
+  done
+  return 1
+}
+
+if [ "${1:-}" = "--browser" ] && ! has_browser; then
   echo "no Chromium found: installing Debian's" >&2
   as_root=()
   [ "$(id -u)" = 0 ] || as_root=(sudo)
+  install() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2; }
   "${as_root[@]}" apt-get update -qq >&2
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >&2
+  install chromium-headless-shell fonts-dejavu-core || install chromium fonts-dejavu-core
 fi
 
 echo "$node_bin"

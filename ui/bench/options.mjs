@@ -31,7 +31,8 @@ export const HELP = `usage: node ui/bench/run.mjs [options]
   --help
 `;
 
-const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const NAMES = ["chromium", "chromium-browser", "google-chrome", "chromium-headless-shell"];
+const BROWSERS = NAMES.map((name) => `/usr/bin/${name}`);
 
 /** Reads the command line; throws an Error whose message is for the user. */
 export function readOptions(argv, env = process.env) {

@@ -1,26 +1,19 @@
 // Two runs compared in one file: what the live page shows, without a server and without a network.
 
 import { statSync } from "node:fs";
-import type { Diff } from "../src/data/types.ts";
 import { signedTime } from "../src/parts/format.ts";
 import { expectAccessible } from "./support/axe.ts";
-import { run } from "./support/cli.ts";
+import { diff } from "./support/cli.ts";
 import { address, expect, idle, test, turnTo, visit } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
 import { columnOf, rowsOf, shown } from "./support/read.ts";
-import { offline, sectionsOf, urlOf, writeComparison, writeReport } from "./support/report.ts";
+import { offline, sectionsOf, urlOf } from "./support/report.ts";
 
 const { slowLoader: SLOW, fastLoader: FAST } = TRACES;
 
-function diff(before: string, after: string): Diff {
-  const { stdout, status, stderr } = run("diff", before, after, "--format", "json", "--top", "0");
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout) as Diff;
-}
-
-test("the comparison opens from a file, without a network", async ({ page, context, folder }) => {
+test("the comparison opens from a file, without a network", async ({ page, context, comparisonOf }) => {
   const asked = await offline(context);
-  const { file, said } = writeComparison(folder, SLOW, FAST);
+  const { file, said } = comparisonOf(SLOW, FAST);
   expect(said).toContain(file);
   await visit(page, urlOf(file));
   await expect(page).toHaveTitle(/conv_slow_loader · Compare · Stepscope/);
@@ -50,8 +43,8 @@ test("the comparison opens from a file, without a network", async ({ page, conte
   expect(asked, "asked for from elsewhere").toEqual([]);
 });
 
-test("both runs are whole in it", async ({ page, context, serve, folder }) => {
-  const { file } = writeComparison(folder, SLOW, FAST);
+test("both runs are whole in it", async ({ page, context, serve, comparisonOf }) => {
+  const { file } = comparisonOf(SLOW, FAST);
   await visit(page, urlOf(file));
   for (const id of [0, 1]) {
     const trace = [SLOW, FAST][id]!;
@@ -70,8 +63,8 @@ test("both runs are whole in it", async ({ page, context, serve, folder }) => {
   }
 });
 
-test("it fits the size asked for, and can be shared", async ({ page, folder }) => {
-  const { file } = writeComparison(folder, SLOW, FAST, "--max-size", "2M", "--redact");
+test("it fits the size asked for, and can be shared", async ({ page, comparisonOf }) => {
+  const { file } = comparisonOf(SLOW, FAST, "--max-size", "2M", "--redact");
   expect(statSync(file).size).toBeLessThanOrEqual(2 * 1024 * 1024);
   for (const text of sectionsOf(file).values()) expect(text).not.toMatch(/\/home\/|\/usr\/lib/);
   await visit(page, urlOf(file));
@@ -80,8 +73,8 @@ test("it fits the size asked for, and can be shared", async ({ page, folder }) =
   expect(await shown(page.locator("main"))).not.toContain("undefined");
 });
 
-test("a report of one run says how to compare", async ({ page, folder }) => {
-  await visit(page, `${urlOf(writeReport(folder, SLOW).file)}#/compare`);
+test("a report of one run says how to compare", async ({ page, reportOf }) => {
+  await visit(page, `${urlOf(reportOf(SLOW).file)}#/compare`);
   await expect(page.locator("main")).toContainText("stepscope diff");
   await expect(page.locator("main")).toContainText("--html");
 });

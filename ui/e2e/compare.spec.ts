@@ -9,20 +9,15 @@ import { amount, signedTime, time } from "../src/parts/format.ts";
 import { countsOf, whatOf } from "../src/views/compare/changes.ts";
 import { judged } from "../src/views/compare/side-by-side.tsx";
 import { expectAccessible } from "./support/axe.ts";
-import { ask, run } from "./support/cli.ts";
+import { ask, diff, run } from "./support/cli.ts";
 import { expect, idle, params, test, visit } from "./support/fixtures.ts";
 import { hostileTrace } from "./support/hostile.ts";
 import { TRACES } from "./support/paths.ts";
 import { columnOf, rowsOf, shown } from "./support/read.ts";
 import type { LiveServer } from "./support/server.ts";
+import { hold } from "./support/timeline.ts";
 
 const { slowLoader: SLOW, fastLoader: FAST, gpt: GPT } = TRACES;
-
-function diff(before: string, after: string): Diff {
-  const { stdout, status, stderr } = run("diff", before, after, "--format", "json", "--top", "0");
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout) as Diff;
-}
 
 /** The number of a trace among the runs of a server. */
 async function idOf(server: LiveServer, path: string): Promise<number> {
@@ -289,8 +284,7 @@ test("the timelines begin with their median steps and move together, at one scal
   const zoomed = await same();
   expect(zoomed.to - zoomed.from).toBeLessThan((first.to - first.from) * 0.7);
   // Keys do, too.
-  await page.keyboard.press("KeyD");
-  await idle(page);
+  await hold(page, "KeyD", 8);
   await page.keyboard.press("Digit0");
   await idle(page);
   const again = await same();
@@ -314,8 +308,7 @@ test("the window of the timelines is in the URL", async ({ page, context, serve 
   const start = steps.find((one) => one.step === 3)!.start_ns;
   await selectStep(page, "A");
   expect(await windowIn(page, "A")).toEqual({ from: start, to: start + 50_000_000 });
-  // Keys move while they are held, and a frame may be late.
-  await page.keyboard.press("KeyW", { delay: 500 });
+  await hold(page, "KeyW", 12);
   await expect.poll(() => params(page).win).not.toBe("0~50000000");
   const other = await context.newPage();
   await visit(other, page.url());

@@ -26,15 +26,18 @@ function measure(folder: string): string {
   return store;
 }
 
-let server: LiveServer | undefined;
-test.afterEach(async () => {
-  await server?.stop();
-  server = undefined;
-});
+// In one worker: measuring takes longer than looking.
+test.describe.configure({ mode: "default" });
 
-test("a change of level is drawn and named", async ({ page, folder }) => {
-  const store = measure(folder);
+let store: string;
+let server: LiveServer;
+test.beforeAll(async ({ shelf }) => {
+  store = measure(shelf);
   server = await startServer(["--view", "--store", store], "history");
+});
+test.afterAll(() => server.stop());
+
+test("a change of level is drawn and named", async ({ page }) => {
   await visit(page, `${server.url}#/history?metric=step_time`);
   const { stdout } = run("history", "step_time", "--store", store, "--format", "json");
   const rows = JSON.parse(stdout) as {
@@ -58,10 +61,8 @@ test("a change of level is drawn and named", async ({ page, folder }) => {
   expect(Math.max(...heights.slice(10))).toBeLessThan(Math.min(...heights.slice(0, 10)));
 });
 
-test("metrics are chosen, linked and refused", async ({ page, folder, complaints }) => {
+test("metrics are chosen, linked and refused", async ({ page, complaints }) => {
   complaints.expect(/400 \(Bad Request\)/);
-  const store = measure(folder);
-  server = await startServer(["--view", "--store", store], "history");
   await visit(page, `${server.url}#/history`);
   await expect(page.getByRole("navigation")).toContainText("History");
   await page.getByRole("combobox", { name: "Metric" }).selectOption("wall_time");

@@ -3,6 +3,7 @@
 import type { Page } from "@playwright/test";
 import { expectAccessible } from "./support/axe.ts";
 import { expect, idle, params, test } from "./support/fixtures.ts";
+import { HOMES, KINDS } from "./support/kinds.ts";
 import { TRACES, VIEWS } from "./support/paths.ts";
 import { shown } from "./support/read.ts";
 
@@ -200,8 +201,13 @@ test("lanes of the timeline by arrows", async ({ page, open }) => {
 });
 
 for (const view of VIEWS) {
-  test(`Tab goes through all of ${view}, seen everywhere, and comes out again`, async ({ page, open }) => {
-    await open(TRACES.gpt, view);
+  test(`Tab goes through all of ${view}, seen everywhere, and comes out again`, async ({
+    page,
+    open,
+    serve,
+  }) => {
+    const home = HOMES[view as keyof typeof HOMES] ?? "training in bf16";
+    await open(await serve(...KINDS[home].paths), view);
     const stops = await tabThrough(page);
     expect(stops.length).toBeGreaterThan(10);
     expect(stops.filter((stop) => !stop.visible).map((stop) => stop.what)).toEqual([]);

@@ -7,7 +7,8 @@ import { expectAccessible } from "./support/axe.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test, visit } from "./support/fixtures.ts";
 import { SNAPSHOTS } from "./support/paths.ts";
-import { offline, urlOf, writeReport } from "./support/report.ts";
+import { offline, urlOf } from "./support/report.ts";
+import { hold } from "./support/timeline.ts";
 
 interface Memory {
   peak_bytes: number;
@@ -94,13 +95,11 @@ test("zooming changes what is asked for, and the URL brings it back", async ({ p
 
 test("keys zoom and move as on the timeline", async ({ page, open }) => {
   await open(SNAPSHOTS.training, "memory");
-  await page.keyboard.down("w");
+  await hold(page, "KeyW", 12);
   await expect.poll(() => page.url()).toContain("window=");
-  await page.keyboard.up("w");
   const zoomed = page.url();
-  await page.keyboard.down("d");
+  await hold(page, "KeyD", 12);
   await expect.poll(() => page.url()).not.toBe(zoomed);
-  await page.keyboard.up("d");
 });
 
 test("a request that failed is on the picture, and the map says why", async ({ page, open }) => {
@@ -184,8 +183,8 @@ test("why memory ran out is a card with the terminal's words and holders", async
   await expectAccessible(page, "a shortage");
 });
 
-test("a report says what grows", async ({ page, context, folder }) => {
-  const { file } = writeReport(folder, SNAPSHOTS.leak);
+test("a report says what grows", async ({ page, context, reportOf }) => {
+  const { file } = reportOf(SNAPSHOTS.leak);
   const asked = await offline(context);
   await visit(page, `${urlOf(file)}#/memory`);
   await expectLeaks(page, ask<Leaked>("memory", SNAPSHOTS.leak, "--leaks"));
@@ -195,9 +194,9 @@ test("a report says what grows", async ({ page, context, folder }) => {
 test("a report says why memory ran out, and has the state of that moment", async ({
   page,
   context,
-  folder,
+  reportOf,
 }) => {
-  const { file } = writeReport(folder, SNAPSHOTS.shortage);
+  const { file } = reportOf(SNAPSHOTS.shortage);
   const asked = await offline(context);
   await visit(page, `${urlOf(file)}#/memory`);
   await expectRefusal(page, ask<Refused>("memory", SNAPSHOTS.shortage, "--oom"));
@@ -221,8 +220,8 @@ test("segments are stacked too, and bars have their blocks", async ({ page, open
   throw new Error("nothing was ever pending");
 });
 
-test("a report has the picture, the peak and the stacks", async ({ page, context, folder }) => {
-  const { file } = writeReport(folder, SNAPSHOTS.training);
+test("a report has the picture, the peak and the stacks", async ({ page, context, reportOf }) => {
+  const { file } = reportOf(SNAPSHOTS.training);
   const asked = await offline(context);
   await visit(page, `${urlOf(file)}#/memory`);
   await expect(page.getByRole("region", { name: /State at the peak/ })).toBeVisible();

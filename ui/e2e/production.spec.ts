@@ -2,6 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import type { ServiceDashboard } from "../src/data/production-types.ts";
+import { APART_MS } from "../src/views/production/live.ts";
 import { expectAccessible } from "./support/axe.ts";
 import { expect, idle, params, settled, test, visit } from "./support/fixtures.ts";
 import { headsOf, rowsOf } from "./support/read.ts";
@@ -229,25 +230,45 @@ test("one such request: its regions inside each other, and where Python was", as
   await expect(dialog).toContainText("took");
 });
 
+/** What went out before it has arrived here: questions and this one take the same way. */
+async function flushed(page: Page): Promise<void> {
+  await page.evaluate(async () => (await fetch("stepscope.css")).text());
+}
+
 test("new data is asked for when it is announced, seldom enough, and nothing is polled", async ({ page }) => {
+  const start = NOW * 60_000;
+  await page.clock.install({ time: start });
   const served = await open(page);
   const asked = () => served.asked.length;
   expect(asked()).toBe(1);
   served.staging.change = (of: ServiceDashboard) => ({ ...of, newest_ns: NOW * 60e9 + 1, processes: 7 });
-  for (let at = 0; at < 5; at++) await page.evaluate(() => window.serviceEvents.say("changed"));
+  // An hour later the clock stands still, and all of them come at one moment: one question answers them.
+  await page.clock.pauseAt(start + 3_600_000);
+  const say = () => page.evaluate(() => window.serviceEvents.say("changed"));
+  for (let at = 0; at < 5; at++) await say();
+  await page.clock.runFor(100);
   await expect(page.locator(".sv-live-box")).toContainText("7 processes");
-  // The last of them may have come after the question went out: once more, and no more.
-  await page.waitForTimeout(2_500);
-  const settledAt = asked();
-  expect(settledAt).toBeLessThanOrEqual(3);
-  await page.waitForTimeout(4_500);
-  expect(asked()).toBe(settledAt);
+  expect(asked()).toBe(2);
+  // What comes right after it is asked for, too, but not at once, and then no more.
+  await page.clock.runFor(100);
+  await say();
+  await page.clock.runFor(APART_MS - 500);
+  await flushed(page);
+  expect(asked()).toBe(2);
+  await page.clock.runFor(500);
+  await expect.poll(asked).toBe(3);
+  await page.clock.runFor(10 * APART_MS);
+  await flushed(page);
+  expect(asked()).toBe(3);
   expect(served.looks.many).toBe(1);
   // A stretch of the past does not move.
+  await page.clock.resume();
   await visit(page, `${served.url}#/service?from=${NOW - 200}&until=${NOW - 100}`);
   const before = asked();
   await page.evaluate(() => window.serviceEvents.say("changed"));
-  await page.waitForTimeout(2_500);
+  await page.clock.fastForward(10 * APART_MS);
+  await idle(page);
+  await flushed(page);
   expect(asked()).toBe(before);
 });
 

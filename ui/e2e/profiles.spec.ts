@@ -5,7 +5,7 @@ import { expectAccessible } from "./support/axe.ts";
 import { ask } from "./support/cli.ts";
 import { address, expect, test, turnTo, visit } from "./support/fixtures.ts";
 import { PROFILES } from "./support/paths.ts";
-import { offline, urlOf, writeReport } from "./support/report.ts";
+import { offline, urlOf } from "./support/report.ts";
 
 interface Functions {
   functions: { name: string; self_share: number; self_samples: number | null }[];
@@ -85,9 +85,9 @@ test("a file that the profile does not name is not shown", async ({ page, open, 
   await expect(page.locator("main")).toContainText("this run has no function in this file");
 });
 
-test("a report of a profile has its pages and its source", async ({ page, context, folder }) => {
+test("a report of a profile has its pages and its source", async ({ page, context, reportOf }) => {
   const asked = await offline(context);
-  const { file } = writeReport(folder, PROFILES.lines);
+  const { file } = reportOf(PROFILES.lines);
   await visit(page, urlOf(file));
   const nav = page.getByRole("navigation", { name: "Views" });
   await expect(nav.getByRole("link")).toHaveText([/Overview/, /Functions/, /Lines/]);

@@ -9,7 +9,7 @@ import { readTrace } from "./support/events.ts";
 import { address, expect, idle, params, test, turnTo, visit } from "./support/fixtures.ts";
 import { TABS, TRACES, VIEWS } from "./support/paths.ts";
 import { figures, rowsOf, shown } from "./support/read.ts";
-import { offline, sectionsOf, urlOf, writeReport } from "./support/report.ts";
+import { offline, sectionsOf, urlOf } from "./support/report.ts";
 import { placeOf, stats } from "./support/timeline.ts";
 
 const TABLES = [
@@ -20,9 +20,9 @@ const TABLES = [
   ["modules", "Modules"],
 ] as const;
 
-test("every view works from a file, without a network", async ({ page, context, folder }) => {
+test("every view works from a file, without a network", async ({ page, context, reportOf }) => {
   const asked = await offline(context);
-  const { file } = writeReport(folder, TRACES.stacks);
+  const { file } = reportOf(TRACES.stacks);
   await visit(page, urlOf(file));
   await expect(page).toHaveTitle(/gpt_stack · Overview · Stepscope/);
   const places = [
@@ -43,8 +43,8 @@ test("every view works from a file, without a network", async ({ page, context, 
   expect(asked, "asked for from elsewhere").toEqual([]);
 });
 
-test("its figures are those of the live page", async ({ page, context, open, folder }) => {
-  const { file } = writeReport(folder, TRACES.stacks);
+test("its figures are those of the live page", async ({ page, context, open, reportOf }) => {
+  const { file } = reportOf(TRACES.stacks);
   await open(TRACES.stacks, "overview");
   const report = await context.newPage();
   await visit(report, urlOf(file));
@@ -63,7 +63,7 @@ test("its figures are those of the live page", async ({ page, context, open, fol
   await expect(report.locator("a[download]")).toHaveCount(0);
 });
 
-test("its timeline is that of the live page", async ({ page, context, open, serve, folder }) => {
+test("its timeline is that of the live page", async ({ page, context, open, serve, reportOf }) => {
   const server = await serve(TRACES.stacks);
   const layout = await server.json<Layout>("api/r/0/timeline");
   const { hits } = await server.json<Hits>("api/r/0/search?q=nvjet&order=dur&limit=1");
@@ -71,7 +71,7 @@ test("its timeline is that of the live page", async ({ page, context, open, serv
   if (!slice) throw new Error("no kernel");
   await open(TRACES.stacks, "timeline");
   const report = await context.newPage();
-  await visit(report, urlOf(writeReport(folder, TRACES.stacks).file));
+  await visit(report, urlOf(reportOf(TRACES.stacks).file));
   const both = async (hash: string) => {
     for (const one of [page, report]) await turnTo(one, hash);
     // Not the rectangles: the report holds its counters at one width only.
@@ -89,9 +89,9 @@ test("its timeline is that of the live page", async ({ page, context, open, serv
   expect(await shown(report.locator(".tl-pane"))).toBe(await shown(page.locator(".tl-pane")));
 });
 
-test("its timeline can be searched, clicked and marked", async ({ page, context, folder }) => {
+test("its timeline can be searched, clicked and marked", async ({ page, context, reportOf }) => {
   await offline(context);
-  await visit(page, `${urlOf(writeReport(folder, TRACES.gpt).file)}#/timeline`);
+  await visit(page, `${urlOf(reportOf(TRACES.gpt).file)}#/timeline`);
   await page.getByRole("searchbox").fill("nvjet");
   await page.getByRole("searchbox").press("Enter");
   await idle(page);
@@ -126,8 +126,8 @@ async function click(page: Page): Promise<void> {
   await idle(page);
 }
 
-test("what does not fit is left out, and the report says what", async ({ page, folder }) => {
-  const { file } = writeReport(folder, TRACES.gpt, "--max-size", "1200k");
+test("what does not fit is left out, and the report says what", async ({ page, reportOf }) => {
+  const { file } = reportOf(TRACES.gpt, "--max-size", "1200k");
   expect(statSync(file).size).toBeLessThanOrEqual(1_200_000);
   await visit(page, urlOf(file));
   const notice = page.locator(".notice");
@@ -136,18 +136,18 @@ test("what does not fit is left out, and the report says what", async ({ page, f
   await expectAccessible(page, "a report that leaves something out");
   await turnTo(page, address("timeline"));
   expect((await stats(page)).quads).toBeGreaterThan(0);
-  const whole = writeReport(folder, TRACES.gpt);
+  const whole = reportOf(TRACES.gpt);
   await visit(page, urlOf(whole.file));
   await expect(page.locator(".notice")).toHaveCount(0);
 });
 
-test("too little room is refused with a hint", async ({ folder }) => {
-  expect(() => writeReport(folder, TRACES.gpt, "--max-size", "10k")).toThrow(/--max-size/);
+test("too little room is refused with a hint", async ({ reportOf }) => {
+  expect(() => reportOf(TRACES.gpt, "--max-size", "10k")).toThrow(/--max-size/);
 });
 
-test("a redacted report names no folder and no argument", async ({ page, folder }) => {
-  const open = sectionsOf(writeReport(folder, TRACES.stacks).file);
-  const { file } = writeReport(folder, TRACES.stacks, "--redact");
+test("a redacted report names no folder and no argument", async ({ page, reportOf }) => {
+  const open = sectionsOf(reportOf(TRACES.stacks).file);
+  const { file } = reportOf(TRACES.stacks, "--redact");
   const closed = sectionsOf(file);
   // The program's own text goes too.
   expect([...closed.keys()].sort()).toEqual([...open.keys()].filter((key) => key !== "sources").sort());

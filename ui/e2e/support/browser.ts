@@ -3,7 +3,8 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-const NAMES = ["chromium", "chromium-browser"];
+/** The shell first: the same engine without the windows around it, at a third of the processor time per page. */
+const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser"];
 
 export function chromium(): string {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;

@@ -1,6 +1,7 @@
 // The same program in the terminal: what the page shows must be what it prints.
 
 import { execFileSync, spawnSync } from "node:child_process";
+import type { Diff } from "../../src/data/types.ts";
 import { PROGRAM } from "./paths.ts";
 
 const LARGEST = 256 * 1024 * 1024;
@@ -8,7 +9,15 @@ const answers = new Map<string, unknown>();
 
 /** `stepscope COMMAND TRACE --format json OPTIONS`; asked once. */
 export function ask<T>(command: string, trace: string, ...options: string[]): T {
-  const args = [command, trace, "--format", "json", ...options];
+  return answer([command, trace, "--format", "json", ...options]);
+}
+
+/** `stepscope diff BEFORE AFTER --format json`, with all rows; asked once. */
+export function diff(before: string, after: string): Diff {
+  return answer(["diff", before, after, "--format", "json", "--top", "0"]);
+}
+
+function answer<T>(args: string[]): T {
   const key = args.join("\0");
   if (!answers.has(key)) {
     const text = execFileSync(PROGRAM, args, {

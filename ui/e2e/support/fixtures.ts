@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConsoleMessage, expect, type Page, test as plain } from "@playwright/test";
 import type { ViewId } from "./paths.ts";
+import { type Written, writeComparison, writeReport } from "./report.ts";
 import { type LiveServer, startServer } from "./server.ts";
 
 type Params = Record<string, string | number>;
@@ -23,14 +24,23 @@ export interface OwnFixtures {
 export interface WorkerFixtures {
   /** The server of a trace, shared by the tests of a worker. */
   serve: (...paths: string[]) => Promise<LiveServer>;
+  /** The report of a trace, written once per worker. */
+  reportOf: (trace: string, ...options: string[]) => Written;
+  /** The report of two traces, written once per worker. */
+  comparisonOf: (before: string, after: string, ...options: string[]) => Written;
+  /** An empty folder, gone after the worker. */
+  shelf: string;
 }
+
+/** The browser's own words about how it shows WebGL without a GPU. */
+const OF_BROWSER = /GPU stall due to ReadPixels/;
 
 export class Complaints {
   readonly #said: string[] = [];
   readonly #expected: RegExp[] = [];
 
   hear(text: string): void {
-    this.#said.push(text);
+    if (!OF_BROWSER.test(text)) this.#said.push(text);
   }
 
   /** Complaints like this are part of the test. */
@@ -62,6 +72,17 @@ export const test = plain.extend<OwnFixtures, WorkerFixtures>({
     },
     { scope: "worker" },
   ],
+  shelf: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright wants the pattern
+    async ({}, use) => {
+      const folder = mkdtempSync(join(tmpdir(), "stepscope-e2e-"));
+      await use(folder);
+      rmSync(folder, { recursive: true });
+    },
+    { scope: "worker" },
+  ],
+  reportOf: [async ({ shelf }, use) => use(once(shelf, writeReport)), { scope: "worker" }],
+  comparisonOf: [async ({ shelf }, use) => use(once(shelf, writeComparison)), { scope: "worker" }],
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants the pattern
   start: async ({}, use) => {
     const servers: LiveServer[] = [];
@@ -104,6 +125,17 @@ export const test = plain.extend<OwnFixtures, WorkerFixtures>({
 
 export { expect };
 
+/** Writes each file once, in a folder of its own. */
+function once<T extends string[]>(shelf: string, write: (folder: string, ...of: T) => Written) {
+  const written = new Map<string, Written>();
+  return (...of: T): Written => {
+    const key = of.join("\0");
+    const file = written.get(key) ?? write(mkdtempSync(join(shelf, "report-")), ...of);
+    written.set(key, file);
+    return file;
+  };
+}
+
 /** `#/operators?sort=calls`. */
 export function address(view: ViewId, params: Params = {}): string {
   const search = new URLSearchParams(Object.entries(params).map(([key, value]) => [key, String(value)]));
@@ -121,9 +153,16 @@ export async function visit(page: Page, url: string): Promise<void> {
 
 /** Goes to another place of the page that is open, as a link in it would. */
 export async function turnTo(page: Page, hash: string): Promise<void> {
-  await page.evaluate((to) => {
-    location.hash = to;
-  }, hash);
+  await page.evaluate(
+    (to) =>
+      new Promise<void>((done) => {
+        if (location.hash === to) done();
+        // The page has heard of it before we do: what was there before is not taken for what comes.
+        addEventListener("hashchange", () => done(), { once: true });
+        location.hash = to;
+      }),
+    hash,
+  );
   await settled(page);
 }
 
@@ -135,6 +174,8 @@ export async function settled(page: Page): Promise<void> {
 
 /** Nothing is awaited, the frames are drawn, and the test knows the page's URL. */
 export async function idle(page: Page): Promise<void> {
+  // Behind another page of the same window the browser draws one frame per second.
+  if (page.context().pages().length > 1) await page.bringToFront();
   // Twice: what has just been drawn may ask for more.
   await page.evaluate(() => window.stepscopeIdle());
   await page.evaluate(() => window.stepscopeIdle());

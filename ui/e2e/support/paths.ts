@@ -4,6 +4,9 @@ import { join, resolve } from "node:path";
 
 export const REPO = resolve(import.meta.dirname, "../../..");
 
+/** Every night the suite also looks at what it otherwise takes samples of. */
+export const NIGHTLY = process.env.STEPSCOPE_NIGHTLY === "1";
+
 /** The program under test. */
 export const PROGRAM = resolve(process.env.STEPSCOPE_BIN ?? join(REPO, "target/debug/stepscope"));
 
@@ -34,6 +37,12 @@ export const TRACES = {
   /** A program that waits for its data, and the same with workers that load it. */
   slowLoader: pytorch("2.11-h200/conv_slow_loader/conv_slow_loader.pt.trace.json.gz"),
   fastLoader: pytorch("2.11-h200/conv_fast_loader/conv_fast_loader.pt.trace.json.gz"),
+  /** Launches of a CUDA graph. */
+  graph: pytorch("2.11-h200-features/cuda_graph/cuda_graph.pt.trace.json.gz"),
+  /** Training that torch.compile compiled. */
+  compiled: pytorch("2.11-h200-features/compiled/compiled.pt.trace.json.gz"),
+  /** A prefill and a decode as vLLM names them, made by hand. */
+  serving: join(import.meta.dirname, "../traces/serving.pt.trace.json"),
   mini: pytorch("mini/mini.pt.trace.json"),
   /** A plain Python script whose process grows, with the machine's counters. */
   growing: join(REPO, "fixtures/recordings/growing.pt.trace.json.gz"),

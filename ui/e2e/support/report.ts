@@ -8,12 +8,14 @@ import type { BrowserContext } from "@playwright/test";
 import { run } from "./cli.ts";
 import { UI_DIR } from "./paths.ts";
 
+/** A report, and what the program said about it. */
+export interface Written {
+  file: string;
+  said: string;
+}
+
 /** `stepscope export --to html`; returns the file and what the program said. */
-export function writeReport(
-  folder: string,
-  trace: string,
-  ...options: string[]
-): { file: string; said: string } {
+export function writeReport(folder: string, trace: string, ...options: string[]): Written {
   const file = join(folder, "report.html");
   const { status, stdout, stderr } = run("export", "--to", "html", "-o", file, ...options, trace);
   if (status !== 0) throw new Error(`no report: ${stderr}`);
@@ -22,12 +24,7 @@ export function writeReport(
 }
 
 /** `stepscope diff --html`; returns the file and what the program said. */
-export function writeComparison(
-  folder: string,
-  before: string,
-  after: string,
-  ...options: string[]
-): { file: string; said: string } {
+export function writeComparison(folder: string, before: string, after: string, ...options: string[]): Written {
   const file = join(folder, "comparison.html");
   const { status, stdout, stderr } = run("diff", before, after, "--html", file, ...options);
   if (status !== 0) throw new Error(`no report: ${stderr}`);

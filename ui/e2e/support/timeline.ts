@@ -14,6 +14,42 @@ export async function stats(page: Page): Promise<FrameStats> {
   });
 }
 
+declare global {
+  interface Window {
+    /** Resolves when a held key was let go. */
+    stepscopeReleased: Promise<void>;
+  }
+}
+
+/** Holds a key for so many frames: those that a timeline drew, else the browser's. The page itself lets go of it: a late message from here must not make it longer. */
+export async function hold(page: Page, code: string, frames: number): Promise<void> {
+  await idle(page);
+  await page.evaluate(
+    ([code, frames]) => {
+      let seen = 0;
+      const drawn = () => window.stepscopeStats?.frames ?? seen;
+      window.stepscopeReleased = new Promise((done) => {
+        const onDown = () => {
+          const until = drawn() + frames;
+          const look = () => {
+            seen++;
+            if (drawn() < until) return requestAnimationFrame(look);
+            dispatchEvent(new KeyboardEvent("keyup", { code }));
+            return done();
+          };
+          look();
+        };
+        addEventListener("keydown", onDown, { once: true });
+      });
+    },
+    [code, frames] as const,
+  );
+  await page.keyboard.down(code);
+  await page.evaluate(() => window.stepscopeReleased);
+  await page.keyboard.up(code);
+  await idle(page);
+}
+
 /** The name of a group's lane. */
 export function laneOf(page: Page, layout: Layout, group: number): Locator {
   const { label, detail } = layout.groups[group] ?? { label: "", detail: "" };
