@@ -1,13 +1,18 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-fast test-python lint bench bench-browser bench-gate bench-hooks bench-memory bench-monitor bench-production bench-python bench-samplers bench-xprof build ui wire fuzz fuzz-snapshots fuzz-xplane clean
+.PHONY: demo test test-busy test-fast test-nightly test-python lint docs bench bench-browser bench-gate bench-hooks bench-memory bench-monitor bench-production bench-python bench-samplers bench-xprof build ui wire fuzz fuzz-snapshots fuzz-xplane clean
 
 CARGO ?= cargo
-# `make demo PROFILE=dev` takes the build that tests use: quick to make, slow to run.
 PROFILE ?= release
 STEPSCOPE = target/$(PROFILE:dev=debug)/stepscope
 DEMO = fixtures/pytorch/2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz
+# What a profile is built with: the quick one leaves Arrow and Parquet files out, that of the tests has all that they have.
+BUILD_release = -p stepscope-cli
+BUILD_quick = -p stepscope-cli --no-default-features
+BUILD_dev = --workspace
 
-## Build, then show where the time went in a real H200 training run: in the terminal, and as a report for the browser.
+## Build in a few minutes, then show where the time went in a real H200 training run: in the terminal, and as a report for
+## the browser. `PROFILE=release` takes the build that is shipped: a quarter of an hour, and faster on large files.
+demo: PROFILE = quick
 demo: build
 	$(STEPSCOPE) $(DEMO)
 	$(STEPSCOPE) export --to html -o target/demo.html $(DEMO)
@@ -27,35 +32,41 @@ wire:
 	STEPSCOPE_WRITE_WIRE=1 $(CARGO) test --locked -p stepscope-serve wire
 
 build: ui
-	$(CARGO) build --profile $(PROFILE) --locked --bin stepscope
+	$(CARGO) build --profile $(PROFILE) --locked $(BUILD_$(PROFILE)) --bin stepscope
 
-## All tests. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set, also the checks against other tools' data.
+## All tests, with a table of stages and slow tests at the end. With STEPSCOPE_PEER_DATA and STEPSCOPE_LARGE_TRACE set,
+## also the checks against other tools' data.
 test: ui
-	scripts/test-rust.sh
-	PATH="$$(scripts/setup-ui.sh --browser):$$PATH" && cd ui && npm test --silent && npx playwright test
-	scripts/test-python.sh
-	@if [ -n "$$STEPSCOPE_PEER_DATA" ]; then echo "checked against data of torch-tb-profiler, TraceLens and HTA in $$STEPSCOPE_PEER_DATA"; \
-	else echo "skipped: checks against torch-tb-profiler, TraceLens and HTA (STEPSCOPE_PEER_DATA is not set)"; fi
-	@if [ -n "$$STEPSCOPE_LARGE_TRACE" ]; then echo "checked against the large trace $$STEPSCOPE_LARGE_TRACE"; \
-	else echo "skipped: the large trace (STEPSCOPE_LARGE_TRACE is not set)"; fi
+	@python3 scripts/tests/run.py all
 
 ## Rust, UI logic and Python, without a browser and without PyTorch: for while you work.
 test-fast: ui
-	scripts/test-rust.sh
-	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm test --silent
-	scripts/test-python.sh fast
+	@python3 scripts/tests/run.py fast
 
 ## The Python package alone: one wheel on every installed Python, without PyTorch and with it.
 test-python: ui
-	scripts/test-python.sh
+	@python3 scripts/tests/run.py python
 
-## Formatting, linters, docs and types of Rust, TypeScript and Python; warnings are errors.
+## Before a release: all tests, with what is too slow for every change, and the documentation of the code.
+test-nightly: ui docs
+	@python3 scripts/tests/run.py nightly
+
+## Tests that watch processes and clocks, TIMES times beside a busy loop on every core, with no second try.
+TIMES ?= 20
+test-busy: ui
+	scripts/tests/busy.sh $(TIMES)
+
+## Formatting, linters and types of Rust, TypeScript and Python; warnings are errors. The quick build must compile too.
 lint: ui
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
+	$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings
 	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent lint
 	scripts/lint-python.sh
+
+## The documentation of the code; a link that leads nowhere is an error.
+docs: ui
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
 
 ## Side by side with other tools, in one run; then what each analysis costs compared with loading. See BENCHMARKS.md.
 ## ARGS passes options to the first; STEPSCOPE_BENCH_TRACE names the trace for both.
@@ -69,9 +80,8 @@ bench-browser: build
 
 ## What the Python package costs, next to PyTorch's own profiler and psutil. See BENCHMARKS.md. Pass options with ARGS.
 bench-python: ui
-	scripts/test-python.sh build
-	target/python/frameworks/bin/python -m pip install --quiet psutil
-	target/python/frameworks/bin/python scripts/bench/python_overhead.py $(ARGS)
+	python="$$(scripts/release-wheel.sh frameworks python/tests/requirements-frameworks.txt)" && \
+	"$$python" -m pip install --quiet psutil && "$$python" scripts/bench/python_overhead.py $(ARGS)
 
 ## What exact profiling costs, next to cProfile, line_profiler, VizTracer and py-spy. See BENCHMARKS.md. Options in ARGS.
 bench-hooks:

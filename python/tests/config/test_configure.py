@@ -35,7 +35,7 @@ def without_yaml(monkeypatch):
 
 
 def test_a_yaml_file(tmp_path):
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     file = tmp_path / "run.yaml"
     file.write_text(YAML)
     profiling = configure(file)
@@ -48,7 +48,7 @@ def test_a_yaml_file(tmp_path):
 
 
 def test_all_problems_at_once_with_their_lines(tmp_path):
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     file = tmp_path / "run.yaml"
     file.write_text("lr: 1\nprofiling:\n  actve: 2\n  wait: -1\n  unit: batches\n  activities: [cpu, gpu]\n  zzz: 1\n")
     with pytest.raises(StepscopeError) as caught:
@@ -76,7 +76,7 @@ def test_yaml_without_pyyaml_says_what_to_install(tmp_path, without_yaml):
 
 
 def test_lines_of_merged_and_nested_keys(tmp_path):
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     file = tmp_path / "run.yaml"
     file.write_text("base: &base\n  wait: -1\nours:\n  profiling:\n    <<: *base\n    active: x\n")
     with pytest.raises(StepscopeError) as caught:
@@ -86,7 +86,7 @@ def test_lines_of_merged_and_nested_keys(tmp_path):
 
 def test_aliases_cost_no_more_than_the_file(tmp_path):
     """Each level names the one below it twenty times: written out it would be 20 ** 9 keys."""
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     lines = ["l0: &l0 {x: 1}"]
     for level in range(1, 10):
         inside = ", ".join(f"k{n}: *l{level - 1}" for n in range(20))
@@ -116,7 +116,7 @@ def test_json_and_its_lines(tmp_path):
 
 def test_toml(tmp_path):
     if sys.version_info < (3, 11):
-        pytest.importorskip("tomli")
+        pytest.importorskip("tomli", reason="tomli is not installed")
     file = tmp_path / "run.toml"
     file.write_text('lr = 1\n\n[profiling]\nactive = 2\nactivities = ["cpu"]\nwith_stack = true\n')
     assert configure(file).settings.with_stack is True
@@ -126,7 +126,7 @@ def test_toml(tmp_path):
 
 
 def test_broken_files_are_told_with_a_line(tmp_path):
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     file = tmp_path / "run.yaml"
     file.write_text("a: 1\nb: [1, 2\nprofiling:\n  wait: 1\n")
     with pytest.raises(StepscopeError, match=r"run\.yaml:\d+: invalid YAML"):
@@ -144,7 +144,7 @@ def test_broken_files_are_told_with_a_line(tmp_path):
     ["", "lr: 1\n", "profiling:\n", "profiling: null\n", "profiling: false\n", "profiling:\n  enabled: no\n"],
 )
 def test_off_without_a_section(tmp_path, text):
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     file = tmp_path / "run.yaml"
     file.write_text(text)
     assert not configure(file)
@@ -181,7 +181,7 @@ def test_objects_with_attributes():
 
 
 def test_an_omegaconf_config_with_its_interpolations():
-    omegaconf = pytest.importorskip("omegaconf")
+    omegaconf = pytest.importorskip("omegaconf", reason="OmegaConf is not installed")
     config = omegaconf.OmegaConf.create(
         {"name": "x", "profiling": {"activities": ["cpu"], "output": "runs/${name}", "active": 2}}
     )

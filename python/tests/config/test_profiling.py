@@ -120,15 +120,15 @@ def test_settings_reach_the_profiler(tmp_path):
         assert [activity.name for activity in profile.activities] == ["CPU"]
 
 
-@pytest.mark.clock
 def test_off_costs_next_to_nothing_and_touches_nothing(tmp_path):
     profiling = configure({"lr": 1}, run_dir=tmp_path)
-    begin = time.perf_counter()
+    # The processor's time of this thread: what others take from it does not count.
+    begin = time.thread_time()
     with profiling:
         for _ in range(100_000):
             profiling.step()
             profiling.epoch()
-    assert time.perf_counter() - begin < 0.5  # 5 µs for two calls; about 0.1 µs is usual
+    assert time.thread_time() - begin < 0.5  # 5 µs for two calls; about 0.1 µs is usual
     assert profiling.profile is None and not profiling
     assert list(tmp_path.iterdir()) == []
 

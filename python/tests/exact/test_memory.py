@@ -96,7 +96,7 @@ def test_memory_that_grows_in_place_is_counted_once():
 
 
 def test_numpy_arrays_belong_to_the_line_that_makes_them():
-    numpy = pytest.importorskip("numpy")
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
     with track() as memory:
         ones = numpy.ones(1_000_000)  # ones
         zeros = numpy.zeros((500, 1000), dtype=numpy.float32)  # zeros
@@ -276,7 +276,7 @@ def test_lines_say_what_they_added():
 
 
 def test_peaks_agree_with_memray(tmp_path):
-    memray = pytest.importorskip("memray")
+    memray = pytest.importorskip("memray", reason="memray is not installed")
     program = dedent("""\
         import numpy as np
         def step(x):
@@ -304,7 +304,7 @@ def test_peaks_agree_with_memray(tmp_path):
 
 
 def test_increments_agree_with_memory_profiler(tmp_path):
-    pytest.importorskip("memory_profiler")
+    pytest.importorskip("memory_profiler", reason="memory_profiler is not installed")
     script = tmp_path / "program.py"
     script.write_text(
         dedent("""\
@@ -336,7 +336,7 @@ def test_increments_agree_with_memory_profiler(tmp_path):
 
 
 def test_files_of_memray_are_converted(tmp_path):
-    memray = pytest.importorskip("memray")
+    memray = pytest.importorskip("memray", reason="memray is not installed")
     with memray.Tracker(tmp_path / "out.bin"):
         kept = bytearray(7 * MB)  # seen by memray
         freed = bytearray(9 * MB)

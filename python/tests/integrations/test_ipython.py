@@ -9,9 +9,12 @@ import sys
 
 import pytest
 
-pytest.importorskip("IPython")
+pytest.importorskip("IPython", reason="IPython is not installed")
 
 from stepscope.errors import StepscopeError, StepscopeWarning
+
+# Once PyTorch is imported, cells are recorded by its profiler too.
+pytestmark = pytest.mark.either
 
 
 @pytest.fixture
@@ -81,8 +84,9 @@ def test_wrong_options_are_told(shell, capsys):
         shell.run_cell_magic("stepscope", "--nonsense", "1")
 
 
+@pytest.mark.frameworks
 def test_operators_of_pytorch(shell, tmp_path):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     shell.run_cell_magic("stepscope", "-q -o ops.json", "import torch\ntorch.ones(3).exp()")
     assert "aten::exp" in names(tmp_path / "ops.json")
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-numpy = pytest.importorskip("numpy")
+numpy = pytest.importorskip("numpy", reason="numpy is not installed")
 if importlib.util.find_spec("keras") is None:
     pytest.skip("keras is not installed", allow_module_level=True)
 if "keras" not in sys.modules and "KERAS_BACKEND" not in os.environ:

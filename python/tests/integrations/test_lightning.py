@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 try:
     import lightning.pytorch as pl
 except ImportError:
-    pl = pytest.importorskip("pytorch_lightning")
+    pl = pytest.importorskip("pytorch_lightning", reason="Lightning is not installed")
 
 from stepscope.errors import StepscopeError  # noqa: E402
 from stepscope.integrations.lightning import StepscopeProfiler  # noqa: E402

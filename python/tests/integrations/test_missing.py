@@ -9,6 +9,9 @@ import pytest
 
 from stepscope.errors import StepscopeError
 
+# Where it is installed it is made to look as if it were not, which is not the same as never having been there.
+pytestmark = pytest.mark.either
+
 FRAMEWORKS = {
     "lightning": (["lightning", "lightning.pytorch", "pytorch_lightning"], "Lightning"),
     "transformers": (["transformers"], "transformers"),

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-pytest.importorskip("accelerate")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+transformers = pytest.importorskip("transformers", reason="Transformers is not installed")
+pytest.importorskip("accelerate", reason="Accelerate is not installed")
 
 from stepscope.integrations.transformers import StepscopeCallback  # noqa: E402
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -63,6 +63,29 @@ def python(tmp_path) -> Callable[..., Finished]:
 def stepscope_run(tmp_path) -> Callable[..., Finished]:
     """``stepscope run ARGUMENTS`` in the test's folder."""
     return lambda *arguments: _run([*STEPSCOPE_RUN, *arguments], tmp_path)
+
+
+@pytest.fixture(scope="module")
+def _said_by_python() -> dict[Any, Finished]:
+    return {}
+
+
+@pytest.fixture
+def as_python(tmp_path, python, _said_by_python) -> Callable[..., Finished]:
+    """``python ARGUMENTS``, started once for all tests of a file that ask under the same name.
+
+    How a script ends under plain Python does not depend on what it is compared with."""
+
+    def ask(name: Any, *arguments: str) -> Finished:
+        if name not in _said_by_python:
+            done = python(*arguments)
+            _said_by_python[name] = Finished(
+                done.code, done.out.replace(str(tmp_path), "FOLDER"), done.err.replace(str(tmp_path), "FOLDER")
+            )
+        done = _said_by_python[name]
+        return Finished(done.code, done.out.replace("FOLDER", str(tmp_path)), done.err.replace("FOLDER", str(tmp_path)))
+
+    return ask
 
 
 @pytest.fixture

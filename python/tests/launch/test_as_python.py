@@ -238,9 +238,9 @@ MODES = [["-q"], ["--functions", "-q"], ["--lines=*", "-q"], ["--calls", "-q"]]
 
 @pytest.mark.parametrize("options", MODES, ids=["", "functions", "lines", "calls"])
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_the_same_as_python(name, options, script, python, stepscope_run):
+def test_the_same_as_python(name, options, script, as_python, stepscope_run):
     file = script(dedent(SCRIPTS[name]))
-    expected, got = python(file, "a", "--b=c"), stepscope_run(*options, file, "a", "--b=c")
+    expected, got = as_python(name, file, "a", "--b=c"), stepscope_run(*options, file, "a", "--b=c")
     assert got.out == expected.out
     assert got.code == expected.code
     if name == "a broken excepthook":  # Python tells of the hook's failure too

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pstats
 import re
-import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -80,10 +79,10 @@ def squares(path: Path) -> int:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("way", SQUARES)
-def test_children_are_recorded(way, mode, tmp_path, script, python, stepscope_run):
+def test_children_are_recorded(way, mode, tmp_path, script, as_python, stepscope_run):
     options, ending = MODES[mode]
     file = script(PROGRAM)
-    expected, got = python(file, way), stepscope_run(*options, "-q", file, way)
+    expected, got = as_python(way, file, way), stepscope_run(*options, "-q", file, way)
     assert (got.out, got.code, got.err) == (expected.out, expected.code, expected.err)
     assert squares(tmp_path / f"script.py{ending}") == SQUARES[way]
 
@@ -231,9 +230,9 @@ def test_memory_of_children_can_be_left_out(tmp_path, script, stepscope_run):
     assert got.code == 0 and [path.name for path in tmp_path.glob("*.mem")] == ["script.py.mem"]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 9), reason="torch")
+@pytest.mark.frameworks
 def test_workers_of_a_data_loader(tmp_path, script, stepscope_run):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     file = script(
         dedent("""\
         import torch

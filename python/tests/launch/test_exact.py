@@ -374,8 +374,9 @@ def work():
         total += number
     return total
 
-end = time.monotonic() + 2.5
-while time.monotonic() < end:
+# What was counted is kept every second: it ends once that has been done.
+end = time.monotonic() + 60
+while time.monotonic() < end and not os.path.exists(sys.argv[2]):
     work()
 if sys.argv[1] == "segfault":
     ctypes.string_at(0)
@@ -386,12 +387,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize("how", ["segfault", "kill"])
 def test_a_crash_leaves_what_was_counted(how, tmp_path, script, stepscope_run):
     file = script(CRASHES)
-    assert stepscope_run("--functions", file, how).code in (-signal.SIGSEGV, -signal.SIGKILL)
+    code = {"segfault": -signal.SIGSEGV, "kill": -signal.SIGKILL}[how]
+    assert stepscope_run("--functions", file, how, "script.py.prof").code == code
     row = rows_of(tmp_path / "script.py.prof")["work"]
-    assert row[1] > 100 and 0.5 < row[3] < 3
-    assert stepscope_run("--lines", "work", file, how).code in (-signal.SIGSEGV, -signal.SIGKILL)
+    assert row[1] > 100 and 0 < row[2] <= row[3]
+    assert stepscope_run("--lines", "work", file, how, "script.py.lprof").code == code
     lines = {row["line"]: row for row in stepscope.open(tmp_path / "script.py.lprof").ask("lines")["lines"]}
-    assert lines[6]["hits"] > 100_000 and set(lines) == {4, 5, 6, 7}
+    assert lines[6]["hits"] > 1_000 and set(lines) == {4, 5, 6, 7}
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -405,11 +407,14 @@ def test_with_the_trace_in_one_run(mode, file, tmp_path, script, stepscope_run):
         def work():
             end = time.monotonic() + 0.5
             while time.monotonic() < end: sum(range(1000))
+        began = time.monotonic()
         work()
+        print(time.monotonic() - began)
         """)
     got = stepscope_run(mode, "--trace", "-o", "traces", script(text))
     assert got.code == 0, got.err
     (trace,) = (tmp_path / "traces").iterdir()
     functions = {row["name"]: row for row in stepscope.open(trace).ask("functions")["functions"]}
-    assert 3e8 < functions["work"]["total_ns"] < 2e9
+    # Sampled: no more than a clock around it says, but for the time between two looks.
+    assert 2e8 < functions["work"]["total_ns"] < float(got.out) * 1e9 + 1e8
     assert (tmp_path / file).stat().st_size > 100

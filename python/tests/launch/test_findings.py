@@ -119,7 +119,8 @@ for _ in range(150):
 """
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+@pytest.mark.frameworks
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_python_that_holds_training_up_is_named(found):
     verdict, rules = found(TRAIN)
     assert "augment (program.py:7)" in verdict, verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -125,7 +126,8 @@ def test_children_are_sampled(way, tmp_path, script, python, stepscope_run):
     assert not any("tracker" in name for name in processes(trace))
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn", "subprocess", "exit"])
+# A spawned child starts as any other program of Python's does.
+@pytest.mark.parametrize("way", ["fork", pytest.param("spawn", marks=pytest.mark.nightly), "subprocess", "exit"])
 def test_children_that_may_not_be_read_sample_themselves(way, tmp_path, script, python):
     file = script(PROGRAM)
     script(
@@ -151,7 +153,8 @@ def test_children_that_may_not_be_read_sample_themselves(way, tmp_path, script, 
 
 def test_what_was_sampled_is_said(script, stepscope_run):
     got = stepscope_run(script(PROGRAM), "threads")
-    assert any(note.startswith("stepscope: 1 child process was sampled too: loader (pid ") for note in got.notes)
+    said = "stepscope: 1 child process was sampled too: loader (pid "
+    assert any(note.startswith(said) for note in got.notes), got.notes
 
 
 def test_following_can_be_switched_off(tmp_path, script, stepscope_run):
@@ -163,7 +166,14 @@ def test_following_can_be_switched_off(tmp_path, script, stepscope_run):
 def test_a_program_that_is_killed_leaves_what_was_seen_of_its_children(tmp_path, script, popen):
     running = popen("-q", "-o", "traces", script(PROGRAM), "long", profiled=True)
     child = int(running.stdout.readline())
-    time.sleep(3)  # the journal is written every second
+    # The journal is written every second or so.
+    deadline, seen_ns = time.monotonic() + 60, 0
+    while seen_ns <= 0.3e9 and time.monotonic() < deadline:
+        time.sleep(0.3)
+        with contextlib.suppress(stepscope.StepscopeError, OSError, ValueError):
+            seen_ns = sum(
+                row["self_ns"] for row in the_trace(tmp_path / "traces").functions() if row["name"] == "grind"
+            )
     running.kill()
     os.kill(child, signal.SIGKILL)
     running.communicate()
@@ -178,7 +188,7 @@ def test_many_short_children_are_no_burden(tmp_path, script, stepscope_run):
             until = time.perf_counter() + 0.004
             while time.perf_counter() < until:
                 pass
-        for _ in range(300):
+        for _ in range(100):
             child = os.fork()
             if not child:
                 blink()
@@ -189,12 +199,13 @@ def test_many_short_children_are_no_burden(tmp_path, script, stepscope_run):
     )
     got = stepscope_run("-o", "traces", file)
     assert (got.out, got.code) == ("True\n", 0)
-    assert sum("child processes" in note for note in got.notes) == 1
+    # One line, however many there were, and however few were seen.
+    assert sum("child process" in note for note in got.notes) == 1, got.notes
 
 
-@pytest.mark.skipif(sys.version_info < (3, 9), reason="torch")
+@pytest.mark.frameworks
 def test_workers_of_a_data_loader_have_their_numbers(tmp_path, script, stepscope_run):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     file = script(
         dedent("""\
         import time, torch

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="PyTorch is not installed")
 
 
 def events(path):

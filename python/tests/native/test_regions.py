@@ -217,7 +217,6 @@ def test_what_hands_out_the_methods_is_made_once():
         object.__new__(descriptor)
 
 
-@pytest.mark.clock
 def test_tasks_that_take_turns_do_not_cut_each_other(recording, tmp_path):
     async def task(name, first, second):
         with record_function(name):
@@ -298,14 +297,22 @@ def test_a_folder_that_takes_no_files_is_said(recording):
     assert caught.value.filename == "/sys/trace.json"
 
 
-@pytest.mark.clock
 def test_a_killed_process_leaves_what_was_written(tmp_path):
     code = """
-        import os, sys, time
+        import os, pathlib, sys, time
         from stepscope import _native, record_function
+        journal = pathlib.Path(sys.argv[1])
+
+        def written():
+            text = journal.read_text() if journal.exists() else ""
+            return text.count('"name": "part ') >= 8 and text.count('"name": "process CPU') >= 10
+
         recording = _native.Recording(_native.Monitor(0.05, gpu=False), journal=sys.argv[1])
         recording.start()
-        for i in range(24):
+        # The journal is written every second or so; what is in it by then is what has to be left.
+        for i in range(600):
+            if written():
+                break
             began = _native.now_ns()
             with record_function(f"part {i}"):
                 time.sleep(0.1)
@@ -323,7 +330,7 @@ def test_a_killed_process_leaves_what_was_written(tmp_path):
     regions = trace.ops(kind="annotations")
     assert len(regions) >= 8
     assert "part 0" in regions.column("name")
-    assert 8 <= len(trace.steps()) <= 24
+    assert len(trace.steps()) >= 8
     written = journal.read_text()
     assert "train.py(9): step" in written and '"loss"' in written
     # Each sample of the machine once.

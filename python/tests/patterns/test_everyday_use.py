@@ -16,6 +16,9 @@ import stepscope
 import stepscope as profiler
 from stepscope import PerformanceProfiler, ProfilerActivity, profile, record_function
 
+# A program that does not use PyTorch may live where it is installed.
+pytestmark = pytest.mark.either
+
 
 class Work:
     """A model and its training, in PyTorch or in plain Python."""
@@ -40,13 +43,13 @@ class Work:
         self.optimizer.step()
 
 
-@pytest.fixture(params=["with PyTorch", "without PyTorch"])
+@pytest.fixture(params=[pytest.param("with PyTorch", marks=pytest.mark.frameworks), "without PyTorch"])
 def work(request, monkeypatch):
     if request.param == "without PyTorch":
         if "torch" in sys.modules:
             monkeypatch.delitem(sys.modules, "torch")
         return Work(None)
-    return Work(pytest.importorskip("torch"))
+    return Work(pytest.importorskip("torch", reason="PyTorch is not installed"))
 
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
@@ -126,7 +129,6 @@ def test_ranges_by_hand_and_grouping(work, tmp_path):
     assert (tmp_path / "stacks.txt").exists()
 
 
-@pytest.mark.clock
 def test_batch_sizes_are_compared(work):
     measure = PerformanceProfiler()
     rates = {}
@@ -142,7 +144,6 @@ def test_batch_sizes_are_compared(work):
     assert table.best("throughput") == f"batch_size_{max(rates, key=rates.get)}"
 
 
-@pytest.mark.clock
 def test_architectures_are_compared(work):
     measure = PerformanceProfiler(estimate_flops=True)
     results = {}
@@ -186,20 +187,27 @@ def test_a_leak_is_told_from_none():
     assert stays.verdict != "leak", stays
 
 
-@pytest.mark.clock
 def test_the_parts_of_a_pipeline_add_up():
     measure = PerformanceProfiler()
+    took_s = {}
     with measure.profile("complete_pipeline"):
         for part, seconds in {"data_loading": 0.02, "training": 0.06}.items():
             with measure.profile(part):
+                began = time.perf_counter()
                 time.sleep(seconds)
+                took_s[part] = time.perf_counter() - began
     report = measure.get_timing_breakdown()
     shares = {name: timing / sum(report.values()) for name, timing in report.items()}
-    assert shares["training"] > shares["data_loading"] > 0
-    assert sum(report.values()) == pytest.approx(measure.get_metrics("complete_pipeline").timing.wall_time_s, rel=0.05)
+    assert sum(shares.values()) == pytest.approx(1)
+    for part, least_s in took_s.items():
+        # As long as the clock inside says, and what is measured at its edges is nobody's.
+        assert report[part] == pytest.approx(measure.get_metrics(part).timing.wall_time_s)
+        assert report[part] >= least_s
+    whole_s = measure.get_metrics("complete_pipeline").timing.wall_time_s
+    assert sum(took_s.values()) <= sum(report.values()) <= whole_s + 1e-6
+    assert whole_s <= sum(report.values()) + report.overhead_s + 1e-6
 
 
-@pytest.mark.clock
 def test_the_slow_line_is_named():
     def slow():
         quick = list(range(10))
@@ -209,11 +217,10 @@ def test_the_slow_line_is_named():
     measure = PerformanceProfiler(enable_line_profiling=True)
     with measure.profile("bottleneck_detection"):
         slow()
-    bottlenecks = [line for line in measure.get_line_profile() if line.time_percent > 10]
-    assert any("this line" in line.source for line in bottlenecks)
+    (named,) = [line for line in measure.get_line_profile() if "this line" in line.source]
+    assert named.time_s >= 0.05 and named.time_percent > 0
 
 
-@pytest.mark.clock
 def test_the_machine_is_watched():
     measure = PerformanceProfiler(track_system=True, system_interval=0.1)
     with measure.profile("resource_monitoring"):
@@ -246,7 +253,7 @@ def test_figures_that_are_not_there_do_not_break_a_program():
 
 
 def test_a_configuration_and_an_override(tmp_path):
-    pytest.importorskip("yaml")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
     (tmp_path / "run.yaml").write_text("training:\n  epochs: 2\nprofiling:\n  wait: 1\n  warmup: 1\n  active: 3\n")
     with stepscope.configure(
         tmp_path / "run.yaml", overrides=["--profiling.active", "2", "--training.epochs", "5"], run_dir=tmp_path

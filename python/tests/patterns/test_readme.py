@@ -18,8 +18,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def blocks():
     """Each block under the line it begins in, so that a failure says where to look."""
     text = README.read_text(encoding="utf-8")
-    found = [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in BLOCK.finditer(text)]
-    return [pytest.param(line, code, id=f"line {line}") for line, code in found]
+    return [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in BLOCK.finditer(text)]
 
 
 def test_no_block_is_overlooked():
@@ -43,19 +42,29 @@ def readers_things(torch):
     return {"loader": [torch.randn(16, 784) for _ in range(8)], "model": model, "train_step": train_step}
 
 
-@pytest.mark.parametrize("with_torch", [True, False], ids=["with PyTorch", "without PyTorch"])
-@pytest.mark.parametrize(("line", "code"), blocks())
+def needs_torch(code):
+    """Whether a block names PyTorch itself."""
+    return "torch." in code.replace("torch.profiler as", "")
+
+
+def ways():
+    """Each block with PyTorch, and without it unless it is about PyTorch."""
+    for line, code in blocks():
+        yield pytest.param(line, code, True, id=f"line {line} with PyTorch", marks=pytest.mark.frameworks)
+        if not needs_torch(code):
+            yield pytest.param(line, code, False, id=f"line {line} without PyTorch", marks=pytest.mark.either)
+
+
+@pytest.mark.parametrize(("line", "code", "with_torch"), list(ways()))
 @pytest.mark.filterwarnings("ignore")
 def test_a_block_runs(line, code, with_torch, tmp_path, monkeypatch, example, capsys):
     if with_torch:
-        torch = pytest.importorskip("torch")
-    elif "torch." in code.replace("torch.profiler as", ""):
-        pytest.skip("this one is about PyTorch")
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     else:
         torch = None
         monkeypatch.delitem(sys.modules, "torch", raising=False)
     if "to_pandas" in code:
-        pytest.importorskip("pandas")
+        pytest.importorskip("pandas", reason="pandas is not installed")
     monkeypatch.chdir(tmp_path)
     # Nothing is to be opened on the screen of whoever runs this.
     for program in ("xdg-open", "open", "wslview"):

@@ -1,6 +1,6 @@
 """The GitHub Actions example of docs/performance-gate.md, as it is written, with nothing but the built wheel.
 
-``scripts/test-python.sh`` builds the wheel and names it in ``STEPSCOPE_WHEEL``. The steps with ``run:`` run in their
+The runner of the tests builds the wheel and names it in ``STEPSCOPE_WHEEL``. The steps with ``run:`` run in their
 order in a repository of the test's own; those with ``uses:`` are GitHub's.
 """
 
@@ -20,8 +20,7 @@ WHEEL = os.environ.get("STEPSCOPE_WHEEL", "")
 
 pytestmark = [
     pytest.mark.skipif(not WHEEL, reason="STEPSCOPE_WHEEL names no wheel"),
-    pytest.mark.skipif(shutil.which("git") is None, reason="no git here"),
-    pytest.mark.clock,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed (Debian: apt install git)"),
 ]
 
 TRAIN = """

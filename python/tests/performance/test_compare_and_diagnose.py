@@ -50,7 +50,7 @@ def test_the_table_as_text_html_and_pandas(plain: PerformanceProfiler) -> None:
     assert "peak_gpu_mb" not in lines[0]
     assert "&lt;b&gt;" in table._repr_html_() and "<b>" not in table._repr_html_()
     assert table.to_dict()["a"]["peak_gpu_mb"] is None
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     assert pandas.DataFrame(table.rows)["count"].tolist() == [1, 1]
     assert table.to_pandas().loc["a", "count"] == 1
 
@@ -107,7 +107,6 @@ def test_thresholds_can_be_changed(scripted: Any) -> None:
         profiler.diagnose(speed=1)
 
 
-@pytest.mark.clock
 def test_one_busy_core_beside_an_idle_gpu(scripted: Any) -> None:
     profiler, _ = scripted(_machine(cpu=50.0, gpu=20.0))
     with profiler.profile("work"):

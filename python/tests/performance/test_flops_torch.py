@@ -10,7 +10,7 @@ import pytest
 from stepscope import PerformanceProfiler
 from stepscope.performance import is_unknown
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 nn = torch.nn
 
 
@@ -119,7 +119,7 @@ def test_each_thread_has_its_own_count(profiler: PerformanceProfiler) -> None:
 
 def test_operations_over_operations_run_as_they_are(profiler: PerformanceProfiler) -> None:
     """torch.cond runs one branch, not both; what is inside is not counted, and said so."""
-    cond = pytest.importorskip("torch._higher_order_ops.cond")
+    cond = pytest.importorskip("torch._higher_order_ops.cond", reason="this version of PyTorch has no torch.cond")
     ran = []
 
     def yes(x: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from stepscope import PerformanceProfiler, StepscopeError
 from stepscope.performance import count_jax, is_unknown
 
-jax = pytest.importorskip("jax")
+jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
 lax = jax.lax
 
@@ -267,7 +267,7 @@ def test_shapes_are_enough(profiler: PerformanceProfiler) -> None:
     counted = count_jax(jax.jit(lambda a, b: a @ b))
     large = jax.ShapeDtypeStruct((100_000, 100_000), jnp.float32)
     assert counted.flops(large, large) == 2 * 100_000**3
-    np = pytest.importorskip("numpy")
+    np = pytest.importorskip("numpy", reason="numpy is not installed")
     with profiler.profile("x"):
         counted(np.ones((3, 4), "float32"), b=np.ones((4, 5), "float32"))
     assert profiler.get_metrics().compute.estimated_flops == 2 * 3 * 4 * 5

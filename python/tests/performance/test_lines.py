@@ -53,16 +53,17 @@ def _line_of(function: Any, text: str) -> int:
     return first + next(at for at, line in enumerate(lines) if text in line)
 
 
-@pytest.mark.clock
 def test_the_slow_line_is_found(profiler: PerformanceProfiler) -> None:
     with profiler.profile("work"):
         _slow()
     lines = profiler.get_line_profile()
-    slowest = lines[0]
-    assert slowest.line_number == _line_of(_slow, "the slow line")
-    assert (slowest.filename, slowest.function, slowest.hits) == (__file__, "_slow", 1)
-    assert slowest.source == "time.sleep(0.06)  # the slow line"
-    assert slowest.time_s >= 0.06 and slowest.time_percent > 50
+    # The first one, unless the machine was so busy that another had to wait for longer.
+    assert [line.time_s for line in lines] == sorted((line.time_s for line in lines), reverse=True)
+    (slow,) = [line for line in lines if line.line_number == _line_of(_slow, "the slow line")]
+    assert (slow.filename, slow.function, slow.hits) == (__file__, "_slow", 1)
+    assert slow.source == "time.sleep(0.06)  # the slow line"
+    assert slow.time_s >= 0.06
+    assert slow.time_percent == pytest.approx(100 * slow.time_s / sum(line.time_s for line in lines))
     assert sum(line.time_percent for line in lines) == pytest.approx(100)
     assert lines.events > 400 and lines.overhead_s > 0
     assert "the slow line" in str(lines)
@@ -80,29 +81,35 @@ def test_hits_are_exact_and_the_lines_of_the_block_itself_are_timed(profiler: Pe
     assert block.time_s >= 0.03
 
 
-@pytest.mark.clock
 def test_the_time_of_a_callers_line_goes_on_after_the_call(profiler: PerformanceProfiler) -> None:
     def sleeps() -> None:
-        time.sleep(0.1)
+        time.sleep(0.1)  # the callee's line
 
     def caller() -> None:
         [sleeps(), time.sleep(0.04)]  # both
 
+    began = time.perf_counter()
     with profiler.profile("work"):
         caller()
-    own = next(line for line in profiler.get_line_profile() if "# both" in line.source and line.time_s > 0.01)
-    assert 0.04 <= own.time_s < 0.1
+    took_s = time.perf_counter() - began
+    lines = profiler.get_line_profile()
+    own = next(line for line in lines if "# both" in line.source and line.time_s > 0.01)
+    callee = next(line for line in lines if "# the callee's line" in line.source)
+    # Its own sleep, and nothing of the callee's.
+    assert callee.time_s >= 0.1 and 0.04 <= own.time_s <= took_s - callee.time_s
 
 
-@pytest.mark.clock
 def test_generators(profiler: PerformanceProfiler) -> None:
+    began = time.perf_counter()
     with profiler.profile("work"):
         for _ in _numbers():
             time.sleep(0.03)
+    took_s = time.perf_counter() - began
     found = {line.source: line for line in profiler.get_line_profile()}
-    assert found["time.sleep(0.02)  # the generator's line"].hits == 2
-    assert 0.04 <= found["time.sleep(0.02)  # the generator's line"].time_s < 0.1
-    assert 0.06 <= found["time.sleep(0.03)"].time_s < 0.1
+    own, outside = found["time.sleep(0.02)  # the generator's line"], found["time.sleep(0.03)"]
+    assert own.hits == outside.hits == 2
+    # Each has what it slept, and no moment counts for both.
+    assert own.time_s >= 0.04 and outside.time_s >= 0.06 and own.time_s + outside.time_s <= took_s
 
 
 def test_regions_inside_one_another_and_repeated(profiler: PerformanceProfiler) -> None:
@@ -118,7 +125,6 @@ def test_regions_inside_one_another_and_repeated(profiler: PerformanceProfiler) 
     assert outer[added].hits == 50
 
 
-@pytest.mark.clock
 def test_what_is_measured_at_the_edges_is_not_the_lines_time(profiler: PerformanceProfiler) -> None:
     # A probe that takes its time at both edges; by its file name it is not the user's code.
     scope: Any = {"time": time}
@@ -126,12 +132,15 @@ def test_what_is_measured_at_the_edges_is_not_the_lines_time(profiler: Performan
     exec(compile(source, LIBRARY_FILE, "exec"), scope)
     slow = types.SimpleNamespace(what="a test", enter=scope["enter"], exit=scope["exit"])
     profiler._registry.probes.insert(1, slow)  # type: ignore[arg-type]
+    began = time.perf_counter()
     with profiler.profile("outer"):
         for _ in range(3):
             with profiler.profile("inner"):
                 pass
-    assert profiler.get_timing_breakdown().overhead_s > 0.2
-    assert sum(line.time_s for line in profiler.get_line_profile("outer")) < 0.05
+    took_s = time.perf_counter() - began
+    # Eight edges of 30 ms each.
+    assert profiler.get_timing_breakdown().overhead_s >= 0.24
+    assert sum(line.time_s for line in profiler.get_line_profile("outer")) <= took_s - 0.24
 
 
 def test_library_code_is_the_callers_time(profiler: PerformanceProfiler) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -40,33 +41,35 @@ def _gpu(sample: int) -> dict[str, float]:
     }
 
 
-@pytest.mark.clock
 def test_the_real_machine_is_watched() -> None:
     profiler = PerformanceProfiler(system_interval=0.02)
+    cores = os.cpu_count() or 1
     with profiler.profile("spin"):
-        until = time.perf_counter() + 0.3
-        while time.perf_counter() < until:
+        # Until there is enough to see: 0.3 s of a processor, whenever the machine gives them, and some samples.
+        until, deadline = time.process_time() + 0.3, time.monotonic() + 60
+        while (time.process_time() < until or profiler.get_system_report().samples < 4) and time.monotonic() < deadline:
             pass
     system = profiler.get_metrics().system
     assert 0 < system.cpu_percent <= 100
-    assert 5 < system.process_cpu_percent < 150
+    assert 0 < system.process_cpu_percent <= 100 * cores + 50
     assert 0 < system.memory_percent <= system.peak_memory_percent <= 100
     assert system.samples >= 3
     report = profiler.get_system_report()
-    assert report.samples >= 3 and 0.3 <= report.duration_s < 30
+    assert report.samples >= 3 and report.duration_s >= 0.3
     assert 0 < report.avg_cpu_percent <= report.peak_cpu_percent <= 100
     assert report.to_dict()["peak_memory_percent"] == report.peak_memory_percent
     assert "avg_cpu_percent" in str(report)
 
 
-@pytest.mark.clock
 def test_the_machine_now(monkeypatch: pytest.MonkeyPatch) -> None:
     profiler = PerformanceProfiler()
     stats = profiler.get_current_system_stats()
     assert 0 <= stats.cpu_percent <= 100 and 0 < stats.memory_percent < 100
     assert stats.process_ram_mb == pytest.approx(profiler.get_current_memory(), rel=0.2)
     with profiler.profile("busy"):
-        time.sleep(0.15)
+        deadline = time.monotonic() + 60
+        while profiler.get_system_report().samples < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
         # The samples are there: it does not wait for another.
         with monkeypatch.context() as patched:
             patched.setattr("stepscope.performance.watch.time.sleep", lambda _seconds: pytest.fail("it waited"))
@@ -161,13 +164,12 @@ def test_reasons_name_the_switch_or_the_sensor(scripted: Any) -> None:
 
 
 def _ends(monitor: Any) -> bool:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while monitor.running and time.monotonic() < until:
         time.sleep(0.005)
     return not monitor.running
 
 
-@pytest.mark.clock
 def test_one_monitor_that_runs_only_while_it_is_needed(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.05)
     profiler, monitor = scripted(_gpu)
@@ -196,19 +198,19 @@ def test_profilers_that_want_the_same_share_one_sampler() -> None:
 
 
 def test_regions_in_a_row_share_one_start(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.2)
+    monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.0)
     profiler, monitor = scripted(_gpu)
+    with profiler.profile("step"):
+        pass
+    assert _ends(monitor) and monitor.started == 1
+    # So long that no pause of a busy machine is as long; the thread that waits for it ends with the program.
+    monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 600.0)
     for _ in range(50):
         with profiler.profile("step"):
             pass
-    assert monitor.started == 1
-    assert _ends(monitor)
-    with profiler.profile("step"):
-        pass
-    assert monitor.started == 2
+    assert monitor.started == 2 and monitor.running
 
 
-@pytest.mark.clock
 def test_a_sample_that_takes_long_is_not_taken_at_every_edge(scripted: Any) -> None:
     def slow(sample: int) -> dict[str, float]:
         time.sleep(0.01)
@@ -243,7 +245,6 @@ def test_a_monitor_that_fails_does_not_stop_the_program(monkeypatch: pytest.Monk
     assert any("no more files" in note for note in profiler.notes)
 
 
-@pytest.mark.clock
 def test_what_the_probes_take_is_nobodys_time(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepscope.performance.watch.EDGE_NS", 0)
 
@@ -251,13 +252,18 @@ def test_what_the_probes_take_is_nobodys_time(scripted: Any, monkeypatch: pytest
         time.sleep(0.1)
         return {"host.cpu_percent": 1.0}
 
-    profiler, _ = scripted(slow)
+    profiler, monitor = scripted(slow)
+    began = time.perf_counter()
     with profiler.profile("outer"):
+        entered = time.perf_counter()
         with profiler.profile("first"):
             time.sleep(0.01)
+        first_s = time.perf_counter() - entered
         with profiler.profile("second"):
             time.sleep(0.01)
+    took_s = time.perf_counter() - began
     breakdown = profiler.get_timing_breakdown()
-    assert breakdown["outer"] < 0.1
-    assert breakdown.total("first") < 0.1
-    assert breakdown.overhead_s > 0.4
+    # Six edges of 100 ms each, two of them around the first.
+    assert monitor.taken == 6 and breakdown.overhead_s >= 0.6
+    assert sum(breakdown.values()) <= took_s - 0.6
+    assert 0.01 <= breakdown.total("first") <= first_s - 0.2

@@ -73,7 +73,7 @@ def test_memory_stays_bounded() -> None:
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        run(3000, 20_000)
+        run(3000, 9_000)
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()

@@ -15,12 +15,13 @@ from stepscope import PerformanceProfiler, StepscopeError
 from stepscope.performance import is_unknown
 
 
-@pytest.mark.clock
 def test_a_region_is_timed(plain: PerformanceProfiler) -> None:
+    began = time.perf_counter()
     with plain.profile("sleep"):
         time.sleep(0.05)
+    took_s = time.perf_counter() - began
     timing = plain.get_metrics().timing
-    assert 0.05 <= timing.wall_time_s < 1.0
+    assert 0.05 <= timing.wall_time_s <= took_s
     assert timing.wall_time_s == timing.total_s == timing.mean_s == timing.min_s == timing.max_s == timing.p50_s
     assert timing.cpu_time_s < timing.wall_time_s
 
@@ -141,24 +142,32 @@ def test_nothing_is_lost_when_threads_share_a_name(plain: PerformanceProfiler) -
     assert metrics.count == metrics.samples == 12_000
 
 
-@pytest.mark.clock
-def test_tasks_have_their_own_parents(plain: PerformanceProfiler) -> None:
-    async def child(number: int) -> str:
+def test_tasks_have_their_own_parents(plain: PerformanceProfiler, clock: Any) -> None:
+    async def child(number: int, first: asyncio.Event, second: asyncio.Event) -> str:
         with plain.profile(f"task {number}"):
-            await asyncio.sleep(0.02)
+            await first.wait()
             with plain.profile("inner"):
-                await asyncio.sleep(0.02)
+                await second.wait()
         return str(plain.get_metrics().name)
 
     async def main() -> list[str]:
+        first, second = asyncio.Event(), asyncio.Event()
         with plain.profile("main"):
-            return list(await asyncio.gather(*(child(n) for n in range(5))))
+            clock.sleep(0.01)
+            children = [asyncio.ensure_future(child(n, first, second)) for n in range(5)]
+            for event in (first, second):
+                # All of them wait by then, each inside its region.
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                clock.sleep(0.02)
+                event.set()
+            return list(await asyncio.gather(*children))
 
     assert asyncio.run(main()) == [f"task {n}" for n in range(5)]
     # Five tasks at once cover the time of main once, not five times.
     breakdown = plain.get_timing_breakdown()
-    assert breakdown["main"] < breakdown.total("main") / 2
-    assert breakdown["task 0"] < 0.9 * breakdown.total("task 0")
+    assert breakdown.total("main") == pytest.approx(0.05) and breakdown["main"] == pytest.approx(0.01)
+    assert breakdown.total("task 0") == pytest.approx(0.04) and breakdown["task 0"] == pytest.approx(0.02)
 
 
 def test_a_task_that_outlives_its_parent(plain: PerformanceProfiler) -> None:
@@ -318,19 +327,20 @@ class _Maker:
         return _Nothing(name, samples)
 
 
-@pytest.mark.clock
 def test_a_plain_region_is_cheap(plain: PerformanceProfiler) -> None:
-    """About 2 µs, which is four times a region that does nothing: a figure that holds on a busy machine too."""
+    """About 2 µs, which is four times a region that does nothing, and thirteen times in a build for tests, which does
+    not optimize what Python is spoken to with: a ratio that holds on a busy machine too."""
 
     def cost_ns(maker: Any) -> float:
-        began_ns = time.perf_counter_ns()
+        # The processor's time of this thread: what others take from it does not count.
+        began_ns = time.thread_time_ns()
         for _ in range(500):
             with maker.profile("x"):
                 pass
-        return (time.perf_counter_ns() - began_ns) / 500
+        return (time.thread_time_ns() - began_ns) / 500
 
     nothing = region = float("inf")
     for _ in range(100):
         nothing = min(nothing, cost_ns(_Maker()))
         region = min(region, cost_ns(plain))
-    assert region < 8 * nothing
+    assert region < 25 * nothing

@@ -14,6 +14,9 @@ from stepscope.performance import is_unknown
 from stepscope.performance.resources import MAX_WAITING, GpuTimes
 from stepscope.performance.torch_peaks import PeakBook
 
+# With stand-ins for PyTorch's GPU, in place of nothing and in place of the real one.
+pytestmark = pytest.mark.either
+
 MB = 1_048_576
 
 
@@ -144,12 +147,13 @@ def test_events_of_two_devices_are_set_aside() -> None:
 
 @pytest.fixture
 def gpu() -> Iterator[Any]:
-    torch = sys.modules.get("torch") or pytest.importorskip("torch")
+    torch = sys.modules.get("torch") or pytest.importorskip("torch", reason="PyTorch is not installed")
     if not torch.cuda.is_available():
-        pytest.skip("no CUDA here")
+        pytest.skip("this machine has no CUDA device")
     yield torch
 
 
+@pytest.mark.frameworks
 def test_a_real_gpu(gpu: Any) -> None:
     torch = gpu
     profiler = PerformanceProfiler(system_interval=0.02)
@@ -185,12 +189,13 @@ def test_a_real_gpu(gpu: Any) -> None:
     assert busy.energy.gpu_j > 50
 
 
+@pytest.mark.frameworks
 def test_a_gpu_that_is_first_used_inside_the_region(tmp_path: Any) -> None:
     import subprocess
 
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not torch.cuda.is_available():
-        pytest.skip("no CUDA here")
+        pytest.skip("this machine has no CUDA device")
     code = (
         "import torch\nfrom stepscope import PerformanceProfiler\np = PerformanceProfiler()\n"
         "with p.profile('x'):\n    t = torch.ones(64, 1024, 1024, device='cuda')\n"

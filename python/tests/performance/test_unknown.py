@@ -52,7 +52,7 @@ def test_it_survives_copies_and_pickles() -> None:
 
 def test_other_libraries_take_it_for_a_nan() -> None:
     assert math.isnan(Unknown())
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"a": {"time": 1.0, "flops": Unknown()}, "b": {"time": 2.0, "flops": 5.0}}).T
     assert frame["flops"].isna().tolist() == [True, False]
     assert frame["time"].sum() == 3.0

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import socket
@@ -339,8 +340,11 @@ def test_statsd_gets_datagrams_that_fit(recorded: pathlib.Path) -> None:
 class Taker(http.server.BaseHTTPRequestHandler):
     """A collector that takes everything."""
 
+    taken = 0
+
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
+        Taker.taken += 1
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -389,11 +393,18 @@ def test_the_code_on_the_page_runs(
                 done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
                 assert done.returncode == 0 and done.stderr == "", f"{line}: {done.stderr}"
                 continue
-            # These go on until they are stopped.
+            # These go on until they are stopped, here once they have done something.
+            taken = Taker.taken
+            at_work = {
+                "prometheus": lambda: scraped(ports["9464"]) is not None,
+                "otlp": lambda taken=taken: Taker.taken > taken,
+                "statsd": lambda: select.select([statsd], [], [], 0)[0],
+                "json": (tmp_path / "minutes.jsonl").exists,
+            }[command[command.index("--to") + 1]]
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
             )
-            time.sleep(2)
+            until(lambda at_work=at_work, process=process: at_work() or process.poll() is not None)
             assert process.poll() is None, f"{line}: {process.communicate()}"
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=20)
@@ -404,7 +415,7 @@ def test_the_code_on_the_page_runs(
 
 
 def test_the_settings_on_the_page_are_prometheus_own(tmp_path: pathlib.Path) -> None:
-    yaml = pytest.importorskip("yaml")
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     together: dict[str, object] = {}
     for block in blocks("yaml"):
         together.update(yaml.safe_load(block))

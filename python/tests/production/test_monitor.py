@@ -278,12 +278,14 @@ def test_a_worker_counts_the_time_in_the_queue(tmp_path: pathlib.Path) -> None:
         with region("work"):
             spin(0.001)
 
-    handle({"id": 1, "at": time.time() - 0.5})
+    at = time.time() - 0.5
+    handle({"id": 1, "at": at})
+    most_ns = (time.time() - at) * 1e9 * 1.011
     handle({"id": 2})  # says nothing about when: no time in the queue
     found = monitor.report().route("jobs")
-    assert found["now"]["requests"] == 2 and 0.5e9 <= found["now"]["max_ns"] < 0.9e9
+    assert found["now"]["requests"] == 2 and 0.5e9 <= found["now"]["max_ns"] <= most_ns
     queued = next(r for r in found["regions"] if r["region"] == "queued")
-    assert queued["count"] == 1 and queued["p50_ns"] == pytest.approx(0.5e9, rel=0.02)
+    assert queued["count"] == 1 and 0.5e9 / 1.011 <= queued["p50_ns"] <= most_ns
 
 
 def test_threads_lose_nothing(tmp_path: pathlib.Path) -> None:
@@ -497,7 +499,6 @@ def test_quantiles_are_within_the_bound() -> None:
     assert LatencyHistogram().quantile(0.5) is None
 
 
-@pytest.mark.clock
 def test_a_request_with_three_regions_costs_less_than_22_locks(tmp_path: pathlib.Path) -> None:
     # An idle machine of 2.5 GHz takes 138 ns for the statement of a lock, so 22 are 3 µs there. A busy one takes longer
     # for both.

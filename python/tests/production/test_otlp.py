@@ -15,7 +15,7 @@ import pytest
 from stepscope import ServiceMonitor
 from stepscope.production import region
 
-pytest.importorskip("opentelemetry.proto")
+pytest.importorskip("opentelemetry.proto", reason="OpenTelemetry's protocol is not installed")
 
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics_service
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as trace_service

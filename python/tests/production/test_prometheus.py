@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 def families(text: str, openmetrics: bool) -> dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]]:
     """Samples as Prometheus's own Python library reads them."""
-    pytest.importorskip("prometheus_client")
+    pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
     if openmetrics:
         from prometheus_client.openmetrics.parser import text_string_to_metric_families
     else:
@@ -88,7 +88,7 @@ def test_the_official_parser_reads_equal_values(folder: pathlib.Path, openmetric
 
 
 def test_exemplars_are_requests(folder: pathlib.Path) -> None:
-    pytest.importorskip("prometheus_client")
+    pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
     text = ServiceMonitor(folder).metrics(openmetrics=True)

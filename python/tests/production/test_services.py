@@ -46,11 +46,9 @@ def plain():
         time.sleep(0.002)
     return {"pid": os.getpid()}
 
-app.add_middleware(stepscope.production.ASGIMiddleware, monitor=monitor)
-
 class Timed:
-    """Another clock around it: the exact latencies of this worker."""
-    def __init__(self, app): self.app = app
+    """Another clock: the exact latencies of this worker, inside the middleware or around it."""
+    def __init__(self, app, where): self.app, self.where = app, where
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
@@ -59,10 +57,12 @@ class Timed:
             await self.app(scope, receive, send)
         finally:
             took = time.perf_counter_ns() - start
-            with open(os.path.join(os.environ["EXACT"], str(os.getpid())), "a") as file:
+            with open(os.path.join(os.environ["EXACT"], f"{self.where}-{os.getpid()}"), "a") as file:
                 file.write(f"{scope['path']} {took}\\n")
 
-served = Timed(app)
+app.add_middleware(Timed, where="inside")
+app.add_middleware(stepscope.production.ASGIMiddleware, monitor=monitor)
+served = Timed(app, "around")
 '''
 
 
@@ -104,8 +104,8 @@ class Client:
 
 @pytest.fixture
 def served(tmp_path: pathlib.Path):
-    pytest.importorskip("fastapi")
-    pytest.importorskip("uvicorn")
+    pytest.importorskip("fastapi", reason="FastAPI is not installed")
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     (tmp_path / "service_app.py").write_text(APP)
     (tmp_path / "exact").mkdir()
     with socket.socket() as free:
@@ -141,13 +141,12 @@ def served(tmp_path: pathlib.Path):
             process.kill()
 
 
-def exact(folder: pathlib.Path, prefix: str) -> list[int]:
-    """What the clock around the middleware measured."""
-    lines = [line.split() for file in folder.iterdir() for line in file.read_text().splitlines()]
+def exact(folder: pathlib.Path, where: str, prefix: str) -> list[int]:
+    """What the clock inside the middleware or around it measured."""
+    lines = [line.split() for file in folder.glob(f"{where}-*") for line in file.read_text().splitlines()]
     return sorted(int(took) for path, took in lines if path.startswith(prefix))
 
 
-@pytest.mark.clock
 def test_fastapi_in_several_workers_under_load(served) -> None:
     client, process, folder = served
     kinds = []
@@ -168,22 +167,22 @@ def test_fastapi_in_several_workers_under_load(served) -> None:
     workers = {pid for _, _, pid, _, _ in client.answers if pid}
     assert report["processes"] == len(workers) >= 2
 
+    # One clock is inside the middleware and one around it. Each request took at least as long as the first says and at
+    # most as long as the second, so that is true of their quantiles too, however busy the machine is.
+    inside, around = (exact(folder / "exact", where, "/predict") for where in ("inside", "around"))
+    assert len(inside) == len(around) == 560
     # Misses are exact: at least the 16 slow ones, and no more than the client saw take that long.
     targets = {(one["route"], one["target"]): one for one in report["targets"]}
     missed = targets[("/predict/{kind}", "p95<500ms")]["missed"]
-    took = exact(folder / "exact", "/predict")
-    assert missed == sum(ns >= 500_000_000 for ns in took) >= 16
+    assert 16 <= sum(ns >= 500_000_000 for ns in inside) <= missed <= sum(ns >= 500_000_000 for ns in around)
     assert missed <= sum(took >= 0.5 for path, _, _, took, _ in client.answers if path.startswith("/predict"))
     assert targets[("/predict/{kind}", "error_rate<50%")]["missed"] == 64
 
     found = report.route("/predict/{kind}")
-    assert len(took) == 560
     asked = sorted(took for path, _, _, took, _ in client.answers if path.startswith("/predict"))
     for share, key in ((0.5, "p50_ns"), (0.9, "p90_ns"), (0.95, "p95_ns"), (0.99, "p99_ns")):
         rank = -int(-share * 560 // 1) - 1
-        # The other clock is around the middleware: a few microseconds, on a busy machine milliseconds.
-        assert found["now"][key] <= took[rank] * 1.011, key
-        assert found["now"][key] == pytest.approx(took[rank], rel=0.011, abs=3_000_000), key
+        assert inside[rank] / 1.011 <= found["now"][key] <= around[rank] * 1.011, key
         assert found["now"][key] <= asked[rank] * 1.011e9, key
     regions = {one["region"]: one["count"] for one in found["regions"]}
     assert regions["inference"] == regions["preprocess"] == 560
@@ -211,8 +210,8 @@ def test_a_killed_worker_loses_a_second_at_most(served) -> None:
 
 
 def test_flask_in_threads_with_the_pattern_of_the_document(tmp_path: pathlib.Path) -> None:
-    flask = pytest.importorskip("flask")
-    serving = pytest.importorskip("werkzeug.serving")
+    flask = pytest.importorskip("flask", reason="Flask is not installed")
+    serving = pytest.importorskip("werkzeug.serving", reason="Flask is not installed")
     app = flask.Flask("service")
     monitor = ServiceMonitor(tmp_path / "kept")
     prod_profiler = stepscope.ProductionProfiler()
@@ -260,7 +259,7 @@ def test_flask_in_threads_with_the_pattern_of_the_document(tmp_path: pathlib.Pat
 
 
 def test_django(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("django")
+    pytest.importorskip("django", reason="Django is not installed")
     script = tmp_path / "site.py"
     script.write_text(
         """
@@ -303,7 +302,7 @@ client.get("/nowhere")
 
 
 def test_grpc(tmp_path: pathlib.Path) -> None:
-    grpc = pytest.importorskip("grpc")
+    grpc = pytest.importorskip("grpc", reason="gRPC is not installed")
     monitor = ServiceMonitor(tmp_path)
 
     def answer(asked: bytes, context) -> bytes:
@@ -344,7 +343,7 @@ def test_grpc(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(("scale", "size"), [(5, 1024), (5, 160), (3, 40), (6, 20)])
 def test_buckets_are_those_of_opentelemetry(scale: int, size: int) -> None:
-    pytest.importorskip("opentelemetry.sdk")
+    pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry's SDK is not installed")
     import random
 
     from opentelemetry.sdk.metrics import MeterProvider

@@ -24,31 +24,32 @@ def handle(monitor: ServiceMonitor, seconds: float, name: str = "slow") -> None:
 
 
 def test_the_second_slow_request_has_a_stack(tmp_path: pathlib.Path) -> None:
-    monitor = ServiceMonitor(tmp_path, sla={"/predict": 0.05})
+    # After a fifth of the first one's time others are looked into: 0.2 s, which no quick one takes on a busy machine.
+    monitor = ServiceMonitor(tmp_path, sla={"/predict": 0.4})
     for number in range(20):
         handle(monitor, 0.0, f"quick {number}")
-    handle(monitor, 0.2, "first")
+    handle(monitor, 1.0, "first")
     handle(monitor, 0.0, "between")
     # Fifty per second are looked into at most.
     time.sleep(0.05)
-    handle(monitor, 0.15, "second")
-    handle(monitor, 0.3, "third")
+    handle(monitor, 0.5, "second")
+    handle(monitor, 0.5, "third")
     monitor.flush()
     (found,) = looked_into(tmp_path)
-    assert found["id"] == "second" and found["latency_ns"] > 150e6
+    assert found["id"] == "second" and found["latency_ns"] > 500e6
     # Where it was, with the line; whoever called it comes before it.
     frames = [frame.split(" (")[0] for frame in found["stack"]]
     assert frames[-1] == "loads_from_disk" and frames[-2] == "handle"
     assert f"test_slow.py:{loads_from_disk.__code__.co_firstlineno + 1})" in found["stack"][-1]
     # Nobody looks any more.
-    deadline = time.time() + 10
+    deadline = time.time() + 60
     while monitor._observer._looker is not None and time.time() < deadline:
         time.sleep(0.05)
     assert monitor._observer._looker is None
 
 
 def test_a_task_that_waits_is_seen_where_it_waits(tmp_path: pathlib.Path) -> None:
-    monitor = ServiceMonitor(tmp_path, sla={"/predict": 0.05})
+    monitor = ServiceMonitor(tmp_path, sla={"/predict": 0.4})
 
     async def asks_the_database(seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -58,14 +59,14 @@ def test_a_task_that_waits_is_seen_where_it_waits(tmp_path: pathlib.Path) -> Non
         await asks_the_database(seconds)
 
     async def serve() -> None:
-        await answer(0.1)
-        await asyncio.gather(answer(0.2), *(answer(0.001) for _ in range(5)))
+        await answer(1.0)
+        await asyncio.gather(answer(0.5), *(answer(0.001) for _ in range(5)))
 
     asyncio.run(serve())
     monitor.flush()
     (found,) = looked_into(tmp_path)
     frames = [frame.split(" (")[0].rsplit(".", 1)[-1] for frame in found["stack"]]
-    assert "asks_the_database" in frames and found["latency_ns"] > 200e6
+    assert "asks_the_database" in frames and found["latency_ns"] > 500e6
 
 
 def test_usual_requests_cost_no_look(tmp_path: pathlib.Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -20,11 +22,29 @@ PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "from-laptop-to-pr
 BLOCK = re.compile(r"(?:`(\S+\.py)`:\n\n)?^```(python|sh &|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+def wait_until_ready(process: subprocess.Popen[str], code: str) -> None:
+    """Until a server answers at its port, or says where it does."""
+    assert process.stdout is not None
+    deadline = time.monotonic() + 120
+    port = re.search(r"--port (\d+)", code)
+    while time.monotonic() < deadline and process.poll() is None:
+        if port is None and select.select([process.stdout], [], [], 0.1)[0]:
+            return
+        if port is not None:
+            try:
+                socket.create_connection(("127.0.0.1", int(port[1])), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+    raise AssertionError(f"it is not ready: {code}\n{process.stdout.read() if process.poll() is not None else ''}")
+
+
+# It has a port of its own, finds processes by their names and has a gate on times: not beside others.
 @pytest.mark.clock
-@pytest.mark.skipif(not shutil.which("pgrep"), reason="pgrep is not here")
+@pytest.mark.skipif(not shutil.which("pgrep"), reason="pgrep is not installed (Debian: apt install procps)")
 def test_every_command_runs(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("fastapi")
-    pytest.importorskip("uvicorn")
+    pytest.importorskip("fastapi", reason="FastAPI is not installed")
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
     assert len(blocks) == PAGE.read_text(encoding="utf-8").count("```") // 2 >= 12
     root = str(pathlib.Path(stepscope.__file__).parents[1])
@@ -53,8 +73,7 @@ def test_every_command_runs(tmp_path: pathlib.Path) -> None:
             )
             if kind == "sh &":
                 background.append(started)
-                time.sleep(6)
-                assert started.poll() is None, started.stdout and started.stdout.read()
+                wait_until_ready(started, code)
                 continue
             output, _ = started.communicate(timeout=240)
             assert started.returncode == 0, f"{code}\n{output}"

@@ -35,8 +35,9 @@ def test_a_plan_gives_the_expected_actions(options, expected):
     assert letters(schedule(**options), len(expected)) == expected
 
 
+@pytest.mark.frameworks
 def test_every_plan_equals_torchs():
-    torch_profiler = pytest.importorskip("torch.profiler")
+    torch_profiler = pytest.importorskip("torch.profiler", reason="PyTorch is not installed")
     compared = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

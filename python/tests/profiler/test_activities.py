@@ -11,6 +11,8 @@ from stepscope import StepscopeError
 from stepscope.profiler import ProfilerActivity, profile, supported_activities
 from stepscope.profiler.activities import as_activity, chosen_activities, parse_activities, torch_activities
 
+# What is supported is asked of PyTorch once it is imported.
+pytestmark = pytest.mark.either
 CPU, CUDA = ProfilerActivity.CPU, ProfilerActivity.CUDA
 
 
@@ -34,8 +36,9 @@ def test_use_cuda_adds_and_removes():
         profile(activities=[CUDA], use_cuda=False)
 
 
+@pytest.mark.frameworks
 def test_all_of_torchs_activities_have_ours_and_back():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for name, theirs in torch.profiler.ProfilerActivity.__members__.items():
         assert as_activity(theirs).name == name
     found, absent = torch_activities(torch, {CPU, CUDA})

@@ -67,7 +67,7 @@ PROGRAM = """
 
 def run(torch: bool, body: str, out: pathlib.Path) -> tuple[list[str], str]:
     if torch and importlib.util.find_spec("torch") is None:
-        pytest.skip("needs PyTorch")
+        pytest.skip("PyTorch is not installed")
     program = textwrap.dedent(PROGRAM) + textwrap.dedent(body)
     words = [sys.executable, "-c", program, "torch" if torch else "plain", str(out)]
     environment = {**os.environ, "PYTHONPATH": PACKAGE}
@@ -76,7 +76,10 @@ def run(torch: bool, body: str, out: pathlib.Path) -> tuple[list[str], str]:
     return done.stdout.splitlines(), done.stderr
 
 
-both = pytest.mark.parametrize("torch", [False, True], ids=["without torch", "with torch"])
+both = pytest.mark.parametrize(
+    "torch",
+    [pytest.param(False, id="without torch"), pytest.param(True, id="with torch", marks=pytest.mark.frameworks)],
+)
 
 
 @both
@@ -147,6 +150,7 @@ def test_training_goes_on_when_handlers_cannot_write(torch, tmp_path):
     assert "Traceback" not in errors
 
 
+@pytest.mark.frameworks
 def test_a_second_failure_with_torch_still_teaches(tmp_path):
     lines, _ = run(
         True,
@@ -167,6 +171,7 @@ def test_a_second_failure_with_torch_still_teaches(tmp_path):
     assert lines[2] == "True []"
 
 
+@pytest.mark.frameworks
 def test_room_for_pytorchs_part_but_not_for_the_whole(tmp_path):
     lines, _ = run(
         True,
@@ -212,7 +217,7 @@ def test_questions_in_a_full_temporary_folder(torch, tmp_path):
 @pytest.mark.parametrize("schedule", [[], ["--profiling.wait=0", "--profiling.warmup=1", "--profiling.active=1"]])
 def test_stepscope_run_keeps_result_and_exit_code(torch, schedule, tmp_path):
     if torch and importlib.util.find_spec("torch") is None:
-        pytest.skip("needs PyTorch")
+        pytest.skip("PyTorch is not installed")
     (tmp_path / "out").mkdir()
     (tmp_path / "train.py").write_text(
         textwrap.dedent(

@@ -254,7 +254,6 @@ def test_decorators_give_the_same_results():
     assert {event.key: event.count for event in prof.key_averages()} == {"add": 2, "fail": 1}
 
 
-@pytest.mark.clock
 def test_regions_of_tasks_that_take_turns():
     @record_function("decorated")
     async def work(delay):
@@ -270,7 +269,6 @@ def test_regions_of_tasks_that_take_turns():
     by_name = {event.key: event for event in prof.key_averages()}
     assert by_name["decorated"].count == 3
     times_us = [by_name[f"task {delay}"].cpu_time_total for delay in (10, 20, 30)]
-    assert times_us == sorted(times_us)
     assert all(delay * 1000 <= time_us for delay, time_us in zip((10, 20, 30), times_us))
 
 

@@ -226,7 +226,6 @@ def busy(seconds):
         sum(range(100))
 
 
-@pytest.mark.clock
 def test_folded_stacks_are_samples_and_count_each_moment_once(tmp_path):
     start = time.perf_counter()
     with profile(monitor=False, with_stack=True) as prof:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import sys
 import threading
@@ -44,26 +45,30 @@ def spin_until(end):
         sum(range(200))
 
 
-@pytest.mark.clock
 def test_functions_that_run_are_seen_for_as_long_as_they_run(tmp_path, slices):
+    entered = time.perf_counter()
     with profile(monitor=False, samples=200) as prof:
-        spin_until(time.perf_counter() + 0.4)
+        began = time.perf_counter()
+        spin_until(began + 0.4)
+        took_s = time.perf_counter() - began
+    whole_s = time.perf_counter() - entered
     prof.export_chrome_trace(tmp_path / "t.json")
     frames = [s for s in slices(tmp_path / "t.json", "python_function") if s["name"].endswith(": spin_until")]
     assert frames
     seen_s = sum(float(frame["dur"]) for frame in frames) / 1e6
-    assert 0.25 < seen_s < 0.6
+    # A busy machine may keep the sampler from its first and last look, never make it see more than there was.
+    assert took_s / 2 < seen_s <= whole_s
     assert "test_sampler.py(" in frames[0]["name"]
     assert not any("stepscope/profiler" in s["name"] for s in slices(tmp_path / "t.json", "python_function"))
 
 
-@pytest.mark.clock
 def test_other_threads_are_seen_and_the_sampler_is_not(tmp_path, read_trace):
     end = threading.Event()
     worker = threading.Thread(target=end.wait)
     worker.start()
     with profile(monitor=False, with_stack=True) as prof:
-        time.sleep(0.15)
+        # Long enough for one look on a busy machine.
+        time.sleep(0.5)
     end.set()
     worker.join()
     prof.export_chrome_trace(tmp_path / "t.json")
@@ -71,6 +76,28 @@ def test_other_threads_are_seen_and_the_sampler_is_not(tmp_path, read_trace):
     frames = [e for e in events if e.get("cat") == "python_function"]
     assert any(str(worker.native_id) in str(e["tid"]) for e in frames)
     assert not any("sampler.py" in e["name"] and "_run" in e["name"] for e in frames)
+
+
+def test_threads_that_python_has_no_object_for_are_looked_at_too(tmp_path, slices):
+    """Extensions start such threads, and so does pytest-xdist."""
+    over = threading.Lock()
+    over.acquire()
+    ended = threading.Event()
+
+    def outside():
+        over.acquire()
+        ended.set()
+
+    _thread.start_new_thread(outside, ())
+    with profile(monitor=False, samples=200) as prof:
+        began = time.perf_counter()
+        spin_until(began + 0.4)
+    over.release()
+    assert ended.wait(60)
+    prof.export_chrome_trace(tmp_path / "t.json")
+    names = [s["name"] for s in slices(tmp_path / "t.json", "python_function")]
+    assert any(name.endswith(": spin_until") for name in names)
+    assert any(name.endswith(": outside") for name in names)
 
 
 def hold_the_lock():
@@ -97,18 +124,24 @@ def test_code_that_holds_the_interpreter_has_its_time(tmp_path, slices):
         assert abs(share - took / sum(took_s.values())) < 0.08, (name, seen_s, took_s)
 
 
-@pytest.mark.clock
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the processor time of other threads")
 def test_a_thread_that_waits_is_told_from_one_that_works(tmp_path, slices):
+    entered, worked = time.perf_counter(), time.thread_time()
     with profile(monitor=False, samples=100) as prof:
         spin_until(time.perf_counter() + 0.3)
         time.sleep(0.3)
+    # On a busy machine it also waits for a processor.
+    waited_s = time.perf_counter() - entered - (time.thread_time() - worked)
     prof.export_chrome_trace(tmp_path / "t.json")
     found = slices(tmp_path / "t.json", "python_function")
-    waits_s = sum(float(s["dur"]) for s in found if s["name"] == "(waiting)") / 1e6
-    assert 0.2 < waits_s < 0.45
+    # Other threads of whoever runs the tests wait too.
+    own = [s for s in found if str(threading.get_native_id()) in str(s["tid"])]
+    waits_s = sum(float(s["dur"]) for s in own if s["name"] == "(waiting)") / 1e6
+    assert 0.15 < waits_s < waited_s + 0.1
     assert thread_cpu_ns(threading.get_native_id()) > 0
     assert thread_cpu_ns(2**22 + 5) is None
+    # A number that was made up, for a thread that Python has no object for.
+    assert thread_cpu_ns(2**31 - 5) is None
 
 
 def test_no_samples_without_being_asked(tmp_path, slices):
@@ -132,15 +165,16 @@ def test_the_samplers_thread_ends(way):
 
     before = threading.active_count()
     with profile(monitor=False, samples=100):
-        # The thread that reads memory is none of Python's, and takes a moment to give itself a name.
         assert threading.active_count() == before + (way == "inside")
-        time.sleep(0.2)
+        # The thread that reads memory is none of Python's, and takes a moment to give itself a name.
+        deadline = time.monotonic() + 60
+        while way == "memory" and "stepscope-look" not in names() and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert ("stepscope-look" in names()) == (way == "memory")
     assert threading.active_count() == before
     assert "stepscope-look" not in names()
 
 
-@pytest.mark.clock
 def test_lines_of_the_innermost_function_are_known(tmp_path, slices, way):
     with profile(monitor=False, samples=200) as prof:
         spin_until(time.perf_counter() + 0.3)
@@ -149,7 +183,8 @@ def test_lines_of_the_innermost_function_are_known(tmp_path, slices, way):
     times = [s["args"]["line times"] for s in frames if "line times" in s.get("args", {})]
     first = spin_until.__code__.co_firstlineno
     lines = {int(pair.split(":")[0]) - first for text in times for pair in text.split(",")}
-    assert lines == ({1, 2} if way == "memory" else set()), times
+    # The loop's own line takes so little that chance may never look while it runs.
+    assert lines in ([{2}, {1, 2}] if way == "memory" else [set()]), times
 
 
 def test_a_python_that_is_not_known_is_said_so_once(monkeypatch, way):

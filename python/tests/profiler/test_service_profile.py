@@ -13,7 +13,7 @@ import stepscope
 
 
 def test_a_profile_of_the_next_slow_request(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     program = textwrap.dedent(
         """
         import sys, time, torch, stepscope

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg  # noqa: E402
 

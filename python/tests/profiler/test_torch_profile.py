@@ -13,7 +13,7 @@ import warnings
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import stepscope as profiler  # noqa: E402
 from stepscope import StepscopeError, StepscopeWarning  # noqa: E402

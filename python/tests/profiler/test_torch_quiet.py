@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import stepscope  # noqa: E402
 

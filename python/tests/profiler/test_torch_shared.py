@@ -10,7 +10,7 @@ import warnings
 
 import pytest
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import stepscope as profiler  # noqa: E402
 from stepscope import StepscopeWarning, record_function  # noqa: E402

@@ -47,8 +47,9 @@ def test_incorrect_schedules_warn(pair):
         assert named(*pair) == INCORRECT[pair]
 
 
+@pytest.mark.frameworks
 def test_torch_starts_stops_and_hands_over_at_the_same_places():
-    torch_profiler = pytest.importorskip("torch.profiler")
+    torch_profiler = pytest.importorskip("torch.profiler", reason="PyTorch is not installed")
     inner = torch_profiler.profile()
     names = {"start_trace": "start", "stop_trace": "stop", "_trace_ready": "hand over"}
     for (before, after), actions in inner.action_map.items():

@@ -9,7 +9,7 @@ import pytest
 
 import stepscope
 
-pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "fixtures/pytorch"
 TABLES = ["ops", "kernels", "steps", "memory", "modules", "gaps", "findings", "events"]
@@ -105,8 +105,8 @@ def test_events_of_a_trace_that_is_gone():
 
 @pytest.mark.parametrize("method", TABLES)
 def test_pandas_and_polars_have_the_same_types(trace, method):
-    pandas = pytest.importorskip("pandas", reason="needs pandas")
-    polars = pytest.importorskip("polars", reason="needs polars")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    polars = pytest.importorskip("polars", reason="polars is not installed")
     table = getattr(trace, method)()
     frame, other = table.to_pandas(), table.to_polars()
     assert list(frame.columns) == other.columns == table.columns
@@ -122,14 +122,14 @@ def test_pandas_and_polars_have_the_same_types(trace, method):
 
 
 def test_pandas_groups_events(trace):
-    pytest.importorskip("pandas", reason="needs pandas")
+    pytest.importorskip("pandas", reason="pandas is not installed")
     frame = trace.events().to_pandas()
     sums = frame[frame["kind"] == "kernel"].groupby("name", observed=True)["dur_ns"].sum()
     assert sums.to_dict() == {row["name"]: row["total_ns"] for row in trace.kernels()}
 
 
 def test_polars_groups_events(trace):
-    polars = pytest.importorskip("polars", reason="needs polars")
+    polars = pytest.importorskip("polars", reason="polars is not installed")
     events = trace.events().to_polars()
     sums = events.filter(polars.col("kind") == "kernel").group_by("name").agg(polars.col("dur_ns").sum())
     assert dict(sums.cast({"name": polars.String}).iter_rows()) == {
@@ -149,7 +149,7 @@ def test_what_is_no_table_is_explained(trace):
 
 
 def test_files_of_the_program_are_the_same_table(trace, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow's Parquet")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     from pyarrow import feather
 
     from stepscope._native import main

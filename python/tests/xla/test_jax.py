@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-jax = pytest.importorskip("jax")
+jax = pytest.importorskip("jax", reason="JAX is not installed")
 jax.config.update("jax_platforms", "cpu")
 
 

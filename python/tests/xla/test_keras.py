@@ -12,7 +12,7 @@ import pytest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-numpy = pytest.importorskip("numpy")
+numpy = pytest.importorskip("numpy", reason="numpy is not installed")
 BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
 if BACKEND not in ("tensorflow", "jax"):
     pytest.skip("this is about the other backends", allow_module_level=True)

@@ -10,7 +10,7 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-tf = pytest.importorskip("tensorflow")
+tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
 
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))

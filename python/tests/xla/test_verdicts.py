@@ -26,17 +26,19 @@ def recorded(program: str, name: str, twin: str, folder: pathlib.Path) -> tuple[
     return float(done.stdout.strip().splitlines()[-1]), stepscope.open(path)
 
 
+# The saving that is promised is held against the time that the mended twin takes.
+@pytest.mark.clock
 @pytest.mark.parametrize(
     "program, name, rule",
     [
         ("jax", "input", "data_loading"),
-        ("jax", "shapes", "compilation"),
-        ("jax", "eager", "eager_operations"),
-        ("jax", "double", "double_precision"),
-        ("tensorflow", "input", "data_loading"),
-        ("tensorflow", "retracing", "compilation"),
+        pytest.param("jax", "shapes", "compilation", marks=pytest.mark.nightly),
+        pytest.param("jax", "eager", "eager_operations", marks=pytest.mark.nightly),
+        pytest.param("jax", "double", "double_precision", marks=pytest.mark.nightly),
+        pytest.param("tensorflow", "input", "data_loading", marks=pytest.mark.nightly),
+        pytest.param("tensorflow", "retracing", "compilation", marks=pytest.mark.nightly),
         ("tensorflow", "eager", "eager_operations"),
-        ("tensorflow", "keras", "data_loading"),
+        pytest.param("tensorflow", "keras", "data_loading", marks=pytest.mark.nightly),
     ],
 )
 def test_a_planted_mistake_is_found_and_its_twin_is_without(tmp_path, program, name, rule):

@@ -1,0 +1,145 @@
+"""Runs the tests in stages, and says at the end what they did and how long each took.
+
+    run.py all         what `make test` runs
+    run.py fast        Rust, UI logic and Python in place: no browser, no frameworks
+    run.py python      the Python package alone, as users get it
+    run.py nightly     everything, with what is too slow for every change
+
+Every runner writes JUnit into target/test-report, next to the table (report.txt) and the times of this run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from typing import IO
+
+import report
+from stages import ENVIRONMENTS, GROUPS, Stage, environment
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "target/test-report"
+# How long each group took on the machine of `BENCHMARKS.md`'s numbers: two cores, nothing built before.
+USUAL_MINUTES = {"all": 20, "fast": 10, "python": 12, "nightly": 45}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("group", choices=GROUPS)
+    group = parser.parse_args().group
+    os.chdir(ROOT)
+    if group == "nightly":
+        os.environ["STEPSCOPE_NIGHTLY"] = "1"
+    stages = GROUPS[group]
+    print_plan(group, stages)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    os.environ["STEPSCOPE_RETRIED"] = str(FOLDER / "retried.txt")
+
+    # Downloads take minutes and hardly any processor time: they run while Rust compiles.
+    needed = {name for stage in stages for name in stage.needs}
+    threading.Thread(target=make_environments, args=([name for name in ENVIRONMENTS if name in needed],), daemon=True).start()
+    done = run(stages)
+    (FOLDER / "stages.json").write_text(json.dumps(done, indent=1))
+    (FOLDER.parent / f"test-times-{group}.json").write_text(json.dumps(done, indent=1))
+    sys.argv = ["report.py", str(FOLDER)]
+    return report.main()
+
+
+def make_environments(names: list[str]) -> None:
+    for name in names:
+        environment(name, niceness=10)
+
+
+def print_plan(group: str, stages: list[Stage]) -> None:
+    before = FOLDER.parent / f"test-times-{group}.json"
+    if before.exists():
+        last = {stage["name"]: stage["seconds"] for stage in json.loads(before.read_text())}
+        total = f"{report.clock(sum(last.values()))} last time here"
+    else:
+        last, total = {}, f"about {USUAL_MINUTES[group]} minutes on two cores, nothing built before"
+    print(f"{len(stages)} stages, {total}:")
+    for at, stage in enumerate(stages, 1):
+        print(f"  {at:2}. {stage.name}" + (f" ({report.clock(last[stage.name])})" if stage.name in last else ""))
+    print(flush=True)
+
+
+def run(stages: list[Stage]) -> list[dict]:
+    """Runs the stages in order; those that share `beside` run two at a time. A failed build ends the run."""
+    done: list[dict] = []
+    at = 0
+    while at < len(stages):
+        together = [stages[at]]
+        while stages[at].beside and at + len(together) < len(stages) and stages[at + len(together)].beside == stages[at].beside:
+            together.append(stages[at + len(together)])
+        results = run_one(stages[at], at + 1, len(stages)) if len(together) == 1 else run_beside(together, at + 1, len(stages))
+        done += results
+        if any(result["code"] and stage.is_build for stage, result in zip(together, results)):
+            break
+        at += len(together)
+    return done
+
+
+def outcome(stage: Stage, log: IO[str] | None) -> int:
+    try:
+        return stage.work(log)
+    except subprocess.CalledProcessError as error:
+        # What it needs could not be made; why has been printed.
+        print(f"{shlex.join(error.cmd)} failed", file=log or sys.stderr)
+        return error.returncode
+
+
+def run_one(stage: Stage, number: int, count: int) -> list[dict]:
+    print(f"── {number}/{count} {stage.name} ──", flush=True)
+    start = time.monotonic()
+    code = outcome(stage, None)
+    seconds = time.monotonic() - start
+    print(f"── {stage.name}: {'done' if code == 0 else f'FAILED (exit code {code})'} in {report.clock(seconds)} ──\n", flush=True)
+    return [{"name": stage.name, "seconds": seconds, "code": code}]
+
+
+def run_beside(stages: list[Stage], first: int, count: int) -> list[dict]:
+    """Two at a time; what they print comes when each is done. The time of the whole is divided among them."""
+    names = ", ".join(stage.name for stage in stages)
+    print(f"── {first}-{first + len(stages) - 1}/{count} {names}, two at a time ──", flush=True)
+    free = threading.Semaphore(2)
+    printing = threading.Lock()
+    codes = [0] * len(stages)
+    seconds = [0.0] * len(stages)
+
+    def work(at: int) -> None:
+        with free:
+            start = time.monotonic()
+            path = FOLDER / f"{stages[at].name.replace(' ', '-')}.log"
+            with path.open("w") as log:
+                codes[at] = outcome(stages[at], log)
+            seconds[at] = time.monotonic() - start
+            with printing:
+                print(path.read_text())
+                word = "done" if codes[at] == 0 else f"FAILED (exit code {codes[at]})"
+                print(f"── {stages[at].name}: {word} in {report.clock(seconds[at])} ──", flush=True)
+
+    start = time.monotonic()
+    threads = [threading.Thread(target=work, args=(at,)) for at in range(len(stages))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    whole = time.monotonic() - start
+    share = whole / (sum(seconds) or 1)
+    return [
+        {"name": stage.name, "seconds": took * share, "code": code}
+        for stage, took, code in zip(stages, seconds, codes)
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
