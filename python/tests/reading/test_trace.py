@@ -21,7 +21,6 @@ import stepscope
 from stepscope import _native
 from stepscope._viewer import Viewer
 
-
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "fixtures/pytorch/2.11-h200"
 
 
