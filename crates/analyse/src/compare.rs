@@ -12,6 +12,7 @@ mod rows;
 mod several;
 
 use std::sync::Arc;
+use stepscope_model::Order;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -213,6 +214,6 @@ fn finding_changes(before: Vec<Finding>, after: Vec<Finding>) -> Vec<FindingChan
         before_saves_ns: one.saves_ns,
         after_saves_ns: None,
     }));
-    changes.sort_by_key(|one| one.change);
+    changes.order_by_key(|one| one.change);
     changes
 }

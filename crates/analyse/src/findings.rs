@@ -14,7 +14,7 @@ mod warm_up;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::SliceId;
+use stepscope_model::{Order, SliceId};
 
 pub use context::{Context, is_users};
 pub use coverage::{CouldNotLook, could_not_look, uncovered};
@@ -197,7 +197,7 @@ pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
     let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name) && speaks_of(context, rule));
     let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
     found.iter_mut().for_each(|finding| rules::say_of_framework(context, finding));
-    found.sort_by(|a, b| {
+    found.order_by(|a, b| {
         let ns = |f: &Finding| f.saves_unprofiled_ns.or(f.saves_ns).unwrap_or(0);
         // Samples have no times.
         let share = |f: &Finding| (f.saves_share.unwrap_or(0.0) * 1e6) as i64;

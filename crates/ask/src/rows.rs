@@ -3,6 +3,7 @@
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_model::Order;
 
 use crate::answer::Part;
 use crate::options::RowsAsked;
@@ -131,7 +132,7 @@ fn sorted<R: Serialize>(rows: Vec<R>, key: &str, asked: bool) -> Result<Vec<R>, 
         return if asked { Err(unknown_key(key, first)) } else { Ok(rows) };
     };
     let mut keyed: Vec<_> = rows.into_iter().map(|row| (field(&row, &name).unwrap_or_default(), row)).collect();
-    keyed.sort_by(|(a, _), (b, _)| compare(a, b));
+    keyed.order_by(|(a, _), (b, _)| compare(a, b));
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import random
 import subprocess
@@ -141,6 +142,8 @@ def test_no_leak_where_nothing_is_kept() -> None:
 
 
 def test_objects_are_counted_with_detailed_memory() -> None:
+    # What earlier tests left behind must not go away while these are counted.
+    gc.collect()
     profiler = PerformanceProfiler(track_gpu=False, detailed_memory=True)
     kept: list[Any] = []
     for _ in range(14):

@@ -1,6 +1,7 @@
 //! Why a moment of a device was spent as it was: the causes that the account of time and the gaps share.
 
 use std::borrow::Cow;
+use stepscope_model::Order;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -177,7 +178,7 @@ impl ByCause {
     /// Causes with any time, largest first.
     pub fn by_size(&self) -> Vec<(Cause, i64)> {
         let mut all: Vec<_> = Cause::all().map(|c| (c, self.get(c))).filter(|c| c.1 != 0).collect();
-        all.sort_by_key(|c| std::cmp::Reverse(c.1));
+        all.order_by_key(|c| std::cmp::Reverse(c.1));
         all
     }
 }

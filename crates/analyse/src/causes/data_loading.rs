@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Ns, Trace};
+use stepscope_model::{Ns, Order, Trace};
 
 use crate::devices::streams::{Stream, streams};
 use crate::names::by_name::ByName;
@@ -130,7 +130,7 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
     };
     let mut operators: Vec<_> = by_name.into_iter().map(|(n, ns)| (trace.text(n).to_owned(), ns.0)).collect();
     operators.retain(|(name, _)| !looks_like_data_loading(name));
-    operators.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    operators.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     report.operators = operators;
     report
 }

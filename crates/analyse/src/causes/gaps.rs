@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Ns, SliceId, Trace};
+use stepscope_model::{Ns, Order, SliceId, Trace};
 
 use crate::causes::cause::Cause;
 use crate::causes::idle::{GapKind, GapPart, Idle, idle};
@@ -252,13 +252,13 @@ pub(crate) fn report(
     for row in &mut report.kinds {
         row.share_of_steps = row.idle_ns as f64 / step_ns.max(1) as f64;
     }
-    report.kinds.sort_by_key(|r| (r.device, std::cmp::Reverse(r.idle_ns), r.kind));
+    report.kinds.order_by_key(|r| (r.device, std::cmp::Reverse(r.idle_ns), r.kind));
     for ((cause, name), (pieces, idle_ns)) in culprits(trace, idle, callers) {
         let culprit = name.map_or_else(|| cause.label().to_owned(), |n| trace.text(n).to_owned());
         let share = idle_ns as f64 / report.idle_ns.max(1) as f64;
         report.culprits.push(CulpritRow { cause, culprit, pieces, idle_ns, share });
     }
-    report.culprits.sort_by(|a, b| {
+    report.culprits.order_by(|a, b| {
         b.idle_ns.cmp(&a.idle_ns).then_with(|| (a.cause, &a.culprit).cmp(&(b.cause, &b.culprit)))
     });
     for gap in longest_gaps(idle, &longest, top) {

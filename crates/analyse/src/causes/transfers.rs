@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, SliceId, Trace};
+use stepscope_model::{Kind, Ns, Order, SliceId, Trace};
 
 use crate::devices::copies::bytes_of;
 use crate::devices::streams::{Stream, streams};
@@ -166,7 +166,7 @@ pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> Tr
             });
         }
     }
-    report.rows.sort_by_key(|r| (std::cmp::Reverse(r.total_ns), r.device, r.direction, r.memory));
+    report.rows.order_by_key(|r| (std::cmp::Reverse(r.total_ns), r.device, r.direction, r.memory));
     report
 }
 

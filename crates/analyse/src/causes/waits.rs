@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::devices::streams::{Stream, Work, streams};
 use crate::devices::sync_events::SyncEvents;
@@ -386,7 +386,7 @@ pub(crate) fn report_with(trace: &Trace, steps: &Steps, waits: &[Wait], callers:
         row.stack = longest.map(|call| callers.python_stack(trace, call)).unwrap_or_default();
         report.rows.push(row);
     }
-    report.rows.sort_by(|a, b| {
+    report.rows.order_by(|a, b| {
         (b.wait_ns, b.total_ns)
             .cmp(&(a.wait_ns, a.total_ns))
             .then_with(|| (&a.op, &a.call, a.kind).cmp(&(&b.op, &b.call, b.kind)))

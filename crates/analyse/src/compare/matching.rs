@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_model::Order;
 
 use super::pieces::Place;
 use crate::causes::cause::Cause;
@@ -120,7 +121,7 @@ fn group<K: std::hash::Hash + Eq + Ord>(
     }
     let mut both: Vec<(K, [Vec<usize>; 2])> =
         groups.into_iter().filter(|(_, sides)| sides.iter().all(|side| !side.is_empty())).collect();
-    both.sort_by(|a, b| a.0.cmp(&b.0));
+    both.order_by(|a, b| a.0.cmp(&b.0));
     take(both.into_iter().map(|(_, sides)| sides), matched, left, found);
 }
 

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, Ns, SliceId, StrId, Tag};
+use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Tag};
 
 use crate::causes::cause::Cause;
 use crate::names::comm::{Comm, CommRule};
@@ -216,7 +216,7 @@ pub(super) fn pieces(run: &Run, device: Option<i64>) -> Pieces {
             Piece { place: namer.place(key), total_ns: sum.total, count: sum.count, squares: sum.squares }
         })
         .collect();
-    pieces.sort_by(|a, b| a.place.cmp(&b.place));
+    pieces.order_by(|a, b| a.place.cmp(&b.place));
     Pieces { device: chosen.and_then(|(tag, _)| tag.as_int()), steps_ns, pieces }
 }
 

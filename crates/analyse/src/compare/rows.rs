@@ -4,6 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_model::Order;
 
 use super::matching::{Matched, matches};
 use super::pieces::{Pieces, Place};
@@ -148,7 +149,7 @@ impl Side {
             totals.iter().map(|total| total.div_euclid(i128::from(steps)) as i64).collect();
         let missing = (whole - shares.iter().map(|share| i128::from(*share)).sum::<i128>()).max(0) as usize;
         let mut order: Vec<usize> = (0..shares.len()).collect();
-        order.sort_by_key(|&at| std::cmp::Reverse(totals[at].rem_euclid(i128::from(steps))));
+        order.order_by_key(|&at| std::cmp::Reverse(totals[at].rem_euclid(i128::from(steps))));
         for &at in order.iter().take(missing) {
             shares[at] = shares[at].saturating_add(1);
         }
@@ -182,7 +183,7 @@ impl Side {
     /// What a row is called: its largest pieces first.
     fn names(&self, row: &[usize], name: impl Fn(&Place) -> Option<&String>) -> Option<String> {
         let mut row = row.to_vec();
-        row.sort_by_key(|&at| std::cmp::Reverse(self.sums[at].total_ns));
+        row.order_by_key(|&at| std::cmp::Reverse(self.sums[at].total_ns));
         let mut names: Vec<&String> = Vec::new();
         for found in row.iter().filter_map(|&at| name(&self.places[at])) {
             if !names.contains(&found) {
@@ -257,9 +258,9 @@ pub(super) fn rows(runs: &[Vec<Pieces>; 2]) -> (Vec<ChangeRow>, Vec<CauseChange>
         }
     }
     causes.retain(|cause| cause.before_ns != 0 || cause.after_ns != 0);
-    causes.sort_by_key(|cause| (std::cmp::Reverse(cause.delta_ns.unsigned_abs()), cause.cause));
+    causes.order_by_key(|cause| (std::cmp::Reverse(cause.delta_ns.unsigned_abs()), cause.cause));
     rows.retain(|row| row.before_ns != 0 || row.after_ns != 0);
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let key = |row: &ChangeRow| (std::cmp::Reverse(row.delta_ns.unsigned_abs()), row.cause);
         key(a).cmp(&key(b)).then_with(|| (&a.op, &a.name, &a.module).cmp(&(&b.op, &b.name, &b.module)))
     });

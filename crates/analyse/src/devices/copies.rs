@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Kind, SliceId, StrId, Trace};
+use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
@@ -169,7 +169,7 @@ pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> Copi
     }
     report
         .rows
-        .sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| (&a.name, a.kind).cmp(&(&b.name, b.kind))));
+        .order_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| (&a.name, a.kind).cmp(&(&b.name, b.kind))));
     report
 }
 

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Domain, Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Attr, Domain, Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
@@ -215,7 +215,7 @@ fn rows(
 ) -> (Vec<GraphRow>, Vec<NodeRow>) {
     let mut all: Vec<(Which, Graph)> = found.into_iter().collect();
     // Names and ids make the order the same for any hash.
-    all.sort_by(|(a, x), (b, y)| (y.busy, y.works).cmp(&(x.busy, x.works)).then_with(|| a.cmp(b)));
+    all.order_by(|(a, x), (b, y)| (y.busy, y.works).cmp(&(x.busy, x.works)).then_with(|| a.cmp(b)));
     let (mut graphs, mut nodes) = (Vec::new(), Vec::new());
     let mut letters = 0;
     for (which, mut graph) in all {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Snapshot;
+use stepscope_model::{Order, Snapshot};
 
 use super::history::History;
 use super::live_at::{By, Moment, live_at};
@@ -70,6 +70,6 @@ pub fn across(snapshots: &[Seen<'_>], min_bytes: u64) -> Vec<AcrossRow> {
         })
         .filter(|row| row.grown_bytes_across >= min_bytes)
         .collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.grown_bytes_across));
+    rows.order_by_key(|row| std::cmp::Reverse(row.grown_bytes_across));
     rows
 }

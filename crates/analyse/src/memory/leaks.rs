@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{FrameId, Snapshot, StackId};
+use stepscope_model::{FrameId, Order, Snapshot, StackId};
 
 use super::beats::{Beat, Beats, beats};
 use super::history::{Allocation, History};
@@ -261,7 +261,7 @@ fn rows(history: &History, places: &Places, beats: &Beats, by: Grouping, min_byt
         .filter(|(_, (bytes, _))| *bytes >= enough)
         .map(|(group, (bytes, stack))| (group, bytes, stack))
         .collect();
-    most.sort_by_key(|(_, bytes, stack)| (std::cmp::Reverse(*bytes), stack.index()));
+    most.order_by_key(|(_, bytes, stack)| (std::cmp::Reverse(*bytes), stack.index()));
     most.truncate(MAX_GROUPS);
     let numbers: HashMap<Group, usize, RandomState> =
         most.iter().enumerate().map(|(number, (group, ..))| (*group, number)).collect();
@@ -308,7 +308,7 @@ fn rows(history: &History, places: &Places, beats: &Beats, by: Grouping, min_byt
             stack: places.frames(stack, 8),
         });
     }
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let by_growth = b.growth_bytes_each.cmp(&a.growth_bytes_each);
         by_growth.then_with(|| (&a.file, a.line, &a.stack).cmp(&(&b.file, b.line, &b.stack)))
     });

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{CallTree, Kind, SliceId, Trace};
+use stepscope_model::{CallTree, Kind, Order, SliceId, Trace};
 
 use super::NO_OPERATOR;
 use super::innermost::Around;
@@ -158,7 +158,7 @@ pub(super) fn table(
         if !nowhere.is_zero() {
             rows.push(row(NO_OPERATOR, 0, nowhere, nowhere));
         }
-        rows.sort_by(|a, b| b.allocated_bytes.cmp(&a.allocated_bytes).then_with(|| a.name.cmp(&b.name)));
+        rows.order_by(|a, b| b.allocated_bytes.cmp(&a.allocated_bytes).then_with(|| a.name.cmp(&b.name)));
         table.append(&mut rows);
     }
     table

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{FrameId, Ns, Snapshot, StackId};
+use stepscope_model::{FrameId, Ns, Order, Snapshot, StackId};
 
 use super::categories::{Categories, Category};
 use super::history::{History, Obstacle, Refusal};
@@ -137,7 +137,7 @@ pub fn held_at(
         *of_category = of_category.saturating_add(allocation.bytes);
     }
     let mut all: Vec<(StackId, Sum)> = sums.into_values().collect();
-    all.sort_by_key(|(stack, sum)| (std::cmp::Reverse(sum.bytes), stack.index()));
+    all.order_by_key(|(stack, sum)| (std::cmp::Reverse(sum.bytes), stack.index()));
     all.truncate(most);
     let held = |(stack, sum): (StackId, Sum)| {
         let main = sum.by_category.iter().max_by_key(|(category, bytes)| (**bytes, **category));

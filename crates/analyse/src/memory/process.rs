@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Trace;
+use stepscope_model::{Order, Trace};
 
 use crate::scope::definition::Definition;
 
@@ -112,7 +112,7 @@ pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
             })
         })
         .collect();
-    found.sort_by_key(|row| (row.process, row.measure != "RSS"));
+    found.order_by_key(|row| (row.process, row.measure != "RSS"));
     found
 }
 

@@ -8,7 +8,7 @@ mod pieces;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, SliceId, Trace};
+use stepscope_model::{Kind, Ns, Order, SliceId, Trace};
 
 use crate::causes::cause::Cause;
 use crate::names::comm::{Comm, CommRule};
@@ -283,8 +283,8 @@ impl CriticalPath {
                 report.classes.push(ClassRow { class, on_path_ns, share: share(on_path_ns) });
             }
         }
-        report.classes.sort_by_key(|r| (std::cmp::Reverse(r.on_path_ns), r.class));
-        report.rows.sort_by(|a, b| {
+        report.classes.order_by_key(|r| (std::cmp::Reverse(r.on_path_ns), r.class));
+        report.rows.order_by(|a, b| {
             b.on_path_ns.cmp(&a.on_path_ns).then_with(|| (&a.name, a.class).cmp(&(&b.name, b.class)))
         });
         report

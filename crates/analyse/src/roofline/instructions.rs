@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Domain, InstructionAt, Kind, LaneId, SliceId, SourceLine, Trace};
+use stepscope_model::{Attr, Domain, InstructionAt, Kind, LaneId, Order, SliceId, SourceLine, Trace};
 
 use super::costs::op_costs;
 use super::report::OverPeak;
@@ -242,7 +242,7 @@ fn on_devices(found: &mut Found<'_>, selection: &Selection) -> Vec<(String, i64)
         }
     }
     let mut unnamed: Vec<(String, i64)> = unnamed.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect();
-    unnamed.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    unnamed.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     unnamed
 }
 

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, StrId, Trace};
+use stepscope_model::{Attr, Order, StrId, Trace};
 
 use super::RooflineBy;
 use super::cost::{Bound, Ideal};
@@ -104,7 +104,7 @@ pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<Roofli
             ..row(sums, costs.device_ns)
         });
     }
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         b.device_ns
             .cmp(&a.device_ns)
             .then_with(|| (&a.name, &a.input_shapes).cmp(&(&b.name, &b.input_shapes)))
@@ -164,7 +164,7 @@ pub(super) fn unmodelled(trace: &Trace, costs: &OpCosts) -> Vec<UnmodelledRow> {
         share: share(device_ns, costs.device_ns),
     });
     let mut rows: Vec<UnmodelledRow> = rows.collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         b.device_ns.cmp(&a.device_ns).then_with(|| (&a.name, a.reason).cmp(&(&b.name, b.reason)))
     });
     rows

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{FrameId, Profile, Sample};
+use stepscope_model::{FrameId, Order, Profile, Sample};
 
 use crate::causes::verdict::{Grade, Verdict};
 use crate::names::python_frame::WAITING;
@@ -114,7 +114,7 @@ impl Hot {
         let by_self = self.functions.rows.first().is_some_and(|row| row.own() > 0);
         let mut rows: Vec<&FunctionRow> = self.functions.rows.iter().collect();
         if !by_self {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.total()));
+            rows.order_by_key(|row| std::cmp::Reverse(row.total()));
         }
         let share = |row: &FunctionRow| if by_self { row.self_share } else { row.total_share };
         let Some(first) = rows.first().filter(|row| share(row) > 0.0) else { return String::new() };

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, LaneId, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, StrId, Trace};
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
@@ -192,7 +192,7 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         row.device_share = share(row.device_ns, report.device_ns);
     }
     report.rows.retain(|row| row.host_ns > 0 || row.wait_ns > 0 || row.device_work > 0);
-    report.rows.sort_by(|a, b| {
+    report.rows.order_by(|a, b| {
         let key = |row: &CodeRow| (row.wait_ns, row.device_ns, row.host_ns);
         key(b).cmp(&key(a)).then_with(|| (&a.file, a.line, &a.called).cmp(&(&b.file, b.line, &b.called)))
     });

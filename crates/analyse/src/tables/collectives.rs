@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Args, Attr, Domain, Kind, Ns, SliceId, Trace};
+use stepscope_model::{Args, Attr, Domain, Kind, Ns, Order, SliceId, Trace};
 
 use crate::devices::busy::{Work, WorkOptions};
 use crate::names::by_name::ByName;
@@ -189,7 +189,7 @@ pub fn collectives(trace: &Trace, selection: &Selection) -> CollectivesReport {
     }
     let rows = sums.into_iter().map(|(key, sums)| row(&key, sums)).collect();
     let mut report = CollectivesReport { rows, ..CollectivesReport::default() };
-    report.rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| order(a).cmp(&order(b))));
+    report.rows.order_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| order(a).cmp(&order(b))));
     for row in &report.rows {
         report.calls += row.calls;
         report.total_ns = report.total_ns.saturating_add(row.total_ns);

@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Frame, FrameId, LineIs, Profile, StrId, ValueUnit};
+use stepscope_model::{Frame, FrameId, LineIs, Order, Profile, StrId, ValueUnit};
 
 use crate::names::python_frame::WAITING;
 use tree::Tree;
@@ -218,7 +218,7 @@ pub fn functions(profile: &Profile, value: usize) -> Functions {
         (true, false) => stacked(profile, &names, value),
         (true, true) => timed_lines(profile, &names),
     };
-    report.rows.sort_by(|a, b| {
+    report.rows.order_by(|a, b| {
         let order = (b.own(), b.total()).cmp(&(a.own(), a.total()));
         order.then_with(|| (&a.name, &a.file, a.line).cmp(&(&b.name, &b.file, b.line)))
     });

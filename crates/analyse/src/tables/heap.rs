@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{FrameId, HeapFacts, Profile, StackId};
+use stepscope_model::{FrameId, HeapFacts, Order, Profile, StackId};
 
 use crate::scope::users_frames::users_frames;
 
@@ -135,7 +135,7 @@ pub fn heap(profile: &Profile) -> HeapReport {
     for row in &mut rows {
         row.peak_share = share(row.peak_bytes, facts.peak_bytes);
     }
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let key = |row: &HeapLineRow| (row.peak_bytes, row.live_bytes, row.allocated_bytes);
         key(b).cmp(&key(a)).then_with(|| (&a.file, a.line, &a.function).cmp(&(&b.file, b.line, &b.function)))
     });
@@ -206,7 +206,7 @@ pub fn heap_stacks(profile: &Profile, frames: usize) -> Vec<HeapStackRow> {
             allocations,
         })
         .collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         (b.peak_bytes, b.allocated_bytes)
             .cmp(&(a.peak_bytes, a.allocated_bytes))
             .then_with(|| a.stack.cmp(&b.stack))

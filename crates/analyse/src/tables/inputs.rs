@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Kind, SliceId, StrId, Trace};
+use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 
 use crate::names::nearest::nearest;
 use crate::scope::definition::Definition;
@@ -120,7 +120,7 @@ pub fn calls_by_input<'a>(
             values: text(values),
         })
         .collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let inputs = |r: &CallRow<'a>| (r.shapes, r.types, r.strides, r.values, r.overload);
         (b.device_ns, b.host_ns).cmp(&(a.device_ns, a.host_ns)).then_with(|| inputs(a).cmp(&inputs(b)))
     });

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{LineIs, Profile, StrId};
+use stepscope_model::{LineIs, Order, Profile, StrId};
 
 use super::functions::{AmountUnit, Names, share};
 use crate::scope::definition::Definition;
@@ -85,7 +85,7 @@ fn timed(profile: &Profile) -> Lines {
             profile_share: share(line.ns.0, all),
             ..LineRow::default()
         }));
-        rows[first..].sort_by_key(|row| row.line);
+        rows[first..].order_by_key(|row| row.line);
     }
     Lines { rows, unit: AmountUnit::Nanoseconds, total: all }
 }
@@ -118,7 +118,7 @@ fn sampled(profile: &Profile, value: usize) -> Lines {
     let all = of_function.values().copied().fold(0, i64::saturating_add);
     let mut keyed: Vec<((StrId, StrId, u32), i64)> = sums.into_iter().collect();
     let text = |id| profile.stacks.text(id);
-    keyed.sort_by(|(a, _), (b, _)| {
+    keyed.order_by(|(a, _), (b, _)| {
         let whole = |key: &(StrId, StrId, u32)| of_function.get(&(key.0, key.1)).copied().unwrap_or(0);
         let place = |key: &(StrId, StrId, u32)| (text(key.1), text(key.0), key.2);
         whole(b).cmp(&whole(a)).then_with(|| place(a).cmp(&place(b)))

@@ -9,7 +9,7 @@ pub(crate) mod phase;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{CallTree, Kind, SliceId, Trace};
+use stepscope_model::{CallTree, Kind, Order, SliceId, Trace};
 
 pub use definitions::DEFINITIONS;
 pub use phase::Phase;
@@ -135,7 +135,7 @@ pub fn phases(trace: &Trace, host: &HostTime, tree: &CallTree, steps: &Steps, de
         row.step_ns = row.total_ns / (totals.steps as i64).max(1);
         row.share = (totals.total_device_ns > 0).then(|| row.total_ns as f64 / totals.total_device_ns as f64);
     }
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.total_ns), row.category));
+    rows.order_by_key(|row| (std::cmp::Reverse(row.total_ns), row.category));
     Report { phases: rows, totals }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{FrameId, LineIs, Profile, ValueUnit};
+use stepscope_model::{FrameId, LineIs, Order, Profile, ValueUnit};
 
 use super::functions::AmountUnit;
 use crate::names::library_file::is_library_file;
@@ -325,12 +325,12 @@ impl<'a> PythonTime<'a> {
 
     fn sorted(&self, amount: i64, mut places: Vec<Place>, functions: BTreeMap<&str, i64>) -> Spent {
         places.retain(|place| place.amount > 0);
-        places.sort_by(|a, b| {
+        places.order_by(|a, b| {
             b.amount.cmp(&a.amount).then_with(|| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)))
         });
         let mut entered: Vec<(String, i64)> =
             functions.into_iter().map(|(name, sum)| (name.to_owned(), sum)).collect();
-        entered.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        entered.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Spent { amount, share: amount as f64 / self.whole as f64, places, entered, calls: None }
     }
 

@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{CallTree, Trace};
+use stepscope_model::{CallTree, Order, Trace};
 
 pub use definitions::DEFINITIONS;
 
@@ -176,7 +176,7 @@ fn rows(
         row.share = (ledger.total_device_ns > 0).then(|| row.device_ns as f64 / ledger.total_device_ns as f64);
     }
     rows.retain(|row| row.calls > 0 || row.device_ns != 0 || row.backward_device_ns != 0);
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         (b.device_ns, b.host_ns).cmp(&(a.device_ns, a.host_ns)).then_with(|| a.name.cmp(&b.name))
     });
     rows

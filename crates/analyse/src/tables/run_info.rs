@@ -6,7 +6,7 @@ mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stepscope_model::{Kind, Severity, Trace};
+use stepscope_model::{Kind, Order, Severity, Trace};
 
 use crate::names::by_name::ByName;
 use crate::names::ranges::step_number;
@@ -27,7 +27,7 @@ pub fn analyse(trace: &Trace) -> Report {
             dur_ns: slices.dur(id).0,
         })
         .collect();
-    recordings.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
+    recordings.order_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
     let extent = trace.extent();
     let lanes = lanes::list(trace);
     let held = trace.events();

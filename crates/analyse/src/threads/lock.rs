@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Domain, Lane, LaneId, StrId, Tag, Trace};
+use stepscope_model::{Domain, Lane, LaneId, Order, StrId, Tag, Trace};
 
 use super::sampled::SAMPLES_OF;
 use crate::scope::definition::Definition;
@@ -199,7 +199,7 @@ pub fn locks(trace: &Trace) -> Locks {
     for row in &mut found.tasks {
         row.share = share(row.running_ns, running.get(&row.process).copied().unwrap_or(0));
     }
-    found.threads.sort_by(|a, b| {
+    found.threads.order_by(|a, b| {
         (b.holds_ns, b.without_ns, &a.process, &a.thread).cmp(&(
             a.holds_ns,
             a.without_ns,
@@ -207,7 +207,7 @@ pub fn locks(trace: &Trace) -> Locks {
             &b.thread,
         ))
     });
-    found.tasks.sort_by(|a, b| (b.running_ns, &a.task, &a.thread).cmp(&(a.running_ns, &b.task, &b.thread)));
+    found.tasks.order_by(|a, b| (b.running_ns, &a.task, &a.thread).cmp(&(a.running_ns, &b.task, &b.thread)));
     found
 }
 

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::{PythonFrame, python_frame};
@@ -109,6 +109,6 @@ pub(crate) fn python_places(
         own_ns,
     });
     found.places = named.collect();
-    found.places.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.frame.cmp(&b.frame)));
+    found.places.order_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.frame.cmp(&b.frame)));
     found
 }

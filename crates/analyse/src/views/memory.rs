@@ -16,7 +16,7 @@ mod wire;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Snapshot;
+use stepscope_model::{Order, Snapshot};
 
 use crate::memory::history::{History, OfDevice, by_device};
 use crate::memory::places::Places;
@@ -185,7 +185,7 @@ impl MemoryView {
     /// What there is to draw.
     pub fn about(&self, histories: &[History]) -> MemoryAbout {
         let mut devices: Vec<(&Device, &History)> = self.devices.iter().zip(histories).collect();
-        devices.sort_by_key(|(_, history)| (std::cmp::Reverse(history.peak.allocated), history.device));
+        devices.order_by_key(|(_, history)| (std::cmp::Reverse(history.peak.allocated), history.device));
         let listed = devices.iter().take(MAX_LISTED).map(|(device, history)| device.about(history));
         MemoryAbout {
             devices: listed.collect(),
@@ -355,7 +355,7 @@ impl Device {
             bytes[pool as usize] = bytes[pool as usize].saturating_add(piece.bytes);
         }
         let mut pools: Vec<usize> = (0..self.pools.len()).filter(|&at| self.pools[at].is_some()).collect();
-        pools.sort_by_key(|&at| std::cmp::Reverse(bytes[at]));
+        pools.order_by_key(|&at| std::cmp::Reverse(bytes[at]));
         let name = |&at: &usize| self.pools[at].map(|(a, b)| format!("{a}.{b}"));
         let refusal = |refusal: &crate::memory::history::Refusal| RefusalAt {
             state: self.within(refusal.moment.saturating_add(1)),

@@ -3,6 +3,7 @@
 mod steps;
 
 use std::sync::Arc;
+use stepscope_model::Order;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -229,7 +230,7 @@ pub(super) fn pieces(sum: &AccountRow, most: usize, least: f64) -> Vec<(&'static
     let large = sized.iter().filter(|cause| ratio(cause.1, sum.wall_ns) >= least).count();
     let shown = large.min(most);
     let mut drawn: Vec<(Cause, i64)> = sized.iter().take(shown).copied().collect();
-    drawn.sort_by_key(|(cause, _)| !cause.is_busy());
+    drawn.order_by_key(|(cause, _)| !cause.is_busy());
     let mut parts: Vec<(&'static str, i64, Role)> = drawn
         .into_iter()
         .map(|(cause, ns)| (label(cause, sum.device), ns, role_of(cause, sum.device)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{Kind, Ns, SliceId};
+use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
@@ -211,6 +211,6 @@ fn collectives(context: &Context<'_>) -> Vec<(String, (u64, i64, SliceId))> {
         }
     }
     let mut rows: Vec<_> = by_name.into_iter().map(|(name, row)| (trace.text(name).to_owned(), row)).collect();
-    rows.sort_by(|a, b| b.1.1.cmp(&a.1.1).then_with(|| a.0.cmp(&b.0)));
+    rows.order_by(|a, b| b.1.1.cmp(&a.1.1).then_with(|| a.0.cmp(&b.0)));
     rows
 }

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Kind, Ns, SliceId, StrId};
+use stepscope_model::{Attr, Kind, Ns, Order, SliceId, StrId};
 
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
@@ -85,7 +85,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     let Some(mut finding) = context.costing(RULE.name, saves, Estimate::Model) else { return Vec::new() };
     let mut ops: Vec<(StrId, Ns)> = by_op.into_iter().collect();
-    ops.sort_by_key(|(op, ns)| (std::cmp::Reverse(*ns), *op));
+    ops.order_by_key(|(op, ns)| (std::cmp::Reverse(*ns), *op));
     let names: Vec<&str> = ops.iter().take(3).map(|(op, _)| trace.text(*op)).collect();
     finding.confidence = Confidence::Medium;
     finding.title = format!("Double precision: {:.0}% of the step computes in 64 bits", share * 100.0);

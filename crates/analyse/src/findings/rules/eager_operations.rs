@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
@@ -113,7 +113,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else { return Vec::new() };
     let trace = context.trace();
     let mut names: Vec<(StrId, (u64, SliceId))> = handed.names.into_iter().collect();
-    names.sort_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
+    names.order_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
     let short = |name: StrId| {
         let name = trace.text(name);
         compiled_function(name).or_else(|| eager_operation(name)).unwrap_or(name)

@@ -4,7 +4,7 @@ use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Precision};
-use stepscope_model::{Attr, Input, parse_shapes};
+use stepscope_model::{Attr, Input, Order, parse_shapes};
 
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",
@@ -91,7 +91,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
-    slow.sort_by_key(|s| std::cmp::Reverse(s.0.device_ns));
+    slow.order_by_key(|s| std::cmp::Reverse(s.0.device_ns));
     let ops: Vec<&OpCost> = slow.iter().map(|s| s.0).collect();
     let mut sizes: Vec<i64> = slow.iter().flat_map(|s| s.1.iter().copied()).collect();
     sizes.sort_unstable();

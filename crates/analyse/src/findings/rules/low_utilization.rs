@@ -3,6 +3,7 @@
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
 use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
+use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
     name: "low_utilization",
@@ -20,7 +21,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let busy = |row: &AccountRow| 1.0 - row.causes.idle() as f64 / row.wall_ns as f64;
     let devices = context.account().devices.iter().filter(|row| row.device.is_some() && row.wall_ns > 0);
     let mut idle: Vec<&AccountRow> = devices.filter(|row| busy(row) < least).collect();
-    idle.sort_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.device.cmp(&b.device)));
+    idle.order_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.device.cmp(&b.device)));
     // Ranks of one job wait for the same things: the worst speaks for all.
     let (Some(worst), Some(best)) = (idle.first(), idle.last()) else { return Vec::new() };
     let steps = (context.counted_steps() as i64).max(1);

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Ns, SliceId};
+use stepscope_model::{Ns, Order, SliceId};
 
 use crate::findings::{Context, Edit};
 use crate::roofline::efficiency::{Efficiency, scaled};
@@ -42,6 +42,6 @@ pub(super) fn names(context: &Context<'_>, ops: &[&OpCost], most: usize) -> Stri
         *sums.entry(context.trace().name(op.slice)).or_default() += Ns(op.device_ns);
     }
     let mut sums: Vec<(&str, Ns)> = sums.into_iter().collect();
-    sums.sort_by_key(|s| (std::cmp::Reverse(s.1), s.0));
+    sums.order_by_key(|s| (std::cmp::Reverse(s.1), s.0));
     sums.iter().take(most).map(|s| s.0).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,7 @@
 //! Memory in use rises from step to step.
 
 use std::cell::OnceCell;
+use stepscope_model::Order;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -170,7 +171,7 @@ fn survivors(context: &Context<'_>) -> HashMap<String, Survivors, RandomState> {
     }
     let sorted = |by_operator: HashMap<String, i64, RandomState>| {
         let mut all: Vec<_> = by_operator.into_iter().collect();
-        all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        all.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         all
     };
     of_devices.into_iter().map(|(device, by_operator)| (device, sorted(by_operator))).collect()

@@ -4,6 +4,7 @@ use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, device_time, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
+use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
     name: "mixed_precision",
@@ -70,7 +71,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
-    changed.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
+    changed.order_by_key(|op| std::cmp::Reverse(op.device_ns));
     let hardware =
         changed.first().and_then(|op| op.hardware).or_else(|| by_name.first().map(|kernel| kernel.hardware));
     let peak = |precision| hardware.and_then(|h| h.peak_tflops(precision, Pipe::Matrix)).unwrap_or(0.0);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use stepscope_model::{Kind, LaneId, Ns, SliceId, Trace};
+use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
@@ -41,7 +41,7 @@ fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
         // Other threads' copies are a library's: gloo, for one, brings gradients to the host and back.
         .filter(|c| trace.links().launch(c.2).is_some_and(|call| host.runs_the_program(host.home(trace, call))))
         .collect();
-    copies.sort_by_key(|c| c.0);
+    copies.order_by_key(|c| c.0);
     let steps = &context.steps().steps;
     let step_of = |at: Ns| steps.partition_point(|s| Ns(s.start_ns) <= at);
     // What went down in this step and has not come back, by size, the first in front.

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Ns, StrId};
+use stepscope_model::{Attr, Ns, Order, StrId};
 
 use super::matrix::{good_ns, scale};
 use super::words::percent;
@@ -75,7 +75,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let mut rows: Vec<Row<'_>> = rows.into_values().collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let lost = |row: &Row<'_>| row.device_ns as f64 - row.good_ns;
         lost(b).total_cmp(&lost(a)).then_with(|| a.first.slice.cmp(&b.first.slice))
     });

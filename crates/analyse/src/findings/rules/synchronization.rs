@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use stepscope_model::{Ns, SliceId, StrId};
+use stepscope_model::{Ns, Order, SliceId, StrId};
 
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
@@ -68,7 +68,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let waited = avoidable.iter().map(|w| Ns(w.wait_ns)).sum::<Ns>().0;
     let per_step = avoidable.len() as f64 / steps as f64;
     let mut by_time: Vec<_> = places.into_iter().collect();
-    by_time.sort_by_key(|p| (std::cmp::Reverse((p.1.1, p.1.0)), p.0));
+    by_time.order_by_key(|p| (std::cmp::Reverse((p.1.1, p.1.0)), p.0));
     let name = |op: Option<StrId>| op.map_or("a call outside any operator", |op| trace.text(op)).to_owned();
     let worst = by_time.first().map_or(String::new(), |p| name(p.0));
     let times = match per_step {

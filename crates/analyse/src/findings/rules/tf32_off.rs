@@ -4,6 +4,7 @@ use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, device_time, example, named, time};
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Pipe, Precision};
+use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
     name: "tf32_off",
@@ -49,7 +50,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Model) else {
         return Vec::new();
     };
-    ops.sort_by_key(|op| std::cmp::Reverse(op.device_ns));
+    ops.order_by_key(|op| std::cmp::Reverse(op.device_ns));
     finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title = format!(
         "TF32 is off: {:.0}% of the device time is fp32 matrix work without tensor cores",

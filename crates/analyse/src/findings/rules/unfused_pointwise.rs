@@ -4,7 +4,7 @@
 //! written by hand has one in its middle), through copies, and past kernels too short to matter; it ends at a matrix
 //! product, an attention or any other kernel that nobody would fuse with it.
 
-use stepscope_model::{Kind, Ns, SliceId};
+use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
 use crate::names::by_name::ByName;
@@ -174,7 +174,7 @@ fn titles(chains: &[Chain<'_>]) -> Option<String> {
             None => sums.push((known.title, chain.ns())),
         }
     }
-    sums.sort_by_key(|sum| std::cmp::Reverse(sum.1));
+    sums.order_by_key(|sum| std::cmp::Reverse(sum.1));
     let titles: Vec<&str> = sums.iter().take(2).map(|sum| sum.0).collect();
     (!titles.is_empty()).then(|| titles.join(" and "))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Domain, Instruction, Kind, Ns, SliceId, Tag, Trace};
+use stepscope_model::{Attr, Domain, Instruction, Kind, Ns, Order, SliceId, Tag, Trace};
 
 use super::groups::groups;
 use super::op_name;
@@ -71,7 +71,7 @@ pub fn hlo(trace: &Trace) -> Vec<XprofHloRow> {
             share: if whole > 0 { of.total_ns as f64 / whole as f64 } else { 0.0 },
         })
         .collect();
-    rows.sort_by(|a, b| b.self_ns.cmp(&a.self_ns).then_with(|| a.hlo.cmp(&b.hlo)));
+    rows.order_by(|a, b| b.self_ns.cmp(&a.self_ns).then_with(|| a.hlo.cmp(&b.hlo)));
     rows
 }
 

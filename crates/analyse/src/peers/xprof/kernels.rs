@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Kind, SliceId, StrId, Trace};
+use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 
 use super::hlo::instruction;
 use super::op_name;
@@ -96,7 +96,7 @@ pub fn kernels(trace: &Trace) -> Vec<XprofKernelRow> {
         (of.min, of.max) = (of.min.min(dur), of.max.max(dur));
     }
     let mut rows: Vec<XprofKernelRow> = sums.into_iter().map(|(key, of)| row(trace, key, of)).collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let key = |row: &XprofKernelRow| (three(&row.grid), three(&row.block), row.registers, row.shared_bytes);
         let names = || a.kernel.cmp(&b.kernel).then_with(|| key(a).cmp(&key(b)));
         b.total_ns.cmp(&a.total_ns).then_with(names).then_with(|| a.op.cmp(&b.op))

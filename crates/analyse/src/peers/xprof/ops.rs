@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{AllocationId, Attr, Domain, Kind, LaneId, Ns, SliceId, StrId, Trace};
+use stepscope_model::{AllocationId, Attr, Domain, Kind, LaneId, Ns, Order, SliceId, StrId, Trace};
 
 use super::hlo::device_ops;
 use super::op_name;
@@ -103,7 +103,7 @@ impl Side {
                 share: share(of.self_ns, all),
             })
             .collect();
-        rows.sort_by(|a, b| b.self_ns.cmp(&a.self_ns).then_with(|| a.operation.cmp(&b.operation)));
+        rows.order_by(|a, b| b.self_ns.cmp(&a.self_ns).then_with(|| a.operation.cmp(&b.operation)));
         rows.truncate(MAX_ROWS);
         rows
     }

@@ -1,6 +1,6 @@
 //! What is fused into an instruction, in words.
 
-use stepscope_model::ProgramGraph;
+use stepscope_model::{Order, ProgramGraph};
 
 /// As many different instructions are named.
 const NAMED: usize = 8;
@@ -27,7 +27,7 @@ pub fn fused_text(graph: &ProgramGraph, node: u32) -> String {
         }
     }
     // The order of the file among those that are equally frequent.
-    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    counts.order_by_key(|&(_, count)| std::cmp::Reverse(count));
     let more = counts.len() > NAMED || seen > MAX_NODES;
     let mut shown: Vec<String> = counts
         .iter()

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Instruction, Program, Trace};
+use stepscope_model::{Instruction, Order, Program, Trace};
 
 use super::super::costs::OpCost;
 use super::super::report::OverPeak;
@@ -233,7 +233,7 @@ pub(super) fn rows(
             grouped.into_iter().map(|(key, sums)| sums.row(key, by, totals)).collect()
         }
     };
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         b.self_ns
             .cmp(&a.self_ns)
             .then_with(|| (&a.name, a.program_id, a.on_device).cmp(&(&b.name, b.program_id, b.on_device)))

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Domain, Kind, Ns, SliceId, StrId, Trace};
+use stepscope_model::{Attr, Domain, Kind, Ns, Order, SliceId, StrId, Trace};
 
 use super::walk::Walk;
 use super::{CompilePhase, Compiled, CompiledRegion, EagerRow, GeneratedRow, Health};
@@ -238,7 +238,7 @@ impl Sums<'_> {
             .collect();
         let weight =
             |r: &CompiledRegion| (Ns(r.device_ns) + Ns(r.backward_device_ns), Ns(r.host_ns), r.compile_ns);
-        regions.sort_by(|(a, x), (b, y)| weight(y).cmp(&weight(x)).then(a.cmp(b)));
+        regions.order_by(|(a, x), (b, y)| weight(y).cmp(&weight(x)).then(a.cmp(b)));
         let mut eager: Vec<EagerRow> = self
             .eager
             .into_iter()
@@ -251,11 +251,11 @@ impl Sums<'_> {
                 device_ns: e.device.0,
             })
             .collect();
-        eager.sort_by(|x, y| {
+        eager.order_by(|x, y| {
             (y.device_ns, y.host_ns).cmp(&(x.device_ns, x.host_ns)).then_with(|| x.name.cmp(&y.name))
         });
         let mut generated: Vec<(GeneratedKey, (u64, Ns))> = self.generated.into_iter().collect();
-        generated.sort_by(|(a, x), (b, y)| (y.1, y.0).cmp(&(x.1, x.0)).then(a.cmp(b)));
+        generated.order_by(|(a, x), (b, y)| (y.1, y.0).cmp(&(x.1, x.0)).then(a.cmp(b)));
         let generated = generated.into_iter().map(|((kernel, of, backend, config, file), (calls, total))| {
             let region = of.map(|(id, backward)| match backward {
                 true => format!("{} backward", label(id)),
@@ -319,7 +319,7 @@ fn phases(trace: &Trace, selection: &Selection) -> Vec<CompilePhase> {
             self_ns: own.0.max(0),
         })
         .collect();
-    rows.sort_by(|x, y| {
+    rows.order_by(|x, y| {
         (y.self_ns, y.total_ns).cmp(&(x.self_ns, x.total_ns)).then_with(|| x.phase.cmp(&y.phase))
     });
     rows

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{CallRow, Caller, Profile};
+use stepscope_model::{CallRow, Caller, Order, Profile};
 
 use super::tree::Tree;
 use super::{AmountUnit, FunctionId, Names};
@@ -97,7 +97,7 @@ fn edges(
             .collect()
         }
     };
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let texts = |row: &EdgeRow| {
             [&row.callee, &row.callee_place, &row.caller, &row.caller_place].map(|text| text.clone())
         };

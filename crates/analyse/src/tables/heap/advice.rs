@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Snapshot;
+use stepscope_model::{Order, Snapshot};
 
 use super::{HeapLineRow, HeapReport};
 use crate::memory::categories::{Categories, Category};
@@ -47,7 +47,7 @@ pub fn advice(report: &HeapReport) -> Vec<Advice> {
             growth >= GROWTH_BYTES && growth as f64 >= GROWTH_SHARE * peak as f64
         })
         .collect();
-    grows.sort_by_key(|row| std::cmp::Reverse(row.growth_bytes));
+    grows.order_by_key(|row| std::cmp::Reverse(row.growth_bytes));
     let change = "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or delete it when \
                   it was used";
     let mut found: Vec<Advice> =
@@ -141,7 +141,7 @@ fn churns(report: &HeapReport, peak: i64) -> Vec<Advice> {
     let mut churns: Vec<&HeapLineRow> = known(report)
         .filter(|row| row.allocated_bytes >= CHURN_BYTES && row.allocated_bytes / CHURN >= peak)
         .collect();
-    churns.sort_by_key(|row| std::cmp::Reverse(row.allocated_bytes));
+    churns.order_by_key(|row| std::cmp::Reverse(row.allocated_bytes));
     let change =
         "it allocates and frees over and over: allocate once and write into it (out=, in-place operators)";
     churns.iter().take(MOST).map(|row| of("churns", row, row.allocated_bytes, change)).collect()

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Instruction, Kind, LaneId, SliceId, StrId, Tag, Trace};
+use stepscope_model::{Instruction, Kind, LaneId, Order, SliceId, StrId, Tag, Trace};
 
 use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use crate::devices::kernel_form::KernelForm;
@@ -135,7 +135,7 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let with_spread = sums.iter().zip(spreads);
     report.rows =
         with_spread.map(|(s, spread)| row(trace, s, spread, total, on_tensor_cores.get(s.key.name))).collect();
-    report.rows.sort_by(|a, b| {
+    report.rows.order_by(|a, b| {
         (b.total_ns, b.calls).cmp(&(a.total_ns, a.calls)).then_with(|| order(a).cmp(&order(b)))
     });
     report

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Kind, StrId, Trace};
+use stepscope_model::{Kind, Order, StrId, Trace};
 
 use super::device::Attributed;
 use super::extra::Extra;
@@ -152,7 +152,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
         .saturating_sub(report.device_time_in_ops_ns)
         .saturating_sub(report.device_time_in_annotations_ns);
     for list in [&mut report.ops, &mut report.annotations, &mut report.calls, &mut report.device] {
-        list.sort_by(|a, b| {
+        list.order_by(|a, b| {
             (b.device_self_ns, b.host_self_ns)
                 .cmp(&(a.device_self_ns, a.host_self_ns))
                 .then_with(|| (&a.name, a.kind, &a.input_shapes).cmp(&(&b.name, b.kind, &b.input_shapes)))

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Domain, Tag, Trace};
+use stepscope_model::{Domain, Order, Tag, Trace};
 
 /// A thread or a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub(super) fn list(trace: &Trace) -> Vec<LaneInfo> {
         Tag::None => String::new(),
     };
     let mut lanes: Vec<_> = trace.lanes().iter().collect();
-    lanes.sort_by_key(|(id, lane)| (lane.key, *id));
+    lanes.order_by_key(|(id, lane)| (lane.key, *id));
     lanes
         .into_iter()
         .map(|(id, lane)| {

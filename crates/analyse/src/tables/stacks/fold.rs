@@ -1,6 +1,6 @@
 //! Giving each node of the tree of stacks its time.
 
-use stepscope_model::{CallTree, Domain, Kind, LaneId, Ns, SliceId, Trace};
+use stepscope_model::{CallTree, Domain, Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use super::tree::{NONE, Node, Tree};
 use super::{Frame, Options, Report, Row, Weight, folded_text};
@@ -69,7 +69,7 @@ impl Stacks {
             }
             rows.push(Row { stack, value_ns: node.value.0, count: node.count });
         }
-        rows.sort_by(|a, b| a.stack.cmp(&b.stack));
+        rows.order_by(|a, b| a.stack.cmp(&b.stack));
         // Two threads may bear one name, and folding may make two texts one.
         rows.dedup_by(|later, first| {
             let same = later.stack == first.stack;

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{FrameId, Profile, StackId};
+use stepscope_model::{FrameId, Order, Profile, StackId};
 
 use super::folded_text;
 use crate::scope::definition::Definition;
@@ -37,7 +37,7 @@ pub fn profile_stacks(profile: &Profile, value: usize) -> Vec<FoldedRow> {
             frames.into_iter().map(|frame| folded_text(&frame_text(profile, frame)).into_owned()).collect();
         rows.push(FoldedRow { stack: texts.join(";"), amount });
     }
-    rows.sort_by(|a, b| a.stack.cmp(&b.stack));
+    rows.order_by(|a, b| a.stack.cmp(&b.stack));
     rows.dedup_by(|later, first| {
         let same = later.stack == first.stack;
         if same {

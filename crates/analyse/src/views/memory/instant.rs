@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Frame, Profile, Sample, Snapshot, StackId, ValueKind, ValueUnit};
+use stepscope_model::{Frame, Order, Profile, Sample, Snapshot, StackId, ValueKind, ValueUnit};
 
 use super::lines::{Lines, Place};
 use super::map::{Map, map, states};
@@ -88,7 +88,7 @@ pub(super) fn instant(
     }
     let mut lines: Vec<LiveLine> = lines.into_values().collect();
     let name = |line: &LiveLine| (line.place.file.clone(), line.place.line, line.place.function.clone());
-    lines.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| name(a).cmp(&name(b))));
+    lines.order_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| name(a).cmp(&name(b))));
     let line_count = lines.len() as u64;
     lines.truncate(MAX_LINES);
     for line in &mut lines {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::Snapshot;
+use stepscope_model::{Order, Snapshot};
 
 use super::segments::{Finals, Piece};
 use crate::memory::history::{Allocation, History};
@@ -155,7 +155,7 @@ pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], stat
             blocks: fewer(all, piece.bytes, budget),
         });
     }
-    map.segments.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.address.cmp(&b.address)));
+    map.segments.order_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.address.cmp(&b.address)));
     map.outside = (held.len() - inside) as u64;
     map
 }

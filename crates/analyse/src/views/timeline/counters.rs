@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, Ns, SliceId, Trace};
+use stepscope_model::{Kind, Ns, Order, SliceId, Trace};
 
 use super::Timeline;
 use super::curves::{Buckets, Curve, Drawn, Levels, Unit};
@@ -102,7 +102,7 @@ impl Curves {
         let mut list = utilization(trace);
         list.extend(memory_levels(trace));
         list.extend(queues(trace));
-        list.sort_by(|a, b| match (a.device, b.device) {
+        list.order_by(|a, b| match (a.device, b.device) {
             (Some(a), Some(b)) => a.cmp(&b),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Kind, LaneId, SliceId, Trace, shapes_text};
+use stepscope_model::{Attr, Kind, LaneId, Order, SliceId, Trace, shapes_text};
 
 use super::args_text::args_text;
 use super::category::Category;
@@ -178,7 +178,7 @@ impl Timeline {
             let name = self.name(trace, sum.name).to_owned();
             children.push(Child { name, count: sum.count, total_ns: sum.total });
         }
-        children.sort_by(|a, b| {
+        children.order_by(|a, b| {
             (b.total_ns, b.count).cmp(&(a.total_ns, a.count)).then_with(|| a.name.cmp(&b.name))
         });
         children.truncate(MAX_CHILDREN);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Domain, LaneId, Tag, Trace};
+use stepscope_model::{Domain, LaneId, Order, Tag, Trace};
 
 use super::instants::Instants;
 use crate::threads::lock::{is_states, thread_of};
@@ -41,7 +41,7 @@ impl Lanes {
             trace.lanes().iter().map(|(id, _)| id).filter(|&id| events(id) > 0).collect();
         let mut rest = Vec::new();
         if all.len() > MAX_LANES {
-            all.sort_by_key(|&lane| (Reverse(events(lane)), lane));
+            all.order_by_key(|&lane| (Reverse(events(lane)), lane));
             rest = all.split_off(MAX_LANES);
         }
         let mut lanes = Lanes {
@@ -63,9 +63,9 @@ impl Lanes {
             of_kind.push(lane);
         }
         let key = |lane: LaneId| trace.lanes().get(lane).key;
-        lanes.device.sort_by_key(|&lane| (key(lane), lane));
+        lanes.device.order_by_key(|&lane| (key(lane), lane));
         for of_kind in [&mut lanes.host, &mut lanes.other] {
-            of_kind.sort_by_key(|&lane| (Reverse(slices.lane_range(lane).len()), key(lane), lane));
+            of_kind.order_by_key(|&lane| (Reverse(slices.lane_range(lane).len()), key(lane), lane));
         }
         lanes.put_states_beside(trace);
         lanes

@@ -3,6 +3,7 @@
 use stepscope_analyse::causes::account::{Account, AccountRow};
 use stepscope_analyse::causes::cause::{ByCause, Cause};
 use stepscope_analyse::threads::activity::Activity;
+use stepscope_model::Order;
 
 use super::super::gpu_name;
 use super::super::ops::ratio;
@@ -57,7 +58,7 @@ fn table(rows: &[AccountRow]) -> Table {
     let large: Vec<Cause> = {
         let mut large =
             sized.iter().filter(|c| ratio(c.1, sums.total()) >= SMALL).map(|c| c.0).collect::<Vec<_>>();
-        large.sort_by_key(|cause| !cause.is_busy());
+        large.order_by_key(|cause| !cause.is_busy());
         large
     };
     let several = rows.iter().any(|r| r.device != rows[0].device);

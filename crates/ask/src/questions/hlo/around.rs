@@ -8,7 +8,7 @@ use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::roofline::instructions::{InstructionRow, InstructionsQuery, fused_text, instructions};
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::selection::Selection;
-use stepscope_model::{Program, ProgramGraph, Trace};
+use stepscope_model::{Order, Program, ProgramGraph, Trace};
 
 use crate::answer::{Answer, Part};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
@@ -270,7 +270,7 @@ fn neighborhood(graph: &ProgramGraph, focus: u32) -> (Vec<(u32, i32)>, Vec<Neigh
             ring = found;
         }
     }
-    places.sort_by_key(|&(at, hop)| (hop, at));
+    places.order_by_key(|&(at, hop)| (hop, at));
     let mut edges = Vec::new();
     for &(to, _) in &places {
         for from in taken(graph, to) {

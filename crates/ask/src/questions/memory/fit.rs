@@ -11,7 +11,7 @@ use stepscope_analyse::memory::lowered::{Change, lowered};
 use stepscope_analyse::memory::surroundings::{batch, usable};
 use stepscope_analyse::memory::{self, Options};
 use stepscope_analyse::run::Run;
-use stepscope_model::Snapshot;
+use stepscope_model::{Order, Snapshot};
 
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
@@ -94,7 +94,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     for (run, batch) in runs.iter().zip(batches) {
         seen.push(look(ask, run, batch)?);
     }
-    seen.sort_by_key(|run| run.row.batch);
+    seen.order_by_key(|run| run.row.batch);
     let in_use = line(&seen, |run| run.row.peak_allocated_bytes)?;
     let reserved = line(&seen, needed)?;
     for run in &mut seen {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::scope::definition::Definition;
-use stepscope_model::{Attr, Program, Trace};
+use stepscope_model::{Attr, Order, Program, Trace};
 
 use super::super::TOP;
 use super::super::hlo::program_of;
@@ -190,7 +190,7 @@ fn plans(trace: &Trace) -> Vec<ProgramPlanRow> {
     let ran: HashSet<i64> = slices.ids().filter_map(|id| trace.args(id).int(Attr::Program)).collect();
     let mut rows: Vec<ProgramPlanRow> =
         trace.programs().iter().filter_map(|program| plan(program, ran.contains(&program.id))).collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         (b.ran, b.planned_bytes)
             .cmp(&(a.ran, a.planned_bytes))
             .then_with(|| (&a.program, a.program_id).cmp(&(&b.program, b.program_id)))

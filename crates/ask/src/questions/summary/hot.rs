@@ -1,6 +1,7 @@
 //! The functions and lines that take most of the time of a program without device work.
 
 use std::io;
+use stepscope_model::Order;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,7 +99,7 @@ impl HotSpots {
         let rows = &hot.functions.rows;
         let busy = rows.iter().filter(|row| row.own() > 0 || row.waiting_ns.is_some_and(|ns| ns > 0));
         let mut by_total: Vec<&FunctionRow> = rows.iter().filter(|row| row.total() > 0).collect();
-        by_total.sort_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.name.cmp(&b.name)));
+        by_total.order_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.name.cmp(&b.name)));
         let mut functions: Vec<HotFunction> = busy.take(MOST).map(function).collect();
         if functions.is_empty() {
             functions = by_total.iter().take(MOST).map(|row| function(row)).collect();
@@ -108,7 +109,7 @@ impl HotSpots {
         };
         let totals = by_total.iter().filter(shown).take(TOTALS).map(|row| function(row)).collect();
         let mut by_amount: Vec<&LineRow> = lines.rows.iter().collect();
-        by_amount.sort_by_key(|row| std::cmp::Reverse(row.amount()));
+        by_amount.order_by_key(|row| std::cmp::Reverse(row.amount()));
         HotSpots {
             totals,
             functions,

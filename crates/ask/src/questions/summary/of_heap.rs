@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::heap::{Advice, HeapLineRow, HeapReport, advice, growth, heap, snapshot_advice};
-use stepscope_model::{Profile, Severity};
+use stepscope_model::{Order, Profile, Severity};
 
 use super::super::memory::{allocator_name, end_words, lines_table, peak_words};
 use super::first::{beside_labels, section};
@@ -34,7 +34,7 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
         None => advice(&report),
     };
     let mut left: Vec<HeapLineRow> = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
-    left.sort_by_key(|row| std::cmp::Reverse((row.growth_bytes.unwrap_or(0).max(0), row.live_bytes)));
+    left.order_by_key(|row| std::cmp::Reverse((row.growth_bytes.unwrap_or(0).max(0), row.live_bytes)));
     let document_only = |part: Part| Part { on_screen: false, ..part };
     let top = |rows: &[HeapLineRow]| rows.iter().take(MOST).cloned().collect::<Vec<_>>();
     let parts = vec![

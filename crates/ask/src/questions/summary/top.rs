@@ -1,6 +1,7 @@
 //! What takes most of the device's time: operators where the file knows them, kernels where it does not.
 
 use std::io;
+use stepscope_model::Order;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +48,7 @@ impl Top {
             (_, Some(shown)) => (on_devices(run, Some(shown), 1), format!("Device time, GPU {shown}")),
             (n, None) => (on_devices(run, device, n), "Device time".to_owned()),
         };
-        rows.sort_by(|a, b| b.per_step_ns.cmp(&a.per_step_ns).then_with(|| a.name.cmp(&b.name)));
+        rows.order_by(|a, b| b.per_step_ns.cmp(&a.per_step_ns).then_with(|| a.name.cmp(&b.name)));
         rows.retain(|row| row.per_step_ns > 0);
         rows.truncate(MOST);
         Top { rows, what, synthetic }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::replay::what_if::Change;
 use stepscope_analyse::roofline::efficiency::{self, Efficiency};
-use stepscope_model::{Kind, Trace};
+use stepscope_model::{Kind, Order, Trace};
 
 use crate::ask::{Ask, Asked};
 use crate::options::ChangeWord;
@@ -102,7 +102,7 @@ pub(super) fn standard(asked: &Asked) -> Vec<Change> {
     let time = |device: i64, host: i64| if on_device { device } else { host };
     let mut longest: Vec<(i64, String)> =
         report.ops.iter().map(|row| (time(row.device_self_ns, row.host_self_ns), row.name.clone())).collect();
-    longest.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    longest.order_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let longest = longest.into_iter().filter(|op| op.0 > 0).take(OPERATORS);
     changes.extend(longest.map(|(_, name)| Change::Operator { name, speedup: 2.0 }));
     changes

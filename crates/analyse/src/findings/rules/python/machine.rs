@@ -1,6 +1,6 @@
 //! What the monitor saw of the process and its machine while the program ran.
 
-use stepscope_model::Trace;
+use stepscope_model::{Order, Trace};
 
 /// Counters of our own recordings, by their names.
 const PROCESS_CPU: &str = "process CPU (100 = one core)";
@@ -34,7 +34,7 @@ fn curve(trace: &Trace, name: &str, part: &str) -> Curve {
     let rows = counters.rows().filter(|row| row.series.index() == at);
     let mut curve: Curve =
         rows.map(|row| (row.at.0, row.value.to_f64())).filter(|(_, value)| value.is_finite()).collect();
-    curve.sort_by_key(|(at, _)| *at);
+    curve.order_by_key(|(at, _)| *at);
     curve
 }
 
