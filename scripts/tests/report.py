@@ -70,7 +70,9 @@ def outcome_of(element: ElementTree.Element) -> tuple[str, str]:
         return "failed", ""
     skipped = element.find("skipped")
     if skipped is not None:
-        return "skipped", skipped.get("message") or "no reason given"
+        # Playwright gives the reason as a property.
+        said = [one.get("value") for one in element.iter("property") if one.get("name") == "skip"]
+        return "skipped", skipped.get("message") or next(filter(None, said), "no reason given")
     if element.find("flakyFailure") is not None or element.find("flakyError") is not None:
         return "retried", ""
     said = SKIPPED.search(element.findtext("system-out") or "")

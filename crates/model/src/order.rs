@@ -62,7 +62,7 @@ mod tests {
                 items.push(((random >> 60) as u8, number));
             }
             let mut expected = items.clone();
-            expected.sort_by(|a, b| b.0.cmp(&a.0));
+            expected.sort_by_key(|item| std::cmp::Reverse(item.0));
             let mut by_key = items.clone();
             by_key.order_by_key(|item| std::cmp::Reverse(item.0));
             items.order_by(|a, b| b.0.cmp(&a.0));
