@@ -27,8 +27,6 @@ from stages import ENVIRONMENTS, GROUPS, Stage, environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "target/test-report"
-# How long each group took on the machine of `BENCHMARKS.md`'s numbers: two cores, nothing built before.
-USUAL_MINUTES = {"all": 20, "fast": 10, "python": 12, "nightly": 45}
 
 
 def main() -> int:
@@ -65,7 +63,7 @@ def print_plan(group: str, stages: list[Stage]) -> None:
         last = {stage["name"]: stage["seconds"] for stage in json.loads(before.read_text())}
         total = f"{report.clock(sum(last.values()))} last time here"
     else:
-        last, total = {}, f"about {USUAL_MINUTES[group]} minutes on two cores, nothing built before"
+        last, total = {}, "not timed here yet"
     print(f"{len(stages)} stages, {total}:")
     for at, stage in enumerate(stages, 1):
         print(f"  {at:2}. {stage.name}" + (f" ({report.clock(last[stage.name])})" if stage.name in last else ""))
