@@ -63,70 +63,26 @@ export interface Kind {
 /** No trace has these: they are about baselines, a service, and a file that was chosen. */
 const BESIDE_TRACES = ["history", "service", "source"] as const;
 const PYTHON = ["functions", "code"] as const;
+/** What only a trace of its own kind has. */
+const SPECIAL = ["compare", "hlo", "collectives", "serving", "graphs", "compile"] as const;
 
 export const KINDS = {
   "training in bf16": {
     paths: [TRACES.gpt],
-    lacks: [
-      ...BESIDE_TRACES,
-      ...PYTHON,
-      "lines",
-      "threads",
-      "modules",
-      "compare",
-      "hlo",
-      "collectives",
-      "serving",
-      "graphs",
-      "compile",
-    ],
+    lacks: [...BESIDE_TRACES, ...PYTHON, "lines", "threads", "modules", ...SPECIAL],
   },
   "with stacks and modules": {
     paths: [TRACES.overloads],
-    lacks: [
-      ...BESIDE_TRACES,
-      "lines",
-      "threads",
-      "compare",
-      "hlo",
-      "collectives",
-      "serving",
-      "graphs",
-      "compile",
-    ],
+    lacks: [...BESIDE_TRACES, "lines", "threads", ...SPECIAL],
   },
   // Its kernels are NCCL's, but it is of one rank: there was nobody to talk to.
   "with NCCL": {
     paths: [TRACES.nccl],
-    lacks: [
-      ...BESIDE_TRACES,
-      ...PYTHON,
-      "lines",
-      "threads",
-      "memory",
-      "modules",
-      "compare",
-      "hlo",
-      "collectives",
-      "serving",
-      "graphs",
-      "compile",
-    ],
+    lacks: [...BESIDE_TRACES, ...PYTHON, "lines", "threads", "memory", "modules", ...SPECIAL],
   },
   "with a fault": {
     paths: [TRACES.fault],
-    lacks: [
-      ...BESIDE_TRACES,
-      "lines",
-      "threads",
-      "memory",
-      "compare",
-      "hlo",
-      "collectives",
-      "serving",
-      "graphs",
-      "compile",
-    ],
+    lacks: [...BESIDE_TRACES, "lines", "threads", "memory", ...SPECIAL],
   },
   "of two ranks": {
     paths: [TRACES.ddp, TRACES.ddpOther],
