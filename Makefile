@@ -54,7 +54,7 @@ test-nightly: ui docs
 ## Tests that watch processes and clocks, TIMES times beside a busy loop on every core, with no second try.
 TIMES ?= 20
 test-busy: ui
-	scripts/tests/busy.sh $(TIMES)
+	@python3 scripts/tests/run.py clocks --busy --times $(TIMES)
 
 ## Formatting, linters and types of Rust, TypeScript and Python; warnings are errors. The quick build must compile too.
 lint: ui

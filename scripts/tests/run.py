@@ -4,13 +4,16 @@
     run.py fast        Rust, UI logic and Python in place: no browser, no frameworks
     run.py python      the Python package alone, as users get it
     run.py nightly     everything, with what is too slow for every change
+    run.py clocks      what watches processes and clocks
 
+With --busy an endless loop runs beside them on every core, and nothing is tried twice: what fails then depends on luck.
 Every runner writes JUnit into target/test-report, next to the table (report.txt) and the times of this run.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -20,6 +23,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import IO
 
 import report
@@ -32,11 +37,16 @@ FOLDER = ROOT / "target/test-report"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("group", choices=GROUPS)
-    group = parser.parse_args().group
+    parser.add_argument("--busy", action="store_true", help="beside an endless loop on every core, without second tries")
+    parser.add_argument("--times", type=int, default=1, help="how often to run what is not a build")
+    chosen = parser.parse_args()
+    group = chosen.group
     os.chdir(ROOT)
     if group == "nightly":
         os.environ["STEPSCOPE_NIGHTLY"] = "1"
-    stages = GROUPS[group]
+    if chosen.busy:
+        os.environ["STEPSCOPE_BUSY"] = "1"
+    stages = in_rounds(GROUPS[group], chosen.times)
     print_plan(group, stages)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -47,7 +57,8 @@ def main() -> int:
     threading.Thread(target=make_environments, args=([name for name in ENVIRONMENTS if name in needed],), daemon=True).start()
     done = run(stages)
     (FOLDER / "stages.json").write_text(json.dumps(done, indent=1))
-    (FOLDER.parent / f"test-times-{group}.json").write_text(json.dumps(done, indent=1))
+    if not chosen.busy and chosen.times == 1:
+        (FOLDER.parent / f"test-times-{group}.json").write_text(json.dumps(done, indent=1))
     sys.argv = ["report.py", str(FOLDER)]
     return report.main()
 
@@ -55,6 +66,27 @@ def main() -> int:
 def make_environments(names: list[str]) -> None:
     for name in names:
         environment(name, niceness=10)
+
+
+def in_rounds(stages: list[Stage], times: int) -> list[Stage]:
+    """What is not a build, so many times."""
+    if times == 1:
+        return stages
+    builds = [stage for stage in stages if stage.is_build]
+    tests = [stage for stage in stages if not stage.is_build]
+    return builds + [replace(stage, name=f"{stage.name}, {at} of {times}") for at in range(1, times + 1) for stage in tests]
+
+
+@contextlib.contextmanager
+def beside_loops(stage: Stage) -> Iterator[None]:
+    """If that is asked for, an endless loop on every core. What is built needs no such proof."""
+    wanted = "STEPSCOPE_BUSY" in os.environ and not stage.is_build
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1) if wanted]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
 
 
 def print_plan(group: str, stages: list[Stage]) -> None:
@@ -78,7 +110,9 @@ def run(stages: list[Stage]) -> list[dict]:
         together = [stages[at]]
         while stages[at].beside and at + len(together) < len(stages) and stages[at + len(together)].beside == stages[at].beside:
             together.append(stages[at + len(together)])
-        results = run_one(stages[at], at + 1, len(stages)) if len(together) == 1 else run_beside(together, at + 1, len(stages))
+        with beside_loops(stages[at]):
+            alone = len(together) == 1
+            results = run_one(stages[at], at + 1, len(stages)) if alone else run_beside(together, at + 1, len(stages))
         done += results
         if any(result["code"] and stage.is_build for stage, result in zip(together, results)):
             break

@@ -68,13 +68,23 @@ def nextest(*options: str) -> list[str]:
     return [CARGO, "nextest", "run", "--workspace", "--lib", "--tests", "--locked", *options]
 
 
+def second_tries() -> int:
+    """For what watches a clock. Beside busy loops there are none: that is what they are for."""
+    return 0 if "STEPSCOPE_BUSY" in os.environ else 1
+
+
 def build_rust(log: IO[str] | None) -> int:
     return call(["scripts/setup-nextest.sh"], log) or call(nextest("--no-run"), log)
 
 
+def run_rust(log: IO[str] | None, *options: str) -> int:
+    # Which tests have a second try is in .config/nextest.toml.
+    return call(nextest(*options, *(() if second_tries() else ("--retries", "0"))), log)
+
+
 def test_rust(log: IO[str] | None) -> int:
     nightly = bool(os.environ.get("STEPSCOPE_NIGHTLY"))
-    code = call(nextest(*(["--run-ignored", "all"] if nightly else [])), log)
+    code = run_rust(log, *(("--run-ignored", "all") if nightly else ()))
     shutil.copy("target/nextest/default/junit.xml", f"{FOLDER}/rust.xml")
     if not nightly:
         # Those that are left out are not among the results.
@@ -83,6 +93,10 @@ def test_rust(log: IO[str] | None) -> int:
         with open(f"{FOLDER}/rust-nightly.txt", "w") as names:
             call(left_out, names)
     return code
+
+
+def test_clocks(log: IO[str] | None) -> int:
+    return run_rust(log, "--profile", "clocks")
 
 
 def test_docs(log: IO[str] | None) -> int:
@@ -173,8 +187,6 @@ def test_xprof(log: IO[str] | None) -> int:
 
 TESTS = "python/tests"
 TWO_AT_A_TIME = ("-n", "2", "--dist", "loadfile")
-# What watches a clock has the machine to itself, and a second try that is named.
-ALONE = ("-m", "clock", "--reruns", "1")
 # What pytest ends with where it finds none.
 NO_TESTS = 5
 
@@ -182,13 +194,24 @@ NO_TESTS = 5
 def package(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
     """The tests of an environment: two files at a time, then what watches a clock."""
     together = pytest(where, where, tests, *TWO_AT_A_TIME, "-m", "not clock", in_place=in_place)
-    alone = pytest(f"{where}-clock", where, tests, *ALONE, in_place=in_place)
+    alone = clocks(where, tests, in_place=in_place)
 
     def work(log: IO[str] | None) -> int:
-        first, second = together(log), alone(log)
-        return first or (0 if second == NO_TESTS else second)
+        first, second = together(log), alone.work(log)
+        return first or second
 
     return Stage(f"Python, {where}", work, (where,))
+
+
+def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
+    """What watches a clock has the machine to itself, and a second try that is named."""
+
+    def work(log: IO[str] | None) -> int:
+        tries = ("--reruns", str(second_tries()))
+        code = pytest(f"{where}-clock", where, tests, "-m", "clock", *tries, in_place=in_place)(log)
+        return 0 if code == NO_TESTS else code
+
+    return Stage(f"Python clocks, {where}", work, (where,))
 
 
 def xla(name: str, file: str, *options: str, **variables: str) -> Stage:
@@ -207,6 +230,7 @@ WHEEL = [
     Stage("build the wheel", build_wheel, ("build",), is_build=True),
     Stage("install the wheel", install_wheel, ("plain", "frameworks", "services", "jax", "xprof"), is_build=True),
 ]
+VERDICTS = clocks("jax", f"{TESTS}/xla/test_verdicts.py")
 PYTHON = [
     *WHEEL,
     package("plain"),
@@ -219,7 +243,7 @@ PYTHON = [
     xla("keras-jax", "xla/test_keras.py", KERAS_BACKEND="jax"),
     xla("performance-jax", "performance/test_jax.py"),
     Stage("Python, xprof", test_xprof, ("jax", "xprof"), beside="xla"),
-    Stage("Python, verdicts", pytest("verdicts", "jax", f"{TESTS}/xla/test_verdicts.py", "--reruns", "1"), ("jax",)),
+    VERDICTS,
 ]
 GROUPS: dict[str, list[Stage]] = {
     "all": [*RUST, *UI, *BROWSER, *PYTHON],
@@ -231,4 +255,13 @@ GROUPS: dict[str, list[Stage]] = {
     ],
     "python": PYTHON,
     "nightly": [*RUST, *UI, *BROWSER, *PYTHON],
+    "clocks": [
+        RUST[0],
+        *WHEEL,
+        Stage("Rust clocks", test_clocks),
+        clocks("plain"),
+        clocks("frameworks"),
+        clocks("services", f"{TESTS}/production"),
+        VERDICTS,
+    ],
 }

@@ -45,9 +45,9 @@ def test_the_real_machine_is_watched() -> None:
     profiler = PerformanceProfiler(system_interval=0.02)
     cores = os.cpu_count() or 1
     with profiler.profile("spin"):
-        # Until there is enough to see: 0.3 s of a processor, whenever the machine gives them, and some samples.
-        until, deadline = time.process_time() + 0.3, time.monotonic() + 60
-        while (time.process_time() < until or profiler.get_system_report().samples < 4) and time.monotonic() < deadline:
+        # Until there is enough to see, whenever the machine gives it a processor.
+        deadline = time.monotonic() + 60
+        while profiler.get_system_report().samples < 15 and time.monotonic() < deadline:
             pass
     system = profiler.get_metrics().system
     assert 0 < system.cpu_percent <= 100
@@ -55,7 +55,7 @@ def test_the_real_machine_is_watched() -> None:
     assert 0 < system.memory_percent <= system.peak_memory_percent <= 100
     assert system.samples >= 3
     report = profiler.get_system_report()
-    assert report.samples >= 3 and report.duration_s >= 0.3
+    assert report.samples >= 15 and report.duration_s > 0
     assert 0 < report.avg_cpu_percent <= report.peak_cpu_percent <= 100
     assert report.to_dict()["peak_memory_percent"] == report.peak_memory_percent
     assert "avg_cpu_percent" in str(report)
