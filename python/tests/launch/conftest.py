@@ -49,7 +49,8 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGE_PARENT, "PYTHONDONTWRITEBYTEC
 
 
 def _run(command: list[str], folder: Path) -> Finished:
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(folder / "sites"), PACKAGE_PARENT])}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
@@ -61,7 +62,7 @@ def python(tmp_path) -> Callable[..., Finished]:
 
 @pytest.fixture
 def stepscope_run(tmp_path) -> Callable[..., Finished]:
-    """``stepscope run ARGUMENTS`` in the test's folder."""
+    """``stepscope run ARGUMENTS`` in the test's folder; a ``sites/sitecustomize.py`` there runs first."""
     return lambda *arguments: _run([*STEPSCOPE_RUN, *arguments], tmp_path)
 
 
