@@ -125,7 +125,12 @@ def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, python, step
     )
     file = script(text)
     expected, got = python(file), stepscope_run(file)
-    assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
+
+    def errors(done):
+        # Workers that a busy machine is slow to end are killed by PyTorch, and Python warns of their semaphores.
+        return re.sub(r".*UserWarning: resource_tracker: .*\n.*\n", "", done.own_err)
+
+    assert (got.out, got.code, errors(got)) == (expected.out, 0, errors(expected))
     (trace,) = traces()
     assert count(trace, "aten::exp") == 1 and count(trace, "aten::sin") == 0 and count(trace, "aten::cos") == 0
     assert any("PyTorch's profiler itself" in note for note in got.notes)

@@ -406,7 +406,7 @@ def test_a_full_disk_is_said_once_and_harms_nobody(tmp_path: pathlib.Path) -> No
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
 
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path / "kept")],
+        [sys.executable, "-B", "-c", FULL, str(tmp_path / "kept")],
         preexec_fn=limited,
         timeout=60,
         capture_output=True,

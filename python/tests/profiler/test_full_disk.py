@@ -21,6 +21,8 @@ PACKAGE = str(pathlib.Path(stepscope.__file__).parents[1])
 
 PROGRAM = """
     import os, resource, sys, tempfile, warnings
+    # What is imported while there is no room would be cut short for every later program.
+    sys.dont_write_bytecode = True
     warnings.simplefilter("always")
     uses_torch, out = sys.argv[1] == "torch", sys.argv[2]
     if uses_torch:
@@ -239,7 +241,7 @@ def test_stepscope_run_keeps_result_and_exit_code(torch, schedule, tmp_path):
         )
     )
     limited = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        "import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         "from stepscope import _native; from stepscope.__main__ import main; sys.exit(main())"
     )
     words = [sys.executable, "-c", limited, "run", "-o", str(tmp_path / "out"), *schedule, str(tmp_path / "train.py")]

@@ -270,6 +270,7 @@ def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_p
     program = """
         import os, resource, sys, torch
         import stepscope as profiler
+        sys.dont_write_bytecode = True
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         for handler in (profiler.tensorboard_trace_handler(sys.argv[1]), None):
             with profiler.profile(activities=[profiler.ProfilerActivity.CPU], on_trace_ready=handler) as prof:
