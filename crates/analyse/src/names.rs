@@ -17,3 +17,4 @@ pub mod ranges;
 pub mod serving;
 pub mod shapes;
 pub mod tensor_core;
+pub(crate) mod users_frames;

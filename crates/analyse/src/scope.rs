@@ -8,5 +8,4 @@ pub mod selection;
 pub(crate) mod slice_number;
 pub mod spread;
 pub mod theil_sen;
-pub(crate) mod users_frames;
 pub(crate) mod windows;

@@ -9,11 +9,11 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
+use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Domain, Trace};
 
 use crate::answer::Answer;
 use crate::options::{Given, OPTIONS, OptionSpec, RowsAsked};
-use crate::refusal::Refusal;
 
 /// One question. Everything about it is here: the command line, the server, the report and Python read this and need no
 /// list of their own.
@@ -40,7 +40,7 @@ pub struct Question {
     /// Which kinds of files it can be asked about.
     pub answers_for: &'static [DocumentKind],
     /// Works it out. There is at least one run.
-    pub answer: fn(&Ask, &[Arc<Run>]) -> Result<Answer, Refusal>,
+    pub answer: fn(&Ask, &[Arc<Run>]) -> Result<Answer, Problem>,
 }
 
 /// Questions about a timeline.
@@ -172,7 +172,7 @@ impl Ask {
     }
 
     /// Sets an option. The value of a flag is not looked at, except that `0` and `false` leave it off.
-    pub fn set(&mut self, option: &str, value: &str) -> Result<(), Refusal> {
+    pub fn set(&mut self, option: &str, value: &str) -> Result<(), Problem> {
         let spec = OptionSpec::find(option).filter(|spec| self.question.takes(spec.name));
         let Some(spec) = spec else { return Err(self.unknown(option)) };
         if spec.value.is_none() && matches!(value, "0" | "false" | "False") {
@@ -203,7 +203,7 @@ impl Ask {
     }
 
     /// The part of a run's trace that is asked about.
-    pub fn selection(&self, run: &Arc<Run>) -> Result<Selection, Refusal> {
+    pub fn selection(&self, run: &Arc<Run>) -> Result<Selection, Problem> {
         Ok(self.part_of(run)?.selection)
     }
 
@@ -216,21 +216,21 @@ impl Ask {
         steps
     }
 
-    fn unknown(&self, option: &str) -> Refusal {
+    fn unknown(&self, option: &str) -> Problem {
         let name = self.question.name;
         let takes = || OPTIONS.iter().map(|o| o.name).filter(|o| self.question.takes(o));
         let hint = match nearest(option, takes(), 1).first() {
             Some(near) => format!("did you mean --{near}?"),
             None => format!("{name} takes {}", takes().collect::<Vec<_>>().join(", ")),
         };
-        Refusal::new(format!("{name} has no option --{option}"), hint)
+        Problem::new(format!("{name} has no option --{option}"), hint)
     }
 
-    fn group(&mut self, asked: &str) -> Result<(), Refusal> {
+    fn group(&mut self, asked: &str) -> Result<(), Problem> {
         let known = self.question.by;
         let word = known.iter().find(|word| word.eq_ignore_ascii_case(asked));
         self.by = Some(word.copied().ok_or_else(|| {
-            Refusal::new(format!("cannot group by '{asked}' here"), format!("--by takes {}", known.join(", ")))
+            Problem::new(format!("cannot group by '{asked}' here"), format!("--by takes {}", known.join(", ")))
         })?);
         Ok(())
     }
@@ -241,9 +241,9 @@ impl Ask {
     }
 
     /// Fails if one of these options was given: an option without effect would be taken for an answer.
-    pub(crate) fn refuse(&self, options: &[&str], what: &str, hint: &str) -> Result<(), Refusal> {
+    pub(crate) fn refuse(&self, options: &[&str], what: &str, hint: &str) -> Result<(), Problem> {
         match self.given.iter().find(|given| options.contains(given)) {
-            Some(option) => Err(Refusal::new(format!("--{option} does not apply to {what}"), hint)),
+            Some(option) => Err(Problem::new(format!("--{option} does not apply to {what}"), hint)),
             None => Ok(()),
         }
     }
@@ -254,7 +254,7 @@ impl Ask {
     }
 
     /// The run narrowed to what is asked about.
-    pub(crate) fn part_of(&self, run: &Arc<Run>) -> Result<Asked, Refusal> {
+    pub(crate) fn part_of(&self, run: &Arc<Run>) -> Result<Asked, Problem> {
         let mut asked = match &self.steps {
             None => Asked { run: run.clone(), selection: Selection::all() },
             Some(numbers) => {
@@ -297,7 +297,7 @@ impl Asked {
 }
 
 /// Fails for a device on which nothing ran.
-fn known_device(trace: &Trace, device: i64) -> Result<(), Refusal> {
+fn known_device(trace: &Trace, device: i64) -> Result<(), Problem> {
     let on_devices = trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device);
     let mut devices: Vec<i64> = on_devices.filter_map(|(_, lane)| lane.key.process.as_int()).collect();
     devices.sort_unstable();
@@ -310,10 +310,10 @@ fn known_device(trace: &Trace, device: i64) -> Result<(), Refusal> {
         true => "nothing ran on a device in this trace".to_owned(),
         false => format!("devices in this trace: {}", names.join(", ")),
     };
-    Err(Refusal::new(format!("there is no device {device}"), hint))
+    Err(Problem::new(format!("there is no device {device}"), hint))
 }
 
-fn no_such_step(step: i64, steps: &Steps) -> Refusal {
+fn no_such_step(step: i64, steps: &Steps) -> Problem {
     let hint = if steps.synthetic {
         "this trace has no marked steps; PyTorch's prof.step() and JAX's StepTraceAnnotation mark them"
             .to_owned()
@@ -323,5 +323,5 @@ fn no_such_step(step: i64, steps: &Steps) -> Refusal {
             _ => "the trace has no steps".to_owned(),
         }
     };
-    Refusal::new(format!("there is no step {step}"), hint)
+    Problem::new(format!("there is no step {step}"), hint)
 }

@@ -12,7 +12,6 @@ mod ask;
 mod options;
 pub mod print;
 mod questions;
-mod refusal;
 mod rows;
 mod sort_key;
 pub mod write;
@@ -20,17 +19,17 @@ pub mod write;
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 pub use answer::{Answer, Fact, Next, Part};
 pub use ask::{Ask, Group, Question, Sources};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};
 pub use questions::{DIFF, QUESTIONS, RunRow, diff_words, find, rules, run_row, runs_part};
-pub use refusal::Refusal;
 
 /// Answers a question about some runs. Most questions are about one: they take the first.
-pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let Some(first) = runs.first() else {
-        return Err(Refusal::new("no trace given", "give a trace file or a folder"));
+        return Err(Problem::new("no trace given", "give a trace file or a folder"));
     };
     if let Some(other) = runs.iter().find(|run| !ask.question().answers_for.contains(&run.kind())) {
         return Err(not_about(ask.question(), other));
@@ -44,14 +43,14 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
 }
 
 /// Why a question has no answer about this kind of file, and which have one.
-fn not_about(question: &Question, run: &Run) -> Refusal {
+fn not_about(question: &Question, run: &Run) -> Problem {
     let kind = run.kind();
     let fitting = QUESTIONS.iter().filter(|other| other.answers_for.contains(&kind)).map(|other| other.name);
     let fitting: Vec<&str> = fitting.collect();
     let source = &run.trace().meta().source;
     let what = format!("`{}` needs a timeline, and this is {} ({})", question.name, kind.what(), source.format);
     match fitting.is_empty() {
-        true => Refusal::new(what, "no question is about such files yet; give a trace of the same run"),
-        false => Refusal::new(what, format!("about this file, ask {}", fitting.join(", "))),
+        true => Problem::new(what, "no question is about such files yet; give a trace of the same run"),
+        false => Problem::new(what, format!("about this file, ask {}", fitting.join(", "))),
     }
 }

@@ -2,8 +2,8 @@
 
 mod values;
 
-use crate::refusal::Refusal;
-use values::{batches, bytes, nanoseconds, number, steps, time};
+use stepscope_ground::{Problem, units};
+use values::{batches, bytes, number, steps, time};
 
 /// The options that were given, as values.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ pub struct OptionSpec {
     pub value: Option<&'static str>,
     /// What it does.
     pub help: &'static str,
-    set: fn(&mut Given, &str) -> Result<(), Refusal>,
+    set: fn(&mut Given, &str) -> Result<(), Problem>,
 }
 
 impl OptionSpec {
@@ -128,7 +128,7 @@ impl OptionSpec {
         OPTIONS.iter().find(|option| option.name == name)
     }
 
-    pub(crate) fn set(&self, given: &mut Given, value: &str) -> Result<(), Refusal> {
+    pub(crate) fn set(&self, given: &mut Given, value: &str) -> Result<(), Problem> {
         (self.set)(given, value)
     }
 }
@@ -225,8 +225,8 @@ pub const OPTIONS: &[OptionSpec] = &[
             ask.at = Some(match value.trim() {
                 "peak" => AtMoment::Peak,
                 "end" => AtMoment::End,
-                text => AtMoment::After(nanoseconds(text).ok_or_else(|| {
-                    Refusal::new(
+                text => AtMoment::After(units::nanoseconds(text, "ns").ok_or_else(|| {
+                    Problem::new(
                         format!("--at '{value}' is not a moment"),
                         "write peak, end, or a time since the first entry: 12ms, 1.5s, 300us",
                     )
@@ -259,7 +259,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         help: "With `--fit`, memory that the process can have: `24GiB`, `80GB` or a number of bytes",
         set: |ask, value| {
             let wrong = || {
-                Refusal::new(
+                Problem::new(
                     format!("--capacity '{value}' is not a size"),
                     "write 24GiB, 80GB or a number of bytes",
                 )

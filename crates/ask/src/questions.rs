@@ -37,9 +37,9 @@ mod xprof;
 
 use stepscope_analyse::findings::is_users;
 use stepscope_analyse::names::nearest::nearest;
+use stepscope_ground::Problem;
 
 use crate::ask::{Ask, Question};
-use crate::refusal::Refusal;
 
 pub use diff::{DIFF, words as diff_words};
 pub use findings::rules;
@@ -90,14 +90,14 @@ pub fn find(name: &str) -> Option<&'static Question> {
 
 impl Ask {
     /// A question by its name, without options.
-    pub fn new(question: &str) -> Result<Ask, Refusal> {
+    pub fn new(question: &str) -> Result<Ask, Problem> {
         find(question).map(Ask::about_all).ok_or_else(|| {
             let names = || QUESTIONS.iter().map(|q| q.name);
             let hint = match nearest(question, names(), 1).first() {
                 Some(near) => format!("did you mean '{near}'?"),
                 None => format!("questions: {}", names().collect::<Vec<_>>().join(", ")),
             };
-            Refusal::new(format!("unknown question '{question}'"), hint)
+            Problem::new(format!("unknown question '{question}'"), hint)
         })
     }
 
@@ -105,7 +105,7 @@ impl Ask {
     pub fn with<'a, 'b>(
         question: &str,
         options: impl IntoIterator<Item = (&'a str, &'b str)>,
-    ) -> Result<Ask, Refusal> {
+    ) -> Result<Ask, Problem> {
         let mut ask = Ask::new(question)?;
         for (option, value) in options {
             ask.set(option, value)?;

@@ -3,12 +3,12 @@
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_ground::Problem;
 use stepscope_model::Order;
 
 use crate::answer::Part;
 use crate::options::RowsAsked;
 use crate::print::{Table, units};
-use crate::refusal::Refusal;
 use crate::sort_key::{compare, field, names};
 
 /// torch's names for our fields, so that its `sort_by` keys can be pasted.
@@ -93,7 +93,7 @@ pub(crate) fn arrange<R: Serialize>(
     default_sort: Option<&str>,
     default_top: usize,
     name: impl Fn(&R) -> &str,
-) -> Result<Arranged<R>, Refusal> {
+) -> Result<Arranged<R>, Problem> {
     let all = rows.len();
     let mut rows = match &asked.filter {
         Some(pattern) => {
@@ -114,11 +114,11 @@ pub(crate) fn arrange<R: Serialize>(
 }
 
 /// The regular expression that an option gives.
-pub(crate) fn regex_of(option: &str, pattern: &str) -> Result<Regex, Refusal> {
+pub(crate) fn regex_of(option: &str, pattern: &str) -> Result<Regex, Problem> {
     Regex::new(pattern).map_err(|error| {
         let why = error.to_string();
         let last = why.lines().last().unwrap_or_default().trim().to_owned();
-        Refusal::new(
+        Problem::new(
             format!("--{option} is not a regular expression: {last}"),
             "quote special characters with a backslash, as in 'at::native::.*\\(anonymous'",
         )
@@ -126,7 +126,7 @@ pub(crate) fn regex_of(option: &str, pattern: &str) -> Result<Regex, Refusal> {
 }
 
 /// Sorts by a field: numbers fall, texts rise, rows without the field come last; ties keep their order.
-fn sorted<R: Serialize>(rows: Vec<R>, key: &str, asked: bool) -> Result<Vec<R>, Refusal> {
+fn sorted<R: Serialize>(rows: Vec<R>, key: &str, asked: bool) -> Result<Vec<R>, Problem> {
     let Some(first) = rows.first() else { return Ok(rows) };
     let Some(name) = find_field(first, key) else {
         return if asked { Err(unknown_key(key, first)) } else { Ok(rows) };
@@ -144,8 +144,8 @@ fn find_field<R: Serialize>(row: &R, key: &str) -> Option<String> {
     candidates.find(|name| field(row, name).is_some())
 }
 
-fn unknown_key<R: Serialize>(key: &str, row: &R) -> Refusal {
-    Refusal::new(format!("cannot sort by '{key}'"), format!("sort by one of: {}", names(row).join(", ")))
+fn unknown_key<R: Serialize>(key: &str, row: &R) -> Problem {
+    Problem::new(format!("cannot sort by '{key}'"), format!("sort by one of: {}", names(row).join(", ")))
 }
 
 #[cfg(test)]

@@ -7,10 +7,11 @@ use bytes::{BufMut, Bytes, BytesMut};
 use h2::Ping;
 use h2::client::SendRequest;
 use http::{HeaderMap, Method as Verb, Request};
+use stepscope_ground::Problem;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use crate::error::CaptureError;
+use crate::error;
 use crate::target::Target;
 
 /// How much of an answer may be on its way. It is what an answer takes of memory, whatever its size.
@@ -51,11 +52,11 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects, and makes sure that the other side speaks HTTP/2.
-    pub(crate) async fn open(target: Target, within: Duration) -> Result<Connection, CaptureError> {
+    pub(crate) async fn open(target: Target, within: Duration) -> Result<Connection, Problem> {
         let stream = connect(&target, within).await?;
         // Requests are small and wait for nothing.
         let _ = stream.set_nodelay(true);
-        let foreign = |why: &str| CaptureError::not_a_profiler(&target, why);
+        let foreign = |why: &str| error::not_a_profiler(&target, why);
         let handshake = h2::client::Builder::new()
             .initial_window_size(WINDOW_BYTES)
             .initial_connection_window_size(WINDOW_BYTES)
@@ -85,11 +86,11 @@ impl Connection {
         message: &[u8],
         within: Duration,
         stall: Duration,
-        mut take: impl FnMut(&[u8]) -> Result<(), CaptureError>,
-    ) -> Result<(), CaptureError> {
-        let lost = |error: h2::Error| CaptureError::lost(&self.target, &words(&error));
+        mut take: impl FnMut(&[u8]) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let lost = |error: h2::Error| error::lost(&self.target, &words(&error));
         let silent = || {
-            CaptureError::new(
+            Problem::new(
                 format!("{} does not answer any more", self.target),
                 "check that the program still runs; a large profile takes a while to be put together, which --timeout allows for",
             )
@@ -102,7 +103,7 @@ impl Connection {
         let kind = head.headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !head.status.is_success() || !kind.starts_with("application/grpc") {
             let why = format!("what listens there is a web server (status {})", head.status.as_u16());
-            return Err(CaptureError::not_a_profiler(&self.target, &why));
+            return Err(error::not_a_profiler(&self.target, &why));
         }
         while let Some(piece) = timeout(stall, body.data()).await.map_err(|_| silent())? {
             let piece = piece.map_err(lost)?;
@@ -116,11 +117,11 @@ impl Connection {
         match status {
             Some(Status { code: 0, .. }) => Ok(()),
             Some(status) => Err(refused(&self.target, method, &status)),
-            None => Err(CaptureError::lost(&self.target, "the answer has no end")),
+            None => Err(error::lost(&self.target, "the answer has no end")),
         }
     }
 
-    fn request(&self, method: Method) -> Result<Request<()>, CaptureError> {
+    fn request(&self, method: Method) -> Result<Request<()>, Problem> {
         Request::builder()
             .method(Verb::POST)
             .uri(format!("http://{}{}", self.target, method.path()))
@@ -129,15 +130,15 @@ impl Connection {
             .header("user-agent", concat!("stepscope/", env!("CARGO_PKG_VERSION")))
             .body(())
             .map_err(|error| {
-                CaptureError::new(format!("{} is not an address: {error}", self.target), "give HOST:PORT")
+                Problem::new(format!("{} is not an address: {error}", self.target), "give HOST:PORT")
             })
     }
 }
 
-async fn connect(target: &Target, within: Duration) -> Result<TcpStream, CaptureError> {
+async fn connect(target: &Target, within: Duration) -> Result<TcpStream, Problem> {
     let found = timeout(within, lookup_host((target.host.as_str(), target.port))).await;
     let unknown = |why: &str| {
-        CaptureError::new(
+        Problem::new(
             format!("the host {} is not known: {why}", target.host),
             "check the spelling; an address such as 10.0.0.7 works too",
         )
@@ -151,7 +152,7 @@ async fn connect(target: &Target, within: Duration) -> Result<TcpStream, Capture
     for address in addresses {
         failure = match timeout(within, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => CaptureError::closed(target),
+            Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => error::closed(target),
             Ok(Err(error)) => unreachable(target, &error.to_string()),
             Err(_) => unreachable(target, &format!("no answer within {} s", within.as_secs_f64())),
         };
@@ -159,8 +160,8 @@ async fn connect(target: &Target, within: Duration) -> Result<TcpStream, Capture
     Err(failure)
 }
 
-fn unreachable(target: &Target, why: &str) -> CaptureError {
-    CaptureError::new(
+fn unreachable(target: &Target, why: &str) -> Problem {
+    Problem::new(
         format!("{target} cannot be reached: {why}"),
         format!(
             "if a firewall is in between, use a tunnel: ssh -L {port}:localhost:{port} {host}, then capture localhost:{port}",
@@ -218,28 +219,26 @@ fn unescaped(bytes: &[u8]) -> String {
 }
 
 /// A refusal in our words where its meaning is known.
-fn refused(target: &Target, method: Method, status: &Status) -> CaptureError {
+fn refused(target: &Target, method: Method, status: &Status) -> Problem {
     let said = status.words.to_lowercase();
     let taken = status.code == ALREADY_EXISTS || (said.contains("session") && said.contains("active"));
     match (status.code, method) {
-        (UNIMPLEMENTED, Method::StartContinuous | Method::StopContinuous | Method::Snapshot) => {
-            CaptureError::new(
-                format!("the profiler server at {target} is too old for continuous profiling"),
-                "leave --continuous and --snapshot out to record for a while, or update JAX or TensorFlow in the program",
-            )
-        }
+        (UNIMPLEMENTED, Method::StartContinuous | Method::StopContinuous | Method::Snapshot) => Problem::new(
+            format!("the profiler server at {target} is too old for continuous profiling"),
+            "leave --continuous and --snapshot out to record for a while, or update JAX or TensorFlow in the program",
+        ),
         (UNIMPLEMENTED, _) => {
-            CaptureError::not_a_profiler(target, "what listens there speaks gRPC but has no profiler service")
+            error::not_a_profiler(target, "what listens there speaks gRPC but has no profiler service")
         }
-        (NOT_FOUND, Method::Snapshot | Method::StopContinuous) => CaptureError::new(
+        (NOT_FOUND, Method::Snapshot | Method::StopContinuous) => Problem::new(
             format!("no continuous profiling runs at {target}"),
             format!("start it: stepscope capture {target} --continuous"),
         ),
-        (_, Method::StartContinuous) if status.code == ALREADY_EXISTS => CaptureError::new(
+        (_, Method::StartContinuous) if status.code == ALREADY_EXISTS => Problem::new(
             format!("continuous profiling runs at {target} already"),
             format!("get what it has: stepscope capture {target} --snapshot; or end it with --stop"),
         ),
-        _ if taken => CaptureError::new(
+        _ if taken => Problem::new(
             format!(
                 "another profiling session is active in the program at {target}, and there can be one at a time"
             ),
@@ -250,7 +249,7 @@ fn refused(target: &Target, method: Method, status: &Status) -> CaptureError {
         ),
         (code, _) => {
             let said = if status.words.is_empty() { "without a reason" } else { status.words.as_str() };
-            CaptureError::new(
+            Problem::new(
                 format!("the profiler server at {target} refused (gRPC status {code}): {said}"),
                 "look at the log of the program for more",
             )

@@ -10,9 +10,7 @@ mod reply;
 mod request;
 mod session;
 mod target;
-mod wire;
 
-pub use error::CaptureError;
 pub use request::Tracers;
 pub use session::{
     Captured, CapturedFile, Limits, Plan, Stage, Want, Watch, capture, start_continuous, stop_continuous,

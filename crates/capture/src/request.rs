@@ -1,7 +1,8 @@
 //! What is asked of a profiler server.
 
+use stepscope_ground::protobuf::{Message, Put};
+
 use crate::target::Target;
-use crate::wire::Message;
 
 /// How much each tracer records, as `ProfileOptions` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,36 +42,34 @@ const OPTIONS_VERSION: u64 = 1;
 
 impl ProfileRequest<'_> {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut options = Message::default();
-        options
-            .flag(1, true) // operators of tf.data
-            .number(2, u64::from(self.tracers.host))
-            .number(3, u64::from(self.tracers.device))
-            .number(4, u64::from(self.tracers.python))
-            .number(5, OPTIONS_VERSION)
-            .flag(7, true) // the programs of XLA, which say what an operator computes
-            .number(8, self.start_ns)
-            // The one that counts: servers ignore the duration of the request itself.
-            .number(9, self.duration_ms)
-            .text(14, self.session);
-        let mut request = Message::default();
+        let mut options = Message::new();
+        options.number(1, 1); // operators of tf.data
+        options.nonzero(2, self.tracers.host.into());
+        options.nonzero(3, self.tracers.device.into());
+        options.nonzero(4, self.tracers.python.into());
+        options.number(5, OPTIONS_VERSION);
+        options.number(7, 1); // the programs of XLA, which say what an operator computes
+        options.nonzero(8, self.start_ns);
+        // The one that counts: servers ignore the duration of the request itself.
+        options.nonzero(9, self.duration_ms);
+        options.nonempty(14, self.session);
+        let mut request = Message::new();
+        request.nonzero(1, self.duration_ms);
+        request.number(2, MAX_EVENTS);
+        request.bytes(4, options);
+        request.nonempty(5, self.repository);
+        request.nonempty(6, self.session);
+        request.nonempty(7, &self.target.file_stem());
+        request.number(9, 1); // send the profile in the answer
         request
-            .number(1, self.duration_ms)
-            .number(2, MAX_EVENTS)
-            .message(4, &options)
-            .text(5, self.repository)
-            .text(6, self.session)
-            .text(7, &self.target.file_stem())
-            .flag(9, true); // send the profile in the answer
-        request.finish().to_vec()
     }
 }
 
 /// The request of `Terminate`, `GetSnapshot` and `StopContinuousProfiling`: a session, or nothing.
 pub(crate) fn of_session(session: &str) -> Vec<u8> {
-    let mut request = Message::default();
-    request.text(1, session);
-    request.finish().to_vec()
+    let mut request = Message::new();
+    request.nonempty(1, session);
+    request
 }
 
 #[cfg(test)]

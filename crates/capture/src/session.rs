@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use stepscope_ground::{Problem, WholeFile};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::call::{Connection, Method};
-use crate::error::CaptureError;
-use crate::place::{Part, RunFolder, cannot_write};
+use crate::place::{RunFolder, cannot_write};
 use crate::reply::{Damage, Reply};
 use crate::request::{ProfileRequest, Tracers, of_session};
 use crate::target::Target;
@@ -108,18 +108,18 @@ pub struct Captured {
     /// The files, in the order of the plan.
     pub files: Vec<CapturedFile>,
     /// What went wrong with the other hosts.
-    pub failures: Vec<CaptureError>,
+    pub failures: Vec<Problem>,
     /// Whether recording was stopped before its time.
     pub stopped_early: bool,
 }
 
 /// Captures all targets at the same time. An error if none could be; of several, those that could be are kept.
-pub fn capture(plan: &Plan, watch: &mut dyn Watch) -> Result<Captured, CaptureError> {
+pub fn capture(plan: &Plan, watch: &mut dyn Watch) -> Result<Captured, Problem> {
     runtime()?.block_on(capture_all(plan, watch))
 }
 
 /// Lets all targets record from now on, until somebody asks for a snapshot.
-pub fn start_continuous(targets: &[Target], tracers: Tracers, limits: &Limits) -> Result<(), CaptureError> {
+pub fn start_continuous(targets: &[Target], tracers: Tracers, limits: &Limits) -> Result<(), Problem> {
     runtime()?.block_on(async {
         let connections = connect_all(targets, limits).await?;
         for (started, connection) in connections.iter().enumerate() {
@@ -145,7 +145,7 @@ pub fn start_continuous(targets: &[Target], tracers: Tracers, limits: &Limits) -
 }
 
 /// Ends what [`start_continuous`] began.
-pub fn stop_continuous(targets: &[Target], limits: &Limits) -> Result<(), CaptureError> {
+pub fn stop_continuous(targets: &[Target], limits: &Limits) -> Result<(), Problem> {
     runtime()?.block_on(async {
         for connection in connect_all(targets, limits).await? {
             short(&connection, Method::StopContinuous, &[], limits).await?;
@@ -154,12 +154,9 @@ pub fn stop_continuous(targets: &[Target], limits: &Limits) -> Result<(), Captur
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, CaptureError> {
+fn runtime() -> Result<tokio::runtime::Runtime, Problem> {
     Builder::new_current_thread().enable_all().build().map_err(|error| {
-        CaptureError::new(
-            format!("no network connections can be made: {error}"),
-            "close some files or programs",
-        )
+        Problem::new(format!("no network connections can be made: {error}"), "close some files or programs")
     })
 }
 
@@ -169,18 +166,18 @@ async fn short(
     method: Method,
     message: &[u8],
     limits: &Limits,
-) -> Result<(), CaptureError> {
+) -> Result<(), Problem> {
     connection.call(method, message, limits.silence, limits.silence, |_| Ok(())).await
 }
 
 /// A connection to each; if one cannot be reached, nothing is recorded anywhere.
-async fn connect_all(targets: &[Target], limits: &Limits) -> Result<Vec<Connection>, CaptureError> {
+async fn connect_all(targets: &[Target], limits: &Limits) -> Result<Vec<Connection>, Problem> {
     let mut opening = JoinSet::new();
     for (at, target) in targets.iter().cloned().enumerate() {
         let within = limits.connect;
         opening.spawn(async move { (at, Connection::open(target, within).await) });
     }
-    let mut opened: Vec<(usize, Result<Connection, CaptureError>)> = Vec::new();
+    let mut opened: Vec<(usize, Result<Connection, Problem>)> = Vec::new();
     while let Some(Ok(one)) = opening.join_next().await {
         opened.push(one);
     }
@@ -196,7 +193,7 @@ struct Arrived {
     expected: AtomicU64,
 }
 
-async fn capture_all(plan: &Plan, watch: &mut dyn Watch) -> Result<Captured, CaptureError> {
+async fn capture_all(plan: &Plan, watch: &mut dyn Watch) -> Result<Captured, Problem> {
     let connections = connect_all(&plan.targets, &plan.limits).await?;
     let now = SystemTime::now();
     let run = RunFolder::make(&plan.folder, now)?;
@@ -291,7 +288,7 @@ fn stage(
 }
 
 /// The folder that a server too old to send writes to: an absolute path, since it has a working directory of its own.
-fn repository(plan: &Plan) -> Result<String, CaptureError> {
+fn repository(plan: &Plan) -> Result<String, Problem> {
     let folder = match &plan.remote_folder {
         Some(folder) => folder.trim_end_matches('/').to_owned(),
         None => {
@@ -322,9 +319,9 @@ struct One {
 }
 
 impl One {
-    async fn receive(self) -> Result<CapturedFile, CaptureError> {
+    async fn receive(self) -> Result<CapturedFile, Problem> {
         let target = &self.connection.target;
-        let mut reply = Reply::new(Part::new(&self.path), self.limits.max_bytes);
+        let mut reply = Reply::new(WholeFile::new(&self.path), self.limits.max_bytes);
         let called =
             self.connection.call(self.method, &self.message, self.within, self.limits.silence, |piece| {
                 reply.push(piece).map_err(|damage| self.damaged(damage))?;
@@ -336,18 +333,21 @@ impl One {
         let (is_empty, bytes) = (reply.is_empty, reply.profile_bytes);
         let part = reply.finish().map_err(|damage| self.damaged(damage))?;
         if is_empty {
-            return Err(CaptureError::new(
+            return Err(Problem::new(
                 format!("nothing was recorded at {target}: the program did no work that its profiler sees"),
                 "capture while it trains, or for longer with --duration 10s",
             ));
         }
-        let sent = part.keep()?;
+        let sent = part.has_begun();
+        if sent {
+            part.keep().map_err(|error| cannot_write(&self.path, &error))?;
+        }
         match bytes {
             Some(bytes) if sent => {
                 Ok(CapturedFile { target: target.clone(), path: self.path.clone(), bytes: Some(bytes) })
             }
             // Continuous profiling always sends; an answer without a profile is an empty one.
-            _ if self.method == Method::Snapshot || bytes.is_some() => Err(CaptureError::new(
+            _ if self.method == Method::Snapshot || bytes.is_some() => Err(Problem::new(
                 format!("the profiler server at {target} sent an empty profile"),
                 "capture again while the program works",
             )),
@@ -365,14 +365,14 @@ impl One {
         CapturedFile { target, path, bytes: None }
     }
 
-    fn damaged(&self, damage: Damage) -> CaptureError {
+    fn damaged(&self, damage: Damage) -> Problem {
         let target = &self.connection.target;
         match damage {
-            Damage::Malformed(why) => CaptureError::new(
+            Damage::Malformed(why) => Problem::new(
                 format!("the answer of {target} is damaged: {why}"),
                 "capture again; if that does not help, what listens there is not a profiler server",
             ),
-            Damage::TooLarge(bytes) => CaptureError::new(
+            Damage::TooLarge(bytes) => Problem::new(
                 format!(
                     "the profile of {target} is larger than the limit: {bytes} bytes, where {} are allowed",
                     self.limits.max_bytes

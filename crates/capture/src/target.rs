@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::CaptureError;
+use stepscope_ground::Problem;
 
 const HINT: &str = "give a host and a port, such as localhost:9999; a port alone is one of this machine";
 
@@ -17,8 +17,8 @@ pub struct Target {
 
 impl Target {
     /// `host:port`, `[::1]:port`, `port`, each with or without `grpc://` before it.
-    pub fn parse(text: &str) -> Result<Target, CaptureError> {
-        let wrong = |why: &str| CaptureError::new(format!("{why}: {text}"), HINT);
+    pub fn parse(text: &str) -> Result<Target, Problem> {
+        let wrong = |why: &str| Problem::new(format!("{why}: {text}"), HINT);
         let rest = text.trim();
         let rest = rest.strip_prefix("grpc://").or_else(|| rest.strip_prefix("http://")).unwrap_or(rest);
         let rest = rest.trim_end_matches('/');
@@ -62,13 +62,13 @@ impl fmt::Display for Target {
 }
 
 /// The targets of some words, each with one or several after commas, each once.
-pub fn targets<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Target>, CaptureError> {
+pub fn targets<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Target>, Problem> {
     let mut found: Vec<Target> = Vec::new();
     for word in words.into_iter().flat_map(|words| words.split(',')).filter(|word| !word.trim().is_empty()) {
         let target = Target::parse(word)?;
         // Two may share a name on disk without being the same.
         if let Some(first) = found.iter().find(|first| first.file_stem() == target.file_stem()) {
-            return Err(CaptureError::new(
+            return Err(Problem::new(
                 format!("{first} and {target} would be written to the same file"),
                 "name each host once",
             ));
@@ -76,7 +76,7 @@ pub fn targets<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Vec<Targe
         found.push(target);
     }
     if found.is_empty() {
-        return Err(CaptureError::new("no host is given", HINT));
+        return Err(Problem::new("no host is given", HINT));
     }
     Ok(found)
 }

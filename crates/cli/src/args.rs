@@ -10,6 +10,7 @@ mod monitor;
 mod production;
 mod questions;
 mod service_export;
+mod values;
 
 use std::path::PathBuf;
 

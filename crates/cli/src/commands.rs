@@ -32,7 +32,6 @@ use crate::args::{self, Command};
 use crate::failure::{Failure, Outcome};
 
 pub(crate) use question::question;
-pub(crate) use record::{duration, rate};
 
 /// Runs a command that is no question.
 pub(crate) fn dispatch(command: Command, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {

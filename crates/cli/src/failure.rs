@@ -2,8 +2,8 @@
 
 use std::io;
 
-use stepscope_ask::Refusal;
 use stepscope_formats::{Limit, ReadError};
+use stepscope_ground::Problem;
 
 /// How a command that did its work ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,25 +22,20 @@ pub(crate) enum Failure {
     /// The input could not be read.
     Read(ReadError),
     /// The arguments do not fit the input.
-    Use {
-        /// What is wrong.
-        what: String,
-        /// What to do.
-        hint: String,
-    },
+    Use(Problem),
     /// The output could not be written.
     Output(io::Error),
 }
 
 impl Failure {
     pub(crate) fn wrong_use(what: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure::Use { what: what.into(), hint: hint.into() }
+        Failure::Use(Problem::new(what, hint))
     }
 
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::Read(error) => Some(own_words(error).unwrap_or_else(|| error.hint())),
-            Failure::Use { hint, .. } => Some(hint.clone()),
+            Failure::Use(problem) => Some(problem.hint.clone()).filter(|hint| !hint.is_empty()),
             Failure::Output(error) => {
                 let hint = match error.kind() {
                     io::ErrorKind::StorageFull => "free up some space, or write elsewhere with -o",
@@ -75,33 +70,15 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Read(error) => error.fmt(f),
-            Failure::Use { what, .. } => f.write_str(what),
+            Failure::Use(problem) => problem.fmt(f),
             Failure::Output(error) => write!(f, "cannot write the output: {error}"),
         }
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
-        Failure::Use { what: refusal.what, hint: refusal.hint }
-    }
-}
-
-impl From<stepscope_gate::GateError> for Failure {
-    fn from(error: stepscope_gate::GateError) -> Failure {
-        Failure::Use { what: error.what, hint: error.hint }
-    }
-}
-
-impl From<stepscope_production::ProductionError> for Failure {
-    fn from(error: stepscope_production::ProductionError) -> Failure {
-        Failure::wrong_use(error.message, error.hint)
-    }
-}
-
-impl From<stepscope_capture::CaptureError> for Failure {
-    fn from(error: stepscope_capture::CaptureError) -> Failure {
-        Failure::Use { what: error.what, hint: error.hint }
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Use(problem)
     }
 }
 

@@ -4,7 +4,8 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use stepscope_production::ProductionError;
+use stepscope_ground::Problem;
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// More of an answer is not read.
 const MAX_ANSWER: usize = 64 << 10;
@@ -65,17 +66,16 @@ struct Answer {
 
 impl Destination {
     /// Reads a URL. A path that is missing is `/`.
-    pub fn parse(url: &str, headers: Vec<(String, String)>) -> Result<Self, ProductionError> {
+    pub fn parse(url: &str, headers: Vec<(String, String)>) -> Result<Self, Problem> {
         let shown: String = url.chars().take(100).collect();
         if url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) {
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("only plain http is known here, not {shown}"),
                 "run an OpenTelemetry Collector on this machine and let it send on with TLS",
             ));
         }
-        let wrong = || {
-            ProductionError::new(format!("this is not a collector URL: {shown}"), "write http://127.0.0.1:4318")
-        };
+        let wrong =
+            || Problem::new(format!("this is not a collector URL: {shown}"), "write http://127.0.0.1:4318");
         let rest = url.get(..7).filter(|start| start.eq_ignore_ascii_case("http://")).and(url.get(7..));
         let rest = rest.ok_or_else(wrong)?;
         let (place, path) = match rest.find('/') {
@@ -95,7 +95,7 @@ impl Destination {
             let named =
                 !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
             if !named || value.len() > MAX_WORD || value.bytes().any(|b| b < 0x20 || b == 0x7f) {
-                return Err(ProductionError::new(
+                return Err(Problem::new(
                     format!("this is not an HTTP header: {name}"),
                     "write NAME=VALUE, with letters, digits and dashes in the name",
                 ));
@@ -233,43 +233,18 @@ fn parse(bytes: &[u8]) -> Option<(Answer, Option<usize>)> {
 
 /// The words of `partial_success` in an answer of OTLP: field 1 with how many were refused, and why.
 fn partial_success(body: &[u8]) -> Option<String> {
-    let mut rest = field(body, 1)?.1;
+    let (_, Field::Bytes(body)) = Fields::new(body).next()?.ok().filter(|(field, _)| *field == 1)? else {
+        return None;
+    };
     let (mut refused, mut why) = (0, String::new());
-    while let Some((key, after)) = varint(rest) {
-        rest = match (key >> 3, key & 7) {
-            (1, 0) => {
-                let (count, after) = varint(after)?;
-                refused = count;
-                after
-            }
-            (2, 2) => {
-                let (length, after) = varint(after)?;
-                let (text, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
-                why = String::from_utf8_lossy(text).chars().take(200).collect();
-                after
-            }
+    for field in Fields::new(body) {
+        match field.ok()? {
+            (1, Field::Number(count)) => refused = count,
+            (2, Field::Bytes(text)) => why = String::from_utf8_lossy(text).chars().take(200).collect(),
             _ => return None,
-        };
-    }
-    (refused > 0 || !why.is_empty()).then(|| format!("the collector refused {refused} of them: {why}"))
-}
-
-/// The first field of a message, if it has this number and a length.
-fn field(bytes: &[u8], number: u64) -> Option<(u64, &[u8])> {
-    let (key, rest) = varint(bytes)?;
-    let (length, rest) = varint(rest).filter(|_| key == number << 3 | 2)?;
-    Some((key, rest.get(..usize::try_from(length).ok()?)?))
-}
-
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0;
-    for (at, byte) in bytes.iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * at as u32)?;
-        if *byte < 0x80 {
-            return Some((value, &bytes[at + 1..]));
         }
     }
-    None
+    (refused > 0 || !why.is_empty()).then(|| format!("the collector refused {refused} of them: {why}"))
 }
 
 #[cfg(test)]

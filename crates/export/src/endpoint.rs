@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use stepscope_production::ProductionError;
+use stepscope_ground::Problem;
 
 use crate::exporter::Exporter;
 use crate::exposition::{negotiate, render};
@@ -58,12 +58,12 @@ struct Shared {
 
 impl Endpoint {
     /// Starts to serve at `host:port`. If somebody else has the port, it waits; what else is wrong with it is an error.
-    pub fn start(exporter: Arc<Exporter>, address: &str, options: Options) -> Result<Self, ProductionError> {
+    pub fn start(exporter: Arc<Exporter>, address: &str, options: Options) -> Result<Self, Problem> {
         let first = match bind(address) {
             Ok(listener) => Some(listener),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => None,
             Err(error) => {
-                return Err(ProductionError::new(
+                return Err(Problem::new(
                     format!("cannot listen at {address}: {error}"),
                     "give an address of this machine and a free port, such as 127.0.0.1:9464",
                 ));
@@ -83,7 +83,7 @@ impl Endpoint {
         let thread = std::thread::Builder::new().name("stepscope-metrics".to_owned()).spawn(run);
         match thread {
             Ok(thread) => Ok(Self { shared, thread: Some(thread) }),
-            Err(error) => Err(ProductionError::new(
+            Err(error) => Err(Problem::new(
                 format!("no thread could be started to serve metrics: {error}"),
                 "raise the limit of threads (ulimit -u)",
             )),

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use stepscope_production::{ProductionError, now_ns};
+use stepscope_ground::Problem;
+use stepscope_ground::moment::now_ns;
 
 use crate::ledger::{Ledger, Snapshot};
 use crate::totals::Limits;
@@ -46,17 +47,17 @@ impl Exporter {
     }
 
     /// The numbers, no older than this.
-    pub fn snapshot(&self, max_age: Duration) -> Result<Arc<Snapshot>, ProductionError> {
+    pub fn snapshot(&self, max_age: Duration) -> Result<Arc<Snapshot>, Problem> {
         self.look(|_| max_age)
     }
 
     /// The numbers, no older than this; but older where a look takes long, so that it costs a service little however often
     /// somebody asks.
-    pub fn affordable(&self, max_age: Duration) -> Result<Arc<Snapshot>, ProductionError> {
+    pub fn affordable(&self, max_age: Duration) -> Result<Arc<Snapshot>, Problem> {
         self.look(|cost| max_age.max((cost * PATIENCE).min(MAX_PATIENCE)))
     }
 
-    fn look(&self, max_age: impl FnOnce(Duration) -> Duration) -> Result<Arc<Snapshot>, ProductionError> {
+    fn look(&self, max_age: impl FnOnce(Duration) -> Duration) -> Result<Arc<Snapshot>, Problem> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let max_age = max_age(state.cost);
         if let Some((_, last)) = state.last.as_ref().filter(|(read, _)| read.elapsed() < max_age) {
@@ -118,7 +119,7 @@ mod tests {
         let add =
             |count| write(&folder, minute / 60, 1, "open", &[block(minute, 0, "/a", &vec![5_000; count])]);
         let exporter = Exporter::reading(&folder);
-        let requests = |snapshot: Result<Arc<Snapshot>, ProductionError>| snapshot.unwrap().totals.requests();
+        let requests = |snapshot: Result<Arc<Snapshot>, Problem>| snapshot.unwrap().totals.requests();
         // Moves the last look to another moment: how long this machine takes for one is not what is tested.
         let looked_at = |moment: Instant, cost: Duration| {
             let mut state = exporter.state.lock().unwrap();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use stepscope_ground::protobuf::{Message, Put};
 use stepscope_production::Exemplar;
 
 use crate::families::{Family, Histogram, Kind, Value};
 use crate::spread::SCALE;
 use crate::text::{Dialect, request_id, sample_name, text};
-use crate::wire::Message;
 
 /// Below this, Prometheus's own clients take a value for 0: 2^-128.
 const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
@@ -84,7 +84,10 @@ pub fn render(families: &[Family], format: Format) -> Vec<u8> {
         Format::OpenMetrics => text(families, Dialect::OpenMetrics).into_bytes(),
         Format::Protobuf => {
             let mut out = Vec::with_capacity(1 << 16);
-            families.iter().for_each(|family| message(family).delimited(&mut out));
+            for message in families.iter().map(message) {
+                out.varint(message.len() as u64);
+                out.extend(message);
+            }
             out
         }
     }
@@ -93,8 +96,8 @@ pub fn render(families: &[Family], format: Format) -> Vec<u8> {
 /// `io.prometheus.client.MetricFamily`.
 fn message(family: &Family) -> Message {
     let mut out = Message::new();
-    out.text(1, sample_name(family));
-    out.text(2, family.about.help);
+    out.bytes(1, sample_name(family));
+    out.bytes(2, family.about.help);
     let (kind, field) = match family.about.kind {
         Kind::Counter => (0, 3),
         Kind::Gauge | Kind::Info => (1, 2),
@@ -104,26 +107,26 @@ fn message(family: &Family) -> Message {
     for series in &family.series {
         let mut metric = Message::new();
         for (name, value) in &series.labels {
-            metric.message(1, &label(name, value));
+            metric.bytes(1, label(name, value));
         }
         let value = match &series.value {
             Value::Count(count) => plain(*count as f64),
             Value::Real(value) => plain(*value),
             Value::Histogram(histogram) => self::histogram(histogram),
         };
-        metric.message(field, &value);
-        out.message(4, &metric);
+        metric.bytes(field, &value);
+        out.bytes(4, &metric);
     }
     if !family.about.unit.is_empty() {
-        out.text(5, family.about.unit);
+        out.bytes(5, family.about.unit);
     }
     out
 }
 
 fn label(name: &str, value: &str) -> Message {
     let mut out = Message::new();
-    out.text(1, name);
-    out.text(2, value);
+    out.bytes(1, name);
+    out.bytes(2, value);
     out
 }
 
@@ -144,9 +147,9 @@ fn histogram(histogram: &Histogram) -> Message {
         bucket.number(1, count);
         bucket.double(2, if bound_ns == u64::MAX { f64::INFINITY } else { bound_ns as f64 / 1e9 });
         if let Some(example) = histogram.exemplar_of(above, bound_ns) {
-            bucket.message(3, &exemplar(example));
+            bucket.bytes(3, exemplar(example));
         }
-        out.message(3, &bucket);
+        out.bytes(3, &bucket);
         above = bound_ns;
     }
     out.signed(5, i64::from(SCALE));
@@ -159,7 +162,7 @@ fn histogram(histogram: &Histogram) -> Message {
         let mut span = Message::new();
         span.signed(1, offset);
         span.number(2, length);
-        out.message(12, &span);
+        out.bytes(12, &span);
     }
     let mut before = 0;
     for (_, count) in &buckets {
@@ -185,12 +188,12 @@ fn spans(buckets: &[(i64, u64)]) -> Vec<(i64, u64)> {
 
 fn exemplar(exemplar: &Exemplar) -> Message {
     let mut out = Message::new();
-    out.message(1, &label("request_id", &request_id(exemplar)));
+    out.bytes(1, label("request_id", &request_id(exemplar)));
     out.double(2, exemplar.latency_ns as f64 / 1e9);
     let mut moment = Message::new();
     moment.number(1, exemplar.ended_ns.div_euclid(1_000_000_000).max(0) as u64);
     moment.number(2, exemplar.ended_ns.rem_euclid(1_000_000_000) as u64);
-    out.message(3, &moment);
+    out.bytes(3, &moment);
     out
 }
 

@@ -2,11 +2,12 @@
 //! whoever exports them starts again.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use stepscope_ground::write_whole;
 
 use crate::totals::Totals;
 
@@ -59,9 +60,6 @@ impl Kept {
             // Of somebody who looked later; what is in memory here goes on counting all the same.
             return Ok(());
         }
-        let partial = folder.join(format!(".{NAME}.{}", std::process::id()));
-        let text = serde_json::to_vec(self)?;
-        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, folder.join(NAME)));
-        written.inspect_err(|_| drop(fs::remove_file(&partial)))
+        write_whole(&folder.join(NAME), &serde_json::to_vec(self)?)
     }
 }

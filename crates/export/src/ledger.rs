@@ -24,7 +24,8 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use stepscope_production::{Exemplar, Hour, Period, Process, ProductionError, Store};
+use stepscope_ground::Problem;
+use stepscope_production::{Exemplar, Hour, Period, Process, Store};
 
 use crate::kept::Kept;
 use crate::totals::{Limits, Totals};
@@ -116,7 +117,7 @@ impl Ledger {
     }
 
     /// Looks at the directory. If that fails, the numbers are those from before.
-    pub(crate) fn look(&mut self, now_ns: i64) -> Result<(), ProductionError> {
+    pub(crate) fn look(&mut self, now_ns: i64) -> Result<(), Problem> {
         if !self.seen && !self.folder.exists() {
             // A service that has not answered anything yet.
             return Ok(());
@@ -124,7 +125,7 @@ impl Ledger {
         let store = Store::open(&self.folder)?;
         let marked = Store::is_one(&self.folder);
         if self.seen && !marked {
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("the directory of the service is empty: {}", self.folder.display()),
                 "check that it is mounted; counters stay as they were",
             ));
@@ -204,10 +205,10 @@ impl Ledger {
     }
 
     /// Names, sizes and times of the files of each hour that may change, as one number.
-    fn signatures(&self) -> Result<BTreeMap<i64, u64>, ProductionError> {
+    fn signatures(&self) -> Result<BTreeMap<i64, u64>, Problem> {
         let wrong = |error: std::io::Error| {
             let words = format!("cannot read the directory {}: {error}", self.folder.display());
-            ProductionError::new(words, "check that you may read it")
+            Problem::new(words, "check that you may read it")
         };
         let mut files: BTreeMap<i64, Vec<(String, u64, u128)>> = BTreeMap::new();
         let mut known: (String, Option<i64>) = Default::default();

@@ -18,7 +18,6 @@ mod statsd;
 mod testing;
 mod text;
 mod totals;
-mod wire;
 
 pub use client::{Destination, Retry, Sent};
 pub use endpoint::{Endpoint, Options as EndpointOptions};

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
-use stepscope_production::{Period, ProductionError, RouteStats, Sketch, Store, minute_text};
+use stepscope_ground::Problem;
+use stepscope_ground::moment::minute_text;
+use stepscope_production::{Period, RouteStats, Sketch, Store};
 
 const MINUTE_NS: i64 = 60_000_000_000;
 /// Monitors write once per second; after so long a minute is whole, unless a disk is full.
@@ -21,7 +23,7 @@ pub struct JsonLines {
 #[derive(Debug)]
 pub enum LinesError {
     /// The directory cannot be read.
-    Read(ProductionError),
+    Read(Problem),
     /// The lines cannot be written.
     Write(io::Error),
 }

@@ -8,12 +8,13 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use stepscope_production::{Exemplar, ProductionError};
+use stepscope_ground::Problem;
+use stepscope_ground::protobuf::{Message, Put};
+use stepscope_production::Exemplar;
 
 use crate::client::{Destination, Sent};
 use crate::exporter::Exporter;
 use crate::families::families;
-use crate::wire::Message;
 
 pub use metrics::metrics_request;
 pub use settings::Settings;
@@ -44,7 +45,7 @@ impl Otlp {
     }
 
     /// Sends once. What it returns are words for the user; what was not taken is sent with the next.
-    pub fn push(&mut self, stop: &dyn Fn() -> bool) -> Result<Vec<String>, ProductionError> {
+    pub fn push(&mut self, stop: &dyn Fn() -> bool) -> Result<Vec<String>, Problem> {
         let snapshot = self.exporter.snapshot(Duration::ZERO)?;
         let mut words = snapshot.notes.clone();
         let resource = &self.settings.resource;
@@ -93,12 +94,12 @@ enum Attribute<'a> {
 fn attribute(key: &str, value: &Attribute<'_>) -> Message {
     let mut any = Message::new();
     match value {
-        Attribute::Text(text) => any.text(1, text),
+        Attribute::Text(text) => any.bytes(1, text),
         Attribute::Number(number) => any.number(3, *number as u64),
     }
     let mut out = Message::new();
-    out.text(1, key);
-    out.message(2, &any);
+    out.bytes(1, key);
+    out.bytes(2, &any);
     out
 }
 
@@ -106,7 +107,7 @@ fn attribute(key: &str, value: &Attribute<'_>) -> Message {
 fn resource(attributes: &[(String, String)]) -> Message {
     let mut out = Message::new();
     for (key, value) in attributes {
-        out.message(1, &attribute(key, &Attribute::Text(value)));
+        out.bytes(1, attribute(key, &Attribute::Text(value)));
     }
     out
 }
@@ -114,8 +115,8 @@ fn resource(attributes: &[(String, String)]) -> Message {
 /// `InstrumentationScope`.
 fn scope() -> Message {
     let mut out = Message::new();
-    out.text(1, "stepscope");
-    out.text(2, env!("CARGO_PKG_VERSION"));
+    out.bytes(1, "stepscope");
+    out.bytes(2, env!("CARGO_PKG_VERSION"));
     out
 }
 

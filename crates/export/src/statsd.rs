@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{ToSocketAddrs, UdpSocket};
 
-use stepscope_production::ProductionError;
+use stepscope_ground::Problem;
 
 use crate::families::{Family, Kind, Series, Value};
 
@@ -29,7 +29,7 @@ enum Last {
 
 impl StatsD {
     /// Sends to `host:port`.
-    pub fn new(address: &str, tags: bool) -> Result<Self, ProductionError> {
+    pub fn new(address: &str, tags: bool) -> Result<Self, Problem> {
         let open = || -> io::Result<UdpSocket> {
             let mut last = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
             for to in address.to_socket_addrs()? {
@@ -43,7 +43,7 @@ impl StatsD {
         };
         let socket = open().map_err(|error| {
             let words = format!("cannot send to a StatsD server at {address}: {error}");
-            ProductionError::new(words, "give a host and a port: 127.0.0.1:8125")
+            Problem::new(words, "give a host and a port: 127.0.0.1:8125")
         })?;
         Ok(Self { socket, tags, last: HashMap::new(), started: false })
     }

@@ -5,8 +5,9 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
+use stepscope_ground::moment::minute_text;
 use stepscope_production::{
-    Block, Exemplar, Gauges, KeptSpan, RegionStats, RouteStats, SCHEMA, Sketch, TargetCount, minute_text,
+    Block, Exemplar, Gauges, KeptSpan, RegionStats, RouteStats, SCHEMA, Sketch, TargetCount,
 };
 
 /// An empty folder.

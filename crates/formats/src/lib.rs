@@ -42,7 +42,6 @@ mod speedscope;
 mod splice;
 mod svg;
 mod trace_file;
-mod wire;
 mod worker_name;
 mod xplane;
 mod xplane_runs;

@@ -6,7 +6,7 @@ mod write;
 use stepscope_model::{Document, DocumentKind, ValueUnit};
 
 use crate::reader::Reader;
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 pub use write::write_pprof;
 

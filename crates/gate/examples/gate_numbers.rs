@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use stepscope_analyse::statistics::{Random, Statistic};
 use stepscope_gate::bare::Bare;
-use stepscope_gate::{Condition, GateError, How, Machine, Measurement, Options, Outcome, Repeat, check};
+use stepscope_gate::{Condition, How, Machine, Measurement, Options, Outcome, Repeat, check};
+use stepscope_ground::Problem;
 
 const STEPS: usize = 48;
 /// How many rounds lie between the pairs of the table of real runs.
@@ -71,7 +72,7 @@ impl Real {
             // Each goes first in a third of the rounds.
             for turn in 0..3 {
                 let at = (turn + round) % 3;
-                let timed = if at == 2 { &slow } else { &plain }.beside_yardstick().map_err(GateError::from)?;
+                let timed = if at == 2 { &slow } else { &plain }.beside_yardstick().map_err(Problem::from)?;
                 match at {
                     2 => real.slower.push(timed.repeat),
                     at => real.same[at].push(timed.repeat),
@@ -169,7 +170,7 @@ fn one_simulated(
 /// Detected shares by repeats and slowdown.
 type Power = Vec<(usize, Vec<(f64, f64)>)>;
 
-fn page(real: &Real, noise: f64) -> Result<(String, Power), GateError> {
+fn page(real: &Real, noise: f64) -> Result<(String, Power), Problem> {
     let conditions = LIMITS.map(Condition::parse);
     let [two, five] = conditions;
     let (two, five) = (two?, five?);

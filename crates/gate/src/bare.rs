@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use regex::Regex;
+use stepscope_ground::Problem;
 
-use crate::error::GateError;
 use crate::measurement::Repeat;
 use crate::yardstick::yardstick;
 use output::Output;
@@ -78,15 +78,15 @@ pub struct Timed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BareError {
     /// It could not be started.
-    Start(GateError),
+    Start(Problem),
     /// It ended with an error.
-    Failed(GateError),
+    Failed(Problem),
     /// It took too long.
-    TimedOut(GateError),
+    TimedOut(Problem),
 }
 
-impl From<BareError> for GateError {
-    fn from(error: BareError) -> GateError {
+impl From<BareError> for Problem {
+    fn from(error: BareError) -> Problem {
         match error {
             BareError::Start(error) | BareError::Failed(error) | BareError::TimedOut(error) => error,
         }
@@ -125,7 +125,7 @@ impl Bare {
         let (status, peak) = waited.map_err(|error| self.explain(error, &output))?;
         if !status.success() {
             let code = status.code().map_or("a signal".to_owned(), |code| format!("exit code {code}"));
-            return Err(BareError::Failed(GateError::new(
+            return Err(BareError::Failed(Problem::new(
                 format!("the command ended with {code}: {}{}", self.line(), output.tail_text()),
                 "it must succeed to be measured; run it by hand",
             )));
@@ -156,7 +156,7 @@ impl Bare {
 
     fn start(&self, marks: &Path) -> Result<Child, BareError> {
         let Some((program, rest)) = self.command.split_first() else {
-            return Err(BareError::Start(GateError::new(
+            return Err(BareError::Start(Problem::new(
                 "no command given",
                 "put it after --: -- python train.py",
             )));
@@ -172,7 +172,7 @@ impl Bare {
                 std::io::ErrorKind::NotFound => "check the spelling; the program is looked for in $PATH",
                 _ => "check that it can be run",
             };
-            BareError::Start(GateError::new(format!("cannot start {}: {error}", program.display()), hint))
+            BareError::Start(Problem::new(format!("cannot start {}: {error}", program.display()), hint))
         })
     }
 
@@ -189,7 +189,7 @@ impl Bare {
                 Ok(Some(status)) => return Ok((status, peak)),
                 Ok(None) => {}
                 Err(error) => {
-                    return Err(BareError::Start(GateError::new(
+                    return Err(BareError::Start(Problem::new(
                         format!("cannot wait for it: {error}"),
                         "try again",
                     )));
@@ -203,7 +203,7 @@ impl Bare {
                 let _ = child.kill();
                 let _ = child.wait();
                 let what = format!("the command did not end in time: {}", self.line());
-                return Err(BareError::TimedOut(GateError::new(what, "give it longer with --timeout")));
+                return Err(BareError::TimedOut(Problem::new(what, "give it longer with --timeout")));
             }
             // A thousandth of the time so far is as exact as anybody needs, and disturbs nobody.
             std::thread::sleep(
@@ -214,10 +214,9 @@ impl Bare {
 
     fn explain(&self, error: BareError, output: &output::Seen) -> BareError {
         match error {
-            BareError::TimedOut(error) => BareError::TimedOut(GateError {
-                what: format!("{}{}", error.what, output.tail_text()),
-                ..error
-            }),
+            BareError::TimedOut(error) => {
+                BareError::TimedOut(Problem { what: format!("{}{}", error.what, output.tail_text()), ..error })
+            }
             other => other,
         }
     }
@@ -234,13 +233,13 @@ fn peak_of(process: u32) -> Option<u64> {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Result<Scratch, GateError> {
+    fn new() -> Result<Scratch, Problem> {
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("stepscope-bare-{}-{number}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).map_err(|error| {
-            GateError::new(
+            Problem::new(
                 format!("cannot make a folder ({error}): {}", path.display()),
                 "set TMPDIR to a folder you own",
             )

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::error::GateError;
+use stepscope_ground::{Problem, units};
+
 use crate::metric::{Metric, Quantity};
 
 /// From where on a metric fails.
@@ -34,14 +35,14 @@ const FORM: &str =
 
 impl Condition {
     /// Reads a condition. A metric's own name may hold `<` and `>`, as kernels' do: the last sign followed by a limit counts.
-    pub fn parse(text: &str) -> Result<Condition, GateError> {
+    pub fn parse(text: &str) -> Result<Condition, Problem> {
         let text = text.trim();
         let signs = text.char_indices().rev().filter(|(_, c)| matches!(c, '<' | '>'));
         let found = signs.map(|(at, c)| (at, c == '>')).find(|(at, _)| {
             text[at + 1..].trim_start_matches(['=', ' ', '+', '-']).starts_with(|c: char| c.is_ascii_digit())
         });
         let Some((at, rising)) = found else {
-            return Err(GateError::new(format!("this is not a condition: {text}"), FORM));
+            return Err(Problem::new(format!("this is not a condition: {text}"), FORM));
         };
         let metric = Metric::parse(&text[..at])?;
         let limit = limit(text[at + 1..].trim_start_matches('=').trim(), rising, &metric)?;
@@ -54,10 +55,11 @@ impl Condition {
     }
 }
 
-fn limit(text: &str, rising: bool, metric: &Metric) -> Result<Limit, GateError> {
-    let wrong = |hint: &str| GateError::new(format!("this is not a limit for {metric}: {text}"), hint);
+fn limit(text: &str, rising: bool, metric: &Metric) -> Result<Limit, Problem> {
+    let wrong = |hint: &str| Problem::new(format!("this is not a limit for {metric}: {text}"), hint);
     let sign = text.chars().next().filter(|c| matches!(c, '+' | '-'));
-    let (digits, unit) = split(text.trim_start_matches(['+', '-'])).ok_or_else(|| wrong(FORM))?;
+    let (digits, unit) = units::split(text.trim_start_matches(['+', '-']));
+    let digits = digits.parse::<f64>().ok().filter(|digits| digits.is_finite()).ok_or_else(|| wrong(FORM))?;
     match (sign, unit) {
         (Some(sign), "%") if rising != (sign == '+') => {
             Err(wrong("a rise is >+5%, a fall is <-5%: the sign and the direction do not agree"))
@@ -77,27 +79,10 @@ fn limit(text: &str, rising: bool, metric: &Metric) -> Result<Limit, GateError> 
     }
 }
 
-/// A number and what follows it.
-fn split(text: &str) -> Option<(f64, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number = text[..end].parse::<f64>().ok().filter(|n| n.is_finite())?;
-    Some((number, text[end..].trim()))
-}
-
 fn factor(quantity: Quantity, unit: &str) -> Option<f64> {
     Some(match (quantity, unit) {
-        (Quantity::Time, "ns") => 1.0,
-        (Quantity::Time, "us" | "µs") => 1e3,
-        (Quantity::Time, "ms") => 1e6,
-        (Quantity::Time, "s") => 1e9,
-        (Quantity::Time, "min") => 60e9,
-        (Quantity::Bytes, "B") => 1.0,
-        (Quantity::Bytes, "kB" | "KB") => 1e3,
-        (Quantity::Bytes, "MB") => 1e6,
-        (Quantity::Bytes, "GB") => 1e9,
-        (Quantity::Bytes, "KiB") => 1024.0,
-        (Quantity::Bytes, "MiB") => 1024.0 * 1024.0,
-        (Quantity::Bytes, "GiB") => 1024.0 * 1024.0 * 1024.0,
+        (Quantity::Time, unit) => units::time_unit(unit)? as f64,
+        (Quantity::Bytes, unit) => units::byte_unit(unit)? as f64,
         (Quantity::Share, "%") => 0.01,
         (Quantity::Count | Quantity::Number | Quantity::Rate, "") | (Quantity::Rate, "/s") => 1.0,
         (Quantity::Energy, "J") => 1.0,

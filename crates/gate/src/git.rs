@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
-
-use crate::error::GateError;
+use stepscope_ground::Problem;
 
 /// A commit, as a measurement remembers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,12 +38,12 @@ pub struct Repository {
 
 impl Repository {
     /// The repository around a folder.
-    pub fn around(folder: &Path) -> Result<Repository, GateError> {
+    pub fn around(folder: &Path) -> Result<Repository, Problem> {
         let repository = Repository { folder: folder.to_owned() };
         match repository.line(["rev-parse", "--show-toplevel"]) {
             Ok(top) => Ok(Repository { folder: PathBuf::from(top) }),
             Err(error) if error.hint.contains("install git") => Err(error),
-            Err(_) => Err(GateError::new(
+            Err(_) => Err(Problem::new(
                 format!("this folder is in no git repository: {}", folder.display()),
                 "run it inside a clone",
             )),
@@ -79,7 +78,7 @@ impl Repository {
     }
 
     /// The commits after `first` up to and with `last`, along first parents, oldest first.
-    pub fn between(&self, first: &Commit, last: &Commit) -> Result<Vec<Commit>, GateError> {
+    pub fn between(&self, first: &Commit, last: &Commit) -> Result<Vec<Commit>, Problem> {
         if self.line(["merge-base", "--is-ancestor", &first.id, &last.id]).is_err() {
             return Ok(Vec::new());
         }
@@ -93,7 +92,7 @@ impl Repository {
     }
 
     /// Makes a worktree without a branch.
-    pub fn add_worktree(&self, folder: &Path) -> Result<(), GateError> {
+    pub fn add_worktree(&self, folder: &Path) -> Result<(), Problem> {
         let words = ["worktree", "add", "--quiet", "--detach", "--force"].map(OsStr::new);
         self.run(words.into_iter().chain([folder.as_os_str()]), None, None).map(drop)
     }
@@ -109,7 +108,7 @@ impl Repository {
     }
 
     /// Makes a worktree hold a commit, and nothing else but what git ignores.
-    pub fn check_out(&self, commit: &Commit) -> Result<(), GateError> {
+    pub fn check_out(&self, commit: &Commit) -> Result<(), Problem> {
         self.run(["checkout", "--quiet", "--force", "--detach", &commit.id], None, None).map(drop)
     }
 
@@ -117,7 +116,7 @@ impl Repository {
     pub(crate) fn line<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
-    ) -> Result<String, GateError> {
+    ) -> Result<String, Problem> {
         let bytes = self.run(arguments, None, None)?;
         Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\n').to_owned())
     }
@@ -128,7 +127,7 @@ impl Repository {
         arguments: impl IntoIterator<Item = S>,
         input: Option<&[u8]>,
         index: Option<&Path>,
-    ) -> Result<Vec<u8>, GateError> {
+    ) -> Result<Vec<u8>, Problem> {
         let arguments: Vec<S> = arguments.into_iter().collect();
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.folder).args(&arguments);
@@ -142,9 +141,9 @@ impl Repository {
             words.take(2).collect::<Vec<_>>().join(" ")
         };
         let failed =
-            |why: &str| GateError::new(format!("`git {}` failed: {why}", words()), "run it by hand to see why");
+            |why: &str| Problem::new(format!("`git {}` failed: {why}", words()), "run it by hand to see why");
         let mut child = command.spawn().map_err(|error| {
-            GateError::new(
+            Problem::new(
                 format!("git cannot be started: {error}"),
                 "install git, or keep baselines in a folder",
             )

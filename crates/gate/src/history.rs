@@ -1,8 +1,8 @@
 //! One metric of a baseline over its measurements, and where its level changed.
 
 use stepscope_analyse::statistics::{Change, ChangeRule, Statistic, change_points};
+use stepscope_ground::Problem;
 
-use crate::error::GateError;
 use crate::metric::Metric;
 use crate::report::percent;
 use crate::store::Record;
@@ -48,7 +48,7 @@ impl Point {
 
 impl History {
     /// The history of a metric. `margin` is the smallest change that matters, as a share.
-    pub fn new(records: Vec<Record>, name: &str, metric: Metric, margin: f64) -> Result<History, GateError> {
+    pub fn new(records: Vec<Record>, name: &str, metric: Metric, margin: f64) -> Result<History, Problem> {
         let total = records.len();
         // Times of another machine, or taken in another way, are no change of the code.
         let newest = records.last().map(|record| record.measurement.clone());
@@ -64,7 +64,7 @@ impl History {
         if points.is_empty() {
             let has = newest
                 .map(|m| m.keys().iter().take(12).map(|k| (*k).to_owned()).collect::<Vec<_>>().join(", "));
-            return Err(GateError::new(
+            return Err(Problem::new(
                 format!("the baseline {name} has no {metric}"),
                 format!("it has {}", has.unwrap_or_default()),
             ));

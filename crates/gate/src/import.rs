@@ -4,8 +4,8 @@ mod asv;
 mod pytest_benchmark;
 
 use serde_json::Value;
+use stepscope_ground::Problem;
 
-use crate::error::GateError;
 use crate::measurement::{How, Measurement};
 
 /// Whether a file that begins so may be one of these, or a measurement of ours; a trace of gigabytes is not read to find out.
@@ -18,7 +18,7 @@ pub fn may_be(head: &[u8]) -> bool {
 }
 
 /// Reads a file of pytest-benchmark or asv, by what is in it. `Ok(None)`: it is neither.
-pub fn read(text: &[u8], place: &str) -> Result<Option<Measurement>, GateError> {
+pub fn read(text: &[u8], place: &str) -> Result<Option<Measurement>, Problem> {
     let Ok(value) = serde_json::from_slice::<Value>(text) else { return Ok(None) };
     let repeats = if pytest_benchmark::is(&value) {
         pytest_benchmark::repeats(&value)
@@ -28,7 +28,7 @@ pub fn read(text: &[u8], place: &str) -> Result<Option<Measurement>, GateError> 
         return Ok(None);
     };
     if repeats.iter().all(|repeat| repeat.values.is_empty()) {
-        return Err(GateError::new(
+        return Err(Problem::new(
             format!("this file holds no benchmark that ran: {place}"),
             "run the benchmarks again and give the new file",
         ));

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use stepscope_analyse::statistics::Sample;
+use stepscope_ground::Problem;
+use stepscope_ground::moment;
 
-use crate::error::GateError;
 use crate::git::Commit;
 use crate::machine::Machine;
 use crate::metric::Metric;
@@ -102,7 +103,7 @@ impl Measurement {
     /// A measurement of now.
     pub fn new(how: How) -> Measurement {
         Measurement {
-            measured_at: crate::moment::now(),
+            measured_at: moment::second_text(moment::now_ns() / 1_000_000_000),
             how,
             steps_from: None,
             command: Vec::new(),
@@ -165,9 +166,9 @@ impl Measurement {
     }
 
     /// From what a file holds. `place` names it in errors.
-    pub fn from_json(text: &[u8], place: &str) -> Result<Measurement, GateError> {
+    pub fn from_json(text: &[u8], place: &str) -> Result<Measurement, Problem> {
         let broken = |what: String| {
-            GateError::new(
+            Problem::new(
                 format!("this baseline file is damaged ({what}): {place}"),
                 "nothing was changed; restore the file from a backup or version control, or delete it and save again",
             )
@@ -175,13 +176,13 @@ impl Measurement {
         let value: serde_json::Value =
             serde_json::from_slice(text).map_err(|error| broken(error.to_string()))?;
         if value.get("stepscope").and_then(|v| v.as_str()) != Some("measurement") {
-            return Err(GateError::new(
+            return Err(Problem::new(
                 format!("this file is not a stepscope measurement: {place}"),
                 "baselines are written by `stepscope baseline save`; move other files elsewhere",
             ));
         }
         match value.get("version").and_then(serde_json::Value::as_u64) {
-            Some(version) if version > VERSION => Err(GateError::new(
+            Some(version) if version > VERSION => Err(Problem::new(
                 format!(
                     "this baseline was written by a newer stepscope (version {version}, this one reads {VERSION}): {place}"
                 ),

@@ -4,8 +4,7 @@ use std::fmt;
 
 use stepscope_analyse::statistics::Statistic;
 use stepscope_ask::print::units;
-
-use crate::error::GateError;
+use stepscope_ground::Problem;
 
 /// What a metric counts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -97,7 +96,7 @@ const NAMED: &[(&str, Quantity, &str)] = &[
 
 impl Metric {
     /// The metric of a name.
-    pub fn parse(name: &str) -> Result<Metric, GateError> {
+    pub fn parse(name: &str) -> Result<Metric, Problem> {
         let name = name.trim();
         let metric = |key: &str, statistic, quantity, counted| Metric {
             name: name.to_owned(),
@@ -110,7 +109,7 @@ impl Metric {
             && let Some((_, quantity, _)) = NAMED.iter().find(|(known, ..)| *known == prefix)
         {
             if rest.is_empty() {
-                return Err(GateError::new(
+                return Err(Problem::new(
                     format!("{prefix}: needs a name"),
                     format!("write {prefix}:NAME, as it is called in the trace"),
                 ));
@@ -123,10 +122,7 @@ impl Metric {
             Some((plain, percent)) if ["step_time", "wall_time"].contains(&plain) => {
                 let percent = percent.parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
                 let percent = percent.ok_or_else(|| {
-                    GateError::new(
-                        format!("no such percentile: {name}"),
-                        "write step_time_p50 or step_time_p95",
-                    )
+                    Problem::new(format!("no such percentile: {name}"), "write step_time_p50 or step_time_p95")
                 })?;
                 (plain, Statistic::Quantile(percent / 100.0))
             }
@@ -136,7 +132,7 @@ impl Metric {
             plain.strip_suffix("_mean").map_or((plain, statistic), |plain| (plain, Statistic::Mean));
         match PLAIN.iter().find(|(known, ..)| *known == plain) {
             Some((key, quantity, counted, _)) => Ok(metric(key, statistic, *quantity, *counted)),
-            None => Err(GateError::new(format!("no such metric: {name}"), Metric::hint(name))),
+            None => Err(Problem::new(format!("no such metric: {name}"), Metric::hint(name))),
         }
     }
 

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::error::GateError;
+use stepscope_ground::Problem;
+use stepscope_ground::moment::second_text;
+
 use crate::git::Repository;
 use crate::measurement::Measurement;
-use crate::moment::utc;
 
 /// Where baselines are if nobody says otherwise.
 const USUAL: &str = ".stepscope/baselines";
@@ -47,25 +48,25 @@ pub struct Record {
 
 impl Store {
     /// The store of a text: a folder, or `git:BRANCH`. Without one, `.stepscope/baselines` in the current folder.
-    pub fn open(text: Option<&str>, current: &Path) -> Result<Store, GateError> {
+    pub fn open(text: Option<&str>, current: &Path) -> Result<Store, Problem> {
         match text {
             None => Ok(Store::Folder(current.join(USUAL))),
             Some(text) => match text.strip_prefix("git:") {
                 Some("") => {
-                    Err(GateError::new("git: needs the name of a branch", "write git:stepscope-baselines"))
+                    Err(Problem::new("git: needs the name of a branch", "write git:stepscope-baselines"))
                 }
                 Some(branch) => {
                     let repository = Repository::around(current)?;
                     let wanted = format!("refs/heads/{branch}");
                     repository.line(["check-ref-format", &wanted]).map_err(|_| {
-                        GateError::new(
+                        Problem::new(
                             format!("git allows no branch of this name: {branch}"),
                             "use letters and dashes",
                         )
                     })?;
                     Ok(Store::Branch { repository, branch: branch.to_owned() })
                 }
-                None if text.contains("://") => Err(GateError::new(
+                None if text.contains("://") => Err(Problem::new(
                     format!("baselines are kept in a folder or a git branch, not at a URL: {text}"),
                     "mount the object store and give its path, or write git:BRANCH",
                 )),
@@ -83,7 +84,7 @@ impl Store {
     }
 
     /// The names of all baselines, in order.
-    pub fn names(&self) -> Result<Vec<String>, GateError> {
+    pub fn names(&self) -> Result<Vec<String>, Problem> {
         let mut names = match self {
             Store::Folder(path) => folder::names(path)?,
             Store::Branch { repository, branch } => branch::names(repository, branch)?,
@@ -94,7 +95,7 @@ impl Store {
     }
 
     /// All measurements of a baseline, oldest first.
-    pub fn history(&self, name: &str) -> Result<Vec<Record>, GateError> {
+    pub fn history(&self, name: &str) -> Result<Vec<Record>, Problem> {
         check_name(name)?;
         let mut files = match self {
             Store::Folder(path) => folder::files(path, name)?,
@@ -112,18 +113,18 @@ impl Store {
     }
 
     /// The newest measurement of a baseline.
-    pub fn newest(&self, name: &str) -> Result<Record, GateError> {
+    pub fn newest(&self, name: &str) -> Result<Record, Problem> {
         self.history(name)?.pop().ok_or_else(|| self.unknown(name))
     }
 
     /// Whether there is a baseline of this name.
-    pub fn has(&self, name: &str) -> Result<bool, GateError> {
+    pub fn has(&self, name: &str) -> Result<bool, Problem> {
         check_name(name)?;
         Ok(self.names()?.iter().any(|known| known == name))
     }
 
     /// Keeps a measurement; returns where. What is there already stays.
-    pub fn add(&self, name: &str, measurement: &Measurement) -> Result<String, GateError> {
+    pub fn add(&self, name: &str, measurement: &Measurement) -> Result<String, Problem> {
         check_name(name)?;
         let file = file_name();
         let text = measurement.to_json();
@@ -135,7 +136,7 @@ impl Store {
         }
     }
 
-    fn unknown(&self, name: &str) -> GateError {
+    fn unknown(&self, name: &str) -> Problem {
         let known = self.names().unwrap_or_default();
         let hint = if known.is_empty() {
             format!(
@@ -145,15 +146,15 @@ impl Store {
         } else {
             format!("in {} there are: {}", self.place(), known.join(", "))
         };
-        GateError::new(format!("there is no baseline with this name: {name}"), hint)
+        Problem::new(format!("there is no baseline with this name: {name}"), hint)
     }
 }
 
 /// A name that is a folder's name everywhere.
-fn check_name(name: &str) -> Result<(), GateError> {
+fn check_name(name: &str) -> Result<(), Problem> {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > MAX_NAME || name.starts_with(['.', '-']) || !name.chars().all(fine) {
-        return Err(GateError::new(
+        return Err(Problem::new(
             format!("this is not a valid baseline name: {name}"),
             "use letters, digits, dashes, dots and underscores, such as main or h200-bf16",
         ));
@@ -166,7 +167,7 @@ fn file_name() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let moment = utc(since.as_secs()).replace(':', "");
+    let moment = second_text(since.as_secs() as i64).replace(':', "");
     // Two machines can share a folder: the clock's last digits tell their processes apart.
     format!("{moment}-{:09}-{:x}-{number}.json", since.subsec_nanos(), std::process::id())
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::error::GateError;
+use stepscope_ground::Problem;
 
 /// More combinations than this are a mistake.
 const MAX: usize = 1_000;
@@ -18,9 +18,9 @@ pub struct Setting {
 
 impl Setting {
     /// Reads `name=a,b,c`.
-    pub fn parse(text: &str) -> Result<Setting, GateError> {
+    pub fn parse(text: &str) -> Result<Setting, Problem> {
         let wrong =
-            || GateError::new(format!("this is not a setting to try: {text}"), "write --arg batch=32,64,128");
+            || Problem::new(format!("this is not a setting to try: {text}"), "write --arg batch=32,64,128");
         let (name, values) = text.split_once('=').ok_or_else(wrong)?;
         let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
         if name.trim().is_empty() || values.iter().any(String::is_empty) {
@@ -34,10 +34,10 @@ impl Setting {
 pub type Combination = Vec<String>;
 
 /// All combinations, the last setting changing fastest.
-pub fn combinations(settings: &[Setting]) -> Result<Vec<Combination>, GateError> {
+pub fn combinations(settings: &[Setting]) -> Result<Vec<Combination>, Problem> {
     let count = settings.iter().try_fold(1usize, |count, setting| count.checked_mul(setting.values.len()));
     if count.is_none_or(|count| count > MAX) {
-        return Err(GateError::new(
+        return Err(Problem::new(
             format!("these settings have more than {MAX} combinations"),
             "try fewer values at a time",
         ));
@@ -59,7 +59,7 @@ pub fn command(
     words: &[OsString],
     settings: &[Setting],
     combination: &Combination,
-) -> Result<Vec<OsString>, GateError> {
+) -> Result<Vec<OsString>, Problem> {
     let mut used = vec![false; settings.len()];
     let filled = words.iter().map(|word| {
         let Some(text) = word.to_str() else { return word.clone() };
@@ -73,7 +73,7 @@ pub fn command(
     });
     let filled: Vec<OsString> = filled.collect();
     match settings.iter().zip(&used).find(|(_, used)| !**used) {
-        Some((setting, _)) => Err(GateError::new(
+        Some((setting, _)) => Err(Problem::new(
             format!("the command does not use the setting {}", setting.name),
             format!("put {{{0}}} where its value goes: -- python train.py --{0} {{{0}}}", setting.name),
         )),

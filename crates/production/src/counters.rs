@@ -5,11 +5,13 @@
 //! minute that is not over and the last minutes at full rate, so a process that is killed loses no sample.
 
 mod codec;
+mod energy;
 mod history;
 mod known;
 mod tree;
 mod writer;
 
+pub(crate) use energy::gpu_energy_j;
 pub use history::{
     CounterHistory, CounterPoint, Counters, RecentCounter, counters, counters_by, recent_counters,
 };

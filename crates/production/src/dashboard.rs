@@ -1,18 +1,18 @@
 //! A service as its page shows it: everything over time on one axis, for all routes or one.
 
-pub(crate) mod counters;
+mod counters;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 
 use crate::alert::alerts;
-use crate::error::ProductionError;
 use crate::exemplar::Exemplar;
 use crate::hours::Hours;
-use crate::moment::Period;
+use crate::period::Period;
 use crate::report::gather::{Gathered, PointSums, Spread};
 use crate::report::{
     Against, DEFINITIONS, Grown, LevelChange, OUTSIDE, Report, Summary, TargetReport, exemplars,
@@ -177,7 +177,7 @@ pub struct AlertShown {
 
 impl ServiceDashboard {
     /// The page over a period, for one route or all.
-    pub fn make(hours: &Hours, period: Period, route: Option<&str>) -> Result<Self, ProductionError> {
+    pub fn make(hours: &Hours, period: Period, route: Option<&str>) -> Result<Self, Problem> {
         let compared = Against::Before.period(period);
         let spread = route.map_or(Spread::All, Spread::Route);
         let gathered = Gathered::read(hours, period, compared, spread)?;

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use stepscope_ground::Problem;
+use stepscope_ground::moment::now_ns;
+
 use crate::block::Gauges;
-use crate::error::ProductionError;
 use crate::exemplar::{Exemplar, Keep, KeptByHour};
-use crate::moment::{Period, now_ns};
+use crate::period::Period;
 use crate::segment::Process;
 use crate::stats::{RouteStats, TargetCount};
 use crate::store::{Hour, HourFile, Store};
@@ -133,7 +135,7 @@ impl Hours {
     }
 
     /// Which hours there are, with their files.
-    pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, ProductionError> {
+    pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, Problem> {
         self.store.listing()
     }
 
@@ -144,7 +146,7 @@ impl Hours {
         files: &[HourFile],
         grain: i64,
         period: Option<Period>,
-    ) -> Result<Arc<HourSums>, ProductionError> {
+    ) -> Result<Arc<HourSums>, Problem> {
         let whole = Period { from: hour * 60, until: hour * 60 + 60 };
         let period = period.filter(|period| !period.covers(whole));
         let settled = hour <= now_ns().div_euclid(3_600_000_000_000) - SETTLED_HOURS;

@@ -5,11 +5,10 @@ mod block;
 mod counters;
 mod crc;
 pub mod dashboard;
-mod error;
 mod exemplar;
 mod hours;
-mod moment;
 mod monitor;
+mod period;
 mod recorder;
 pub mod report;
 mod retention;
@@ -30,11 +29,10 @@ pub use counters::{
     Column, CounterHistory, CounterPoint, CounterWriter, Counters, RECENT_MINUTES, RecentCounter, Totals, Tree,
     TreeUse, counter_label, counter_text, counters, counters_by, recent_counters,
 };
-pub use error::ProductionError;
 pub use exemplar::{Exemplar, Keep, Kept, KeptByHour, KeptSpan, MAX_ID};
 pub use hours::Hours;
-pub use moment::{Period, minute_text, moment_text, now_ns};
 pub use monitor::{Monitor, MonitorOptions, News, rss_bytes, thread_cpu_ns};
+pub use period::Period;
 pub use recorder::{
     About, Counted, Limits, MAX_NAME, NO_PARENT, Recorder, RegionId, Request, RouteId, Span, Wanted,
 };

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use stepscope_ground::moment::now_ns;
 
 use crate::exemplar::Keep;
-use crate::moment::now_ns;
 use crate::recorder::{Limits, Recorder, RouteId};
 use crate::retention::Retention;
 use crate::sla::Target;

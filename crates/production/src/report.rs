@@ -8,12 +8,13 @@ mod targets;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_ground::Problem;
+use stepscope_ground::moment::minute_text;
 
-use crate::dashboard::counters::gpu_energy_j;
-use crate::error::ProductionError;
+use crate::counters::gpu_energy_j;
 use crate::exemplar::Exemplar;
 use crate::hours::Hours;
-use crate::moment::{Period, minute_text};
+use crate::period::Period;
 use crate::sketch::Sketch;
 use crate::stats::{OTHER, RouteStats};
 use crate::store::Store;
@@ -205,7 +206,7 @@ pub struct Point {
 
 impl Report {
     /// Reports over a period.
-    pub fn make(store: &Store, period: Period, against: Against) -> Result<Self, ProductionError> {
+    pub fn make(store: &Store, period: Period, against: Against) -> Result<Self, Problem> {
         let compared = against.period(period);
         let gathered = Gathered::read(&Hours::new(store.clone()), period, compared, Spread::Nothing)?;
         let mut made = Self::of(&gathered, period, compared);

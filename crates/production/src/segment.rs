@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use stepscope_ground::{WholeFile, write_whole};
+
 use crate::block::Block;
 use crate::crc::crc32;
 
@@ -55,13 +57,13 @@ pub(crate) struct Name {
 /// The name of a file of a process: its hour, the process, and what it holds.
 pub(crate) fn name_of(hour: i64, process: &Process, ending: &str) -> String {
     let Process { host, id, token } = process;
-    format!("{}_{host}_{id}_{token:08x}.{ending}", crate::moment::compact_hour(hour))
+    format!("{}_{host}_{id}_{token:08x}.{ending}", stepscope_ground::moment::compact_hour(hour))
 }
 
 /// The hour and the process of a name without its ending.
 fn parse_stem(stem: &str) -> Option<(i64, Process)> {
     let mut parts = stem.split('_');
-    let hour = crate::moment::parse_compact_hour(parts.next()?)?;
+    let hour = stepscope_ground::moment::parse_compact_hour(parts.next()?)?;
     let host = parts.next()?.to_owned();
     let (id, token) = (parts.next()?.parse().ok()?, u32::from_str_radix(parts.next()?, 16).ok()?);
     parts.next().is_none().then_some((hour, Process { host, id, token }))
@@ -130,15 +132,10 @@ pub(crate) fn replace(path: &Path, block: &Block) -> io::Result<()> {
 
 /// The same with any records. Returns the file, which is open at its end.
 pub(crate) fn replace_records(path: &Path, records: &[u8]) -> io::Result<File> {
-    let ending = path.extension().unwrap_or_default().to_string_lossy();
-    let partial = path.with_extension(format!("{ending}-part"));
-    let written = File::create(&partial).and_then(|mut file| {
-        file.write_all(&header())?;
-        file.write_all(records).map(|()| file)
-    });
-    written
-        .and_then(|file| fs::rename(&partial, path).map(|()| file))
-        .inspect_err(|_| drop(fs::remove_file(&partial)))
+    let mut file = WholeFile::new(path);
+    file.write_all(&header())?;
+    file.write_all(records)?;
+    file.keep()
 }
 
 /// What a file holds.
@@ -216,11 +213,7 @@ pub(crate) fn check_mark(folder: &Path, write: bool) -> io::Result<Result<(), u6
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound && write => {
             // Several processes may start at once: each writes the same, whole.
-            let partial = folder.join(format!(".{MARK}.{}", std::process::id()));
-            let written = fs::write(&partial, format!("{{\"schema\": {SCHEMA}}}\n"));
-            written
-                .and_then(|()| fs::rename(&partial, &path))
-                .inspect_err(|_| drop(fs::remove_file(&partial)))?;
+            write_whole(&path, format!("{{\"schema\": {SCHEMA}}}\n").as_bytes())?;
             Ok(Ok(()))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Ok(())),

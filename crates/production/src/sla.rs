@@ -5,8 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::error::ProductionError;
+use stepscope_ground::{Problem, units};
 
 /// Targets of one route at most.
 pub const MAX_TARGETS: usize = 8;
@@ -67,14 +66,14 @@ impl Target {
 }
 
 /// The targets in a text, separated by commas.
-pub fn parse(text: &str) -> Result<Vec<Target>, ProductionError> {
+pub fn parse(text: &str) -> Result<Vec<Target>, Problem> {
     let targets: Vec<Target> =
         text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(target).collect::<Result<_, _>>()?;
     if targets.is_empty() {
         return Err(unreadable(text));
     }
     if targets.len() > MAX_TARGETS {
-        return Err(ProductionError::new(
+        return Err(Problem::new(
             format!("a route has {} targets", targets.len()),
             format!("give {MAX_TARGETS} at most"),
         ));
@@ -82,7 +81,7 @@ pub fn parse(text: &str) -> Result<Vec<Target>, ProductionError> {
     Ok(targets)
 }
 
-fn target(text: &str) -> Result<Target, ProductionError> {
+fn target(text: &str) -> Result<Target, Problem> {
     let wrong = || unreadable(text);
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
     let Some(at) = compact.find('<') else {
@@ -122,9 +121,9 @@ fn target(text: &str) -> Result<Target, ProductionError> {
     Ok(Target { text: format!("{name}{sign}{}", time_text(ns)), goal: Goal::Latency { limit_ns }, allowed })
 }
 
-fn unreadable(text: &str) -> ProductionError {
+fn unreadable(text: &str) -> Problem {
     let text: String = text.chars().take(80).collect();
-    ProductionError::new(
+    Problem::new(
         format!("this is not a service-level target: '{text}'"),
         "write p95<100ms, p99<2s, error_rate<1%, or seconds that no request may exceed: 2.0",
     )
@@ -146,11 +145,13 @@ fn share(text: &str) -> Option<f64> {
 
 /// A time with a unit, or in seconds without one.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
-    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("min", 60e9), ("s", 1e9), ("m", 60e9)];
-    let (digits, unit) =
-        units.iter().find_map(|(name, ns)| Some((text.strip_suffix(name)?, *ns))).unwrap_or((text, 1e9));
-    let value: f64 = digits.parse().ok()?;
-    let ns = (value * unit).round();
+    let ns = match text.parse::<f64>() {
+        Ok(seconds) => (seconds * 1e9).round(),
+        Err(_) => {
+            let (number, unit) = units::split(text);
+            (number.parse::<f64>().ok()? * units::time_unit(unit)? as f64).round()
+        }
+    };
     (ns.is_finite() && (1.0..1e18).contains(&ns)).then_some(ns as u64)
 }
 

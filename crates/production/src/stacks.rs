@@ -9,8 +9,9 @@ mod writer;
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::error::ProductionError;
-use crate::moment::Period;
+use stepscope_ground::Problem;
+
+use crate::period::Period;
 use crate::segment;
 use crate::stats::OTHER;
 use crate::store::Store;
@@ -67,7 +68,7 @@ impl Stacks {
 }
 
 /// The hours that a folder has stacks of, in hours since 1970.
-pub fn stack_hours(folder: &Path) -> Result<Vec<i64>, ProductionError> {
+pub fn stack_hours(folder: &Path) -> Result<Vec<i64>, Problem> {
     let store = Store::open(folder)?;
     let mut hours: Vec<i64> = listed(&store)?.into_iter().map(|(hour, _, _)| hour).collect();
     hours.dedup();
@@ -75,11 +76,11 @@ pub fn stack_hours(folder: &Path) -> Result<Vec<i64>, ProductionError> {
 }
 
 /// The stacks of every hour that a period touches, all processes together.
-pub fn stacks(folder: &Path, period: Period) -> Result<Stacks, ProductionError> {
+pub fn stacks(folder: &Path, period: Period) -> Result<Stacks, Problem> {
     read(folder, period, MAX_MERGED)
 }
 
-fn read(folder: &Path, period: Period, most: usize) -> Result<Stacks, ProductionError> {
+fn read(folder: &Path, period: Period, most: usize) -> Result<Stacks, Problem> {
     let store = Store::open(folder)?;
     let hours = period.from.div_euclid(60)..=(period.until - 1).div_euclid(60);
     let mut found = Stacks::default();
@@ -114,9 +115,9 @@ fn read(folder: &Path, period: Period, most: usize) -> Result<Stacks, Production
     Ok(found)
 }
 
-fn listed(store: &Store) -> Result<Vec<(i64, segment::Process, std::path::PathBuf)>, ProductionError> {
+fn listed(store: &Store) -> Result<Vec<(i64, segment::Process, std::path::PathBuf)>, Problem> {
     segment::list_beside(store.folder(), segment::STACKS).map_err(|error| {
-        ProductionError::new(
+        Problem::new(
             format!("cannot read the directory {}: {error}", store.folder().display()),
             "check that you may read it",
         )

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use stepscope_ground::Problem;
+
 use crate::block::{Block, Gauges};
-use crate::error::ProductionError;
 use crate::exemplar::Exemplar;
 use crate::segment::{self, Process};
 use crate::stats::RouteStats;
@@ -45,17 +46,17 @@ pub struct Hour {
 
 impl Store {
     /// The folder at a path.
-    pub fn open(folder: impl AsRef<Path>) -> Result<Self, ProductionError> {
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self, Problem> {
         let folder = folder.as_ref().to_owned();
         if !folder.is_dir() {
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("there is no directory of a service at this path: {}", folder.display()),
                 "give the directory that stepscope.ServiceMonitor or `stepscope monitor` writes to",
             ));
         }
         match segment::check_mark(&folder, false) {
             Ok(Ok(())) => Ok(Self { folder }),
-            Ok(Err(schema)) => Err(ProductionError::new(
+            Ok(Err(schema)) => Err(Problem::new(
                 format!(
                     "this directory was written by a newer version (schema {schema}, known up to {}): {}",
                     segment::SCHEMA,
@@ -68,12 +69,12 @@ impl Store {
     }
 
     /// The hours that it has, in hours since 1970.
-    pub fn hours(&self) -> Result<Vec<i64>, ProductionError> {
+    pub fn hours(&self) -> Result<Vec<i64>, Problem> {
         Ok(self.listing()?.into_keys().collect())
     }
 
     /// The files of each hour.
-    pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, ProductionError> {
+    pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, Problem> {
         let mut hours: BTreeMap<i64, Vec<HourFile>> = BTreeMap::new();
         for (name, path, bytes) in
             segment::list(&self.folder).map_err(|error| unreadable(&self.folder, &error))?
@@ -84,7 +85,7 @@ impl Store {
     }
 
     /// All of one hour.
-    pub fn hour(&self, hour: i64) -> Result<Hour, ProductionError> {
+    pub fn hour(&self, hour: i64) -> Result<Hour, Problem> {
         let mut files = self.listing()?.remove(&hour).unwrap_or_default();
         let mut found = Hour::default();
         let open = found.add_open(&files);
@@ -170,8 +171,8 @@ impl Hour {
     }
 }
 
-fn unreadable(folder: &Path, error: &std::io::Error) -> ProductionError {
-    ProductionError::new(
+fn unreadable(folder: &Path, error: &std::io::Error) -> Problem {
+    Problem::new(
         format!("cannot read the directory {}: {error}", folder.display()),
         "check that you may read it",
     )

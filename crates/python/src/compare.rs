@@ -59,6 +59,6 @@ impl NativeDiff {
             ask.sides.clone_from(&self.sides);
             answer(&ask, &self.runs)
         });
-        asked.map_err(|refusal| errors::stepscope(refusal.what, Some(refusal.hint)))
+        asked.map_err(errors::problem)
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyPermissionError, PyRuntimeError};
 use pyo3::prelude::*;
 use stepscope_formats::ReadError;
+use stepscope_ground::Problem;
 
 /// `stepscope.StepscopeError` with a sentence and a hint.
 pub(crate) fn stepscope(message: String, hint: Option<String>) -> PyErr {
@@ -18,6 +19,11 @@ pub(crate) fn stepscope(message: String, hint: Option<String>) -> PyErr {
             Err(_) => PyRuntimeError::new_err(message),
         }
     })
+}
+
+/// The same, of a problem.
+pub(crate) fn problem(problem: Problem) -> PyErr {
+    stepscope(problem.what, Some(problem.hint).filter(|hint| !hint.is_empty()))
 }
 
 /// A file that cannot be read.

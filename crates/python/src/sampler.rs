@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use stepscope_record::OwnSampler;
 use stepscope_record::Recording as Inner;
-use stepscope_record::spy::{self, ChildSampler, CodePlace, OwnNames, OwnSampler};
+use stepscope_record::spy::{ChildSampler, CodePlace, OwnNames};
 
 use crate::errors;
 use crate::recording::Recording;
@@ -58,7 +59,7 @@ impl StackLooker {
     /// Begins to look; raises where this Python is not known.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         let started = py.detach(|| OwnSampler::start(self.recording.clone(), self.hz, self.names.clone()));
-        let sampler = started.map_err(|error| errors::stepscope(error.what, Some(error.hint)))?;
+        let sampler = started.map_err(|error| errors::problem(error.problem))?;
         *self.sampler() = Some(sampler);
         Ok(())
     }
@@ -122,7 +123,7 @@ impl ChildLooker {
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let (sampler, seen) = ChildSampler::start(self.hz, self.names.clone())
-                .map_err(|error| errors::stepscope(error.what, Some(error.hint)))?;
+                .map_err(|error| errors::problem(error.problem))?;
             *self.sampler() = Some(sampler);
             self.recording.lock().unwrap_or_else(PoisonError::into_inner).with_children(seen);
             Ok(())
@@ -150,13 +151,13 @@ impl ChildLooker {
 /// This thread is not the program's.
 #[pyfunction]
 fn hide_thread(ident: u64) {
-    spy::hide_thread(ident);
+    stepscope_record::hide_thread(ident);
 }
 
 /// Its number may be another thread's now.
 #[pyfunction]
 fn show_thread(ident: u64) {
-    spy::show_thread(ident);
+    stepscope_record::show_thread(ident);
 }
 
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -98,7 +98,7 @@ impl Service {
         let mut read = std::collections::HashMap::new();
         for (route, text) in targets {
             let parsed = parse_targets(&text);
-            read.insert(route, parsed.map_err(|e| errors::stepscope(e.message, Some(e.hint)))?);
+            read.insert(route, parsed.map_err(errors::problem)?);
         }
         let monitor = Monitor::new(MonitorOptions {
             folder,

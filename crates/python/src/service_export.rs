@@ -39,8 +39,7 @@ impl ServiceExporter {
         let exporter = lock(&self.state).exporter.clone();
         let format = if openmetrics { Format::OpenMetrics } else { Format::Text };
         let made = py.detach(|| Ok(render(&families(&*exporter.snapshot(Duration::ZERO)?), format)));
-        let made = made
-            .map_err(|e: stepscope_production::ProductionError| errors::stepscope(e.message, Some(e.hint)))?;
+        let made = made.map_err(errors::problem)?;
         Ok(String::from_utf8_lossy(&made).into_owned())
     }
 
@@ -51,7 +50,7 @@ impl ServiceExporter {
         let exporter = lock(&self.state).exporter.clone();
         let options = EndpointOptions { retry, ..EndpointOptions::default() };
         let started = py.detach(|| Endpoint::start(exporter, &address, options));
-        let endpoint = started.map_err(|error| errors::stepscope(error.message, Some(error.hint)))?;
+        let endpoint = started.map_err(errors::problem)?;
         let mut state = lock(&self.state);
         state.endpoint = Some(endpoint);
         state.place = Some((address, retry));

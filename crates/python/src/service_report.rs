@@ -4,8 +4,9 @@ use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use stepscope_ask::print::Screen;
+use stepscope_ground::Problem;
 use stepscope_production::report::{self, Against, Report};
-use stepscope_production::{DEFAULT_SCALE, MAX_BUCKETS, Period, ProductionError, Sketch, Store};
+use stepscope_production::{DEFAULT_SCALE, MAX_BUCKETS, Period, Sketch, Store};
 
 use crate::errors;
 use crate::service::{lock, nanoseconds};
@@ -93,16 +94,16 @@ pub(crate) fn service_report(
             ));
         }
     };
-    let made = py.detach(|| -> Result<_, ProductionError> {
+    let made = py.detach(|| -> Result<_, Problem> {
         let period = Period::parse(last, stepscope_record::clock::now_ns())?;
         let report = Report::make(&Store::open(&folder)?, period, against)?;
         let mut text = Vec::new();
-        let wrong = |words: String| ProductionError::new(words, "tell us");
+        let wrong = |words: String| Problem::new(words, "tell us");
         report::text(&report, &mut text, &Screen::plain(width)).map_err(|e| wrong(e.to_string()))?;
         let json = serde_json::to_vec(&report).map_err(|e| wrong(e.to_string()))?;
         Ok((json, String::from_utf8_lossy(&text).into_owned(), report::markdown(&report)))
     });
-    made.map_err(|error| errors::stepscope(error.message, Some(error.hint)))
+    made.map_err(errors::problem)
 }
 
 /// Memory that this process holds, in bytes.

@@ -102,8 +102,7 @@ impl NativeTrace {
     fn answer(&self, question: &str, options: &[(String, String)]) -> PyResult<Answer> {
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let ask = Ask::with(question, options);
-        ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run)))
-            .map_err(|refusal| errors::stepscope(refusal.what, Some(refusal.hint)))
+        ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run))).map_err(errors::problem)
     }
 }
 

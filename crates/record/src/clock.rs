@@ -1,14 +1,9 @@
 //! The one clock of everything that is recorded: nanoseconds since 1970. PyTorch's traces are on it too, so what both
 //! record can be laid on one timeline.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use rustix::time::{ClockId, clock_gettime};
 
-/// Now. A clock that stands before 1970 gives 0.
-pub fn now_ns() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
-}
+pub use stepscope_ground::moment::now_ns;
 
 /// Nanoseconds on a clock that nobody sets: for how long something took, where it need not be laid beside anything else.
 pub fn steady_ns() -> i64 {

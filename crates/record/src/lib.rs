@@ -9,14 +9,18 @@ mod doctor;
 pub mod heap;
 mod lanes;
 pub mod lines;
+mod lock;
 pub mod monitor;
+mod own_sampler;
 mod recording;
 mod regions;
 mod samples;
 pub mod spy;
+mod trace_names;
 
 pub use doctor::{Check, State, doctor};
 pub use monitor::{CounterInfo, Missing, Monitor, MonitorOptions, Roots, Summary, end_all};
+pub use own_sampler::{OwnSampler, hide_thread, show_thread};
 pub use recording::{CounterValue, Recording, Told};
 pub use regions::{
     MAX_REGIONS, NO_STACK, NO_TASK, Region, RegionToken, begin, end, enter, forget_after_fork, intern,

@@ -11,29 +11,14 @@ use stepscope_model::{
 
 use crate::clock::now_ns;
 use crate::lanes::lanes_of;
+use crate::lock::Lock;
 use crate::monitor::Monitor;
 use crate::regions::{self, Mark, NO_STACK, Region, name_of, thread_number};
 use crate::samples::{Sample, Waits, merge, states};
-use crate::spy::{Lock, Sampling};
-
-const ANNOTATION: &str = "user_annotation";
-pub(crate) const PYTHON: &str = "python_function";
-/// The innermost frame of a thread that waits.
-pub(crate) const WAITING: &str = "(waiting)";
-/// What PyTorch calls the argument: frames joined by `;`, the innermost first.
-const CALL_STACK: &str = "Call stack";
-
-/// The category of what threads did with the interpreter's lock.
-pub(crate) const LOCK: &str = "interpreter_lock";
-/// What stands before the thread in the names of lanes.
-pub(crate) const SAMPLES_OF: &str = "samples of ";
-pub(crate) const LOCK_OF: &str = "lock of ";
-/// The category of the tasks that event loops run, and what stands before the thread of such a lane.
-const TASK: &str = "asyncio_task";
-const RUNNING_OF: &str = "asyncio tasks of ";
-
-/// A sampled function's own time by line.
-pub(crate) const LINE_TIMES: &str = "line times";
+use crate::spy::Sampling;
+use crate::trace_names::{
+    ANNOTATION, CALL_STACK, LINE_TIMES, LOCK, LOCK_OF, PYTHON, RUNNING_OF, SAMPLES_OF, TASK, WAITING,
+};
 
 /// Which of a thread's lanes: there is more to show of a thread than nests.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

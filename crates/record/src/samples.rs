@@ -5,7 +5,7 @@
 //! the stack that is seen after it, never to the one before. Looks from outside ([`crate::spy`]) need no lock and know who waits;
 //! for them the same rule only says that a look stands for the time before it.
 
-use crate::spy::Lock;
+use crate::lock::Lock;
 
 /// One look at a thread.
 #[derive(Clone, Debug)]

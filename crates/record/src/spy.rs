@@ -4,7 +4,7 @@
 //! tables (`layouts.rs`, one entry per version), and its threads' stacks are walked (`walk.rs`). Nothing that is read is
 //! trusted: lengths, lists and depths are bounded, and a stack that changed while it was read is read again.
 
-mod asyncio;
+pub(crate) mod asyncio;
 mod call_sites;
 mod children;
 mod codes;
@@ -16,16 +16,15 @@ mod following;
 mod layout;
 mod layouts;
 mod line_table;
-mod lock;
+pub(crate) mod lock;
 mod memory;
 mod naming;
 mod native;
 mod numbers;
 mod objects;
-mod own;
 mod permission;
 mod processes;
-mod program;
+pub(crate) mod program;
 mod said_name;
 mod sampled;
 mod sampled_trace;
@@ -52,11 +51,10 @@ use stopped::Stopping;
 use tasks::{Numbers, Tasks};
 use walk::Walk;
 
+pub use crate::lock::Lock;
 pub use children::ChildSampler;
 pub use codes::{Code, CodeId};
 pub use error::SpyError;
-pub use lock::Lock;
-pub use own::{OwnSampler, hide_thread, show_thread};
 pub use processes::{Process, children, python_processes};
 pub use program::{CodePlace, OwnNames};
 pub use sampled::{Function, LockRun, Place, SampledThread, StackRun};

@@ -5,11 +5,11 @@ use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::functions::value_of;
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame, profile_flame};
 use stepscope_analyse::views::timeline::{self, Order, SearchQuery, TileKey};
+use stepscope_ground::Problem;
 
 use stepscope_ask::write;
 use stepscope_model::DocumentKind;
 
-use crate::backend::Problem;
 use crate::memory::memory;
 use crate::path;
 use crate::question::{self, number, pairs};
@@ -75,7 +75,7 @@ fn key(question: &str, query: &str, without: &[&str]) -> String {
 }
 
 fn wrong(what: &str) -> Problem {
-    Problem { message: format!("cannot understand '{what}'"), hint: None }
+    Problem::new(format!("cannot understand '{what}'"), "")
 }
 
 fn tiles(run: &Run, query: &str) -> Result<Reply, Problem> {

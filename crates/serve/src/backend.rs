@@ -5,33 +5,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::compare::FigureUnit;
-use stepscope_ask::Refusal;
+use stepscope_ground::Problem;
 use stepscope_model::Document;
 use stepscope_production::Hours;
 
 use crate::source_files::SourceFiles;
-
-/// A sentence on what went wrong, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Problem {
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-impl Problem {
-    /// A problem with a way out.
-    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Problem {
-        Problem { message: message.into(), hint: Some(hint.into()) }
-    }
-}
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
-        Problem::new(refusal.what, refusal.hint)
-    }
-}
 
 /// A trace file, not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]

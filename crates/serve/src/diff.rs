@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use stepscope_analyse::run::Run as Analysed;
 use stepscope_ask::{Ask, DIFF, answer, write};
+use stepscope_ground::Problem;
 
-use crate::backend::Problem;
 use crate::question::pairs;
 use crate::reply::Reply;
 use crate::run::Run;

@@ -1,6 +1,8 @@
 //! The history of baselines, for the page. Whoever starts the server reads them.
 
-use crate::backend::{Histories, Problem};
+use stepscope_ground::Problem;
+
+use crate::backend::Histories;
 use crate::question::pairs;
 use crate::reply::Reply;
 

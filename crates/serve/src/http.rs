@@ -17,13 +17,14 @@ use axum::routing::get;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
+use stepscope_ground::Problem;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, watch};
 
 use crate::api::reply;
 use crate::assets::{asset, unpack};
-use crate::backend::{Backend, Problem};
+use crate::backend::Backend;
 use crate::connections;
 use crate::diff;
 use crate::guard;

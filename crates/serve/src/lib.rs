@@ -28,7 +28,7 @@ mod wire;
 
 pub use assets::has_ui;
 pub use backend::{
-    Backend, BaselineListed, Found, Histories, HistoryChange, HistoryPoint, Loading, MetricHistory, Problem,
+    Backend, BaselineListed, Found, Histories, HistoryChange, HistoryPoint, Loading, MetricHistory,
 };
 pub use http::{Address, Server, ServerOptions};
 pub use report::{Compared, Report, ReportOptions, comparison_report, report, service_report};

@@ -4,9 +4,9 @@ use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::places::Places;
 use stepscope_analyse::views::memory::picture::Frame;
 use stepscope_analyse::views::memory::{Axis, MemoryView, PictureQuery, Stacked};
+use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
-use crate::backend::Problem;
 use crate::question::{number, pairs};
 use crate::reply::Reply;
 use crate::run::Run;

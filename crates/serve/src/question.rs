@@ -2,8 +2,7 @@
 
 use stepscope_ask::Ask;
 use stepscope_ask::write::Page;
-
-use crate::backend::Problem;
+use stepscope_ground::Problem;
 
 /// A query as a list of names and values.
 pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {

@@ -1,8 +1,7 @@
 //! What a question of the page gets.
 
 use serde::Serialize;
-
-use crate::backend::Problem;
+use stepscope_ground::Problem;
 
 /// An answer, and whether it stays true as long as the server runs.
 pub(crate) struct Reply {
@@ -13,8 +12,7 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn json(value: &impl Serialize) -> Result<Reply, Problem> {
         let text = serde_json::to_vec(value);
-        let body =
-            text.map_err(|e| Problem { message: format!("cannot be written as JSON: {e}"), hint: None })?;
+        let body = text.map_err(|e| Problem::new(format!("cannot be written as JSON: {e}"), ""))?;
         Ok(Reply { body, kind: "application/json" })
     }
 }

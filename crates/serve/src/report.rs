@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use stepscope_ask::QUESTIONS;
+use stepscope_ground::Problem;
 
 use crate::api::reply;
-use crate::backend::Problem;
 use crate::run::Run;
 use crate::source::{largest_files, source};
 use crate::source_files::SourceFiles;
@@ -251,9 +251,9 @@ fn answer(
 
 /// What the server would answer.
 fn value_of(run: &Run, path: &str, query: &str, redacted: bool) -> Result<Value, Problem> {
-    let unknown = || Problem { message: format!("there is no answer to {path}"), hint: None };
+    let unknown = || Problem::new(format!("there is no answer to {path}"), "");
     let reply = reply(run, path, query).ok_or_else(unknown)??;
-    let broken = |e: serde_json::Error| Problem { message: format!("{path} is not JSON: {e}"), hint: None };
+    let broken = |e: serde_json::Error| Problem::new(format!("{path} is not JSON: {e}"), "");
     let mut value: Value = serde_json::from_slice(&reply.body).map_err(broken)?;
     if redacted {
         redact(&mut value);

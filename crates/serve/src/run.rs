@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use stepscope_analyse::run::Run as Analysed;
 use stepscope_ask::write::{self, Page};
 use stepscope_ask::{Answer, Ask, answer};
+use stepscope_ground::Problem;
 
-use crate::backend::Problem;
 use crate::source_files::SourceFiles;
 
 /// Answers kept, in rows. A row takes a few hundred bytes.
@@ -37,7 +37,7 @@ impl Run {
 
     /// The answer to a question.
     pub(crate) fn ask(&self, key: &str, ask: &Ask) -> Answered {
-        let work = || answer(ask, std::slice::from_ref(&self.run)).map(Arc::new).map_err(Problem::from);
+        let work = || answer(ask, std::slice::from_ref(&self.run)).map(Arc::new);
         if key.len() > LONGEST_KEY {
             return work();
         }
@@ -63,7 +63,6 @@ impl Run {
             None => write::object(&answer, true),
             Some(page) => write::page(&answer, page),
         };
-        serde_json::to_vec(&object)
-            .map_err(|e| Problem { message: format!("cannot be written as JSON: {e}"), hint: None })
+        serde_json::to_vec(&object).map_err(|e| Problem::new(format!("cannot be written as JSON: {e}"), ""))
     }
 }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_ground::Problem;
 
-use crate::backend::{Backend, Found, Problem};
+use crate::backend::{Backend, Found};
 use crate::run::Run;
 
 /// Traces kept in memory; the one unused for longest makes room.

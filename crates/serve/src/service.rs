@@ -9,11 +9,13 @@ use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use stepscope_ground::Problem;
+use stepscope_ground::moment::now_ns;
 use stepscope_production::dashboard::ServiceDashboard;
-use stepscope_production::{Hours, Period, now_ns};
+use stepscope_production::{Hours, Period};
 use tokio::sync::watch;
 
-use crate::backend::{Backend, Problem};
+use crate::backend::Backend;
 use crate::question::{number, pairs};
 use crate::reply::Reply;
 
@@ -36,16 +38,12 @@ pub(crate) fn reply(hours: &Hours, query: &str) -> Result<Reply, Problem> {
                 Problem::new("this period is empty or longer than a year", "choose another one")
             })?
         }
-        _ => Period::parse(given("last").unwrap_or("1h"), now_ns()).map_err(problem)?,
+        _ => Period::parse(given("last").unwrap_or("1h"), now_ns())?,
     };
     let route = given("route").filter(|route| !route.is_empty());
-    let mut dashboard = ServiceDashboard::make(hours, period, route).map_err(problem)?;
+    let mut dashboard = ServiceDashboard::make(hours, period, route)?;
     dashboard.newest_ns = changed_ns(hours.store().folder()).filter(|_| dashboard.last.is_some());
     Reply::json(&dashboard)
-}
-
-fn problem(error: stepscope_production::ProductionError) -> Problem {
-    Problem::new(error.message, error.hint)
 }
 
 /// Files that grow under the same name.

@@ -11,9 +11,9 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::code::CodeBy;
 use stepscope_analyse::tables::functions::{AmountUnit, functions, value_of};
 use stepscope_analyse::tables::lines::lines;
+use stepscope_ground::Problem;
 use stepscope_model::{LineIs, Profile};
 
-use crate::backend::Problem;
 use crate::source_files::SourceFiles;
 
 /// A file of the program.

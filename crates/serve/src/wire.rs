@@ -17,9 +17,10 @@ use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, 
 use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
 use stepscope_ask::{Ask, DIFF, QUESTIONS, Question, answer};
 use stepscope_formats::{OpenOptions, open, open_trace};
+use stepscope_ground::Problem;
 use stepscope_production::dashboard::ServiceDashboard;
 
-use crate::backend::{BaselineListed, MetricHistory, Problem};
+use crate::backend::{BaselineListed, MetricHistory};
 use crate::path::Stretch;
 use crate::runs::Listed;
 use crate::source::SourceFile;

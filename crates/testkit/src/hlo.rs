@@ -1,7 +1,9 @@
 //! Compiled programs made by hand: the `HloProto` messages that profiles of JAX and TensorFlow carry, and a small training run
 //! around one.
 
-use crate::xplane::{Event, Plane, Stat, bytes, number, space, varint};
+use stepscope_ground::protobuf::Put;
+
+use crate::xplane::{Event, Plane, Stat, space};
 
 /// An instruction to be written.
 #[derive(Clone, Debug, Default)]
@@ -29,28 +31,28 @@ pub struct Instruction<'a> {
 impl Instruction<'_> {
     fn message(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        bytes(&mut out, 1, self.name.as_bytes());
-        bytes(&mut out, 2, self.opcode.as_bytes());
+        out.bytes(1, self.name.as_bytes());
+        out.bytes(2, self.opcode.as_bytes());
         let mut shape = Vec::new();
-        number(&mut shape, 2, 11);
-        bytes(&mut shape, 3, &packed(self.dims));
-        bytes(&mut out, 3, &shape);
+        shape.nonzero(2, 11);
+        shape.bytes(3, packed(self.dims));
+        out.bytes(3, &shape);
         let mut metadata = Vec::new();
-        bytes(&mut metadata, 2, self.path.as_bytes());
+        metadata.bytes(2, self.path.as_bytes());
         if self.line > 0 {
-            bytes(&mut metadata, 3, b"/home/me/train.py");
-            number(&mut metadata, 4, self.line);
+            metadata.bytes(3, b"/home/me/train.py");
+            metadata.nonzero(4, self.line);
         }
-        bytes(&mut out, 7, &metadata);
-        number(&mut out, 9, self.parameter);
-        number(&mut out, 35, self.id);
-        bytes(&mut out, 36, &packed(self.operands));
-        bytes(&mut out, 38, &packed(self.calls));
+        out.bytes(7, &metadata);
+        out.nonzero(9, self.parameter);
+        out.nonzero(35, self.id);
+        out.bytes(36, packed(self.operands));
+        out.bytes(38, packed(self.calls));
         if self.opcode == "custom-call" {
-            bytes(&mut out, 28, b"__cublas$gemm");
+            out.bytes(28, b"__cublas$gemm");
             let config =
                 r#"{"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}}"#;
-            bytes(&mut out, 43, config.as_bytes());
+            out.bytes(43, config.as_bytes());
         }
         out
     }
@@ -58,38 +60,38 @@ impl Instruction<'_> {
 
 fn packed(numbers: &[u64]) -> Vec<u8> {
     let mut out = Vec::new();
-    numbers.iter().for_each(|&value| varint(&mut out, value));
+    numbers.iter().for_each(|&value| out.varint(value));
     out
 }
 
 /// A computation: its instructions, the last of which is its result.
 pub fn computation(name: &str, id: u64, is_fused: bool, list: &[Instruction<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
-    bytes(&mut out, 1, name.as_bytes());
+    out.bytes(1, name.as_bytes());
     for instruction in list {
-        bytes(&mut out, 2, &instruction.message());
+        out.bytes(2, instruction.message());
     }
-    number(&mut out, 5, id);
-    number(&mut out, 6, list.last().map_or(0, |last| last.id));
-    number(&mut out, 7, u64::from(is_fused));
+    out.nonzero(5, id);
+    out.nonzero(6, list.last().map_or(0, |last| last.id));
+    out.nonzero(7, u64::from(is_fused));
     out
 }
 
 /// A module of computations, with the schedule of one of them.
 pub fn module(name: &str, computations: &[Vec<u8>], schedule: (u64, &[u64])) -> Vec<u8> {
     let mut out = Vec::new();
-    bytes(&mut out, 1, name.as_bytes());
+    out.bytes(1, name.as_bytes());
     for computation in computations {
-        bytes(&mut out, 3, computation);
+        out.bytes(3, computation);
     }
     let mut sequence = Vec::new();
-    bytes(&mut sequence, 1, &packed(schedule.1));
+    sequence.bytes(1, packed(schedule.1));
     let mut entry = Vec::new();
-    number(&mut entry, 1, schedule.0);
-    bytes(&mut entry, 2, &sequence);
+    entry.nonzero(1, schedule.0);
+    entry.bytes(2, &sequence);
     let mut schedules = Vec::new();
-    bytes(&mut schedules, 1, &entry);
-    bytes(&mut out, 7, &schedules);
+    schedules.bytes(1, &entry);
+    out.bytes(7, &schedules);
     out
 }
 
@@ -114,54 +116,54 @@ pub fn assignment(buffers: &[Buffer], events: &[(u64, bool, &str)]) -> Vec<u8> {
     let mut out = Vec::new();
     for buffer in buffers {
         let mut place = Vec::new();
-        number(&mut place, 4, buffer.instruction);
+        place.nonzero(4, buffer.instruction);
         let mut message = Vec::new();
-        number(&mut message, 1, buffer.id);
-        number(&mut message, 2, buffer.bytes);
-        bytes(&mut message, 3, &place);
-        bytes(&mut out, 1, &message);
+        message.nonzero(1, buffer.id);
+        message.nonzero(2, buffer.bytes);
+        message.bytes(3, &place);
+        out.bytes(1, &message);
     }
     let part = |buffer: &Buffer| {
         let mut part = Vec::new();
-        number(&mut part, 1, buffer.id);
-        number(&mut part, 3, buffer.bytes);
+        part.nonzero(1, buffer.id);
+        part.nonzero(3, buffer.bytes);
         part
     };
     let own = |buffer: &&Buffer| buffer.is_argument || buffer.is_result;
     for buffer in buffers.iter().filter(own) {
         let mut message = Vec::new();
-        number(&mut message, 2, buffer.bytes);
-        number(&mut message, 5, u64::from(buffer.is_argument));
-        number(&mut message, 7, u64::from(buffer.is_result));
-        bytes(&mut message, 9, &part(buffer));
-        bytes(&mut out, 3, &message);
+        message.nonzero(2, buffer.bytes);
+        message.nonzero(5, u64::from(buffer.is_argument));
+        message.nonzero(7, u64::from(buffer.is_result));
+        message.bytes(9, part(buffer));
+        out.bytes(3, &message);
     }
     let shared: Vec<&Buffer> = buffers.iter().filter(|buffer| !own(buffer)).collect();
     let mut message = Vec::new();
-    number(&mut message, 2, shared.iter().map(|buffer| buffer.bytes).sum());
+    message.nonzero(2, shared.iter().map(|buffer| buffer.bytes).sum());
     for buffer in shared {
-        bytes(&mut message, 9, &part(buffer));
+        message.bytes(9, part(buffer));
     }
-    bytes(&mut out, 3, &message);
+    out.bytes(3, &message);
     let mut simulation = Vec::new();
     for &(buffer, is_taken, at) in events {
         let mut event = Vec::new();
-        number(&mut event, 1, u64::from(!is_taken));
-        number(&mut event, 2, buffer);
-        bytes(&mut event, 4, at.as_bytes());
-        bytes(&mut simulation, 1, &event);
+        event.nonzero(1, u64::from(!is_taken));
+        event.nonzero(2, buffer);
+        event.bytes(4, at.as_bytes());
+        simulation.bytes(1, &event);
     }
-    number(&mut simulation, 2, 1);
-    bytes(&mut out, 4, &simulation);
+    simulation.nonzero(2, 1);
+    out.bytes(4, &simulation);
     out
 }
 
 /// A program as profiles carry it.
 pub fn program(module: &[u8], assignment: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::new();
-    bytes(&mut out, 1, module);
+    out.bytes(1, module);
     if let Some(assignment) = assignment {
-        bytes(&mut out, 3, assignment);
+        out.bytes(3, assignment);
     }
     out
 }

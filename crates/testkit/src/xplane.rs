@@ -1,5 +1,7 @@
 //! XPlane profiles made by hand: the protocol buffers that JAX and TensorFlow write, field by field.
 
+use stepscope_ground::protobuf::Put;
+
 /// A value of a stat.
 #[derive(Clone, Debug)]
 pub enum Stat {
@@ -68,20 +70,20 @@ impl Plane {
     /// With a line whose events count from `timestamp_ns`.
     pub fn line(mut self, id: i64, name: &str, timestamp_ns: u64, events: &[Event]) -> Plane {
         let mut line = Vec::new();
-        number(&mut line, 1, id as u64);
-        bytes(&mut line, 2, name.as_bytes());
-        number(&mut line, 3, timestamp_ns);
+        line.nonzero(1, id as u64);
+        line.bytes(2, name.as_bytes());
+        line.nonzero(3, timestamp_ns);
         for event in events {
             let mut message = Vec::new();
             let described = self.event_number(&event.name);
-            number(&mut message, 1, described);
-            number(&mut message, 2, (event.start_ns - timestamp_ns) * 1000);
-            number(&mut message, 3, event.dur_ns * 1000);
+            message.nonzero(1, described);
+            message.nonzero(2, (event.start_ns - timestamp_ns) * 1000);
+            message.nonzero(3, event.dur_ns * 1000);
             for (name, value) in &event.stats {
                 let stat = self.stat_message(name, value);
-                bytes(&mut message, 4, &stat);
+                message.bytes(4, &stat);
             }
-            bytes(&mut line, 4, &message);
+            line.bytes(4, &message);
         }
         self.lines.push(line);
         self
@@ -121,19 +123,19 @@ impl Plane {
     fn stat_message(&mut self, name: &str, value: &Stat) -> Vec<u8> {
         let mut out = Vec::new();
         let name = self.stat_number(name);
-        number(&mut out, 1, name);
+        out.nonzero(1, name);
         match value {
             Stat::Float(value) => {
-                varint(&mut out, 2 << 3 | 1);
+                out.varint(2 << 3 | 1);
                 out.extend_from_slice(&value.to_le_bytes());
             }
-            Stat::Unsigned(value) => always(&mut out, 3, *value),
-            Stat::Int(value) => always(&mut out, 4, *value as u64),
-            Stat::Text(text) => bytes(&mut out, 5, text.as_bytes()),
-            Stat::Bytes(message) => bytes(&mut out, 6, message),
+            Stat::Unsigned(value) => out.number(3, *value),
+            Stat::Int(value) => out.number(4, *value as u64),
+            Stat::Text(text) => out.bytes(5, text.as_bytes()),
+            Stat::Bytes(message) => out.bytes(6, message),
             Stat::Shared(text) => {
                 let text = self.stat_number(text);
-                always(&mut out, 7, text);
+                out.number(7, text);
             }
         }
         out
@@ -141,28 +143,28 @@ impl Plane {
 
     fn message(mut self) -> Vec<u8> {
         let mut out = Vec::new();
-        bytes(&mut out, 2, self.name.as_bytes());
+        out.bytes(2, self.name.as_bytes());
         for line in &self.lines {
-            bytes(&mut out, 3, line);
+            out.bytes(3, line);
         }
         for (at, (name, stats)) in std::mem::take(&mut self.events).into_iter().enumerate() {
             let mut described = Vec::new();
-            number(&mut described, 1, at as u64 + 1);
-            bytes(&mut described, 2, name.as_bytes());
+            described.nonzero(1, at as u64 + 1);
+            described.bytes(2, name.as_bytes());
             for (name, value) in &stats {
                 let stat = self.stat_message(name, value);
-                bytes(&mut described, 5, &stat);
+                described.bytes(5, &stat);
             }
             entry(&mut out, 4, at as u64 + 1, &described);
         }
         for (at, name) in self.stat_names.iter().enumerate() {
             let mut described = Vec::new();
-            number(&mut described, 1, at as u64 + 1);
-            bytes(&mut described, 2, name.as_bytes());
+            described.nonzero(1, at as u64 + 1);
+            described.bytes(2, name.as_bytes());
             entry(&mut out, 5, at as u64 + 1, &described);
         }
         for stat in &self.stats {
-            bytes(&mut out, 6, stat);
+            out.bytes(6, stat);
         }
         out
     }
@@ -172,43 +174,15 @@ impl Plane {
 pub fn space(planes: impl IntoIterator<Item = Plane>) -> Vec<u8> {
     let mut out = Vec::new();
     for plane in planes {
-        bytes(&mut out, 1, &plane.message());
+        out.bytes(1, plane.message());
     }
-    bytes(&mut out, 4, b"host");
+    out.bytes(4, b"host");
     out
 }
 
-fn entry(out: &mut Vec<u8>, field: u64, key: u64, value: &[u8]) {
+fn entry(out: &mut Vec<u8>, field: u32, key: u64, value: &[u8]) {
     let mut message = Vec::new();
-    always(&mut message, 1, key);
-    bytes(&mut message, 2, value);
-    bytes(out, field, &message);
-}
-
-/// Puts a number of seven bits per byte.
-pub fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Puts a number, unless it is 0, which is what a missing one means.
-pub fn number(out: &mut Vec<u8>, field: u64, value: u64) {
-    if value != 0 {
-        always(out, field, value);
-    }
-}
-
-fn always(out: &mut Vec<u8>, field: u64, value: u64) {
-    varint(out, field << 3);
-    varint(out, value);
-}
-
-/// Puts a text or a message.
-pub fn bytes(out: &mut Vec<u8>, field: u64, value: &[u8]) {
-    varint(out, field << 3 | 2);
-    varint(out, value.len() as u64);
-    out.extend_from_slice(value);
+    message.number(1, key);
+    message.bytes(2, value);
+    out.bytes(field, &message);
 }

@@ -2794,12 +2794,12 @@ export interface PieceRow {
 /** A format that hardware has a peak rate for. */
 export type Precision = "bf16" | "fp16" | "fp32" | "fp4" | "fp64" | "fp8" | "int8" | "tf32";
 
-/** A sentence on what went wrong, and what to do. */
+/** An error for people: a sentence on what is wrong, and one on what to do. */
 export interface Problem {
-  /** What is wrong. */
+  /** What is wrong, without a period. */
   message: string;
-  /** What to do. */
-  hint: string | null;
+  /** What to do; empty if nobody can do anything. */
+  hint: string;
 }
 
 /** The memory of a process over time. */

@@ -7,6 +7,7 @@ use stepscope_model::SliceId;
 
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
+use crate::names::library_file::is_library_file;
 use crate::run::{AmountUnit, PythonTime, Run, Saving};
 
 /// A replay that is further off than this, as a share of the measured time, only gives bounds.
@@ -162,18 +163,8 @@ impl<'a> Context<'a> {
 
 /// Whether a Python frame (`train.py(12): step`) is the user's: not of the framework, nor of the standard library.
 pub fn is_users(frame: &str) -> bool {
-    const LIBRARIES: [&str; 9] = [
-        "torch/",
-        "site-packages/",
-        "dist-packages/",
-        "<built-in",
-        "<string>",
-        "threading.py",
-        "contextlib.py",
-        "nn.Module:",
-        "lib/python",
-    ];
-    frame.contains(".py(") && !LIBRARIES.iter().any(|library| frame.contains(library))
+    let place = frame.split_once("): ").and_then(|(place, _)| place.rsplit_once('('));
+    place.is_some_and(|(file, _)| !is_library_file(file))
 }
 
 fn blank(rule: &'static str, severity: Severity) -> Finding {

@@ -45,7 +45,7 @@ impl Allocation {
 
 /// A request that could not be met.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct FailedAllocation {
     /// The entry.
     pub moment: u32,
     /// What was asked for.
@@ -82,7 +82,7 @@ impl Obstacle {
     }
 }
 
-impl Refusal {
+impl FailedAllocation {
     /// Why it was not met.
     pub fn obstacle(&self) -> Obstacle {
         match self.missing() {
@@ -127,7 +127,7 @@ pub struct History {
     /// Every allocation, by its first entry.
     pub allocations: Vec<Allocation>,
     /// Requests that could not be met.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<FailedAllocation>,
     /// Segments taken from the device and given back.
     pub segments: (u64, u64),
     /// Entries at which a segment was taken from the device, and its size. Segments that grow are not among them: what is

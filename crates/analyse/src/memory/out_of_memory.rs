@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_model::{FrameId, Ns, Order, Snapshot, StackId};
 
 use super::categories::{Categories, Category};
-use super::history::{History, Obstacle, Refusal};
+use super::history::{FailedAllocation, History, Obstacle};
 use super::places::{Line, Places};
 
 /// A line that held memory when a request was refused.
@@ -39,7 +39,7 @@ pub struct OutOfMemory {
     /// The device.
     pub device: i64,
     /// The request.
-    pub refusal: Refusal,
+    pub refusal: FailedAllocation,
     /// When, since the first entry.
     pub at: Option<Ns>,
     /// Who asked.
@@ -73,7 +73,7 @@ pub fn out_of_memory(snapshot: &Snapshot, history: &History, places: &Places, mo
     let categories = Categories::new(snapshot, history);
     let first = history.times.first();
     let expandable = is_expandable(snapshot);
-    let explain = |(number, refusal): (usize, &Refusal)| {
+    let explain = |(number, refusal): (usize, &FailedAllocation)| {
         let at = history.times.get(refusal.moment as usize);
         OutOfMemory {
             device: history.device,
@@ -155,7 +155,7 @@ fn holders(
     history: &History,
     places: &Places,
     categories: &Categories<'_>,
-    refusal: &Refusal,
+    refusal: &FailedAllocation,
     number: u64,
     most: usize,
 ) -> Vec<HolderRow> {

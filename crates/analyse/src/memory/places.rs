@@ -3,7 +3,7 @@
 
 use stepscope_model::{Frame, FrameId, Snapshot, StackId, StackTable};
 
-use crate::scope::users_frames::users_frames;
+use crate::names::users_frames::users_frames;
 
 /// What stacks say where the engine of the backward pass ran without Python.
 pub(crate) const BACKWARD: &str = "(backward pass)";

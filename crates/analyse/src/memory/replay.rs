@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Action, BlockState, HistoryBlock, HistoryEntry, Snapshot, StackId};
 
-use super::history::{Allocation, History, Level, OfDevice, Refusal, add, by_device, take};
+use super::history::{Allocation, FailedAllocation, History, Level, OfDevice, add, by_device, take};
 use super::live_set::LiveSet;
 
 /// The histories of a snapshot's devices.
@@ -287,7 +287,7 @@ impl Replay {
                 self.level.reserved = self.level.reserved.saturating_sub(bytes);
             }
             Action::OutOfMemory => {
-                let refusal = Refusal {
+                let refusal = FailedAllocation {
                     moment,
                     bytes,
                     device_free: address,

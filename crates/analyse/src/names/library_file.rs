@@ -131,10 +131,13 @@ const MODULES: &[&str] = &[
     "zoneinfo",
 ];
 
+/// What cells of a notebook, the prompt and tests in documentation are called: people write those, too.
+const WRITTEN: [&str; 4] = ["<ipython", "<stdin", "<cell", "<doctest"];
+
 /// Whether a file is not the program's own. A file without a name is a function that is not Python's.
 pub fn is_library_file(file: &str) -> bool {
     if file.is_empty() || file.starts_with('<') || file == "~" {
-        return true;
+        return !WRITTEN.iter().any(|name| file.starts_with(name));
     }
     let file = file.replace('\\', "/");
     if INSTALLED.iter().any(|part| file.contains(part)) {
@@ -168,7 +171,9 @@ mod tests {
         ] {
             assert!(is_library_file(file), "{file}");
         }
-        for file in ["train.py", "/home/me/project/json/load.py", "src/random.py", "my_json.py"] {
+        for file in
+            ["train.py", "<ipython-input-3-aa>", "/home/me/project/json/load.py", "src/random.py", "my_json.py"]
+        {
             assert!(!is_library_file(file), "{file}");
         }
     }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{FrameId, HeapFacts, Order, Profile, StackId};
 
-use crate::scope::users_frames::users_frames;
+use crate::names::users_frames::users_frames;
 
 pub use advice::{Advice, advice, growth, snapshot_advice};
 pub use definitions::{DEFINITIONS, MORE_DEFINITIONS};

@@ -357,7 +357,7 @@ impl Device {
         let mut pools: Vec<usize> = (0..self.pools.len()).filter(|&at| self.pools[at].is_some()).collect();
         pools.order_by_key(|&at| std::cmp::Reverse(bytes[at]));
         let name = |&at: &usize| self.pools[at].map(|(a, b)| format!("{a}.{b}"));
-        let refusal = |refusal: &crate::memory::history::Refusal| RefusalAt {
+        let refusal = |refusal: &crate::memory::history::FailedAllocation| RefusalAt {
             state: self.within(refusal.moment.saturating_add(1)),
             at_ns: self.has_times.then(|| self.times[self.within(refusal.moment.saturating_add(1)) as usize]),
             asked_bytes: refusal.bytes,

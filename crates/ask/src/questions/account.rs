@@ -3,6 +3,7 @@
 mod steps;
 
 use std::sync::Arc;
+use stepscope_ground::Problem;
 use stepscope_model::Order;
 
 use schemars::JsonSchema;
@@ -19,7 +20,6 @@ use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -80,7 +80,7 @@ struct CauseRow {
     share: f64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let by_step = ask.grouped() == "step";
     if by_step {
         ask.refuse(&["filter"], "the steps", "`--step 3-5` chooses steps")?;
@@ -155,7 +155,7 @@ fn cause_part(
     sum: &AccountRow,
     ask: &Ask,
     asked: bool,
-) -> Result<(Part, Vec<CauseRow>), Refusal> {
+) -> Result<(Part, Vec<CauseRow>), Problem> {
     let steps = (report.counted_steps() as i64).max(1);
     let all = sum.causes.by_size().into_iter().map(|(cause, total_ns)| CauseRow {
         device: sum.device,

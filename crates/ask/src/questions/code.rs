@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::code::{self, CodeBy, CodeRow};
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -33,7 +33,7 @@ pub(super) const QUESTION: Question = Question {
 const NONE: &str = "no Python functions in this trace; `stepscope run` records them, as do PyTorch's profiler (with_stack=True) and \
      JAX's (python_tracer_level=1)";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let by = if ask.grouped() == "call" { CodeBy::Call } else { CodeBy::Function };
     let mut report = asked.run.code(by, &asked.selection);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::compiled::{self, CompilePhase, CompiledRegion, EagerRow, GeneratedRow, Health};
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, middle_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
 pub(super) const QUESTION: Question = Question {
@@ -35,7 +35,7 @@ pub(super) const QUESTION: Question = Question {
 
 const NONE: &str = "nothing in this trace was compiled by torch.compile";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = compiled::compiled(asked.trace(), asked.steps(), &asked.selection);
     let (by, full) = (ask.grouped(), ask.full);

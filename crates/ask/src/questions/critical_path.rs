@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use stepscope_analyse::replay::critical_path::{self, ClassRow, PathClass, PathRow, PieceRow};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -31,7 +31,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let path = asked.run.critical_path();
     let report = path.report(asked.trace());

@@ -17,6 +17,7 @@ use stepscope_analyse::devices::energy::ENERGY;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::{Comparison, Rule, Verdict};
 use stepscope_analyse::steps::samples;
+use stepscope_ground::Problem;
 
 use self::words::{because, place, sentence, shortened};
 use super::TOP;
@@ -24,7 +25,6 @@ use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Role, Screen, Table, labelled, units, wrap};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 /// The question about two sides. [`Ask::sides`] says how many of the runs belong to which.
@@ -64,9 +64,9 @@ struct Judged {
     comparison: Comparison,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let needs_two = || {
-        Refusal::new(
+        Problem::new(
             "a comparison needs two runs",
             "name the earlier one first: stepscope diff before.json.gz after.json.gz",
         )

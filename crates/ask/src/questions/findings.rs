@@ -11,13 +11,13 @@ use std::sync::Arc;
 use stepscope_analyse::findings::{self, CouldNotLook, Finding, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
 
 use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::options::RowsAsked;
 use crate::print::Table;
-use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
 pub use list::rules;
@@ -72,7 +72,7 @@ pub(super) const STEP: &[Definition] = &[
 const OWN: &[Definition] =
     &[Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." }];
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if runs[0].kind() == DocumentKind::Profile {
         ask.refuse(&["step"], "a profile", "leave it out: a profile has no steps")?;
     }
@@ -154,7 +154,7 @@ struct Found {
 }
 
 impl Found {
-    fn look(run: &Run, ask: &Ask) -> Result<Found, Refusal> {
+    fn look(run: &Run, ask: &Ask) -> Result<Found, Problem> {
         let all = findings::findings(run, &ask.thresholds);
         let named: Vec<Named> = all.into_iter().map(Named::new).collect();
         let rows = RowsAsked { top: Some(0), ..ask.rows.clone() };

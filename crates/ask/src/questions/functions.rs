@@ -6,6 +6,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::functions::{
     self, AmountUnit, EdgeRow, FunctionRow, Functions, callees, callers, functions, value_of,
 };
+use stepscope_ground::Problem;
 use stepscope_model::Profile;
 
 use super::TOP;
@@ -14,7 +15,6 @@ use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::options::RowsAsked;
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::{arrange, regex_of};
 
 pub(super) const QUESTION: Question = Question {
@@ -40,13 +40,13 @@ pub(super) const QUESTION: Question = Question {
 const NONE: &str = "no functions here; `stepscope run` records them, as do PyTorch's profiler (with_stack=True) and JAX's \
      (python_tracer_level=1)";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let none = Profile::default();
     let profile = runs[0].profile().unwrap_or(&none);
     let value = chosen_value(profile, ask)?;
     match (&ask.callers, &ask.callees) {
         (Some(_), Some(_)) => {
-            Err(Refusal::new("--callers and --callees exclude each other", "ask for one after the other"))
+            Err(Problem::new("--callers and --callees exclude each other", "ask for one after the other"))
         }
         (Some(pattern), None) => {
             let regex = regex_of("callers", pattern)?;
@@ -61,13 +61,13 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
 }
 
 /// The value asked about, or the one that says most.
-pub(super) fn chosen_value(profile: &Profile, ask: &Ask) -> Result<usize, Refusal> {
+pub(super) fn chosen_value(profile: &Profile, ask: &Ask) -> Result<usize, Problem> {
     match value_of(profile, ask.value.as_deref()) {
         Some(value) => Ok(value),
         None if ask.value.is_none() => Ok(0),
         None => {
             let names: Vec<&str> = profile.values().iter().map(|value| value.name.as_str()).collect();
-            Err(Refusal::new(
+            Err(Problem::new(
                 format!("this profile has no value '{}'", ask.value.as_deref().unwrap_or_default()),
                 format!("it has {}", names.join(", ")),
             ))
@@ -101,7 +101,7 @@ fn rows_asked(ask: &Ask, unit: AmountUnit) -> RowsAsked {
     asked
 }
 
-fn all(ask: &Ask, report: Functions) -> Result<Answer, Refusal> {
+fn all(ask: &Ask, report: Functions) -> Result<Answer, Problem> {
     let (unit, total) = (report.unit, report.total);
     let words = words(&report);
     // Of lines only totals are known.
@@ -225,7 +225,7 @@ pub(super) fn table(rows: &[FunctionRow], unit: AmountUnit) -> Table {
     table
 }
 
-fn calls_of(ask: &Ask, rows: Vec<EdgeRow>, key: &'static str, pattern: &str) -> Result<Answer, Refusal> {
+fn calls_of(ask: &Ask, rows: Vec<EdgeRow>, key: &'static str, pattern: &str) -> Result<Answer, Problem> {
     let unit = match rows.first() {
         Some(EdgeRow { self_samples: Some(_), .. }) => AmountUnit::Samples,
         Some(EdgeRow { self_bytes: Some(_), .. }) => AmountUnit::Bytes,

@@ -9,13 +9,13 @@ use serde::Serialize;
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::causes::{account, gaps};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::TOP;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::options::RowsAsked;
 use crate::print::units;
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -50,7 +50,7 @@ struct GapsTotals {
     wall_ns: i64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let by = ask.by;
     if by.is_none() {
         ask.refuse(&["sort"], "four tables at once", "choose one with --by kind|culprit|gap|stream")?;

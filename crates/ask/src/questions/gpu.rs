@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::devices::utilization::{self, GpuRow, StreamRow as StreamUse};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -36,7 +36,7 @@ struct StreamRow {
     stream: StreamUse,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let mut devices = asked.run.gpu().devices.clone();
     devices.retain(|d| ask.device.is_none() || d.device == ask.device);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use stepscope_analyse::devices::graphs::{self, GraphRow, NodeRow};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::kernels::shown_name;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, middle_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
 
 const NONE: &str = "no graph was replayed in this trace";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = graphs::graphs(asked.trace(), asked.steps(), &asked.selection);
     let full = ask.full;

@@ -9,13 +9,13 @@ use stepscope_analyse::roofline::instructions::{
     self, Instructions, InstructionsBy, InstructionsQuery, instructions,
 };
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 use stepscope_model::Trace;
 
 use super::TOP;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::units;
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -38,7 +38,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let by = match ask.grouped() {
         "category" => InstructionsBy::Category,
@@ -71,7 +71,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
 }
 
 /// The numbers of the programs that a name or number means.
-pub(super) fn program_of(trace: &Trace, name: &str) -> Result<Vec<i64>, Refusal> {
+pub(super) fn program_of(trace: &Trace, name: &str) -> Result<Vec<i64>, Problem> {
     let programs = trace.programs();
     let number = name.parse::<i64>().ok();
     let is = |id: i64, known: &str| number == Some(id) || known == name || format!("{known} ({id})") == name;
@@ -84,7 +84,7 @@ pub(super) fn program_of(trace: &Trace, name: &str) -> Result<Vec<i64>, Refusal>
         true => "`stepscope hlo --by program` lists those that ran".to_owned(),
         false => format!("did you mean {}?", near.join(", ")),
     };
-    Err(Refusal::new(format!("the file describes no program called '{name}'"), hint))
+    Err(Problem::new(format!("the file describes no program called '{name}'"), hint))
 }
 
 fn words(report: &Instructions) -> String {

@@ -12,13 +12,13 @@ use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
 use stepscope_analyse::peers::tracelens::{TemporalRow, TimelineOptions, temporal_breakdown};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -179,7 +179,7 @@ struct HtaPathRow {
     share: Option<f64>,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let trace = runs[0].trace();
     let loading = Loading::hta(trace);
     let part = match ask.grouped() {
@@ -222,7 +222,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     Ok(Answer::new(vec![part]))
 }
 
-fn path_part(run: &Run, loading: Loading) -> Result<Part, Refusal> {
+fn path_part(run: &Run, loading: Loading) -> Result<Part, Problem> {
     // HTA looks at one step; the second is the first that is not warming up.
     let steps = run.all_steps();
     let (annotation, instance) = match steps.synthetic {
@@ -235,7 +235,7 @@ fn path_part(run: &Run, loading: Loading) -> Result<Part, Refusal> {
     let options =
         PathOptions { loading, annotation, instances: (instance, instance), ..PathOptions::default() };
     let path = critical_path::critical_path(run.trace(), &options).map_err(|why| {
-        Refusal::new(format!("HTA finds no critical path: {why}"), "try `stepscope critical-path`")
+        Problem::new(format!("HTA finds no critical path: {why}"), "try `stepscope critical-path`")
     })?;
     let total = path.total_ns;
     let rows = path.summary.iter().map(|row| HtaPathRow {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::profile_info::{self, ProfileInfo, profile_info};
 use stepscope_analyse::tables::run_info::{self, Report};
+use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
 
 use super::notes;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 
 pub(super) const QUESTION: Question = Question {
     name: "info",
@@ -27,7 +27,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let run = &runs[0];
     let report = run.info().clone();
     if let Some(profile) = run.profile().filter(|_| run.kind() == DocumentKind::Profile) {

@@ -12,6 +12,7 @@ use stepscope_analyse::names::tensor_core::TensorCores;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
+use stepscope_ground::Problem;
 use stepscope_model::{Kind, Trace};
 
 use super::{TOP, ops::unless_empty};
@@ -19,7 +20,6 @@ use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::options::ChangeWord;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -83,7 +83,7 @@ struct KernelsTotals {
     tensor_core_unknown_ns: i64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let group = match ask.grouped() {
         "op" => KernelGroup { op: true, ..KernelGroup::default() },
         "launch" => KernelGroup { op: true, launch: true, ..KernelGroup::default() },
@@ -150,7 +150,7 @@ pub(super) fn copies_words(memcpy_ns: i64, memset_ns: i64) -> String {
 }
 
 /// Fails for a name that no operator or range has.
-fn known_op(trace: &Trace, op: &str) -> Result<(), Refusal> {
+fn known_op(trace: &Trace, op: &str) -> Result<(), Problem> {
     let slices = trace.slices();
     let ops = || slices.ids().filter(|&id| matches!(slices.kind(id), Kind::HostOp | Kind::HostAnnotation));
     let wanted = trace.strings().find(op);
@@ -163,7 +163,7 @@ fn known_op(trace: &Trace, op: &str) -> Result<(), Refusal> {
         true => "`stepscope ops` lists the names".to_owned(),
         false => format!("did you mean {}?", near.join(", ")),
     };
-    Err(Refusal::new(format!("no operator or range here is called '{op}'"), hint))
+    Err(Problem::new(format!("no operator or range here is called '{op}'"), hint))
 }
 
 fn words(report: &KernelsReport) -> String {

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::launches::{self, LaunchRow, QueuePoint, Queues};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::ops::ratio;
 use super::{TOP, gpu_name};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES};
 use crate::print::{self, Cell, Column, Plot, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -39,7 +39,7 @@ struct DeviceQueuePoint {
     point: QueuePoint,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let hint = "each device has one set of numbers; use `--by queue` for rows to sort and filter";
     match ask.grouped() {
         "queue" => ask.refuse(&["step"], "the queue, which covers the whole trace", "leave it out")?,
@@ -126,7 +126,7 @@ fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
     table
 }
 
-fn queue_part(asked: &Asked, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Refusal> {
+fn queue_part(asked: &Asked, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Problem> {
     let queues = Queues::new(asked.trace());
     let points = rows.iter().flat_map(|row| {
         let of_device = queues.of(row.device).into_iter();

@@ -9,13 +9,13 @@ use serde::Serialize;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::functions::AmountUnit;
 use stepscope_analyse::tables::lines::{self, LineRow, lines};
+use stepscope_ground::Problem;
 use stepscope_model::Profile;
 
 use super::functions::{amount_text, chosen_value};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{self, Column, Table};
-use crate::refusal::Refusal;
 use crate::rows::regex_of;
 use blocks::Block;
 
@@ -48,7 +48,7 @@ pub(super) struct SourceLine {
     source: Option<String>,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let none = Profile::default();
     let profile = runs[0].profile().unwrap_or(&none);
     let mut report = lines(profile, chosen_value(profile, ask)?);

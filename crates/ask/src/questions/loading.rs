@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::data_loading::{self, DataLoading, LoadingRow};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::ops::{ratio, share, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -46,7 +46,7 @@ struct LoaderOp {
     self_ns: i64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = asked.run.loading();
     let words = words(report);

@@ -19,13 +19,13 @@ use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Optio
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::heap;
+use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) use of_profile::{end_words, lines_table, peak_words};
@@ -121,7 +121,7 @@ struct PeakStackRow {
     count: Option<u64>,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if ask.fit {
         return fit::answer(ask, runs);
     }
@@ -202,15 +202,15 @@ const COMPILED_ONLY: &str =
     "it is about programs that XLA compiled, which are in profiles of JAX and TensorFlow";
 const SNAPSHOTS_ONLY: &str = "it is about memory snapshots, which torch.cuda.memory._dump_snapshot() writes";
 
-fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
+fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Problem> {
     ask.refuse(&["program"], "this profile", COMPILED_ONLY)?;
     if matches!(ask.grouped(), "program" | "buffer") {
-        return Err(Refusal::new("this profile has no compiled programs", COMPILED_ONLY));
+        return Err(Problem::new("this profile has no compiled programs", COMPILED_ONLY));
     }
     let Some((snapshot, histories)) = run.snapshot() else {
         ask.refuse(&["oom", "at"], "this profile", SNAPSHOTS_ONLY)?;
         if live::GROUPS.contains(&ask.grouped()) && ask.grouped() != "line" {
-            return Err(Refusal::new("only a memory snapshot can be grouped like this", SNAPSHOTS_ONLY));
+            return Err(Problem::new("only a memory snapshot can be grouped like this", SNAPSHOTS_ONLY));
         }
         ask.refuse(&["device"], "a profile of memory", "it has no devices; leave the option out")?;
         return of_profile::answer(ask, run.profile(), None);
@@ -234,7 +234,7 @@ fn of_a_profile(ask: &Ask, run: &Arc<Run>) -> Result<Answer, Refusal> {
 }
 
 /// The window asked for. What is left out is where the trace begins or ends.
-fn window(ask: &Ask, trace: &Trace) -> Result<Option<(Ns, Ns)>, Refusal> {
+fn window(ask: &Ask, trace: &Trace) -> Result<Option<(Ns, Ns)>, Problem> {
     if ask.from.is_none() && ask.to.is_none() {
         return Ok(None);
     }
@@ -246,7 +246,7 @@ fn window(ask: &Ask, trace: &Trace) -> Result<Option<(Ns, Ns)>, Refusal> {
     let to = ask.to.map_or(last + Ns(1), Ns);
     if from >= to {
         let length = units::time((last - first).0);
-        return Err(Refusal::new(
+        return Err(Problem::new(
             "--from is not before --to",
             format!("times count from the start of the trace, which is {length} long"),
         ));

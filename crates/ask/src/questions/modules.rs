@@ -8,11 +8,11 @@ use serde::Serialize;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::modules::{self, Module};
+use stepscope_ground::Problem;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -48,7 +48,7 @@ struct ClassRow {
     backward_device_self_ns: i64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = modules::analyse(asked.trace(), &asked.selection);
     let (ledger, origin) = (report.ledger.clone(), report.origin);

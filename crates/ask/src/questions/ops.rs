@@ -7,12 +7,12 @@ use serde::Serialize;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
+use stepscope_ground::Problem;
 
 use super::TOP;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::{Arranged, arrange};
 
 pub(super) const QUESTION: Question = Question {
@@ -46,7 +46,7 @@ struct OpsTotals {
     device_time_by_launch_ns: i64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let by = match ask.grouped() {
         "shape" => OpGroup::Shapes,
         "shape-lists" => OpGroup::ShapesWithLists,

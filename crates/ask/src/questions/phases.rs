@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::phases::{self, Phase, PhaseRow, Totals};
+use stepscope_ground::Problem;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -26,7 +26,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let run = &asked.run;
     let report = phases::phases(asked.trace(), run.host(), run.tree(), asked.steps(), ask.device);

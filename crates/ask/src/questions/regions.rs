@@ -5,13 +5,13 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::regions::{self, Ledger, Query, RegionRow};
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -28,7 +28,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let run = &asked.run;
     let narrower;

@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::roofline::{self, RooflineBy, RooflineQuery, roofline};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -49,7 +49,7 @@ struct RooflineTotals {
     modelled_gbs: Option<f64>,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let by = match ask.grouped() {
         "name" => RooflineBy::Name,
         _ => RooflineBy::NameAndShape,

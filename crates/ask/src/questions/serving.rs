@@ -5,13 +5,13 @@ use std::sync::Arc;
 use stepscope_analyse::names::serving::IterationKind;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::steps::serving::{self, FoundBy, Iteration, KindRow, Serving};
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -35,7 +35,7 @@ pub(super) const QUESTION: Question = Question {
 const NONE: &str = "no serving engine in this trace: it has none of the ranges, Python calls and kernels by which vLLM and \
                     SGLang are known";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = serving::serving(asked.trace(), &asked.selection);
     let Serving { found_by, iterations, kinds, span_ns, between_ns, on_other_threads } = report;

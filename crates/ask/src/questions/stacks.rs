@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::functions::AmountUnit;
 use stepscope_analyse::tables::stacks::{self, FoldedRow, Options, Weight, profile_stacks};
+use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Profile};
 
 use super::TOP;
@@ -12,7 +13,6 @@ use super::functions::{amount, amount_text, chosen_value};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -29,7 +29,7 @@ pub(super) const QUESTION: Question = Question {
     answer,
 };
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if runs[0].kind() == DocumentKind::Profile {
         return of_profile(ask, runs[0].profile().unwrap_or(&Profile::default()));
     }
@@ -69,7 +69,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
     Ok(Answer::new(vec![part]).fact("weight", &report.weight).fact("total_ns", &total))
 }
 
-fn of_profile(ask: &Ask, profile: &Profile) -> Result<Answer, Refusal> {
+fn of_profile(ask: &Ask, profile: &Profile) -> Result<Answer, Problem> {
     ask.refuse(&["by", "step", "device"], "a profile", "leave it out: a profile has no steps and no devices")?;
     let value = chosen_value(profile, ask)?;
     let unit = profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::of(kind.unit));

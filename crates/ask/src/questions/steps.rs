@@ -10,11 +10,11 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::spread::Spread;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
+use stepscope_ground::Problem;
 
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -92,7 +92,7 @@ struct DeviceStep {
     timeline: TimelineRow,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if ask.grouped() == "breakdown" {
         let hint = "`stepscope steps --by device` shows the steps of each device";
         ask.refuse(&["device"], "the parts of a step, which cover all devices", hint)?;
@@ -116,7 +116,7 @@ fn spread(asked: &Asked) -> Option<Spread> {
     Spread::of(&mut walls)
 }
 
-fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
+fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Problem> {
     let report = asked.run.breakdown();
     let (average, words, synthetic) = (report.average, words(report), report.synthetic);
     let outside = asked.steps().device_slices_outside;
@@ -203,7 +203,7 @@ pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
     table
 }
 
-fn device_part(asked: &Asked, ask: &Ask) -> Result<Part, Refusal> {
+fn device_part(asked: &Asked, ask: &Ask) -> Result<Part, Problem> {
     let options = TimelineOptions { linked_only: false, selection: asked.selection.clone() };
     let rows: Vec<DeviceStep> = timeline_of_steps(asked.trace(), asked.steps(), &options)
         .into_iter()

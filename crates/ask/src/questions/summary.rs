@@ -30,6 +30,7 @@ use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
 use stepscope_analyse::tables::lines::Lines;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::run_info;
+use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
 
 use self::first::First;
@@ -45,7 +46,6 @@ use super::findings::words::Whole;
 use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES_AND_PROFILES};
 use crate::print::{Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub use runs::{RunRow, run_row, runs_part};
@@ -153,7 +153,7 @@ const OWN: &[Definition] = &[
 /// Rows of the tables below the first screen.
 const TOP: usize = 10;
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if let Some(profile) = runs[0].profile().filter(|_| runs[0].kind() == DocumentKind::Profile) {
         ask.refuse(
             &["step", "device", "sort", "top", "filter"],
@@ -316,7 +316,7 @@ fn tables(
     gpus: Vec<GpuRow>,
     findings: &[Finding],
     top: &Top,
-) -> Result<(Vec<Part>, bool), Refusal> {
+) -> Result<(Vec<Part>, bool), Problem> {
     let run = &asked.run;
     let report = match asked.selection == run.narrowed() {
         true => run.ops().clone(),

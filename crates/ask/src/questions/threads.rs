@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::threads::lock::{self, LockRow, Locks, TaskRow, ThreadRow};
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -30,7 +30,7 @@ pub(super) const QUESTION: Question = Question {
 const NONE: &str =
     "no samples of Python threads in this trace; record with `stepscope run SCRIPT` or `stepscope record`";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let Locks { threads, processes, tasks } = lock::locks(runs[0].trace());
     let words = words(&processes);
     let several = processes.len() > 1;

@@ -9,6 +9,7 @@ use stepscope_analyse::names::copies::{Direction, HostMemory};
 use stepscope_analyse::roofline::Hardware;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 use stepscope_model::Trace;
 
 use super::gpu_name;
@@ -16,7 +17,6 @@ use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -50,7 +50,7 @@ struct BusRow {
     of_bus: Option<f64>,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = transfers(asked.trace(), &asked.selection);
     let rows = report.rows.into_iter().map(|t| BusRow { of_bus: of_bus(asked.trace(), &t), transfer: t });

@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::waits::{self, WaitKind, WaitRow};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::ops::ratio;
 use super::{TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -38,7 +38,7 @@ struct WaitsTotals {
     wall_ns: i64,
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
     let report = asked.run.wait_rows().clone();
     let words = format!(

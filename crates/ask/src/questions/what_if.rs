@@ -10,13 +10,13 @@ use stepscope_analyse::replay::ReplayedStep;
 use stepscope_analyse::replay::what_if::{self, Change, WhatIf};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -116,7 +116,7 @@ impl ReplayRow {
     }
 }
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let mut changes = changes::asked(ask)?;
     if !changes.is_empty() || ask.tensor_cores {
         let hint = "leave out the changes to compare many";
@@ -134,7 +134,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         Change::Operator { name, .. } if changes::is_beside_steps(&asked, name) => Some(name),
         _ => None,
     }) {
-        return Err(Refusal::new(
+        return Err(Problem::new(
             format!("{beside} ran on worker threads, and this profile does not say which steps waited for it"),
             "`stepscope ops` and `stepscope account` show its time",
         ));

@@ -12,13 +12,13 @@ use stepscope_analyse::peers::xprof::memory::memory;
 use stepscope_analyse::peers::xprof::ops::ops;
 use stepscope_analyse::peers::xprof::steps::{XprofSteps, steps};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::print::units;
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -42,7 +42,7 @@ const NO_HLO: &str =
     "XProf finds no instructions of compiled programs on a device; `stepscope ops` shows those on CPUs";
 const NO_MEMORY: &str = "no allocators in this trace; `stepscope memory` reads other traces too";
 
-fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let run = &runs[0];
     let trace = run.trace();
     let by = ask.grouped();

@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 
 use fake::{Answer, Fake, Field, fields};
 use stepscope_capture::{
-    CaptureError, Captured, Limits, Plan, Stage, Target, Tracers, Want, Watch, capture, start_continuous,
-    stop_continuous, targets,
+    Captured, Limits, Plan, Stage, Target, Tracers, Want, Watch, capture, start_continuous, stop_continuous,
+    targets,
 };
+use stepscope_ground::Problem;
 use tokio::net::TcpSocket;
 
 /// An empty folder of a test's own, removed at its end.
@@ -90,7 +91,7 @@ fn plan(addresses: &[String], folder: &Folder) -> Plan {
     }
 }
 
-fn captured(answer: Answer, name: &str) -> (Result<Captured, CaptureError>, Folder, Fake) {
+fn captured(answer: Answer, name: &str) -> (Result<Captured, Problem>, Folder, Fake) {
     let (folder, fake) = (Folder::new(name), Fake::start(answer));
     let result = capture(&plan(&[fake.at()], &folder), &mut Watcher::default());
     (result, folder, fake)
@@ -311,7 +312,7 @@ impl ClosedPort {
 }
 
 /// What is said of a server that does this with a connection.
-fn of_stranger(speak: fn(TcpStream), patience: Duration) -> CaptureError {
+fn of_stranger(speak: fn(TcpStream), patience: Duration) -> Problem {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {

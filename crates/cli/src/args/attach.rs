@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use stepscope_record::spy::Mode;
 
+use super::values::{duration, rate};
 use crate::args::Page;
-use crate::commands::{duration, rate};
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::terminal::ColorWhen;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::size;
-use crate::commands::duration;
+use super::values::duration;
 
 /// Which programs to record, how long and how much, and where it goes.
 #[derive(Debug, Args)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::values::duration;
 use crate::args::Page;
-use crate::commands::duration;
 use crate::format::Format;
 
 /// How a command is timed.

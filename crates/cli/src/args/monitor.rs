@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::values::{duration, rate};
 use crate::args::Page;
-use crate::commands::{duration, rate};
 
 /// What to watch, and where it is kept.
 #[derive(Debug, Args)]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use stepscope_ask::{Ask, OPTIONS, OptionSpec, Question, Refusal};
+use stepscope_ask::{Ask, OPTIONS, OptionSpec, Question};
+use stepscope_ground::Problem;
 
 use super::commands::size;
 use super::{Common, FailOn};
@@ -107,7 +108,7 @@ impl Asking {
     }
 
     /// The question itself.
-    pub(crate) fn ask(&self) -> Result<Ask, Refusal> {
+    pub(crate) fn ask(&self) -> Result<Ask, Problem> {
         let mut ask = Ask::about_all(self.question);
         for (option, value) in &self.options {
             ask.set(option, value)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::commands::duration;
+use super::values::duration;
 
 /// What to export, and to whom.
 #[derive(Debug, Args)]

@@ -9,7 +9,8 @@ use std::process::Command;
 
 use stepscope_analyse::statistics::{Comparison, Rule, compare};
 use stepscope_gate::bare::{Bare, BareError};
-use stepscope_gate::{Commit, GateError, Judgement, Metric, Repository, Turn, bisect, report, turns};
+use stepscope_gate::{Commit, Judgement, Metric, Repository, Turn, bisect, report, turns};
+use stepscope_ground::Problem;
 
 use super::measure::{self, Gathered};
 use crate::args::Bisect;
@@ -82,13 +83,13 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(repository: &Repository, name: &str) -> Result<Tree, GateError> {
+    fn new(repository: &Repository, name: &str) -> Result<Tree, Problem> {
         let folder = std::env::temp_dir().join(format!("stepscope-bisect-{}-{name}", std::process::id()));
         repository.add_worktree(&folder)?;
         Ok(Tree { repository: repository.clone(), folder })
     }
 
-    fn check_out(&self, commit: &Commit) -> Result<(), GateError> {
+    fn check_out(&self, commit: &Commit) -> Result<(), Problem> {
         Repository::at(&self.folder).check_out(commit)
     }
 }
@@ -182,7 +183,7 @@ impl Search {
         let most = self.looks.last().copied().unwrap_or(1);
         for turn in turns(most) {
             match turn {
-                Turn::Baseline => a.add(before.once().map_err(GateError::from)?)?,
+                Turn::Baseline => a.add(before.once().map_err(Problem::from)?)?,
                 Turn::Current => match now.once() {
                     Ok(timed) => b.add(timed)?,
                     Err(BareError::Start(error)) => return Err(error.into()),
@@ -213,7 +214,7 @@ impl Search {
     }
 
     /// Runs the command that builds a commit.
-    fn prepared(&self, folder: &Path) -> Result<(), GateError> {
+    fn prepared(&self, folder: &Path) -> Result<(), Problem> {
         let Some(line) = &self.prepare else { return Ok(()) };
         let output = Command::new("sh").args(["-c", line]).current_dir(folder).output();
         match output {
@@ -221,9 +222,9 @@ impl Search {
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 let last = text.lines().last().unwrap_or("no message").to_owned();
-                Err(GateError::new(format!("`{line}` failed: {last}"), "run it by hand in that commit"))
+                Err(Problem::new(format!("`{line}` failed: {last}"), "run it by hand in that commit"))
             }
-            Err(error) => Err(GateError::new(format!("cannot start `{line}`: {error}"), "is there a shell?")),
+            Err(error) => Err(Problem::new(format!("cannot start `{line}`: {error}"), "is there a shell?")),
         }
     }
 }

@@ -261,6 +261,6 @@ fn file_name(path: &str) -> &str {
 
 impl From<SpyError> for Failure {
     fn from(error: SpyError) -> Failure {
-        Failure::wrong_use(error.what, error.hint)
+        Failure::Use(error.problem)
     }
 }

@@ -14,8 +14,9 @@ use serde_json::json;
 use stepscope_analyse::run::Run;
 use stepscope_ask::{Ask, answer, print, write};
 use stepscope_formats::{SvgOptions, write_chrome, write_firefox, write_pprof, write_speedscope, write_svg};
+use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
-use stepscope_serve::{Problem, Report, ReportOptions, report};
+use stepscope_serve::{Report, ReportOptions, report};
 
 use crate::args::{EVENTS, Export, Target};
 use crate::config;
@@ -219,8 +220,7 @@ pub(super) fn report_options(label: String, max_bytes: usize, redact: bool) -> R
 
 /// A report, with remarks on what it lacks; or why there is none.
 pub(super) fn made(report: Result<Report, Problem>) -> Result<Report, Failure> {
-    let report =
-        report.map_err(|problem| Failure::wrong_use(problem.message, problem.hint.unwrap_or_default()))?;
+    let report = report?;
     for what in &report.left_out {
         remark(&format!("left out of the report: {what}"));
     }

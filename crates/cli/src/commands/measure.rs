@@ -8,8 +8,9 @@ use regex::Regex;
 use stepscope_ask::print::units;
 use stepscope_gate::bare::{Bare, StepsFrom, Timed};
 use stepscope_gate::{
-    GateError, How, Machine, Measurement, Metric, Repeat, Repository, Store, Turn, import, of_run, turns,
+    How, Machine, Measurement, Metric, Repeat, Repository, Store, Turn, import, of_run, turns,
 };
+use stepscope_ground::Problem;
 
 use crate::args::{Store as StoreArgs, Timing};
 use crate::failure::Failure;
@@ -103,9 +104,9 @@ impl Gathered {
     }
 
     /// Takes in one run. All must tell their steps in the same way.
-    pub(super) fn add(&mut self, timed: Timed) -> Result<(), GateError> {
+    pub(super) fn add(&mut self, timed: Timed) -> Result<(), Problem> {
         if self.from.is_some_and(|from| from != timed.steps_from) {
-            return Err(GateError::new(
+            return Err(Problem::new(
                 "the command reported its steps in one run but not in another",
                 "make it do the same every time",
             ));
@@ -138,7 +139,7 @@ pub(super) fn time(bare: &Bare, repeats: usize, fixed_task: bool) -> Result<Meas
     let mut progress = Progress::new(repeats);
     let mut gathered = Gathered::new(bare)?;
     for _ in 0..repeats {
-        let timed = if fixed_task { bare.beside_yardstick() } else { bare.once() }.map_err(GateError::from)?;
+        let timed = if fixed_task { bare.beside_yardstick() } else { bare.once() }.map_err(Problem::from)?;
         progress.ran("", &timed);
         gathered.add(timed)?;
     }
@@ -159,7 +160,7 @@ pub(super) fn time_in_turns(
             Turn::Baseline => (baseline, &mut before, " (baseline)"),
             Turn::Current => (current, &mut now, " (current)"),
         };
-        let timed = bare.once().map_err(GateError::from)?;
+        let timed = bare.once().map_err(Problem::from)?;
         progress.ran(what, &timed);
         gathered.add(timed)?;
     }

@@ -12,9 +12,10 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use stepscope_ground::Problem;
+use stepscope_ground::moment::now_ns;
 use stepscope_production::{
-    AlertMoment, AlertRule, CounterWriter, MachineRules, ProductionError, Retention, ServiceRules, Store,
-    now_ns,
+    AlertMoment, AlertRule, CounterWriter, MachineRules, Retention, ServiceRules, Store,
 };
 use stepscope_record::spy::{interrupted, notice_interrupts};
 
@@ -191,10 +192,10 @@ impl Session {
         self.target.has_ended(used)
     }
 
-    fn say_once(&mut self, error: &ProductionError) {
+    fn say_once(&mut self, error: &Problem) {
         if !self.said_service {
             self.line.clear();
-            remark(&format!("rules about the service are not checked: {}", error.message));
+            remark(&format!("rules about the service are not checked: {}", error.what));
         }
         self.said_service = true;
     }

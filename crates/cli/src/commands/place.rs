@@ -51,11 +51,6 @@ pub(super) fn below_packages(file: &str) -> &str {
     }
 }
 
-/// Whether a file came with Python or was installed, and is not the user's own.
-pub(super) fn is_library(file: &str) -> bool {
-    below_packages(file) != file || file.starts_with('<')
-}
-
 thread_local! {
     static LINES: RefCell<HashMap<PathBuf, Vec<String>>> = RefCell::default();
 }
@@ -89,6 +84,5 @@ mod tests {
         assert_eq!(paths.short("/usr/lib/python3.11/threading.py"), "threading.py");
         assert_eq!(paths.short("/usr/lib/python3/dist-packages/yaml/a.py"), "yaml/a.py");
         assert_eq!(paths.short("/other/a.py"), "/other/a.py");
-        assert!(is_library("<frozen importlib._bootstrap>") && !is_library("/other/a.py"));
     }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use stepscope_analyse::names::library_file::is_library_file;
 use stepscope_ask::print::{Role, Screen, wrap};
 
 use super::dumped::Dumped;
 use super::dumped_frame::DumpedFrame;
-use super::place::{below_packages, is_library};
+use super::place::below_packages;
 use super::waiting::{Kind, Waits};
 
 /// Functions that only pass a call on; the one that they were called for says more.
@@ -37,7 +38,7 @@ pub(super) fn standings(dumped: &[Dumped]) -> Vec<Standing> {
     for (at, one) in dumped.iter().enumerate() {
         let Some(thread) = one.threads.iter().find(|thread| !thread.frames.is_empty()) else { continue };
         let Some(frame) = telling(&thread.frames) else { continue };
-        let own = thread.frames.iter().find(|frame| !frame.native && !is_library(&frame.file));
+        let own = thread.frames.iter().find(|frame| !frame.native && !is_library_file(&frame.file));
         let called_from = own
             .filter(|own| own.function != frame.function)
             .map(|own| format!("{} ({}:{})", own.function, one.paths.short(&own.file), own.line));
@@ -124,7 +125,7 @@ fn telling(frames: &[DumpedFrame]) -> Option<&DumpedFrame> {
     let of_python = |frame: &DumpedFrame| {
         frame.native
             || frame.file.starts_with('<')
-            || (is_library(&frame.file) && !frame.file.contains("-packages/"))
+            || (is_library_file(&frame.file) && !frame.file.contains("-packages/"))
     };
     let passes = |frame: &DumpedFrame| {
         let name = frame.function.rsplit('.').next().unwrap_or(&frame.function);

@@ -4,9 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use stepscope_ask::print::{Cell, Column, Role, Table, units};
+use stepscope_gate::Measurement;
 use stepscope_gate::bare::Bare;
 use stepscope_gate::sweep::{Combination, Setting, Worth, combinations, command, front, pick};
-use stepscope_gate::{GateError, Measurement};
+use stepscope_ground::Problem;
 use stepscope_record::clock::now_ns;
 use stepscope_record::monitor::{Monitor, MonitorOptions};
 
@@ -82,7 +83,7 @@ fn time(bares: &[Bare], repeats: usize) -> Result<Vec<Measurement>, Failure> {
             // Every round begins with another one.
             let at = (turn + repeat) % bares.len();
             let began = now_ns();
-            let mut timed = bares[at].once().map_err(GateError::from)?;
+            let mut timed = bares[at].once().map_err(Problem::from)?;
             if watches {
                 for (key, value) in used(&monitor, began, now_ns()) {
                     timed.repeat.put(key, [value]);

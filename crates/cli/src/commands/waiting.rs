@@ -1,10 +1,10 @@
 //! What a thread waits for, in words: from what it calls, its Python functions, its native ones, and the system.
 
 use serde_json::{Value, json};
+use stepscope_analyse::names::library_file::is_library_file;
 use stepscope_record::spy::Doing;
 
 use super::dumped_frame::DumpedFrame;
-use super::place::is_library;
 
 /// What is waited for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ pub(super) fn waits_for(thread: &Waiting<'_>) -> Option<Waits> {
         return spins;
     }
     // What was called says more than what that calls: a queue, not its condition.
-    let of_libraries = python.iter().take(MAX_DEPTH).take_while(|frame| is_library(&frame.file));
+    let of_libraries = python.iter().take(MAX_DEPTH).take_while(|frame| is_library_file(&frame.file));
     if let Some(found) = of_libraries.filter_map(|frame| by_python(frame)).last() {
         return Some(found);
     }

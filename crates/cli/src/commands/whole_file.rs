@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use stepscope_ground::WholeFile;
+
 use crate::failure::Failure;
 
 /// Has a file written. An interruption leaves no half of it under its name; links, pipes and devices stay what they are.
@@ -17,12 +19,7 @@ pub(super) fn write_whole(path: &Path, write: impl FnOnce(File) -> Result<(), Fa
         options.write(true).truncate(true).create(info.is_symlink());
         return write(options.open(path).map_err(failed)?);
     }
-    let part = path.with_file_name(format!(".{}.part", path.file_name().unwrap_or_default().to_string_lossy()));
-    let file = File::create(&part).map_err(failed)?;
-    let result = write(file).and_then(|()| fs::rename(&part, path).map_err(failed));
-    if result.is_err() {
-        // The failure to write is what the user must hear of.
-        let _ = fs::remove_file(&part);
-    }
-    result
+    let mut whole = WholeFile::new(path);
+    write(whole.file().map_err(failed)?)?;
+    whole.keep().map(drop).map_err(failed)
 }

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use stepscope_ground::moment::now_ns;
 use stepscope_production::{
     AlertState, Block, CounterHistory, Period, RecentCounter, RouteStats, StackFrame, StackWriter, alerts,
-    counters, now_ns, recent_counters, stacks,
+    counters, recent_counters, stacks,
 };
 
 use crate::processes::{fake_nvml, python, wait_for_looks};
@@ -436,7 +437,7 @@ fn service(folder: &Path) {
         bytes.extend((payload.len() as u32).to_le_bytes());
         bytes.extend(crc32(&payload).to_le_bytes());
         bytes.extend(payload);
-        let time = stepscope_production::minute_text(minute).replace(['-', ':'], "");
+        let time = stepscope_ground::moment::minute_text(minute).replace(['-', ':'], "");
         fs::write(folder.join(format!("{}_h_{}_00000001.minutes", &time[..11], at + 1)), bytes).unwrap();
     }
 }

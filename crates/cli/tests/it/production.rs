@@ -38,7 +38,7 @@ fn serve(monitor: &Arc<Monitor>, requests: u64) {
             if let Some(wanted) = monitor.recorder.record(&request).wanted {
                 let id = format!("request {n}");
                 let about = stepscope_production::About { id: &id, ..Default::default() };
-                monitor.recorder.keep(wanted, &request, about, stepscope_production::now_ns());
+                monitor.recorder.keep(wanted, &request, about, stepscope_ground::moment::now_ns());
             }
         }
     }
@@ -91,8 +91,8 @@ fn what_is_no_service_is_said_so() {
     let path = folder.to_str().unwrap();
     for (args, words) in [
         (vec!["production", "report", "nowhere"], "no directory of a service"),
-        (vec!["production", "report", path, "--last", "5x"], "no stretch of time"),
-        (vec!["production", "report", path, "--at", "2026-02-30"], "no stretch of time"),
+        (vec!["production", "report", path, "--last", "5x"], "not a time range"),
+        (vec!["production", "report", path, "--at", "2026-02-30"], "not a time range"),
         (vec!["production", "top", "nowhere", "--once"], "no directory of a service"),
     ] {
         let output = run(&args);
@@ -180,7 +180,7 @@ fn the_dashboard_is_told_when_there_is_more() {
         ("from=10&until=5", "empty or longer"),
         ("from=0&until=999999999999", "empty or longer"),
         ("from=x&until=5", "not a number"),
-        ("last=forever", "no stretch of time"),
+        ("last=forever", "not a time range"),
     ] {
         let (status, body) = view.get(&format!("api/service?{query}"));
         let body = String::from_utf8(body).unwrap();

@@ -60,10 +60,10 @@ fn urls_are_read() {
     assert_eq!(parse("http://[::1]:4318/x").unwrap(), "http://[::1]:4318/x");
     assert_eq!(parse("http://[::1]").unwrap(), "http://[::1]:80/");
     for wrong in ["", "127.0.0.1:4318", "http://", "http://a:port/", "http://u@h/", "http://a/b c", "ftp://a"] {
-        assert!(parse(wrong).unwrap_err().message.contains("not a collector URL"), "{wrong}");
+        assert!(parse(wrong).unwrap_err().what.contains("not a collector URL"), "{wrong}");
     }
     let tls = parse("https://collector:4318").unwrap_err();
-    assert!(tls.message.contains("only plain http") && tls.hint.contains("TLS"), "{tls}");
+    assert!(tls.what.contains("only plain http") && tls.hint.contains("TLS"), "{tls}");
     for (name, value) in [("", "x"), ("a b", "x"), ("a", "x\r\ny: z")] {
         let headers = vec![(name.to_owned(), value.to_owned())];
         assert!(Destination::parse("http://a", headers).is_err(), "{name}: {value}");

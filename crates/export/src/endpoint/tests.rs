@@ -28,7 +28,7 @@ fn started(name: &str) -> (Endpoint, SocketAddr, std::path::PathBuf) {
 
 fn started_with(name: &str, options: Options) -> (Endpoint, SocketAddr, std::path::PathBuf) {
     let folder = folder(name);
-    let minute = stepscope_production::now_ns() / 60_000_000_000;
+    let minute = stepscope_ground::moment::now_ns() / 60_000_000_000;
     write(&folder, minute / 60, 1, "open", &[block(minute, 0, "/a", &[5_000_000; 3])]);
     let exporter = Arc::new(Exporter::new(&folder));
     let endpoint = Endpoint::start(exporter, &format!("{}:0", own_address()), options).unwrap();
@@ -127,6 +127,6 @@ fn a_place_that_is_none_is_an_error() {
     let exporter = Arc::new(Exporter::new(std::path::Path::new("nowhere")));
     for wrong in ["", "nonsense", "127.0.0.1", "192.0.2.1:9464", "127.0.0.1:99999"] {
         let error = Endpoint::start(exporter.clone(), wrong, options()).unwrap_err();
-        assert!(error.message.starts_with("cannot listen at") && error.hint.contains("9464"), "{error}");
+        assert!(error.what.starts_with("cannot listen at") && error.hint.contains("9464"), "{error}");
     }
 }

@@ -115,7 +115,7 @@ fn a_directory_that_is_gone_for_a_moment_counts_no_second_time() {
     assert!(ledger.look(at(HOUR + 9, 1)).is_err());
     fs::create_dir_all(&folder).unwrap();
     let error = ledger.look(at(HOUR + 9, 1)).unwrap_err();
-    assert!(error.message.contains("is empty"), "{error}");
+    assert!(error.what.contains("is empty"), "{error}");
     assert_eq!(ledger.snapshot(at(HOUR + 9, 1)).totals.requests(), 10);
     fs::remove_dir_all(&folder).unwrap();
     fs::rename(&away, &folder).unwrap();

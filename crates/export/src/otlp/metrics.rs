@@ -3,7 +3,7 @@
 use super::traces::{root_id, trace_id};
 use super::{Attribute, attribute, resource, scope};
 use crate::families::{Family, Histogram, Kind, Series, Value};
-use crate::wire::Message;
+use stepscope_ground::protobuf::{Message, Put};
 
 /// Sums since the beginning.
 const CUMULATIVE: u64 = 2;
@@ -22,23 +22,23 @@ pub fn metrics_request(
 ) -> Vec<u8> {
     let times = (began_ns.max(0) as u64, taken_ns.max(0) as u64);
     let mut of_scope = Message::new();
-    of_scope.message(1, &scope());
-    families.iter().for_each(|family| of_scope.message(2, &metric(family, times)));
+    of_scope.bytes(1, scope());
+    families.iter().for_each(|family| of_scope.bytes(2, metric(family, times)));
     let mut of_resource = Message::new();
-    of_resource.message(1, &resource(attributes));
-    of_resource.message(2, &of_scope);
+    of_resource.bytes(1, resource(attributes));
+    of_resource.bytes(2, &of_scope);
     let mut out = Message::new();
-    out.message(1, &of_resource);
-    out.into_bytes()
+    out.bytes(1, &of_resource);
+    out
 }
 
 fn metric(family: &Family, times: (u64, u64)) -> Message {
     let mut out = Message::new();
-    out.text(1, family.about.otlp);
-    out.text(2, family.about.help);
-    out.text(3, family.about.otlp_unit);
+    out.bytes(1, family.about.otlp);
+    out.bytes(2, family.about.help);
+    out.bytes(3, family.about.otlp_unit);
     let mut data = Message::new();
-    family.series.iter().for_each(|series| data.message(1, &point(series, times)));
+    family.series.iter().for_each(|series| data.bytes(1, point(series, times)));
     let field = match family.about.kind {
         Kind::Gauge | Kind::Info => 5,
         Kind::Counter => {
@@ -51,7 +51,7 @@ fn metric(family: &Family, times: (u64, u64)) -> Message {
             10
         }
     };
-    out.message(field, &data);
+    out.bytes(field, &data);
     out
 }
 
@@ -60,7 +60,7 @@ fn point(series: &Series, (began, taken): (u64, u64)) -> Message {
     let mut out = Message::new();
     let attributes = if matches!(series.value, Value::Histogram(_)) { 1 } else { 7 };
     for (key, value) in &series.labels {
-        out.message(attributes, &attribute(key, &Attribute::Text(value)));
+        out.bytes(attributes, attribute(key, &Attribute::Text(value)));
     }
     out.fixed(2, began);
     out.fixed(3, taken);
@@ -83,17 +83,17 @@ fn histogram(out: &mut Message, histogram: &Histogram) {
         let mut positive = Message::new();
         positive.signed(1, i64::from(first));
         positive.packed(2, (first..=last).map(|index| buckets.get(&index).copied().unwrap_or(0)));
-        out.message(8, &positive);
+        out.bytes(8, &positive);
     }
     for example in histogram.exemplars.iter().take(MAX_EXEMPLARS) {
         let mut exemplar = Message::new();
-        exemplar.message(7, &attribute("request.id", &Attribute::Text(&example.id)));
+        exemplar.bytes(7, attribute("request.id", &Attribute::Text(&example.id)));
         exemplar.fixed(2, example.ended_ns.max(0) as u64);
         exemplar.double(3, example.latency_ns as f64 / 1e9);
         let trace = trace_id(example);
-        exemplar.text(4, root_id(&trace));
-        exemplar.text(5, trace);
-        out.message(11, &exemplar);
+        exemplar.bytes(4, root_id(&trace));
+        exemplar.bytes(5, trace);
+        out.bytes(11, &exemplar);
     }
     for (field, ns) in [(12, spread.min_ns), (13, spread.max_ns)] {
         if let Some(ns) = ns {

@@ -1,6 +1,6 @@
 //! Where to send to and as whom: from arguments, else from the variables that every OpenTelemetry program obeys.
 
-use stepscope_production::ProductionError;
+use stepscope_ground::Problem;
 
 use crate::client::{Destination, Retry};
 
@@ -30,13 +30,13 @@ impl Settings {
         service: Option<&str>,
         fallback: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, ProductionError> {
+    ) -> Result<Self, Problem> {
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         if endpoint.is_none()
             && let Some(protocol) = variable("OTEL_EXPORTER_OTLP_PROTOCOL")
             && protocol.trim() != "http/protobuf"
         {
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("OTEL_EXPORTER_OTLP_PROTOCOL asks for {}", protocol.trim()),
                 "only http/protobuf is known here: set that, or give --endpoint http://127.0.0.1:4318",
             ));
@@ -47,7 +47,7 @@ impl Settings {
         };
         for header in headers {
             let (name, value) = header.split_once('=').ok_or_else(|| {
-                ProductionError::new(format!("this is not a header: {header}"), "write --header NAME=VALUE")
+                Problem::new(format!("this is not a header: {header}"), "write --header NAME=VALUE")
             })?;
             all_headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name.trim()));
             all_headers.push((name.trim().to_owned(), value.trim().to_owned()));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testing::exemplar;
 
-fn with(variables: &[(&str, &str)], endpoint: Option<&str>) -> Result<Settings, ProductionError> {
+fn with(variables: &[(&str, &str)], endpoint: Option<&str>) -> Result<Settings, Problem> {
     let variable = |name: &str| {
         let found = variables.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())

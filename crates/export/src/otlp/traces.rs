@@ -1,9 +1,9 @@
 //! `ExportTraceServiceRequest`: each request that was kept whole is a trace, its regions are spans.
 
+use stepscope_ground::protobuf::{Message, Put};
 use stepscope_production::Exemplar;
 
 use super::{Attribute, attribute, resource, scope};
-use crate::wire::Message;
 
 const SERVER: u64 = 2;
 const INTERNAL: u64 = 1;
@@ -63,14 +63,14 @@ pub(super) fn root_id(trace: &[u8; 16]) -> [u8; 8] {
 /// Requests as one message.
 pub fn traces_request(exemplars: &[Exemplar], attributes: &[(String, String)]) -> Vec<u8> {
     let mut of_scope = Message::new();
-    of_scope.message(1, &scope());
+    of_scope.bytes(1, scope());
     exemplars.iter().for_each(|exemplar| add(&mut of_scope, exemplar));
     let mut of_resource = Message::new();
-    of_resource.message(1, &resource(attributes));
-    of_resource.message(2, &of_scope);
+    of_resource.bytes(1, resource(attributes));
+    of_resource.bytes(2, &of_scope);
     let mut out = Message::new();
-    out.message(1, &of_resource);
-    out.into_bytes()
+    out.bytes(1, &of_resource);
+    out
 }
 
 fn add(out: &mut Message, exemplar: &Exemplar) {
@@ -87,20 +87,20 @@ fn add(out: &mut Message, exemplar: &Exemplar) {
         ("process.pid", Attribute::Number(i64::from(exemplar.process))),
         ("stepscope.kept", Attribute::Text(if exemplar.slow { "slowest" } else { "random" })),
     ] {
-        span.message(9, &attribute(key, &value));
+        span.bytes(9, attribute(key, &value));
     }
     if exemplar.failed {
         let mut status = Message::new();
         status.number(3, ERROR);
-        span.message(15, &status);
+        span.bytes(15, &status);
     }
-    out.message(2, &span);
+    out.bytes(2, &span);
     for (at, region) in exemplar.spans.iter().enumerate() {
         let parent = region.parent.map_or(root, |parent| span_id(&trace, u64::from(parent)));
         let start = began.saturating_add(region.start_ns);
         let times = (start, start.saturating_add(region.duration_ns));
         let id = span_id(&trace, at as u64);
-        out.message(2, &self::span(&trace, &id, Some(&parent), &region.name, INTERNAL, times));
+        out.bytes(2, self::span(&trace, &id, Some(&parent), &region.name, INTERNAL, times));
     }
 }
 
@@ -113,12 +113,12 @@ fn span(
     (start, end): (u64, u64),
 ) -> Message {
     let mut out = Message::new();
-    out.text(1, trace);
-    out.text(2, id);
+    out.bytes(1, trace);
+    out.bytes(2, id);
     if let Some(parent) = parent {
-        out.text(4, parent);
+        out.bytes(4, parent);
     }
-    out.text(5, name);
+    out.bytes(5, name);
     out.number(6, kind);
     out.fixed(7, start);
     out.fixed(8, end);

@@ -11,7 +11,7 @@ use crate::OpenOptions;
 use crate::chunks::Text;
 use crate::error::ReadError;
 use crate::reader::whole;
-use crate::wire::{Field, Fields, numbers};
+use stepscope_ground::protobuf::{Field, Fields, numbers};
 
 const WHAT: &str = "pprof profile";
 /// Frames of all stacks together for each byte of the file; real files have few.

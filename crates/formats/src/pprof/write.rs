@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use stepscope_model::{Profile, ValueUnit};
 
-use crate::wire::{put_bytes, put_number, put_numbers};
+use stepscope_ground::protobuf::Put;
 
 /// Frames of a stack that are written; the weight of deeper ones counts in the last.
 const MAX_FRAMES: usize = 1_024;
@@ -38,9 +38,9 @@ pub fn write_pprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
             ValueUnit::Bytes => "bytes",
         };
         let mut of = Vec::new();
-        put_number(&mut of, 1, texts.number(&value.name));
-        put_number(&mut of, 2, texts.number(unit));
-        put_bytes(&mut message, 1, &of);
+        of.nonzero(1, texts.number(&value.name));
+        of.nonzero(2, texts.number(unit));
+        message.bytes(1, &of);
     }
     let cut = profile.stacks.cut(MAX_FRAMES);
     for sample in profile.samples().iter() {
@@ -48,9 +48,9 @@ pub fn write_pprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         // A frame's number from 1 on is also that of its place.
         let stack = cut[sample.stack.index()];
         let frames = profile.stacks.unwind(stack).into_iter().rev().map(|id| id.index() as u64 + 1);
-        put_numbers(&mut of, 1, frames);
-        put_numbers(&mut of, 2, sample.amounts.iter().map(|&amount| amount as u64));
-        put_bytes(&mut message, 2, &of);
+        of.packed(1, frames);
+        of.packed(2, sample.amounts.iter().map(|&amount| amount as u64));
+        message.bytes(2, &of);
         // What is complete need not be held.
         if message.len() > 1 << 20 {
             out.write_all(&message)?;
@@ -67,22 +67,22 @@ pub fn write_pprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         let function = *functions.entry(key).or_insert(next);
         if function == next {
             let mut of = Vec::new();
-            put_number(&mut of, 1, function);
-            put_number(&mut of, 2, key.0);
-            put_number(&mut of, 3, key.0);
-            put_number(&mut of, 4, key.1);
-            put_bytes(&mut described, 5, &of);
+            of.nonzero(1, function);
+            of.nonzero(2, key.0);
+            of.nonzero(3, key.0);
+            of.nonzero(4, key.1);
+            described.bytes(5, &of);
         }
         let (mut line, mut place) = (Vec::new(), Vec::new());
-        put_number(&mut line, 1, function);
-        put_number(&mut line, 2, frame.line.into());
-        put_number(&mut place, 1, id.index() as u64 + 1);
-        put_bytes(&mut place, 4, &line);
-        put_bytes(&mut message, 4, &place);
+        line.nonzero(1, function);
+        line.nonzero(2, frame.line.into());
+        place.nonzero(1, id.index() as u64 + 1);
+        place.bytes(4, &line);
+        message.bytes(4, &place);
     }
     message.append(&mut described);
     for text in texts.list {
-        put_bytes(&mut message, 6, text.as_bytes());
+        message.bytes(6, text.as_bytes());
     }
     out.write_all(&message)
 }

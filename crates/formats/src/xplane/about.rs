@@ -6,7 +6,7 @@ use super::known::{Known, intern};
 use super::making::Making;
 use super::plane::Plane;
 use super::stat::{StatValue, stat};
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// A stat of a plane, with its name.
 pub(super) fn plane_stats<'p>(

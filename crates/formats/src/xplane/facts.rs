@@ -6,7 +6,7 @@ use super::details::{self, Launch};
 use super::keys::{Keys, Role, decimal};
 use super::known::{Described, Known, intern};
 use super::stat::{StatValue, stat};
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// What the stats of one event say.
 #[derive(Clone, Debug, Default)]

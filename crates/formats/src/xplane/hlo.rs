@@ -12,9 +12,9 @@ mod shape;
 
 use stepscope_model::{Instruction, Program};
 
-use crate::wire::{Field, Fields};
 use cost::Costs;
 use module::Module;
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// The program in a serialized `HloProto`; none if it holds no module. `named` is how the profile calls it.
 pub(super) fn program(message: &[u8], number: Option<i64>, named: &str) -> Option<Program> {

@@ -9,7 +9,7 @@ use super::names::{Named, named, python_name};
 use super::notes;
 use super::plane::Plane;
 use super::stat::text;
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// What a stat is called.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use stepscope_model::Ns;
 
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// What a line says of itself.
 #[derive(Clone, Debug, Default)]
@@ -110,18 +110,18 @@ fn to_ns(ps: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{put_bytes, put_number};
+    use stepscope_ground::protobuf::Put;
 
     fn message(timestamp_ns: u64, events: &[(u64, u64)]) -> Vec<u8> {
         let mut out = Vec::new();
         for &(offset, dur) in events {
             let mut event = Vec::new();
-            put_number(&mut event, 1, 7);
-            put_number(&mut event, 2, offset);
-            put_number(&mut event, 3, dur);
-            put_bytes(&mut out, 4, &event);
+            event.nonzero(1, 7);
+            event.nonzero(2, offset);
+            event.nonzero(3, dur);
+            out.bytes(4, &event);
         }
-        put_number(&mut out, 3, timestamp_ns);
+        out.nonzero(3, timestamp_ns);
         out
     }
 

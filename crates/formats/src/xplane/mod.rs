@@ -26,7 +26,7 @@ mod stat;
 use stepscope_model::{Document, DocumentKind};
 
 use crate::reader::Reader;
-use crate::wire::{Field, Fields, varint};
+use stepscope_ground::protobuf::{Field, Fields, varint};
 
 pub(crate) const READER: Reader = Reader {
     name: "an XPlane profile",

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::pull::{Announced, Pull, Stop};
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// What a plane holds, not taken apart yet.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 //! arrived; a length that the file only claims costs nothing.
 
 use crate::chunks::Text;
-use crate::wire;
+use stepscope_ground::protobuf;
 
 /// Why a message could not be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Pull {
         self.fill(MAX_VARINT);
         let window = self.text.window();
         let mut rest = window;
-        match wire::varint(&mut rest) {
+        match protobuf::varint(&mut rest) {
             Ok(number) => {
                 let used = window.len() - rest.len();
                 self.text.consume(used);

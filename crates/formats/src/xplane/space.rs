@@ -14,8 +14,8 @@ use super::pull::{Announced, Pull, Stop};
 use super::stat::{StatValue, stat};
 use crate::chunks::{End, Text};
 use crate::error::{Limit, ReadError};
-use crate::wire::{Field, Fields};
 use crate::{OpenOptions, worker_name};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// What errors call a file in this format.
 const WHAT: &str = "XPlane profile";

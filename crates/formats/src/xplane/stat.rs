@@ -2,7 +2,7 @@
 
 use std::str;
 
-use crate::wire::{Field, Fields};
+use stepscope_ground::protobuf::{Field, Fields};
 
 /// What a stat says.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use stepscope_formats::{OpenOptions, ReadError, choose, discover, open, rank_of, read, read_trace};
+use stepscope_ground::protobuf::Put;
 use stepscope_model::{Attr, Domain, InstructionKind, Kind, SliceId, Trace};
-use stepscope_testkit::xplane::{Event, Plane, Stat, bytes, number, space};
+use stepscope_testkit::xplane::{Event, Plane, Stat, space};
 
 fn opened(file: &[u8]) -> Trace {
     read_trace(file, "t.xplane.pb", &OpenOptions::default()).unwrap()
@@ -81,62 +82,62 @@ fn gpu() -> Vec<u8> {
 fn program() -> Vec<u8> {
     let shape = |dims: &[u64]| {
         let mut out = Vec::new();
-        number(&mut out, 2, 11);
+        out.nonzero(2, 11);
         let mut packed = Vec::new();
-        dims.iter().for_each(|&dim| stepscope_testkit::xplane::varint(&mut packed, dim));
-        bytes(&mut out, 3, &packed);
+        dims.iter().for_each(|&dim| packed.varint(dim));
+        out.bytes(3, &packed);
         out
     };
     let instruction = |name: &str, opcode: &str, id: u64, dims: &[u64], more: &dyn Fn(&mut Vec<u8>)| {
         let mut out = Vec::new();
-        bytes(&mut out, 1, name.as_bytes());
-        bytes(&mut out, 2, opcode.as_bytes());
-        bytes(&mut out, 3, &shape(dims));
+        out.bytes(1, name.as_bytes());
+        out.bytes(2, opcode.as_bytes());
+        out.bytes(3, shape(dims));
         more(&mut out);
-        number(&mut out, 35, id);
+        out.nonzero(35, id);
         out
     };
     let computation = |name: &str, id: u64, root: u64, list: &[Vec<u8>]| {
         let mut out = Vec::new();
-        bytes(&mut out, 1, name.as_bytes());
-        list.iter().for_each(|instruction| bytes(&mut out, 2, instruction));
-        number(&mut out, 5, id);
-        number(&mut out, 6, root);
+        out.bytes(1, name.as_bytes());
+        list.iter().for_each(|instruction| out.bytes(2, instruction));
+        out.nonzero(5, id);
+        out.nonzero(6, root);
         out
     };
     let parameters = |first: u64| {
         [
             instruction("a", "parameter", first, &[4, 8], &|_| {}),
-            instruction("b", "parameter", first + 1, &[8, 16], &|out| number(out, 9, 1)),
+            instruction("b", "parameter", first + 1, &[8, 16], &|out| out.nonzero(9, 1)),
         ]
     };
     let [a, b] = parameters(11);
     let dot = instruction("dot", "dot", 13, &[4, 16], &|out| {
-        bytes(out, 30, b"\x0a\x01\x01\x12\x01\x00");
-        bytes(out, 36, &[11, 12]);
+        out.bytes(30, b"\x0a\x01\x01\x12\x01\x00");
+        out.bytes(36, [11, 12]);
     });
     let fused = computation("fused", 1, 13, &[a, b, dot]);
     let [a, b] = parameters(21);
     let fusion = instruction("gemm_fusion_dot.9", "fusion", 23, &[4, 16], &|out| {
         let mut metadata = Vec::new();
-        bytes(&mut metadata, 2, b"jit(f)/dot_general");
-        number(&mut metadata, 15, 1);
-        bytes(out, 7, &metadata);
-        bytes(out, 36, &[21, 22]);
-        bytes(out, 38, &[1]);
+        metadata.bytes(2, b"jit(f)/dot_general");
+        metadata.nonzero(15, 1);
+        out.bytes(7, &metadata);
+        out.bytes(36, [21, 22]);
+        out.bytes(38, [1]);
     });
     let entry = computation("main", 2, 23, &[a, b, fusion]);
     let mut frames = Vec::new();
-    bytes(&mut frames, 1, b"/home/me/train.py");
-    bytes(&mut frames, 3, b"\x08\x01\x18\x0c");
-    bytes(&mut frames, 4, b"\x08\x01");
+    frames.bytes(1, b"/home/me/train.py");
+    frames.bytes(3, b"\x08\x01\x18\x0c");
+    frames.bytes(4, b"\x08\x01");
     let mut module = Vec::new();
-    bytes(&mut module, 1, b"jit_f");
-    bytes(&mut module, 3, &fused);
-    bytes(&mut module, 3, &entry);
-    bytes(&mut module, 17, &frames);
+    module.bytes(1, b"jit_f");
+    module.bytes(3, &fused);
+    module.bytes(3, &entry);
+    module.bytes(17, &frames);
     let mut proto = Vec::new();
-    bytes(&mut proto, 1, &module);
+    proto.bytes(1, &module);
     proto
 }
 
@@ -291,7 +292,7 @@ fn files_that_end_early_or_hold_nothing_say_so() {
     let error = read(&b""[..], "t.xplane.pb", &options).unwrap_err();
     assert!(matches!(error, ReadError::Empty { .. }) && error.hint().contains("2 GB"), "{}", error.hint());
     let mut nothing = space([Plane::new("/host:CPU")]);
-    bytes(&mut nothing, 2, b"libcupti not found");
+    nothing.bytes(2, b"libcupti not found");
     let error = read(&nothing[..], "t.xplane.pb", &options).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,7 +1,8 @@
 //! Baselines in a branch of their own: commits are made from objects, so neither the index nor the working tree is touched.
 
+use stepscope_ground::Problem;
+
 use super::MAX_FILE;
-use crate::error::GateError;
 use crate::git::Repository;
 
 /// How often a commit is tried when others commit to the branch at the same time.
@@ -19,7 +20,7 @@ fn tip(repository: &Repository, branch: &str) -> Option<String> {
 }
 
 /// Paths below a folder of the branch, with their objects and sizes.
-fn paths(repository: &Repository, branch: &str, below: &str) -> Result<Vec<(String, String, u64)>, GateError> {
+fn paths(repository: &Repository, branch: &str, below: &str) -> Result<Vec<(String, String, u64)>, Problem> {
     let Some(tip) = tip(repository, branch) else { return Ok(Vec::new()) };
     let bytes = repository.run(["ls-tree", "-r", "-l", "-z", "--full-tree", &tip, below], None, None)?;
     let entry = |line: &str| {
@@ -31,7 +32,7 @@ fn paths(repository: &Repository, branch: &str, below: &str) -> Result<Vec<(Stri
     Ok(String::from_utf8_lossy(&bytes).split('\0').filter_map(entry).collect())
 }
 
-pub(super) fn names(repository: &Repository, branch: &str) -> Result<Vec<String>, GateError> {
+pub(super) fn names(repository: &Repository, branch: &str) -> Result<Vec<String>, Problem> {
     let paths = paths(repository, branch, "baselines/")?;
     Ok(paths.iter().filter_map(|(path, ..)| path.split('/').nth(1).map(str::to_owned)).collect())
 }
@@ -40,7 +41,7 @@ pub(super) fn files(
     repository: &Repository,
     branch: &str,
     name: &str,
-) -> Result<Vec<(String, Vec<u8>)>, GateError> {
+) -> Result<Vec<(String, Vec<u8>)>, Problem> {
     let found = paths(repository, branch, &format!("baselines/{name}/"))?;
     let ours = found.into_iter().filter(|(path, _, size)| path.ends_with(".json") && *size <= MAX_FILE);
     let read = |(path, id, _): (String, String, u64)| {
@@ -56,7 +57,7 @@ pub(super) fn add(
     name: &str,
     file: &str,
     bytes: &[u8],
-) -> Result<String, GateError> {
+) -> Result<String, Problem> {
     let path = format!("baselines/{name}/{file}");
     let blob = repository.run(["hash-object", "-w", "--stdin"], Some(bytes), None)?;
     let blob = String::from_utf8_lossy(&blob).trim().to_owned();
@@ -72,7 +73,7 @@ pub(super) fn add(
         }
         std::thread::sleep(std::time::Duration::from_millis(5 + 7 * (attempt as u64 % 5)));
     }
-    Err(last.unwrap_or_else(|| GateError::new(format!("cannot commit to {branch}"), "try again")))
+    Err(last.unwrap_or_else(|| Problem::new(format!("cannot commit to {branch}"), "try again")))
 }
 
 fn commit(
@@ -81,10 +82,10 @@ fn commit(
     path: &str,
     blob: &str,
     index: &std::path::Path,
-) -> Result<(), GateError> {
+) -> Result<(), Problem> {
     let git = |words: &[&str]| {
         let bytes = repository.run(words, None, Some(index))?;
-        Ok::<String, GateError>(String::from_utf8_lossy(&bytes).trim().to_owned())
+        Ok::<String, Problem>(String::from_utf8_lossy(&bytes).trim().to_owned())
     };
     let name = reference(branch);
     let local = repository.line(["rev-parse", "--verify", "--quiet", &name]).ok();

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use super::MAX_FILE;
-use crate::error::GateError;
+use stepscope_ground::{Problem, WholeFile};
 
-fn failed(what: &str, path: &Path, error: &std::io::Error) -> GateError {
+use super::MAX_FILE;
+
+fn failed(what: &str, path: &Path, error: &std::io::Error) -> Problem {
     let hint = match error.kind() {
         ErrorKind::PermissionDenied => "choose a folder you may write to with --store",
         ErrorKind::StorageFull => "free up some space",
@@ -16,10 +17,10 @@ fn failed(what: &str, path: &Path, error: &std::io::Error) -> GateError {
         }
         _ => "check the path and try again; nothing was changed",
     };
-    GateError::new(format!("cannot {what} ({error}): {}", path.display()), hint)
+    Problem::new(format!("cannot {what} ({error}): {}", path.display()), hint)
 }
 
-pub(super) fn names(store: &Path) -> Result<Vec<String>, GateError> {
+pub(super) fn names(store: &Path) -> Result<Vec<String>, Problem> {
     let entries = match fs::read_dir(store) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -32,7 +33,7 @@ pub(super) fn names(store: &Path) -> Result<Vec<String>, GateError> {
         .collect())
 }
 
-pub(super) fn files(store: &Path, name: &str) -> Result<Vec<(String, Vec<u8>)>, GateError> {
+pub(super) fn files(store: &Path, name: &str) -> Result<Vec<(String, Vec<u8>)>, Problem> {
     let folder = store.join(name);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -47,7 +48,7 @@ pub(super) fn files(store: &Path, name: &str) -> Result<Vec<(String, Vec<u8>)>, 
         }
         let info = fs::metadata(&path).map_err(|error| failed("read the baseline", &path, &error))?;
         if !info.is_file() || info.len() > MAX_FILE {
-            return Err(GateError::new(
+            return Err(Problem::new(
                 format!("this is not a baseline file: {}", path.display()),
                 "move it elsewhere; baselines are written by `stepscope baseline save`",
             ));
@@ -58,20 +59,16 @@ pub(super) fn files(store: &Path, name: &str) -> Result<Vec<(String, Vec<u8>)>, 
     Ok(files)
 }
 
-pub(super) fn add(store: &Path, name: &str, file: &str, bytes: &[u8]) -> Result<String, GateError> {
+pub(super) fn add(store: &Path, name: &str, file: &str, bytes: &[u8]) -> Result<String, Problem> {
     let folder = store.join(name);
     fs::create_dir_all(&folder).map_err(|error| failed("make the folder", &folder, &error))?;
     let path = folder.join(file);
-    let unfinished = folder.join(format!("{file}.part"));
     let write = || {
-        let mut part = fs::File::create_new(&unfinished)?;
-        part.write_all(bytes)?;
-        part.sync_all()?;
-        fs::rename(&unfinished, &path)
+        let mut file = WholeFile::new(&path);
+        file.write_all(bytes)?;
+        file.file()?.sync_all()?;
+        file.keep()
     };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&unfinished);
-        failed("save the baseline", &path, &error)
-    })?;
+    write().map_err(|error| failed("save the baseline", &path, &error))?;
     Ok(path.display().to_string())
 }

@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use stepscope_ground::moment::moment_text;
 
 use super::log::AlertEvent;
-use crate::moment::moment_text;
 
 /// A command that takes longer is ended.
 pub const COMMAND_LIMIT: Duration = Duration::from_secs(30);

@@ -1,11 +1,12 @@
 //! What rules have done, a line of JSON each: `alerts.jsonl` in the folder.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stepscope_ground::write_whole;
 
 /// The file.
 const NAME: &str = "alerts.jsonl";
@@ -111,8 +112,5 @@ fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 fn halve(path: &Path, keep: u64) -> io::Result<()> {
     let bytes = tail(path, keep)?;
     let whole = bytes.iter().position(|byte| *byte == b'\n').map_or(&bytes[..], |at| &bytes[at + 1..]);
-    let partial: PathBuf = path.with_extension(format!("jsonl-part{}", std::process::id()));
-    fs::write(&partial, whole)
-        .and_then(|()| fs::rename(&partial, path))
-        .inspect_err(|_| drop(fs::remove_file(&partial)))
+    write_whole(path, whole)
 }

@@ -1,9 +1,9 @@
 //! What a rule says: a counter, a comparison, a threshold with a unit, and for how long.
 
 use stepscope_analyse::names::nearest::nearest;
+use stepscope_ground::{Problem, units};
 
 use crate::counters::counter_text;
-use crate::error::ProductionError;
 use crate::sla;
 
 /// Rules longer than this are no rules.
@@ -126,7 +126,7 @@ pub struct AlertRule {
 
 impl AlertRule {
     /// Reads `counter<op>threshold[unit] [for DURATION]`.
-    pub fn parse(text: &str) -> Result<Self, ProductionError> {
+    pub fn parse(text: &str) -> Result<Self, Problem> {
         if text.len() > MAX_RULE {
             return Err(unreadable(text));
         }
@@ -138,7 +138,7 @@ impl AlertRule {
         };
         let for_ns = match held {
             Some(time) => duration_ns(time).ok_or_else(|| {
-                ProductionError::new(
+                Problem::new(
                     format!("this is not a duration: '{}'", cut(time)),
                     "write 30s, 5m or 1h after 'for', up to a week",
                 )
@@ -153,7 +153,7 @@ impl AlertRule {
         let name = name.to_ascii_lowercase();
         let (subject, quantity) = subject(&name, inside, value.ends_with('%'))?;
         let threshold = quantity.read(&value).ok_or_else(|| {
-            ProductionError::new(
+            Problem::new(
                 format!("this is not a threshold for {name}: '{}'", cut(&value)),
                 format!("write {}", quantity.example(&name)),
             )
@@ -247,7 +247,7 @@ fn split(text: &str) -> Option<(&str, Option<&str>, &str)> {
     Some((text[..bracket].trim(), Some(text[bracket + 1..end].trim()), text[end + 1..].trim_start()))
 }
 
-fn subject(name: &str, inside: Option<&str>, percent: bool) -> Result<(Subject, Quantity), ProductionError> {
+fn subject(name: &str, inside: Option<&str>, percent: bool) -> Result<(Subject, Quantity), Problem> {
     let route = || inside.filter(|route| !route.is_empty() && *route != "*").map(str::to_owned);
     match name {
         "error_rate" | "errors" => return Ok((Subject::ErrorRate { route: route() }, Quantity::Share)),
@@ -268,13 +268,13 @@ fn subject(name: &str, inside: Option<&str>, percent: bool) -> Result<(Subject, 
             Some(near) => format!("did you mean {near}?"),
             None => format!("one of {}", all().collect::<Vec<_>>().join(", ")),
         };
-        return Err(ProductionError::new(format!("no such counter: {}", cut(name)), hint));
+        return Err(Problem::new(format!("no such counter: {}", cut(name)), hint));
     };
     let device = match inside {
         None => None,
         Some(number) => {
             Some(number.parse().ok().filter(|_| known.column.starts_with("gpu.")).ok_or_else(|| {
-                ProductionError::new(
+                Problem::new(
                     format!("{name} has no '{}'", cut(number)),
                     "only counters of GPUs take a number, as in gpu_utilization(0)<30%",
                 )
@@ -361,42 +361,20 @@ impl Quantity {
 }
 
 fn bytes(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "" | "b" | "bytes" => 1.0,
-        "kb" | "k" => 1e3,
-        "mb" | "m" => 1e6,
-        "gb" | "g" => 1e9,
-        "tb" | "t" => 1e12,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    })
+    Some(if unit.is_empty() { 1.0 } else { units::byte_unit(unit)? as f64 })
 }
 
 /// `30s`, `5m`, `1h`, `2d`, `500ms`; seconds without a unit.
 fn duration_ns(text: &str) -> Option<u64> {
-    let text = text.to_ascii_lowercase();
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
-    let seconds = match text[digits.len()..].trim() {
-        "ms" => 1e-3,
-        "" | "s" | "sec" | "second" | "seconds" => 1.0,
-        "m" | "min" | "minute" | "minutes" => 60.0,
-        "h" | "hour" | "hours" => 3_600.0,
-        "d" | "day" | "days" => 86_400.0,
-        _ => return None,
-    };
-    let ns = (digits.trim().parse::<f64>().ok()? * seconds * 1e9).round();
-    (ns >= 0.0 && ns <= MAX_FOR_NS as f64).then_some(ns as u64)
+    units::nanoseconds(text, "s").map(|ns| ns as u64).filter(|ns| *ns <= MAX_FOR_NS)
 }
 
 fn cut(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-fn unreadable(text: &str) -> ProductionError {
-    ProductionError::new(
+fn unreadable(text: &str) -> Problem {
+    Problem::new(
         format!("this is not an alert rule: '{}'", cut(text)),
         "write a counter, < or >, and a threshold: gpu_utilization<30% for 5m, rss>20GiB, p95(/predict)>100ms for 5m",
     )

@@ -1,9 +1,10 @@
 //! Rules about the requests of a service: each minute that is over counts once, all processes together.
 
+use stepscope_ground::Problem;
+
 use super::log::AlertEvent;
 use super::rule::{AlertRule, Subject};
 use super::watch::{AlertMoment, Standing};
-use crate::error::ProductionError;
 use crate::stats::RouteStats;
 use crate::store::{Minute, Store};
 
@@ -24,9 +25,9 @@ pub struct ServiceRules {
 
 impl ServiceRules {
     /// Watches the folder of a service, from the minute before this one on.
-    pub fn new(store: Store, rules: Vec<AlertRule>, now_ns: i64) -> Result<Self, ProductionError> {
+    pub fn new(store: Store, rules: Vec<AlertRule>, now_ns: i64) -> Result<Self, Problem> {
         if let Some(rule) = rules.iter().find(|rule| !rule.is_about_service()) {
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("this rule is about a machine, not about a service: {}", rule.text),
                 "measure the machine too: stepscope monitor -o DIR",
             ));
@@ -36,7 +37,7 @@ impl ServiceRules {
     }
 
     /// Looks at the minutes that are over since the last look. What changed comes back.
-    pub fn poll(&mut self, now_ns: i64) -> Result<Vec<AlertEvent>, ProductionError> {
+    pub fn poll(&mut self, now_ns: i64) -> Result<Vec<AlertEvent>, Problem> {
         let newest = settled(now_ns);
         let mut events = Vec::new();
         if self.rules.is_empty() || newest <= self.last {

@@ -113,11 +113,11 @@ fn wrong_rules_say_what_is_meant() {
     assert_eq!(wrong("tempreature>80").hint, "did you mean temperature?");
     assert_eq!(wrong("error_rat>1%").hint, "did you mean error_rate?");
     assert!(wrong("zzzzzzzzzz>1").hint.starts_with("one of gpu_utilization, "));
-    assert_eq!(wrong("rss>20C").message, "this is not a threshold for rss: '20C'");
+    assert_eq!(wrong("rss>20C").what, "this is not a threshold for rss: '20C'");
     assert_eq!(wrong("rss>20C").hint, "write rss>20GiB");
-    assert!(wrong("cpu>80% for ever").message.contains("not a duration: 'ever'"));
-    assert!(wrong("cpu>80% for 9999d").message.contains("not a duration"));
-    assert!(wrong("cpu(0)>80%").message.contains("cpu has no '0'"));
+    assert!(wrong("cpu>80% for ever").what.contains("not a duration: 'ever'"));
+    assert!(wrong("cpu>80% for 9999d").what.contains("not a duration"));
+    assert!(wrong("cpu(0)>80%").what.contains("cpu has no '0'"));
     for text in [
         "",
         "cpu",
@@ -137,7 +137,7 @@ fn wrong_rules_say_what_is_meant() {
         "cpu<30%<40%",
     ] {
         let error = wrong(text);
-        assert!(!error.message.is_empty() && !error.hint.is_empty(), "{text}");
+        assert!(!error.what.is_empty() && !error.hint.is_empty(), "{text}");
     }
     assert!(AlertRule::parse(&"(".repeat(100_000)).is_err());
 }
@@ -228,10 +228,7 @@ fn what_fires_when_the_monitor_ends_is_over() {
 #[test]
 fn a_rule_that_can_never_fire_is_refused() {
     let error = MachineRules::new(vec![rule("power>300W")], &columns()).unwrap_err();
-    assert!(
-        error.message.starts_with("power is not measured here") && error.hint.contains("doctor"),
-        "{error}"
-    );
+    assert!(error.what.starts_with("power is not measured here") && error.hint.contains("doctor"), "{error}");
     let error = MachineRules::new(vec![rule("rss>1GiB")], &columns()).unwrap_err();
     assert!(error.hint.contains("--pid"), "{error}");
     let error = MachineRules::new(vec![rule("gpu_utilization(7)<1%")], &columns()).unwrap_err();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use stepscope_ask::print::units;
+use stepscope_ground::Problem;
 
 use super::log::{AlertEvent, AlertState};
 use super::rule::{AlertRule, Subject};
 use crate::counters::Column;
-use crate::error::ProductionError;
 
 /// A value that stays unknown for longer than this keeps no condition up.
 const STALE_NS: u64 = 30_000_000_000;
@@ -144,7 +144,7 @@ struct Bound {
 
 impl MachineRules {
     /// Finds the counters of rules; fails where one is about something that is not measured here.
-    pub fn new(rules: Vec<AlertRule>, columns: &[Column]) -> Result<Self, ProductionError> {
+    pub fn new(rules: Vec<AlertRule>, columns: &[Column]) -> Result<Self, Problem> {
         let rules = rules.into_iter().map(|rule| Bound::new(rule, columns)).collect::<Result<_, _>>()?;
         Ok(Self { rules })
     }
@@ -184,9 +184,9 @@ impl MachineRules {
 }
 
 impl Bound {
-    fn new(rule: AlertRule, columns: &[Column]) -> Result<Self, ProductionError> {
+    fn new(rule: AlertRule, columns: &[Column]) -> Result<Self, Problem> {
         let Subject::Machine { column, of, device } = rule.subject else {
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("this rule is about a service: {}", rule.text),
                 "watch the directory that the service writes to: stepscope monitor --watch DIR",
             ));
@@ -210,7 +210,7 @@ impl Bound {
                 (Some(("gpu", _)), Some(_)) => "leave the number out to watch each GPU",
                 _ => "`stepscope doctor` says what this machine can measure, and how to get the rest",
             };
-            return Err(ProductionError::new(
+            return Err(Problem::new(
                 format!("{} is not measured here, so this rule can never fire: {}", rule.counter(), rule.text),
                 hint,
             ));

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_ground::Problem;
 
 use super::codec::{Entry, Minute, Sample};
 use super::known::counter_label;
 use super::writer::RECENT_MINUTES;
 use super::{Column, Totals};
-use crate::error::ProductionError;
-use crate::moment::Period;
+use crate::period::Period;
 use crate::segment::{self, Process};
 use crate::store::Store;
 
@@ -93,13 +93,13 @@ pub struct RecentCounter {
 type Key = (String, Option<u32>, Column);
 
 /// The counters of a folder over a period, in no more points than a chart can show.
-pub fn counters(folder: &Path, period: Period) -> Result<Counters, ProductionError> {
+pub fn counters(folder: &Path, period: Period) -> Result<Counters, Problem> {
     let step = period.minutes().max(1).saturating_add(MAX_POINTS - 1) / MAX_POINTS;
     counters_by(folder, period, step)
 }
 
 /// The same with so many minutes per point. Points begin at multiples of that.
-pub fn counters_by(folder: &Path, period: Period, step_minutes: i64) -> Result<Counters, ProductionError> {
+pub fn counters_by(folder: &Path, period: Period, step_minutes: i64) -> Result<Counters, Problem> {
     read(folder, period, step_minutes, MAX_SERIES)
 }
 
@@ -110,7 +110,7 @@ pub(super) fn read(
     period: Period,
     step_minutes: i64,
     max_series: usize,
-) -> Result<Counters, ProductionError> {
+) -> Result<Counters, Problem> {
     let store = Store::open(folder)?;
     let step = step_minutes.max(1);
     let mut gathered = Gathered { period, step, max_series, ..Gathered::default() };
@@ -152,7 +152,7 @@ pub(super) fn read(
 }
 
 /// The last minutes of every counter at full rate, up to a moment.
-pub fn recent_counters(folder: &Path, now_ns: i64) -> Result<Vec<RecentCounter>, ProductionError> {
+pub fn recent_counters(folder: &Path, now_ns: i64) -> Result<Vec<RecentCounter>, Problem> {
     let store = Store::open(folder)?;
     let from_ns = now_ns.saturating_sub(RECENT_MINUTES * MINUTE_NS);
     let hour = now_ns.div_euclid(60 * MINUTE_NS);
@@ -182,9 +182,9 @@ pub fn recent_counters(folder: &Path, now_ns: i64) -> Result<Vec<RecentCounter>,
     Ok(counters.collect())
 }
 
-fn listed(folder: &Path, ending: &str) -> Result<Vec<(i64, Process, std::path::PathBuf)>, ProductionError> {
+fn listed(folder: &Path, ending: &str) -> Result<Vec<(i64, Process, std::path::PathBuf)>, Problem> {
     segment::list_beside(folder, ending).map_err(|error| {
-        ProductionError::new(
+        Problem::new(
             format!("cannot read the directory {}: {error}", folder.display()),
             "check that you may read it",
         )

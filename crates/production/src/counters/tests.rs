@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::moment::Period;
+use crate::period::Period;
 use crate::retention::Retention;
 use crate::segment;
 
@@ -232,7 +232,7 @@ fn a_folder_of_a_newer_version_is_refused() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(segment::MARK), "{\"schema\": 9}").unwrap();
     let error = CounterWriter::open(&folder, columns(), None, Retention::default(), START).unwrap_err();
-    assert!(error.message.contains("newer version (schema 9)") && error.hint.contains("update"), "{error}");
+    assert!(error.what.contains("newer version (schema 9)") && error.hint.contains("update"), "{error}");
     assert!(counters(&folder, period(60)).is_err());
     fs::remove_dir_all(folder).unwrap();
 }

@@ -5,9 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use stepscope_ground::Problem;
+
 use super::codec::{MAX_COLUMNS, Minute, Sample, encode_columns};
 use super::{Column, Totals};
-use crate::error::ProductionError;
 use crate::retention::{self, Retention};
 use crate::segment::{self, Process};
 
@@ -73,7 +74,7 @@ impl CounterWriter {
         watched: Option<u32>,
         retention: Retention,
         now_ns: i64,
-    ) -> Result<Self, ProductionError> {
+    ) -> Result<Self, Problem> {
         make_ready(folder)?;
         let mut columns = columns;
         columns.truncate(MAX_COLUMNS);
@@ -168,8 +169,8 @@ impl CounterWriter {
 
     fn say(&mut self, written: io::Result<()>) -> Option<String> {
         let words = written.err().map(|error| {
-            let ProductionError { message, hint } = unwritable(&self.folder, &error);
-            format!("counters are measured but not kept: {message}\nhint: {hint}")
+            let Problem { what, hint } = unwritable(&self.folder, &error);
+            format!("counters are measured but not kept: {what}\nhint: {hint}")
         });
         let is_new = words.is_some() && words != self.trouble;
         self.trouble.clone_from(&words);
@@ -264,11 +265,11 @@ impl CounterWriter {
 }
 
 /// Makes a folder, or finds that it may be written to.
-pub(crate) fn make_ready(folder: &Path) -> Result<(), ProductionError> {
+pub(crate) fn make_ready(folder: &Path) -> Result<(), Problem> {
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     match segment::check_mark(folder, true).map_err(|error| unwritable(folder, &error))? {
         Ok(()) => Ok(()),
-        Err(schema) => Err(ProductionError::new(
+        Err(schema) => Err(Problem::new(
             format!("this directory was written by a newer version (schema {schema}): {}", folder.display()),
             "update stepscope, or choose another directory",
         )),
@@ -276,7 +277,7 @@ pub(crate) fn make_ready(folder: &Path) -> Result<(), ProductionError> {
 }
 
 /// Why nothing can be written, and what to do.
-pub(crate) fn unwritable(folder: &Path, error: &io::Error) -> ProductionError {
+pub(crate) fn unwritable(folder: &Path, error: &io::Error) -> Problem {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let hint = match error.kind() {
@@ -288,5 +289,5 @@ pub(crate) fn unwritable(folder: &Path, error: &io::Error) -> ProductionError {
         }
         _ => "choose another directory",
     };
-    ProductionError::new(format!("cannot write to {}: {text}", folder.display()), hint)
+    Problem::new(format!("cannot write to {}: {text}", folder.display()), hint)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::CounterSeries;
-use crate::counters::{CounterHistory, CounterPoint, counter_label, counters_by};
-use crate::moment::Period;
+use crate::counters::{CounterHistory, counter_label, counters_by};
+use crate::period::Period;
 
 /// Those that explain a slow service, in this order; the others are in the directory all the same.
 const SHOWN: &[&str] = &[
@@ -78,38 +78,5 @@ fn unit(text: &str) -> &'static str {
         "MHz" => "megahertz",
         "J" => "joules",
         _ => "count",
-    }
-}
-
-/// Joules that the GPUs used in a period; `None` where nobody counted them.
-pub(crate) fn gpu_energy_j(folder: &Path, period: Period) -> Option<f64> {
-    let found = counters_by(folder, period, 1).ok()?;
-    let gpus = found.series.iter().filter(|series| series.name == "gpu.energy_j");
-    gpus.map(|series| used(&series.points)).fold(None, |sum, joules| Some(sum.unwrap_or(0.0) + joules))
-}
-
-/// What a counter that only rises has risen by. One that falls has begun anew.
-fn used(points: &[CounterPoint]) -> f64 {
-    let mut before: Option<f64> = None;
-    let mut total = 0.0;
-    for point in points {
-        let from = before.filter(|before| *before <= point.min).unwrap_or(point.min);
-        total += point.max - from;
-        before = Some(point.max);
-    }
-    total
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn energy_is_what_the_counter_rose_by() {
-        let point = |minute, min, max| CounterPoint { minute, mean: min, min, max, last: max };
-        assert_eq!(used(&[]), 0.0);
-        assert_eq!(used(&[point(0, 100.0, 160.0), point(1, 161.0, 220.0)]), 120.0);
-        // Somebody started the monitor again, and it counts from nothing.
-        assert_eq!(used(&[point(0, 100.0, 160.0), point(1, 5.0, 25.0)]), 80.0);
     }
 }

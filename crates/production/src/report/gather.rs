@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stepscope_ground::Problem;
+use stepscope_ground::moment::now_ns;
+
 use super::Point;
 use crate::block::Gauges;
-use crate::error::ProductionError;
 use crate::exemplar::{Keep, Kept};
 use crate::hours::{HourSums, Hours, PointStats, grain, merge};
-use crate::moment::{Period, now_ns};
+use crate::period::Period;
 use crate::segment::Process;
 use crate::sketch::Sketch;
 use crate::stats::{RouteStats, TargetCount};
@@ -99,7 +101,7 @@ impl Gathered {
         period: Period,
         compared: Option<Period>,
         spread: Spread<'_>,
-    ) -> Result<Self, ProductionError> {
+    ) -> Result<Self, Problem> {
         let mut found = Self { point_minutes: grain(period.minutes()), ..Self::default() };
         let longest = WINDOWS.iter().max().copied().unwrap_or(0);
         let windows = Period { from: period.until - longest, until: period.until };

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use stepscope_ask::print::{self, Cell, Column, Role, Screen, Table, middle_ellipsis, units};
+use stepscope_ground::moment::{minute_text, moment_text};
 
 use super::{Report, RouteReport, Summary};
 use crate::exemplar::Exemplar;
-use crate::moment::{minute_text, moment_text};
 
 /// Rows of a table at most.
 const MAX_ROWS: usize = 20;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use stepscope_ground::Problem;
+
 use super::codec::Counted;
 use super::{MAX_STACKS, StackFrame};
 use crate::counters::{make_ready, unwritable};
-use crate::error::ProductionError;
 use crate::segment::{self, Process};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
@@ -25,16 +26,11 @@ pub struct StackWriter {
 
 impl StackWriter {
     /// Makes the folder ready. `period_ns`: the time from one look to the next.
-    pub fn open(folder: &Path, period_ns: u64, now_ns: i64) -> Result<Self, ProductionError> {
+    pub fn open(folder: &Path, period_ns: u64, now_ns: i64) -> Result<Self, Problem> {
         Self::with(folder, period_ns, now_ns, MAX_STACKS)
     }
 
-    pub(super) fn with(
-        folder: &Path,
-        period_ns: u64,
-        now_ns: i64,
-        most: usize,
-    ) -> Result<Self, ProductionError> {
+    pub(super) fn with(folder: &Path, period_ns: u64, now_ns: i64, most: usize) -> Result<Self, Problem> {
         make_ready(folder)?;
         let process = Process { host: segment::host(), id: std::process::id(), token: (now_ns >> 10) as u32 };
         let hour = now_ns.div_euclid(HOUR_NS);
@@ -86,8 +82,8 @@ impl StackWriter {
         let path = self.folder.join(segment::name_of(self.hour, &self.process, segment::STACKS));
         let written = segment::replace_records(&path, &segment::record(&self.counted.encode()));
         let words = written.err().map(|error| {
-            let ProductionError { message, hint } = unwritable(&self.folder, &error);
-            format!("stacks are counted but not kept: {message}\nhint: {hint}")
+            let Problem { what, hint } = unwritable(&self.folder, &error);
+            format!("stacks are counted but not kept: {what}\nhint: {hint}")
         });
         self.changed = words.is_some();
         let is_new = words.is_some() && words != self.trouble;

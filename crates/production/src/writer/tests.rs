@@ -218,7 +218,7 @@ fn a_newer_folder_is_left_alone() {
     service.serve(1);
     assert_eq!(service.tick(1), None);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-    assert!(Store::open(&folder).unwrap_err().message.contains("newer version"));
+    assert!(Store::open(&folder).unwrap_err().what.contains("newer version"));
     fs::remove_dir_all(folder).unwrap();
 }
 

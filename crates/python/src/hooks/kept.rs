@@ -1,8 +1,10 @@
 //! Writes what was counted so far while the program still runs, so that a crash leaves it.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
+
+use stepscope_ground::WholeFile;
 
 use super::ticks;
 
@@ -30,15 +32,8 @@ impl Kept {
             return u64::MAX;
         }
         let began = ticks::now();
-        let mut partial = self.path.clone().into_os_string();
-        partial.push(format!(".{}.part", std::process::id()));
-        let written = fs::File::create(&partial).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            content(&mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error).map(drop)
-        });
-        if written.and_then(|()| fs::rename(&partial, &self.path)).is_err() {
-            let _ = fs::remove_file(&partial);
+        let mut file = WholeFile::new(&self.path);
+        if content(&mut file).and_then(|()| file.keep()).is_err() {
             return u64::MAX;
         }
         let now = ticks::now();

@@ -33,7 +33,7 @@ enum Part {
 
 /// The tasks of one process.
 #[derive(Debug, Default)]
-pub(super) struct Asyncio {
+pub(crate) struct Asyncio {
     parts: HashMap<CodeId, Part, RandomState>,
     /// The dictionary from loops to tasks.
     current: Option<u64>,
@@ -45,7 +45,7 @@ pub(super) struct Asyncio {
 
 impl Asyncio {
     /// What the task is called that runs in this stack, the innermost frame first: `Task-3 (download)`.
-    pub(super) fn task(&mut self, spy: &mut Spy, frames: &[Frame]) -> Option<String> {
+    pub(crate) fn task(&mut self, spy: &mut Spy, frames: &[Frame]) -> Option<String> {
         let turn = frames.iter().position(|frame| self.part(spy, frame.code) == Part::Turn)?;
         let handle = frames[..turn].iter().position(|frame| self.part(spy, frame.code) == Part::Handle)?;
         let coroutine = frames.get(handle.checked_sub(1)?)?.code;

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use stepscope_ground::Problem;
+
 /// Why memory could not be read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
@@ -16,7 +18,7 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    pub(super) fn of(error: &io::Error, at: u64) -> Unreadable {
+    pub(crate) fn of(error: &io::Error, at: u64) -> Unreadable {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Unreadable::Denied,
             _ if error.raw_os_error() == Some(NO_SUCH_PROCESS) => Unreadable::Gone,
@@ -31,10 +33,8 @@ const NO_SUCH_PROCESS: i32 = 3;
 /// Why a process cannot be looked at: a sentence, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpyError {
-    /// What is wrong.
-    pub what: String,
-    /// What to do.
-    pub hint: String,
+    /// What is wrong, and what to do.
+    pub problem: Problem,
     /// Whether it is over, and not forbidden or unknown.
     pub gone: bool,
     /// Whether the system forbids it.
@@ -44,20 +44,28 @@ pub struct SpyError {
 }
 
 impl SpyError {
-    pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> SpyError {
-        SpyError { what: what.into(), hint: hint.into(), gone: false, denied: false, unknown_version: false }
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> SpyError {
+        SpyError { problem: Problem::new(what, hint), gone: false, denied: false, unknown_version: false }
     }
 
-    pub(super) fn gone(pid: u32) -> SpyError {
+    pub(crate) fn gone(pid: u32) -> SpyError {
         let what = format!("there is no process with this number: {pid}");
         let hint = "`stepscope dump --all` lists the Python processes of this machine";
         SpyError { gone: true, ..SpyError::new(what, hint) }
     }
 }
 
+impl std::ops::Deref for SpyError {
+    type Target = Problem;
+
+    fn deref(&self) -> &Problem {
+        &self.problem
+    }
+}
+
 impl std::fmt::Display for SpyError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.what)
+        self.problem.fmt(f)
     }
 }
 

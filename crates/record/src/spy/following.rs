@@ -100,7 +100,7 @@ impl Following {
                         found.push(spy);
                     }
                 }
-                Err(error) if error.denied => self.denied = Some(error.what),
+                Err(error) if error.denied => self.denied = Some(error.problem.what),
                 Err(_) => {}
             }
         }

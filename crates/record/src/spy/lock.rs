@@ -1,46 +1,22 @@
 //! What a thread did with the interpreter's lock at one look.
 
 use super::{Doing, Seen, Spy};
-
-/// What a thread did with the interpreter's lock.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Lock {
-    /// It held it: Python code, or C code that keeps it.
-    Holds,
-    /// It ran without it: C code that let go of it.
-    Without,
-    /// It waited for it.
-    Waits,
-    /// It waited for something else.
-    Idle,
-}
-
-impl Lock {
-    /// In words, as traces have it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Lock::Holds => "holds the lock",
-            Lock::Without => "runs without the lock",
-            Lock::Waits => "waits for the lock",
-            Lock::Idle => "idle",
-        }
-    }
-}
+use crate::lock::Lock;
 
 /// What was last known about a thread.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     doing: Option<Doing>,
     awaits_lock: bool,
 }
 
 impl Standing {
-    pub(super) fn new() -> Standing {
+    pub(crate) fn new() -> Standing {
         Standing { doing: None, awaits_lock: false }
     }
 
     /// After another look: whether the thread waits for anything, and what it does with the lock where that can be said.
-    pub(super) fn now(&mut self, spy: &mut Spy, thread: &Seen, number: Option<u32>) -> (bool, Option<Lock>) {
+    pub(crate) fn now(&mut self, spy: &mut Spy, thread: &Seen, number: Option<u32>) -> (bool, Option<Lock>) {
         // Asking the system about a hundred idle threads at every look would cost more than reading their stacks.
         let slept = self.doing == Some(Doing::Waiting) && number.is_some_and(|number| spy.slept(number));
         if !slept {

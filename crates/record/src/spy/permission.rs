@@ -119,7 +119,7 @@ mod tests {
             yama: None,
             in_container: false,
         };
-        let hint = |situation: Situation| words(7, &situation).hint;
+        let hint = |situation: Situation| words(7, &situation).problem.hint;
         assert!(hint(Situation { own_uid: Some(0), ..usual }).contains("--cap-add=SYS_PTRACE"));
         assert!(hint(Situation { their_uid: Some(0), ..usual }).contains("sudo"));
         assert!(hint(Situation { yama: Some(1), ..usual }).contains("sysctl kernel.yama.ptrace_scope=0"));

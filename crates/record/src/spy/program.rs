@@ -42,7 +42,7 @@ pub struct OwnNames {
 
 impl OwnNames {
     /// A file by its place below the folders that Python imports from.
-    pub(super) fn file<'a>(&self, file: &'a str) -> &'a str {
+    pub(crate) fn file<'a>(&self, file: &'a str) -> &'a str {
         self.roots.iter().find_map(|root| file.strip_prefix(root.as_str())).unwrap_or(file)
     }
 
@@ -73,13 +73,13 @@ enum Part {
 
 /// The code objects of one process, each judged once.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     known: HashMap<CodeId, Part, RandomState>,
 }
 
 impl Parts {
     /// The program's frames, the innermost first, with the line each is at. `number` gives a function its number.
-    pub(super) fn of_program(
+    pub(crate) fn of_program(
         &mut self,
         spy: &Spy,
         names: &OwnNames,

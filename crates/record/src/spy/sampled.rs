@@ -1,6 +1,6 @@
 //! What samples are made of: functions, threads, and runs of equal stacks.
 
-use super::lock::Lock;
+use crate::lock::Lock;
 
 /// A function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

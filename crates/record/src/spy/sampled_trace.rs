@@ -9,8 +9,8 @@ use stepscope_model::{
 
 use super::sampled::StackRun;
 use super::sampling::Sampling;
-use crate::recording::{LINE_TIMES, LOCK, LOCK_OF, PYTHON, SAMPLES_OF, WAITING};
 use crate::samples::{Interval, stretches};
+use crate::trace_names::{LINE_TIMES, LOCK, LOCK_OF, PYTHON, SAMPLES_OF, WAITING};
 
 /// Which looks count.
 #[derive(Copy, Clone, Debug, Default)]

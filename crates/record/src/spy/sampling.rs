@@ -6,11 +6,12 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::following::Following;
-use super::lock::{Lock, Standing};
+use super::lock::Standing;
 use super::program::{OwnNames, Parts};
 use super::said_name::{is_named, loader_name};
 use super::sampled::{Function, LockRun, Place, SampledThread, StackRun};
 use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats, let_late_ones_go};
+use crate::lock::Lock;
 
 /// Runs that are kept; later ones are counted only.
 const MAX_RUNS: usize = 20_000_000;
@@ -282,7 +283,7 @@ impl Sampling {
             Err(_) if Process::of(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
             Err(error) => {
                 let until_ns = self.ended_ns.saturating_add(BECOMING_NS);
-                self.becoming = Some(Becoming { pid: spy.pid(), until_ns, what: error.what });
+                self.becoming = Some(Becoming { pid: spy.pid(), until_ns, what: error.problem.what });
             }
         }
     }

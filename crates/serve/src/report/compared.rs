@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use stepscope_analyse::run::Run;
 use stepscope_ask::Ask;
+use stepscope_ground::Problem;
 
 use super::pack::{Packed, pack};
 use super::redact::redact;
 use super::{REDACTED, Report, ReportOptions, finished, html, of_run, size};
-use crate::backend::Problem;
 use crate::diff::object;
 
 /// What is compared.

@@ -1,8 +1,9 @@
 //! The page around the sections. Nothing from a trace is in it but base64 and the escaped title.
 
+use stepscope_ground::Problem;
+
 use super::pack::{Packed, base64};
 use crate::assets::{asset, unpack};
-use crate::backend::Problem;
 
 /// Nothing is loaded from anywhere, and nothing can be sent.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; \

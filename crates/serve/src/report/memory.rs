@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use stepscope_analyse::views::memory::picture::Frame;
 use stepscope_analyse::views::memory::{Axis, MemoryDevice, PictureQuery, Stacked};
+use stepscope_ground::Problem;
 
 use super::pack::{Packed, pack, pack_bytes};
 use super::redact::redact;
 use super::{size, value_of};
-use crate::backend::Problem;
 use crate::run::Run;
 
 /// Devices of a report, those with the highest peaks.

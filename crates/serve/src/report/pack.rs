@@ -5,8 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
-
-use crate::backend::Problem;
+use stepscope_ground::Problem;
 
 /// A part of a report, compressed.
 pub(super) struct Packed {
@@ -17,7 +16,7 @@ pub(super) struct Packed {
 /// Packs a value as JSON.
 pub(super) fn pack(name: &str, value: &impl Serialize) -> Result<Packed, Problem> {
     let text = serde_json::to_vec(value);
-    let text = text.map_err(|e| Problem { message: format!("{name} cannot be written: {e}"), hint: None })?;
+    let text = text.map_err(|e| Problem::new(format!("{name} cannot be written: {e}"), ""))?;
     pack_bytes(name, &text)
 }
 
@@ -25,7 +24,7 @@ pub(super) fn pack(name: &str, value: &impl Serialize) -> Result<Packed, Problem
 pub(super) fn pack_bytes(name: &str, bytes: &[u8]) -> Result<Packed, Problem> {
     let mut gz = GzEncoder::new(Vec::new(), Compression::new(6));
     let bytes = gz.write_all(bytes).and_then(|()| gz.finish());
-    let bytes = bytes.map_err(|e| Problem { message: format!("{name} cannot be packed: {e}"), hint: None })?;
+    let bytes = bytes.map_err(|e| Problem::new(format!("{name} cannot be packed: {e}"), ""))?;
     Ok(Packed { name: name.to_owned(), bytes })
 }
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 use stepscope_analyse::views::timeline::{Details, INSTANT, RowItem};
+use stepscope_ground::Problem;
 use stepscope_model::SliceId;
 
 use super::pack::{Packed, pack, pack_bytes};
 use super::redact::{redact, redact_text};
-use crate::backend::Problem;
 use crate::run::Run;
 
 /// Slices in one section of details, as the page expects them.
@@ -106,5 +106,5 @@ fn text_of(details: &Details, redacted: bool) -> Result<Box<RawValue>, Problem> 
             serde_json::value::to_raw_value(&value)
         }),
     };
-    text.map_err(|e| Problem { message: format!("a slice cannot be written: {e}"), hint: None })
+    text.map_err(|e| Problem::new(format!("a slice cannot be written: {e}"), ""))
 }

@@ -3,21 +3,19 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
+use stepscope_ground::Problem;
 use stepscope_production::dashboard::ServiceDashboard;
 use stepscope_production::{Hours, Period};
 
 use super::html;
 use super::pack::pack;
-use crate::backend::Problem;
 
 /// Routes that can be chosen in the file.
 const MAX_ROUTES: usize = 20;
 
 /// Writes the dashboard of a service over a period as one file.
 pub fn service_report(hours: &Hours, period: Period, version: &str) -> Result<Vec<u8>, Problem> {
-    let make = |route: Option<&str>| {
-        ServiceDashboard::make(hours, period, route).map_err(|error| Problem::new(error.message, error.hint))
-    };
+    let make = |route: Option<&str>| ServiceDashboard::make(hours, period, route);
     let mut all = make(None)?;
     let mut largest: Vec<(String, f64)> =
         all.routes.iter().map(|row| (row.route.clone(), row.time_share)).collect();

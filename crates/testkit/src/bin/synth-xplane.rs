@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use stepscope_testkit::xplane::{bytes, number, varint};
+use stepscope_ground::protobuf::Put;
 
 const USAGE: &str = "usage: synth-xplane --bytes N --out FILE\n";
 const DEVICES: u64 = 8;
@@ -82,7 +82,7 @@ fn space(steps: u64, out: &mut dyn Write) -> io::Result<()> {
         message(out, 1, &|out| plane(device, steps, out))?;
     }
     let mut host = Vec::new();
-    bytes(&mut host, 4, b"synthetic");
+    host.bytes(4, b"synthetic");
     out.write_all(&host)
 }
 
@@ -91,8 +91,8 @@ fn message(out: &mut dyn Write, field: u64, body: &dyn Fn(&mut dyn Write) -> io:
     let mut count = Count(0);
     body(&mut count)?;
     let mut head = Vec::new();
-    varint(&mut head, field << 3 | 2);
-    varint(&mut head, count.0);
+    head.varint(field << 3 | 2);
+    head.varint(count.0);
     out.write_all(&head)?;
     body(out)
 }
@@ -101,7 +101,7 @@ fn message(out: &mut dyn Write, field: u64, body: &dyn Fn(&mut dyn Write) -> io:
 fn plane(at: u64, steps: u64, out: &mut dyn Write) -> io::Result<()> {
     let name = if at == 0 { "/host:CPU".to_owned() } else { format!("/device:GPU:{}", at - 1) };
     let mut head = Vec::new();
-    bytes(&mut head, 2, name.as_bytes());
+    head.bytes(2, name.as_bytes());
     out.write_all(&head)?;
     let lines = if at == 0 { DEVICES } else { STREAMS };
     for line in 0..lines {
@@ -115,13 +115,13 @@ fn plane(at: u64, steps: u64, out: &mut dyn Write) -> io::Result<()> {
 
 fn names(out: &mut dyn Write) -> io::Result<()> {
     let mut tail = Vec::new();
-    let mut entry = |field: u64, key: u64, name: &str| {
+    let mut entry = |field: u32, key: u64, name: &str| {
         let (mut described, mut entry) = (Vec::new(), Vec::new());
-        number(&mut described, 1, key);
-        bytes(&mut described, 2, name.as_bytes());
-        number(&mut entry, 1, key);
-        bytes(&mut entry, 2, &described);
-        bytes(&mut tail, field, &entry);
+        described.nonzero(1, key);
+        described.bytes(2, name.as_bytes());
+        entry.nonzero(1, key);
+        entry.bytes(2, &described);
+        tail.bytes(field, &entry);
     };
     entry(4, 1, "train");
     for kernel in 0..NAMES {
@@ -165,9 +165,9 @@ fn stream(device: u64, stream: u64, steps: u64, out: &mut dyn Write) -> io::Resu
 
 fn line_head(id: u64, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let mut head = Vec::new();
-    number(&mut head, 1, id);
-    bytes(&mut head, 2, name.as_bytes());
-    number(&mut head, 3, 1_000);
+    head.nonzero(1, id);
+    head.bytes(2, name.as_bytes());
+    head.nonzero(3, 1_000);
     out.write_all(&head)
 }
 
@@ -179,18 +179,18 @@ fn event(
     texts: &[(u64, u64)],
 ) -> io::Result<()> {
     let (mut event, mut whole) = (Vec::with_capacity(64), Vec::with_capacity(72));
-    number(&mut event, 1, is);
-    number(&mut event, 2, offset_ps);
-    number(&mut event, 3, dur_ps);
+    event.nonzero(1, is);
+    event.nonzero(2, offset_ps);
+    event.nonzero(3, dur_ps);
     let mut stat = |name: u64, field: u64, value: u64| {
         let mut message = Vec::with_capacity(16);
-        number(&mut message, 1, name);
-        varint(&mut message, field << 3);
-        varint(&mut message, value);
-        bytes(&mut event, 4, &message);
+        message.nonzero(1, name);
+        message.varint(field << 3);
+        message.varint(value);
+        event.bytes(4, &message);
     };
     numbers.iter().for_each(|&(name, value)| stat(name, 3, value));
     texts.iter().for_each(|&(name, value)| stat(name, 7, value));
-    bytes(&mut whole, 4, &event);
+    whole.bytes(4, &event);
     out.write_all(&whole)
 }

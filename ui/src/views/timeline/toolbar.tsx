@@ -18,7 +18,7 @@ export function Toolbar({ model, controller }: Props) {
       <Search model={model} controller={controller} />
       <span class="tl-grow" />
       {model.trouble.value && (
-        <span class="tl-trouble" role="status" title={model.trouble.value.hint ?? undefined}>
+        <span class="tl-trouble" role="status" title={model.trouble.value.hint}>
           Some data could not be loaded. Retrying…
         </span>
       )}
@@ -55,7 +55,7 @@ function PathButton({ model }: { model: Model }) {
       aria-pressed={model.showPath.value}
       title={
         problem
-          ? `${problem.message} ${problem.hint ?? ""}`
+          ? `${problem.message} ${problem.hint}`
           : "The chain of work and waiting that determined how long the run took (C)"
       }
       onClick={() => {

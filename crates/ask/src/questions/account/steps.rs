@@ -3,6 +3,7 @@
 use stepscope_analyse::causes::account::{Account, AccountRow};
 use stepscope_analyse::causes::cause::{ByCause, Cause};
 use stepscope_analyse::threads::activity::Activity;
+use stepscope_ground::Problem;
 use stepscope_model::Order;
 
 use super::super::gpu_name;
@@ -10,7 +11,6 @@ use super::super::ops::ratio;
 use crate::answer::Part;
 use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 /// Causes with less than this share of the time have no column of their own.
@@ -22,7 +22,7 @@ const MAX_ROWS: usize = 10_000;
 const ROWS_EACH: usize = 8;
 
 /// The rows, and what to say where some were left out.
-pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<(Part, Option<String>), Refusal> {
+pub(super) fn part(report: &Account, ask: &Ask, asked: bool) -> Result<(Part, Option<String>), Problem> {
     let wanted = ask.rows_if(asked);
     let all = report.row_count();
     let most = MAX_ROWS.max((report.devices.len() + report.step_count()) * ROWS_EACH);

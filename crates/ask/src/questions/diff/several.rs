@@ -5,23 +5,23 @@ use std::sync::Arc;
 use stepscope_analyse::compare::{ComparedBy, PairRow, SideRow, several};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::{Rule, Verdict};
+use stepscope_ground::Problem;
 
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, labelled, units, wrap};
-use crate::refusal::Refusal;
 
 /// More sides than this have more pairs than anybody reads.
 const MAX_SIDES: usize = 50;
 
-pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     ask.refuse(
         &["sort", "top", "filter", "device"],
         "more than two runs",
         "compare two of them to see what made the difference: stepscope diff before.json.gz after.json.gz",
     )?;
     if ask.sides.len() > MAX_SIDES {
-        return Err(Refusal::new(
+        return Err(Problem::new(
             format!("{} runs are too many to show side by side; the maximum is {MAX_SIDES}", ask.sides.len()),
             "put recordings of the same program into one folder, and give the folder",
         ));

@@ -8,11 +8,11 @@ use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::roofline::instructions::{InstructionRow, InstructionsQuery, fused_text, instructions};
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::selection::Selection;
+use stepscope_ground::Problem;
 use stepscope_model::{Order, Program, ProgramGraph, Trace};
 
 use crate::answer::{Answer, Part};
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 
 /// Neighbors of the instruction itself on each side.
 const NEAR: usize = 12;
@@ -123,7 +123,7 @@ pub(super) fn answer(
     selection: &Selection,
     programs: Option<Vec<i64>>,
     name: &str,
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, Problem> {
     let query =
         InstructionsQuery { selection: selection.clone(), programs: programs.clone(), ..Default::default() };
     let report = instructions(trace, &query);
@@ -195,14 +195,14 @@ pub(super) fn answer(
     Ok(Answer::new(parts).fact("within", &within))
 }
 
-fn unknown(trace: &Trace, name: &str) -> Refusal {
+fn unknown(trace: &Trace, name: &str) -> Problem {
     let names = trace.programs().iter().flat_map(|p| p.instructions.iter().map(|i| i.name.as_str()));
     let near = nearest(name, names.take(100_000), 3);
     let hint = match near.is_empty() {
         true => "`stepscope hlo` lists the instructions that ran".to_owned(),
         false => format!("did you mean {}?", near.join(", ")),
     };
-    Refusal::new(format!("no compiled program here has an instruction called '{name}'"), hint)
+    Problem::new(format!("no compiled program here has an instruction called '{name}'"), hint)
 }
 
 /// What only passes a result on.

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use stepscope_analyse::memory::across::{AcrossRow, Seen, across};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 
 use super::super::TOP;
 use super::of_snapshot::name;
 use crate::answer::Answer;
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 /// Growth below this is not listed.
 const LEAST: u64 = 1 << 20;
 const NONE: &str = "no line holds 1 MiB more from snapshot to snapshot";
 
-pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if !ask.leaks {
-        return Err(Refusal::new(
+        return Err(Problem::new(
             "several files can only be asked about leaks, or about what fits",
             "add --leaks or --fit, or name one file",
         ));
@@ -35,7 +35,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
         .collect();
     let Some(seen) = seen else {
         let hint = "name files that torch.cuda.memory._dump_snapshot() wrote, oldest first";
-        return Err(Refusal::new("only memory snapshots can be compared for leaks", hint));
+        return Err(Problem::new("only memory snapshots can be compared for leaks", hint));
     };
     let rows: Vec<AcrossRow> = across(&seen, LEAST)
         .into_iter()

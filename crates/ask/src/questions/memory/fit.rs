@@ -11,12 +11,12 @@ use stepscope_analyse::memory::lowered::{Change, lowered};
 use stepscope_analyse::memory::surroundings::{batch, usable};
 use stepscope_analyse::memory::{self, Options};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 use stepscope_model::{Order, Snapshot};
 
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, units, wrap};
-use crate::refusal::Refusal;
 
 /// Sizes of devices, where nothing says how much there is.
 const COMMON_GIB: [u64; 10] = [8, 16, 24, 40, 48, 80, 96, 141, 192, 288];
@@ -77,14 +77,14 @@ struct Seen<'a> {
     snapshot: Option<(&'a Snapshot, &'a History)>,
 }
 
-pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Refusal> {
+pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     ask.refuse(
         &["leaks", "oom", "lines", "at", "by", "step", "from", "to", "sort", "filter"],
         "--fit",
         "leave it out",
     )?;
     if runs.len() < 2 {
-        return Err(Refusal::new(
+        return Err(Problem::new(
             "--fit needs runs with different batches",
             "name two files or more: stepscope memory small.pickle large.pickle --fit --batch 16,64",
         ));
@@ -156,18 +156,18 @@ fn needed(run: &Seen<'_>) -> u64 {
     run.row.peak_reserved_bytes.unwrap_or(run.row.peak_allocated_bytes)
 }
 
-fn line(seen: &[Seen<'_>], of: impl Fn(&Seen<'_>) -> u64) -> Result<Line, Refusal> {
+fn line(seen: &[Seen<'_>], of: impl Fn(&Seen<'_>) -> u64) -> Result<Line, Problem> {
     let points: Vec<(f64, f64)> = seen.iter().map(|run| (run.row.batch as f64, of(run) as f64)).collect();
     Line::rising(&points).ok_or_else(|| {
         let hint = "record the program with another batch, or name the batches: --batch 16,64";
-        Refusal::new("all of these runs have the same batch", hint)
+        Problem::new("all of these runs have the same batch", hint)
     })
 }
 
-fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<Seen<'a>, Refusal> {
+fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<Seen<'a>, Problem> {
     let path = run.trace().meta().source.path.clone();
     let wanted = |device: i64| device >= 0 && ask.device.is_none_or(|asked| asked == device);
-    let none = || Refusal::new(format!("there is no GPU memory in this file: {path}"), super::SNAPSHOTS_ONLY);
+    let none = || Problem::new(format!("there is no GPU memory in this file: {path}"), super::SNAPSHOTS_ONLY);
     if let Some((snapshot, histories)) = run.snapshot() {
         let of_devices = histories.iter().filter(|history| wanted(history.device));
         let most = of_devices.max_by_key(|history| history.peak.allocated).ok_or_else(none)?;
@@ -196,11 +196,11 @@ fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<Seen<'a>, Refusa
 }
 
 /// The batch of each run: as given, as recorded.
-fn batches(ask: &Ask, runs: &[Arc<Run>]) -> Result<Vec<u64>, Refusal> {
+fn batches(ask: &Ask, runs: &[Arc<Run>]) -> Result<Vec<u64>, Problem> {
     let given = ask.batch.as_deref().unwrap_or_default();
     let named = given.iter().any(|(name, _)| name.is_some());
     if !given.is_empty() && !named && given.len() != runs.len() {
-        return Err(Refusal::new(
+        return Err(Problem::new(
             format!("--batch has {} numbers for {} files", given.len(), runs.len()),
             "give one per file in their order, or name them: --batch small=16,large=64",
         ));
@@ -221,7 +221,7 @@ fn batches(ask: &Ask, runs: &[Arc<Run>]) -> Result<Vec<u64>, Refusal> {
         by_name().or_else(by_place).map(|(_, batch)| *batch).or_else(recorded).ok_or_else(|| {
             let hint = "name the batches in the order of the files (--batch 16,64), or record them: \
                         stepscope.memory.record(path=…, batch=64), or step(samples=64) in a trace";
-            Refusal::new(format!("the batch of this file is not known: {path}"), hint)
+            Problem::new(format!("the batch of this file is not known: {path}"), hint)
         })
     };
     runs.iter().enumerate().map(of_run).collect()

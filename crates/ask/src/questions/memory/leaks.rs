@@ -9,6 +9,7 @@ use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, leaks};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::heap::heap;
+use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
 use super::super::TOP;
@@ -18,7 +19,6 @@ use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::options::RowsAsked;
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 /// Growth below this is not listed.
@@ -60,13 +60,13 @@ pub(super) fn answer(
     run: &Arc<Run>,
     snapshot: &Snapshot,
     histories: &[History],
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, Problem> {
     ask.refuse(OTHERS, "--leaks", "leave one of the two out")?;
     let by = match ask.by {
         Some("stack") => Grouping::Stack,
         None | Some("line") => Grouping::Line,
         Some(_) => {
-            return Err(Refusal::new("leaks are not grouped like this", "--by takes line and stack here"));
+            return Err(Problem::new("leaks are not grouped like this", "--by takes line and stack here"));
         }
     };
     let of_device = histories.iter().filter(|history| ask.device.is_none_or(|asked| asked == history.device));

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::tables::heap::{HeapReport, LineMemoryRow};
+use stepscope_ground::Problem;
 
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::regex_of;
 
 const NONE: &str = "no lines in this file; name functions: stepscope run --memory --lines load train.py";
@@ -23,7 +23,7 @@ pub(super) struct SourceMemory {
     source: Option<String>,
 }
 
-pub(super) fn answer(ask: &Ask, report: &HeapReport, profile: &str) -> Result<Answer, Refusal> {
+pub(super) fn answer(ask: &Ask, report: &HeapReport, profile: &str) -> Result<Answer, Problem> {
     let mut lines = report.line_memory.clone();
     if let Some(pattern) = &ask.rows.filter {
         let regex = regex_of("filter", pattern)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::live_at::{By, LiveRow, Moment, live_at};
 use stepscope_analyse::run::Run;
+use stepscope_ground::Problem;
 use stepscope_model::{Ns, Snapshot};
 
 use super::super::TOP;
@@ -13,7 +14,6 @@ use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::options::AtMoment;
 use crate::print::{self, Cell, Column, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 /// Groupings that only snapshots have.
@@ -36,7 +36,7 @@ pub(super) fn answer(
     run: &Arc<Run>,
     snapshot: &Snapshot,
     histories: &[History],
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, Problem> {
     ask.refuse(&["lines", "step", "from", "to"], "what was in use at one moment", "leave the option out")?;
     let (by, heading, about) = match ask.by {
         None | Some("line") => (By::Line, "Line", "by line"),
@@ -46,7 +46,7 @@ pub(super) fn answer(
         Some("category") => (By::Category, "Category", "by what it was for, guessed from stacks"),
         Some(_) => {
             let hint = "--by takes line, stack, module, size and category here";
-            return Err(Refusal::new("what was in use at one moment is not grouped like this", hint));
+            return Err(Problem::new("what was in use at one moment is not grouped like this", hint));
         }
     };
     let moment = match ask.at.unwrap_or(AtMoment::Peak) {

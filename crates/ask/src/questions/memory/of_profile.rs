@@ -1,6 +1,7 @@
 //! The memory of a program that `stepscope run --memory` recorded: who held the peak, and what was left at the end.
 
 use stepscope_analyse::tables::heap::{HeapLineRow, HeapReport, HeapStackRow, heap, heap_stacks};
+use stepscope_ground::Problem;
 use stepscope_model::Profile;
 
 use super::super::TOP;
@@ -8,7 +9,6 @@ use super::line_by_line;
 use crate::answer::{Answer, Draw, Part};
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Plot, Role, Table, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 const NONE: &str = "no memory in this profile; `stepscope run --memory` records it";
@@ -16,7 +16,7 @@ const NONE: &str = "no memory in this profile; `stepscope run --memory` records 
 const OF_TRACES: &[&str] = &["step", "from", "to"];
 
 /// `device`: which one it is, where there are several.
-pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String>) -> Result<Answer, Refusal> {
+pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String>) -> Result<Answer, Problem> {
     ask.refuse(OF_TRACES, "a profile of memory", "it has no steps; leave the option out")?;
     let none = Profile::default();
     let profile = profile.unwrap_or(&none);
@@ -39,7 +39,7 @@ pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String
             rows.into_part("heap_stacks", NONE, move |rows| stacks_table(rows).title("Memory by stack", &words))
         }
         "event" => {
-            return Err(Refusal::new(
+            return Err(Problem::new(
                 "a profile of memory does not keep allocations one by one",
                 "--by takes peak and stack; --lines shows lines, --leaks what was left",
             ));

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::history::{History, Refusal};
+use stepscope_analyse::memory::history::{FailedAllocation, History};
 use stepscope_analyse::memory::of_snapshot;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 use stepscope_model::{BlockState, Profile, Segment, Snapshot};
 
 use crate::answer::Part;
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Table, units};
-use crate::refusal;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -182,7 +182,7 @@ fn free_blocks(segment: &Segment) -> impl Iterator<Item = u64> + '_ {
     segment.blocks.iter().filter(|block| block.state == BlockState::Free).map(|block| block.bytes)
 }
 
-fn refused(device: i64, refusal: &Refusal) -> RefusalRow {
+fn refused(device: i64, refusal: &FailedAllocation) -> RefusalRow {
     RefusalRow {
         device,
         asked_bytes: refusal.bytes,
@@ -200,14 +200,14 @@ fn size(bytes: u64) -> Cell {
 }
 
 /// Refuses a device that the snapshot does not have.
-pub(super) fn known_device(ask: &Ask, histories: &[History]) -> Result<(), refusal::Refusal> {
+pub(super) fn known_device(ask: &Ask, histories: &[History]) -> Result<(), Problem> {
     let Some(asked) = ask.device.filter(|asked| histories.iter().all(|history| history.device != *asked))
     else {
         return Ok(());
     };
     let known: Vec<String> = histories.iter().take(20).map(|history| history.device.to_string()).collect();
     let hint = format!("devices in this snapshot: {}", known.join(", "));
-    Err(refusal::Refusal::new(format!("there is no device {asked}"), hint))
+    Err(Problem::new(format!("there is no device {asked}"), hint))
 }
 
 /// The device that is asked about, or else the one that held most.

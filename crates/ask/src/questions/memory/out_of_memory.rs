@@ -8,13 +8,13 @@ use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::memory::out_of_memory::{HolderRow, OutOfMemory, out_of_memory};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
 use super::of_snapshot::name;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::print::{self, Cell, Column, Role, Table, units, wrap};
-use crate::refusal::Refusal;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -91,7 +91,7 @@ pub(super) fn answer(
     run: &Arc<Run>,
     snapshot: &Snapshot,
     histories: &[History],
-) -> Result<Answer, Refusal> {
+) -> Result<Answer, Problem> {
     ask.refuse(
         &["leaks", "lines", "at", "by", "sort", "filter", "step", "from", "to"],
         "--oom",

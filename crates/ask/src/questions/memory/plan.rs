@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::scope::definition::Definition;
+use stepscope_ground::Problem;
 use stepscope_model::{Attr, Order, Program, Trace};
 
 use super::super::TOP;
@@ -12,7 +13,6 @@ use super::super::hlo::program_of;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
-use crate::refusal::Refusal;
 use crate::rows::arrange;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -157,7 +157,7 @@ pub(super) fn parts(trace: &Trace) -> Vec<Part> {
 
 const BUFFERS: &str = "Buffers at the program's peak";
 
-pub(super) fn answer(ask: &Ask, trace: &Trace) -> Result<Answer, Refusal> {
+pub(super) fn answer(ask: &Ask, trace: &Trace) -> Result<Answer, Problem> {
     const NO_PROGRAM: &str = "the file describes the memory of no compiled program";
     let asked = ask.program.as_deref().map(|name| program_of(trace, name)).transpose()?;
     let is_asked = |id: i64| asked.as_ref().is_none_or(|ids| ids.contains(&id));

@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::replay::what_if::Change;
 use stepscope_analyse::roofline::efficiency::{self, Efficiency};
+use stepscope_ground::Problem;
 use stepscope_model::{Kind, Order, Trace};
 
 use crate::ask::{Ask, Asked};
 use crate::options::ChangeWord;
-use crate::refusal::Refusal;
 
 /// Operators tried at twice the speed.
 const OPERATORS: usize = 8;
 const PAIRS: &str = "as in --op aten::mm --speedup 2";
 
 /// The changes asked for.
-pub(super) fn asked(ask: &Ask) -> Result<Vec<Change>, Refusal> {
+pub(super) fn asked(ask: &Ask) -> Result<Vec<Change>, Problem> {
     let mut changes = Vec::new();
     let mut words = ask.words.iter().peekable();
     while let Some(word) = words.next() {
@@ -25,13 +25,13 @@ pub(super) fn asked(ask: &Ask) -> Result<Vec<Change>, Refusal> {
             ChangeWord::Kernel(name) => ("--kernel", name),
             ChangeWord::Speedup(value) => {
                 let what = format!("--speedup {value} follows neither --op nor --kernel");
-                return Err(Refusal::new(what, PAIRS));
+                return Err(Problem::new(what, PAIRS));
             }
         };
         let Some(ChangeWord::Speedup(value)) = words.next_if(|word| matches!(word, ChangeWord::Speedup(_)))
         else {
             let what = format!("{option} {name} needs a --speedup right after it");
-            return Err(Refusal::new(what, PAIRS));
+            return Err(Problem::new(what, PAIRS));
         };
         let (name, speedup) = (name.clone(), speedup(value)?);
         changes.push(match word {
@@ -53,21 +53,21 @@ pub(super) fn asked(ask: &Ask) -> Result<Vec<Change>, Refusal> {
 }
 
 /// The change of `--tensor-cores`.
-pub(super) fn on_tensor_cores(trace: &Trace) -> Result<Change, Refusal> {
+pub(super) fn on_tensor_cores(trace: &Trace) -> Result<Change, Problem> {
     efficiency::change(trace, Efficiency::default()).ok_or_else(|| {
-        Refusal::new(
+        Problem::new(
             "no 32-bit matrix work with a known cost",
             "record with record_shapes=True; `stepscope roofline` shows what runs in which format and what is known",
         )
     })
 }
 
-fn speedup(text: &str) -> Result<f64, Refusal> {
+fn speedup(text: &str) -> Result<f64, Problem> {
     // `2x` is how people write it.
     let number = text.trim().trim_end_matches(['x', 'X', '×']).parse::<f64>();
     match number {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        _ => Err(Refusal::new(
+        _ => Err(Problem::new(
             format!("'{text}' is not a speedup"),
             "give a number above 0: 2 is twice as fast, 0.5 half as fast",
         )),
@@ -109,7 +109,7 @@ pub(super) fn standard(asked: &Asked) -> Vec<Change> {
 }
 
 /// A change that touches nothing, with the names that were perhaps meant.
-pub(super) fn unknown(trace: &Trace, what: String, changes: &[Change]) -> Refusal {
+pub(super) fn unknown(trace: &Trace, what: String, changes: &[Change]) -> Problem {
     let slices = trace.slices();
     let named = |wanted: &dyn Fn(Kind) -> bool| -> BTreeSet<&str> {
         slices.ids().filter(|&id| wanted(slices.kind(id))).map(|id| trace.name(id)).collect()
@@ -138,5 +138,5 @@ pub(super) fn unknown(trace: &Trace, what: String, changes: &[Change]) -> Refusa
         true => "`stepscope ops` and `stepscope kernels` list the names".to_owned(),
         false => format!("did you mean {}?", near.join(", ")),
     };
-    Refusal::new(what, hint)
+    Problem::new(what, hint)
 }

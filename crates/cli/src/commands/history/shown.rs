@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stepscope_analyse::compare::FigureUnit;
-use stepscope_gate::{GateError, History, Metric, Quantity, Store};
+use stepscope_gate::{History, Metric, Quantity, Store};
+use stepscope_ground::Problem;
 use stepscope_serve::{
-    Backend, BaselineListed, Found, Histories, HistoryChange, HistoryPoint, Loading, MetricHistory, Problem,
+    Backend, BaselineListed, Found, Histories, HistoryChange, HistoryPoint, Loading, MetricHistory,
 };
 
 use super::super::{measure, view};
@@ -73,8 +74,8 @@ impl Backend for Kept {
 impl Histories for Kept {
     fn baselines(&self) -> Result<Vec<BaselineListed>, Problem> {
         let mut all = Vec::new();
-        for name in self.store.names().map_err(problem)? {
-            let records = self.store.history(&name).map_err(problem)?;
+        for name in self.store.names()? {
+            let records = self.store.history(&name)?;
             let metrics = records.last().map(|record| {
                 let mut keys: Vec<String> =
                     record.measurement.keys().into_iter().map(str::to_owned).take(MAX_METRICS).collect();
@@ -89,9 +90,9 @@ impl Histories for Kept {
     }
 
     fn history(&self, baseline: &str, metric: &str) -> Result<MetricHistory, Problem> {
-        let metric = Metric::parse(metric).map_err(problem)?;
-        let records = self.store.history(baseline).map_err(problem)?;
-        let history = History::new(records, baseline, metric, self.margin).map_err(problem)?;
+        let metric = Metric::parse(metric)?;
+        let records = self.store.history(baseline)?;
+        let history = History::new(records, baseline, metric, self.margin)?;
         let points = history.points.iter().map(|point| HistoryPoint {
             measured_at: point.record.measurement.measured_at.clone(),
             commit: point.record.measurement.commit.as_ref().map(|commit| commit.short().to_owned()),
@@ -117,10 +118,6 @@ impl Histories for Kept {
             left_out: history.left_out as u64,
         })
     }
-}
-
-fn problem(error: GateError) -> Problem {
-    Problem::new(error.what, error.hint)
 }
 
 fn unit(quantity: Quantity) -> FigureUnit {

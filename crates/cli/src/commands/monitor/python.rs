@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stepscope_production::{StackFrame, StackWriter, Tree, now_ns as wall_ns};
+use stepscope_ground::moment::now_ns as wall_ns;
+use stepscope_production::{StackFrame, StackWriter, Tree};
 use stepscope_record::clock::now_ns;
 use stepscope_record::spy::{Sampling, Spy, SpyError, Wanted};
 

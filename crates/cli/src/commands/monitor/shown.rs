@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use stepscope_ask::print::{Cell, Column as TableColumn, Screen, Table, end_ellipsis, heading, note, units};
-use stepscope_production::{AlertEvent, AlertState, Column, Totals, counter_label, counter_text, moment_text};
+use stepscope_ground::moment::moment_text;
+use stepscope_production::{AlertEvent, AlertState, Column, Totals, counter_label, counter_text};
 
 use crate::failure::Failure;
 use crate::terminal;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stepscope_production::{AlertRule, ServiceRules, Store, now_ns};
+use stepscope_ground::moment::now_ns;
+use stepscope_production::{AlertRule, ServiceRules, Store};
 use stepscope_record::spy::{interrupted, notice_interrupts};
 
 use super::alerts::Alerts;
@@ -42,9 +43,9 @@ pub(super) fn run(
                     events
                 }
                 Err(error) => {
-                    if trouble.replace(error.message.clone()).as_ref() != Some(&error.message) {
+                    if trouble.replace(error.what.clone()).as_ref() != Some(&error.what) {
                         line.clear();
-                        remark(&error.message);
+                        remark(&error.what);
                     }
                     Vec::new()
                 }

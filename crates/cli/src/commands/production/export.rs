@@ -76,7 +76,7 @@ fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Resu
         // What was read for the last scrape, if there was one lately.
         match exporter.snapshot(Duration::from_secs(60)) {
             Ok(snapshot) => said.say(snapshot.notes.iter().cloned()),
-            Err(error) => said.say([error.message]),
+            Err(error) => said.say([error.what]),
         }
         Ok::<_, Failure>(Pace::On)
     })
@@ -99,7 +99,7 @@ fn otlp(args: &ServiceExport, store: &Store) -> Result<(), Failure> {
         match otlp.push(&interrupted) {
             Ok(words) => said.say(words),
             // A directory that is away for a moment comes back.
-            Err(error) => said.say([error.message]),
+            Err(error) => said.say([error.what]),
         }
         Ok::<_, Failure>(Pace::On)
     })?;
@@ -157,7 +157,7 @@ fn json(args: &ServiceExport, store: Store, out: &mut dyn Write) -> Result<(), F
     every(LOOK, &interrupted, || {
         match written.write(now_ns(), out) {
             // A directory that is away for a moment comes back; a reader that is gone does not.
-            Err(LinesError::Read(error)) => said.say([error.message]),
+            Err(LinesError::Read(error)) => said.say([error.what]),
             other => other.map_err(failure)?,
         }
         Ok(Pace::On)

@@ -13,8 +13,9 @@ use stepscope_analyse::tables::functions::{FunctionRow, functions};
 use stepscope_ask::print::{Cell, Column, Role, Table, middle_ellipsis, units};
 use stepscope_ask::{Ask, answer, write as write_answer};
 use stepscope_formats::{SvgOptions, write_pprof, write_speedscope, write_svg};
+use stepscope_ground::moment::{minute_text, now_ns};
 use stepscope_model::{Document, Frame, LineIs, Profile, Sample, StackId, StackTable, ValueKind, ValueUnit};
-use stepscope_production::{Period, StackFrame, Stacks, minute_text, now_ns, stack_hours, stacks};
+use stepscope_production::{Period, StackFrame, Stacks, stack_hours, stacks};
 use stepscope_serve::report;
 
 use crate::args::Flame;

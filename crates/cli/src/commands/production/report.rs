@@ -39,7 +39,7 @@ fn write(
     if args.format == ReportFormat::Html {
         let hours = Hours::new(store.clone());
         let made = service_report(&hours, period, env!("CARGO_PKG_VERSION"));
-        let html = made.map_err(|why| Failure::wrong_use(why.message, why.hint.unwrap_or_default()))?;
+        let html = made?;
         return Ok(out.write_all(&html)?);
     }
     let against = match args.against {

@@ -6,8 +6,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use stepscope_formats::{OpenOptions, read, write_chrome};
+use stepscope_ground::Problem;
 use stepscope_model::{Document, Trace};
-use stepscope_serve::{Backend, Found, Loading, Problem, SourceFiles};
+use stepscope_serve::{Backend, Found, Loading, SourceFiles};
 
 use crate::failure::Failure;
 
@@ -134,9 +135,9 @@ impl Backend for Growing {
 /// What a reader makes of the file that the trace would be: the page must show what will be saved.
 fn as_file(trace: &Trace, path: &Path) -> Result<Document, Problem> {
     let mut bytes = Vec::new();
-    write_chrome(trace, &mut bytes).map_err(|error| Problem { message: error.to_string(), hint: None })?;
+    write_chrome(trace, &mut bytes).map_err(|error| Problem::new(error.to_string(), ""))?;
     read(&bytes[..], &path.display().to_string(), &OpenOptions::default()).map_err(|error| {
         let failure = Failure::from(error);
-        Problem { message: failure.to_string(), hint: failure.hint() }
+        Problem::new(failure.to_string(), failure.hint().unwrap_or_default())
     })
 }

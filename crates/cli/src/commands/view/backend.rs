@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
 use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
+use stepscope_ground::Problem;
 use stepscope_production::{Hours, Store};
-use stepscope_serve::{Backend, Found, Loading, Problem, SourceFiles};
+use stepscope_serve::{Backend, Found, Loading, SourceFiles};
 
 use crate::failure::Failure;
 
@@ -108,5 +109,5 @@ impl Backend for Files {
 }
 
 fn problem(failure: &Failure) -> Problem {
-    Problem { message: failure.to_string(), hint: failure.hint() }
+    Problem::new(failure.to_string(), failure.hint().unwrap_or_default())
 }

@@ -9,7 +9,7 @@ use stepscope_model::{BufferUse, LiveBuffer, ProgramMemory};
 
 use super::graph::Numbers;
 use super::module::Module;
-use crate::wire::{Field, Fields, numbers};
+use stepscope_ground::protobuf::{Field, Fields, numbers};
 
 /// As many of the buffers that are live at the peak are kept.
 const KEPT: usize = 100;

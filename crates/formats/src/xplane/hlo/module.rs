@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use stepscope_model::SourceLine;
 
 use super::shape::Shape;
-use crate::wire::{Field, Fields, numbers};
+use stepscope_ground::protobuf::{Field, Fields, numbers};
 
 /// One instruction.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Shapes of results.
 
-use crate::wire::{Field, Fields, numbers};
+use stepscope_ground::protobuf::{Field, Fields, numbers};
 
 /// Tuples in tuples beyond this are not looked into.
 const MAX_DEPTH: usize = 8;

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::asyncio::Asyncio;
-use super::lock::{Lock, Standing};
-use super::program::{OwnNames, Parts};
-use super::{Frame, Seen, Spy, SpyError};
 use crate::clock::now_ns;
+use crate::lock::Lock;
 use crate::recording::{Look, Recording};
 use crate::regions;
+use crate::spy::asyncio::Asyncio;
+use crate::spy::lock::Standing;
+use crate::spy::program::{OwnNames, Parts};
+use crate::spy::{Frame, Seen, Spy, SpyError};
 
 /// The thread that looks.
 #[derive(Debug)]

@@ -2,18 +2,12 @@
 
 use stepscope_model::{FrameId, StackTable};
 
-/// Parts of paths that are not the user's.
-const LIBRARIES: [&str; 4] = ["site-packages/", "dist-packages/", "lib/python3", "<frozen "];
+use super::library_file::is_library_file;
 
 /// The frame that each stack is charged to, and whether it is the user's.
 pub(crate) fn users_frames(stacks: &StackTable) -> (Vec<Option<FrameId>>, Vec<bool>) {
-    let users: Vec<bool> = stacks
-        .frames()
-        .map(|(_, frame)| {
-            let file = stacks.text(frame.file);
-            !file.is_empty() && !LIBRARIES.iter().any(|part| file.contains(part))
-        })
-        .collect();
+    let users: Vec<bool> =
+        stacks.frames().map(|(_, frame)| !is_library_file(stacks.text(frame.file))).collect();
     let mut places: Vec<Option<FrameId>> = vec![None; stacks.len()];
     let mut is_users = vec![false; stacks.len()];
     // A stack comes after those it begins with.
