@@ -97,7 +97,8 @@ def _findings(findings: Sequence[Any]) -> str:
         return ""
     items = []
     for one in findings:
-        saves = f" · saves about {time_text(one['saves_ns'])} per step" if one.get("saves_ns") else ""
+        verb = "saves at most" if one.get("estimate") == "upper_bound" else "saves"
+        saves = f" · {verb} {time_text(one['saves_ns'])} per step" if one.get("saves_ns") else ""
         fix = one.get("fix") or ""
         items.append(
             f'<li style="margin:4px 0"><b>{html.escape(str(one.get("title", "")))}</b>{html.escape(saves)}'

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+MB = 1 << 20
+"""Bytes in what ends in ``_mb``: the mebibytes that psutil's users, PyTorch and nvidia-smi mean."""
+
 _TIMES = [(60e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]
 _SIZES = [(2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B")]
 

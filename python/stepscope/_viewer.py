@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from typing import IO
 
+from ._native import main as native_main
 from .errors import StepscopeError
 
 MAX_ERROR_LINES = 50
@@ -79,15 +81,15 @@ def _drained(pipe: IO[str], into: collections.deque[str]) -> threading.Thread:
 
 def _serve() -> int:
     """The program, which ends when whoever started it is gone: then the other end of its input is closed."""
-    from .__main__ import main
-
     def end_with_parent() -> None:
         while sys.stdin.buffer.read(1):
             pass
         os._exit(0)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
-    return main()
+    # Python would only note a Ctrl-C, and Rust would never hear of it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return native_main(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -51,15 +51,6 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def at_import(tree: ast.AST) -> Iterator[ast.stmt]:
-    """The import statements that run, or are read by a type checker, when the module is imported."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node
-        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            yield from at_import(node)
-
-
 def targets(node: ast.stmt, module: str, known: dict[str, Path]) -> Iterator[str]:
     """The modules of the package that one statement imports."""
     if isinstance(node, ast.Import):
@@ -78,13 +69,12 @@ def targets(node: ast.stmt, module: str, known: dict[str, Path]) -> Iterator[str
 
 
 def arrows() -> dict[str, set[str]]:
-    """Which module imports which."""
+    """Which module imports which, when it is imported or later."""
     known = modules()
     found: dict[str, set[str]] = {}
     for module, path in known.items():
-        found[module] = {target for node in at_import(tree_of(path)) for target in targets(node, module, known)} - {
-            module
-        }
+        statements = (node for node in ast.walk(tree_of(path)) if isinstance(node, (ast.Import, ast.ImportFrom)))
+        found[module] = {target for node in statements for target in targets(node, module, known)} - {module}
     return found
 
 

@@ -4,7 +4,7 @@
     run.py fast        Rust, UI logic and Python in place: no browser, no frameworks
     run.py python      the Python package alone, as users get it
     run.py nightly     everything, with what is too slow for every change
-    run.py clocks      what watches processes and clocks
+    run.py clocks      what watches processes and clocks in Rust; python-clocks: in Python
 
 With --busy an endless loop runs beside them on every core, and nothing is tried twice: what fails then depends on luck.
 Every runner writes JUnit into target/test-report, next to the table (report.txt) and the times of this run.

@@ -255,10 +255,9 @@ GROUPS: dict[str, list[Stage]] = {
     ],
     "python": PYTHON,
     "nightly": [*RUST, *UI, *BROWSER, *PYTHON],
-    "clocks": [
-        RUST[0],
+    "clocks": [RUST[0], Stage("Rust clocks", test_clocks)],
+    "python-clocks": [
         *WHEEL,
-        Stage("Rust clocks", test_clocks),
         clocks("plain"),
         clocks("frameworks"),
         clocks("services", f"{TESTS}/production"),

@@ -77,6 +77,11 @@ impl Group {
 }
 
 impl Question {
+    /// Whether its answer has findings: the user's settings change it.
+    pub fn judges(&self) -> bool {
+        matches!(self.name, "summary" | "findings" | "diff")
+    }
+
     /// Whether it takes an option.
     pub fn takes(&self, option: &str) -> bool {
         match option {

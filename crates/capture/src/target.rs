@@ -23,7 +23,7 @@ impl Target {
         let rest = rest.strip_prefix("grpc://").or_else(|| rest.strip_prefix("http://")).unwrap_or(rest);
         let rest = rest.trim_end_matches('/');
         if rest.contains("://") {
-            return Err(wrong("a profiler server is not reached this way"));
+            return Err(wrong("unsupported address"));
         }
         let (host, port) = match rest.rsplit_once(':') {
             Some((host, port)) => (host, port),
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(words("::1:9"), Err("an IPv6 address needs brackets before the port: ::1:9".to_owned()));
         assert_eq!(words("a b:9"), Err("this is not the name of a host: a b:9".to_owned()));
         assert_eq!(words("../a:9"), Err("this is not the name of a host: ../a:9".to_owned()));
-        assert_eq!(words("ssh://a:9"), Err("a profiler server is not reached this way: ssh://a:9".to_owned()));
+        assert_eq!(words("ssh://a:9"), Err("unsupported address: ssh://a:9".to_owned()));
     }
 
     #[test]

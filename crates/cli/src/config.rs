@@ -13,13 +13,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use stepscope_analyse::findings::Thresholds;
+use stepscope_analyse::names::nearest::nearest;
+use stepscope_ground::Problem;
 use toml::{Table, Value};
 
-use crate::failure::Failure;
 use crate::input::remark;
-use stepscope_analyse::names::nearest::nearest;
 
 /// The file that is read from the current folder if no other is asked for.
 const USUAL: &str = "stepscope.toml";
@@ -27,41 +28,34 @@ const USUAL: &str = "stepscope.toml";
 const LONGEST: u64 = 1 << 20;
 const EXAMPLE: &str = "write it as [findings] off = [\"rule\"] and [findings.thresholds] \"rule.threshold\" = 0.1; `stepscope findings --list` lists the names";
 
-/// The thresholds in effect: from the file asked for, else from `stepscope.toml` here if there is one, else the defaults.
-pub(crate) fn thresholds(asked: Option<&Path>) -> Result<Thresholds, Failure> {
+/// What findings are judged by, whoever asks: the file asked for, else `stepscope.toml` here if there is one, else the
+/// defaults.
+pub fn thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
     let usual = Path::new(USUAL);
-    let path = match asked {
-        Some(path) => path,
-        None if usual.is_file() => {
-            remark("using thresholds from ./stepscope.toml");
-            usual
+    match asked.or_else(|| usual.is_file().then_some(usual)) {
+        Some(path) => {
+            read(path).and_then(|text| parse(&text)).map(Arc::new).map_err(|problem| in_file(path, problem))
         }
-        None => return Ok(Thresholds::default()),
-    };
-    let text = read(path)?;
-    parse(&text).map_err(|mistake| mistake.in_file(path))
-}
-
-/// What is wrong in a file, and what to do.
-struct Mistake {
-    what: String,
-    hint: String,
-}
-
-impl Mistake {
-    fn new(what: impl Into<String>, hint: impl Into<String>) -> Mistake {
-        Mistake { what: what.into(), hint: hint.into() }
-    }
-
-    fn in_file(self, path: &Path) -> Failure {
-        Failure::wrong_use(format!("{}: {}", path.display(), self.what), self.hint)
+        None => Ok(Arc::default()),
     }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+/// The same for a command, which says so where nobody asked for the file.
+pub(crate) fn told_thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
+    if asked.is_none() && Path::new(USUAL).is_file() {
+        remark("using thresholds from ./stepscope.toml");
+    }
+    thresholds(asked)
+}
+
+fn in_file(path: &Path, problem: Problem) -> Problem {
+    Problem { what: format!("{}: {}", path.display(), problem.what), ..problem }
+}
+
+fn read(path: &Path) -> Result<String, Problem> {
     let mut text = String::new();
     let length = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
-    let wrong = |what: &str, hint: &str| Err(Mistake::new(what, hint).in_file(path));
+    let wrong = |what: &str, hint: &str| Err(Problem::new(what, hint));
     match length {
         Ok(length) if length as u64 > LONGEST => wrong("too long for a settings file", EXAMPLE),
         Ok(_) => Ok(text),
@@ -75,11 +69,11 @@ fn read(path: &Path) -> Result<String, Failure> {
     }
 }
 
-fn parse(text: &str) -> Result<Thresholds, Mistake> {
+fn parse(text: &str) -> Result<Thresholds, Problem> {
     let table: Table = toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        Mistake::new(format!("{place}not TOML: {}", error.message()), EXAMPLE)
+        Problem::new(format!("{place}not TOML: {}", error.message()), EXAMPLE)
     })?;
     let mut thresholds = Thresholds::default();
     known_keys(&table, "", &["findings"])?;
@@ -89,7 +83,7 @@ fn parse(text: &str) -> Result<Thresholds, Mistake> {
     if let Some(off) = findings.get("off") {
         let wrong = || {
             let hint = "for example off = [\"low_utilization\"]; `stepscope findings --list` lists the names";
-            Mistake::new("findings.off must be a list of rule names", hint)
+            Problem::new("findings.off must be a list of rule names", hint)
         };
         for rule in off.as_array().ok_or_else(wrong)? {
             let rule = rule.as_str().ok_or_else(wrong)?;
@@ -103,7 +97,7 @@ fn parse(text: &str) -> Result<Thresholds, Mistake> {
 }
 
 /// Thresholds by name. `a.b = 1` and `"a.b" = 1` are the same here, though TOML reads the first as a table.
-fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(), Mistake> {
+fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(), Problem> {
     for (key, value) in table {
         let name = format!("{before}{key}");
         let number = match value {
@@ -115,7 +109,7 @@ fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(
             Value::Float(number) => *number,
             other => {
                 let what = format!("the threshold {name} must be a number, not {}", kind(other));
-                return Err(Mistake::new(what, "for example \"data_loading.min_share\" = 0.1"));
+                return Err(Problem::new(what, "for example \"data_loading.min_share\" = 0.1"));
             }
         };
         thresholds.set(&name, number).map_err(listed)?;
@@ -123,17 +117,17 @@ fn set_all(thresholds: &mut Thresholds, table: &Table, before: &str) -> Result<(
     Ok(())
 }
 
-fn listed(what: String) -> Mistake {
-    Mistake::new(what, "`stepscope findings --list` shows all rules and thresholds")
+fn listed(what: String) -> Problem {
+    Problem::new(what, "`stepscope findings --list` shows all rules and thresholds")
 }
 
-fn as_table<'a>(value: &'a Value, name: &str) -> Result<&'a Table, Mistake> {
+fn as_table<'a>(value: &'a Value, name: &str) -> Result<&'a Table, Problem> {
     value
         .as_table()
-        .ok_or_else(|| Mistake::new(format!("{name} must be a table, not {}", kind(value)), EXAMPLE))
+        .ok_or_else(|| Problem::new(format!("{name} must be a table, not {}", kind(value)), EXAMPLE))
 }
 
-fn known_keys(table: &Table, before: &str, known: &[&str]) -> Result<(), Mistake> {
+fn known_keys(table: &Table, before: &str, known: &[&str]) -> Result<(), Problem> {
     match table.keys().find(|key| !known.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
@@ -141,7 +135,7 @@ fn known_keys(table: &Table, before: &str, known: &[&str]) -> Result<(), Mistake
                 Some(near) => format!("did you mean '{before}{near}'?"),
                 None => format!("valid here: {}", known.join(", ")),
             };
-            Err(Mistake::new(format!("there is no setting '{before}{key}'; {meant}"), EXAMPLE))
+            Err(Problem::new(format!("there is no setting '{before}{key}'; {meant}"), EXAMPLE))
         }
     }
 }

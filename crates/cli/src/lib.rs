@@ -13,6 +13,8 @@ mod next;
 mod sources;
 mod terminal;
 
+pub use config::thresholds;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 

@@ -23,7 +23,10 @@ pub fn sentence(checked: &Checked) -> String {
         Outcome::Pass => format!("pass: {conditions} kept"),
         Outcome::Fail => format!("fail: {} of {conditions} broken", of(Outcome::Fail)),
         Outcome::Inconclusive => {
-            format!("inconclusive: {} of {conditions} not decided, which is no pass", of(Outcome::Inconclusive))
+            format!(
+                "inconclusive: {} of {conditions} could not be decided (counts as not passed)",
+                of(Outcome::Inconclusive)
+            )
         }
     }
 }

@@ -57,6 +57,7 @@ impl NativeDiff {
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let asked = Ask::with(DIFF.name, options).and_then(|mut ask| {
             ask.sides.clone_from(&self.sides);
+            ask.thresholds = stepscope_cli::thresholds(None)?;
             answer(&ask, &self.runs)
         });
         asked.map_err(errors::problem)

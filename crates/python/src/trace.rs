@@ -101,8 +101,13 @@ impl NativeTrace {
 
     fn answer(&self, question: &str, options: &[(String, String)]) -> PyResult<Answer> {
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let ask = Ask::with(question, options);
-        ask.and_then(|ask| answer(&ask, std::slice::from_ref(&self.run))).map_err(errors::problem)
+        let asked = Ask::with(question, options).and_then(|mut ask| {
+            if ask.question().judges() {
+                ask.thresholds = stepscope_cli::thresholds(None)?;
+            }
+            answer(&ask, std::slice::from_ref(&self.run))
+        });
+        asked.map_err(errors::problem)
     }
 }
 

@@ -46,8 +46,7 @@ pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, 
 }
 
 fn ask(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
-    let (mut ask, page) = question::parse(question, query)?;
-    ask.sources = run.sources.for_questions();
+    let (ask, page) = question::parse(question, query)?;
     let key = match page {
         // Pages of one answer are cut from the same rows.
         Some(_) => key(question, query, &["part", "offset", "limit"]),

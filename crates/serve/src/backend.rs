@@ -1,10 +1,12 @@
 //! What the server needs from whoever starts it: which traces there are, and how to read one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::compare::FigureUnit;
+use stepscope_analyse::findings::Thresholds;
 use stepscope_ground::Problem;
 use stepscope_model::Document;
 use stepscope_production::Hours;
@@ -51,6 +53,10 @@ pub trait Backend: Send + Sync + 'static {
     /// Source code that runs name.
     fn sources(&self) -> SourceFiles {
         SourceFiles::default()
+    }
+    /// What findings are judged by.
+    fn thresholds(&self) -> Arc<Thresholds> {
+        Arc::default()
     }
 }
 

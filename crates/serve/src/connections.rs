@@ -1,4 +1,4 @@
-//! Connections: who does not ask for anything is not waited for, and strangers cannot take all there are.
+//! Connections: idle ones are closed, and unauthenticated ones cannot use up the limit.
 //!
 //! Anyone on the machine can open a connection, but only who has the token is answered. A connection that does not send
 //! its request in time is closed, and of those that never showed the token only so many are kept: the oldest goes.

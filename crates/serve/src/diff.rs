@@ -52,6 +52,9 @@ pub(crate) fn reply(sides: &[Vec<Arc<Run>>], options: &[(String, String)]) -> Re
         ask.set(name, value)?;
     }
     ask.sides = sides.iter().map(Vec::len).collect();
+    if let Some(first) = sides.iter().flatten().next() {
+        ask.thresholds = first.thresholds.clone();
+    }
     let runs: Vec<_> = sides.iter().flatten().map(|run| run.run.clone()).collect();
     Reply::json(&object(&ask, &runs)?)
 }

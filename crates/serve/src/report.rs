@@ -14,6 +14,7 @@ mod service;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use stepscope_analyse::findings::Thresholds;
 use stepscope_ask::QUESTIONS;
 use stepscope_ground::Problem;
 
@@ -40,6 +41,8 @@ pub struct ReportOptions {
     pub version: String,
     /// Source code that the run names.
     pub sources: SourceFiles,
+    /// What findings are judged by.
+    pub thresholds: Arc<Thresholds>,
 }
 
 /// A report, and what it lacks.
@@ -87,7 +90,7 @@ fn of_run(
     mut room: usize,
 ) -> Result<(Vec<Packed>, Vec<String>), Problem> {
     let sources = if options.redact { SourceFiles::default() } else { options.sources.clone() };
-    let run = Run::new(run, sources);
+    let run = Run::new(run, sources, options.thresholds.clone());
     let (mut sections, mut left_out) = answers(&run, options.redact, (room as f64 * FOR_ANSWERS) as usize)?;
     room = room.saturating_sub(size(&sections));
     let mut add = |more: Vec<Packed>| {

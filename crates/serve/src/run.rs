@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::run::Run as Analysed;
 use stepscope_ask::write::{self, Page};
 use stepscope_ask::{Answer, Ask, answer};
@@ -24,20 +25,25 @@ pub(crate) struct Run {
     pub(crate) run: Arc<Analysed>,
     /// Source code that it names.
     pub(crate) sources: SourceFiles,
+    /// What its findings are judged by.
+    pub(crate) thresholds: Arc<Thresholds>,
     /// Answers by question. A question asked twice at once is worked out once.
     answers: Mutex<HashMap<String, Arc<OnceLock<Answered>>>>,
 }
 
 impl Run {
-    pub(crate) fn new(run: Arc<Analysed>, sources: SourceFiles) -> Run {
+    pub(crate) fn new(run: Arc<Analysed>, sources: SourceFiles, thresholds: Arc<Thresholds>) -> Run {
         // What every page needs, before anybody waits for it.
         run.timeline();
-        Run { run, sources, answers: Mutex::default() }
+        Run { run, sources, thresholds, answers: Mutex::default() }
     }
 
     /// The answer to a question.
     pub(crate) fn ask(&self, key: &str, ask: &Ask) -> Answered {
-        let work = || answer(ask, std::slice::from_ref(&self.run)).map(Arc::new);
+        let mut ask = ask.clone();
+        ask.sources = self.sources.for_questions();
+        ask.thresholds = self.thresholds.clone();
+        let work = || answer(&ask, std::slice::from_ref(&self.run)).map(Arc::new);
         if key.len() > LONGEST_KEY {
             return work();
         }

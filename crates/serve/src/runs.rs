@@ -167,11 +167,12 @@ impl Runs {
     fn start(self: &Arc<Self>, entry: &mut Entry) {
         let loading = self.backend.open(&entry.found.path);
         entry.state = State::Loading(Arc::from(loading.progress));
-        let (runs, id, sources) = (self.clone(), entry.id, self.backend.sources());
+        let (runs, id) = (self.clone(), entry.id);
+        let (sources, thresholds) = (self.backend.sources(), self.backend.thresholds());
         std::thread::spawn(move || {
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let run = stepscope_analyse::run::Run::of_document;
-                (loading.read)().map(|document| Run::new(Arc::new(run(document)), sources))
+                (loading.read)().map(|document| Run::new(Arc::new(run(document)), sources, thresholds))
             }));
             let state = match read {
                 Ok(Ok(run)) => State::Ready(Arc::new(run)),

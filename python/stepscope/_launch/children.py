@@ -20,8 +20,8 @@ class Children:
         self._counting = False
 
     def start(self) -> None:
-        """Begin to count. What Python audits is the one thing that tells and changes nothing; it cannot be taken back,
-        but it can be deaf."""
+        """Begin to count. An audit hook is the only way to observe this without changing the program. It cannot be
+        removed, so it is switched off instead."""
         self._counting = True
         sys.addaudithook(self._heard)
 

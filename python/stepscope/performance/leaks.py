@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._units import MB
 from .aggregate import Aggregate
 from .leak_place import EITHER, FEWEST, INSIDE, OUTSIDE, Held, Suspect, held_of, place_of, usual_warmup, worst
-from .metrics import MB
 from .resources import MEASURES
 from .text_table import aligned, number
 from .theil_sen import Slope, theil_sen

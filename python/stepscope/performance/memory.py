@@ -15,8 +15,8 @@ import sys
 from typing import Any, Callable
 
 from .._native import TimedRegion
+from .._units import MB
 from .malloc_free import MallocFree
-from .metrics import MB
 from .probe import Probe
 from .resources import Resources
 

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from .._units import MB
 from .text_table import aligned, number
 from .unknown import Figure, Unknown, plain
-
-MB = 1_048_576
-"""Bytes in the megabytes of this package."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Callable, overload
 
 from .._decorate import Function
 from .._native import TimedRegion, __version__
+from .._units import MB
 from ..errors import StepscopeError, StepscopeWarning
 from .aggregate import Aggregate
 from .assemble import Settings, Span, assemble, span_of_all, span_of_one
@@ -23,7 +24,7 @@ from .growth import GrowthProbe
 from .leaks import LeakReport, leak_report
 from .lines import LinePause, LineProbe, LineProfile, line_profile
 from .memory import MemoryProbe, ObjectProbe
-from .metrics import MB, Metrics
+from .metrics import Metrics
 from .probe import Probe
 from .reasons import Watched, why_unknown
 from .region import Amounts, Region

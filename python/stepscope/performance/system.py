@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Callable
 
+from .._units import MB
 from .counters import gpu_numbers, gpus_in_use
-from .metrics import MB, SystemMetrics
+from .metrics import SystemMetrics
 from .resources import CounterStat
 from .text_table import aligned, number
 from .unknown import Figure, Unknown, plain

@@ -71,7 +71,7 @@ class ServiceMonitor:
         _check(max_routes=max_routes, max_regions=max_regions, slowest=slowest, sampled=sampled, keep_days=keep_days)
         self.on_violation = on_violation
         self._hook_failed = False
-        # The service outlives nobody: what it calls knows the monitor only weakly, so that both can end.
+        # The native service holds only a weak reference to the monitor, so neither keeps the other alive.
         itself = weakref.ref(self)
         self._metrics = MetricsEndpoint(self.directory)
         self._observer = Observer(self.directory, stacks, profiles)

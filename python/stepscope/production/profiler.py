@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Callable
 
 from .._native import LatencyHistogram, rss_bytes
+from .._units import MB
 from .monitor import ServiceMonitor
 
 MAX_LOGGED = 10_000
@@ -65,7 +66,7 @@ class ProductionProfiler:
             "request_id": request_id,
             "internal_latency": None if measured is None else measured.seconds,
             "user_facing_latency": user_facing_latency,
-            "memory_mb": rss_bytes() / 1e6,
+            "memory_mb": rss_bytes() / MB,
             "cpu_percent": None if measured is None else measured.cpu_percent,
         }
         with self._lock:

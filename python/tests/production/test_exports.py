@@ -292,7 +292,7 @@ def test_wrong_use_is_said(tmp_path: pathlib.Path, recorded: pathlib.Path) -> No
         ([str(recorded), "--to", "otlp", "--endpoint", "collector:4318"], "not a collector URL"),
         ([str(recorded), "--to", "otlp", "--header", "x"], "not a header"),
         ([str(recorded), "--to", "statsd", "--endpoint", "nonsense"], "cannot send to a StatsD server"),
-        ([str(recorded), "--to", "json", "--last", "soon"], "no stretch of time"),
+        ([str(recorded), "--to", "json", "--last", "soon"], "not a time range"),
     ]:
         done = subprocess.run([*PROGRAM, "production", "export", *words], capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and message in done.stderr and "hint:" in done.stderr, done.stderr

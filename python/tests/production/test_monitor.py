@@ -454,7 +454,7 @@ def test_a_directory_of_a_newer_version_is_left_alone(tmp_path: pathlib.Path) ->
 def test_reports_say_what_they_cannot_read(tmp_path: pathlib.Path) -> None:
     with pytest.raises(StepscopeError, match="no directory of a service"):
         read_report(tmp_path / "nowhere")
-    with pytest.raises(StepscopeError, match="no stretch of time"):
+    with pytest.raises(StepscopeError, match="not a time range"):
         read_report(tmp_path, last="yesterday")
     with pytest.raises(StepscopeError, match="compare with before, day, week or nothing"):
         read_report(tmp_path, against="me")

@@ -250,14 +250,33 @@ def test_columns_slices_and_rows(trace):
         ops.column("colour")
 
 
+SETTINGS = """
+[findings]
+off = ["{rule}"]
+[findings.thresholds]
+severity.high = 0.9
+severity.low = 0.0
+"""
+
+
 @pytest.mark.parametrize("recording", ["multi_stream", pytest.param("gpt_bf16", marks=pytest.mark.nightly)])
-def test_every_question_has_one_answer(recording: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """The terminal, the browser and Python give the same, for every question there is.
+@pytest.mark.parametrize("settings", [SETTINGS, ""], ids=["with settings", "without"])
+def test_every_question_has_one_answer(
+    recording: str, settings: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The terminal, the browser and Python give the same, for every question there is, by the same settings.
 
     The commands read the trace each time, and 93 times the larger one take half a minute."""
     trace = stepscope.open(FIXTURES / recording / f"{recording}.pt.trace.json.gz")
+    monkeypatch.chdir(tmp_path)
     asked = [(name, by) for name, words in _native.questions() for by in [None, *words]]
     assert len(asked) > 40
+    if settings:
+        before = list(trace.findings())
+        (tmp_path / "stepscope.toml").write_text(settings.format(rule=before[0]["rule"]))
+        assert before[0]["rule"] not in trace.findings().column("rule") and list(trace.findings()) != before[1:]
+        # Nothing else depends on them.
+        asked = [("findings", None), ("summary", None)]
     with Viewer([trace.path], open_browser=False) as viewer:
         for name, by in asked:
             here = trace.ask(name, by=by)
@@ -267,6 +286,14 @@ def test_every_question_has_one_answer(recording: str, capfd: pytest.CaptureFixt
             assert here == json.loads(capfd.readouterr().out), (name, by)
             query = f"?by={by}" if by else ""
             assert here == over_http(f"{viewer.url}api/r/0/ask/{name}{query}"), (name, by)
+
+
+def test_settings_that_are_wrong_are_said(trace, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stepscope.toml").write_text("[findings]\nof = []")
+    with pytest.raises(stepscope.StepscopeError, match="stepscope.toml: there is no setting 'findings.of'"):
+        trace.findings()
+    assert len(trace.ops()) > 0
 
 
 def over_http(url: str) -> dict:

@@ -57,9 +57,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let (words, notes) = (words(&report), notes(&report));
     let rows = arrange(report.rows, &ask.rows, Some("self_ns"), TOP, |row| &row.name)?;
     let none = match asked.trace().meta().framework {
-        Some(_) => {
-            "no instruction of a compiled program ran here; `stepscope ops` and `stepscope kernels` have what did"
-        }
+        Some(_) => "no compiled instructions in this trace; see `stepscope ops` and `stepscope kernels`",
         None => "no compiled program in this trace: XLA's are in profiles of JAX and TensorFlow",
     };
     let part = rows.into_part("instructions", none, move |rows| {

@@ -86,7 +86,7 @@ impl Asking {
             }
         }
         options.sort_by_key(|option| option.0);
-        let has_findings = is_about_findings(question);
+        let has_findings = question.judges();
         let gate = question.name == "findings";
         Ok(Asking {
             question,
@@ -122,10 +122,6 @@ impl Asking {
     }
 }
 
-fn is_about_findings(question: &Question) -> bool {
-    matches!(question.name, "summary" | "findings" | "diff")
-}
-
 /// Whether it can be asked about several files at once.
 fn takes_several(question: &Question) -> bool {
     matches!(question.name, "memory" | "diff")
@@ -152,7 +148,7 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
     for spec in options_of(question) {
         command = command.arg(arg(spec, question));
     }
-    if is_about_findings(question) {
+    if question.judges() {
         let help = "TOML file that turns rules off and sets thresholds (default: ./stepscope.toml)";
         let config = Arg::new("config").long("config").value_name("FILE").help(help);
         command = command.arg(config.value_parser(value_parser!(PathBuf)));

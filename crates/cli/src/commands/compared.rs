@@ -52,7 +52,7 @@ pub(super) fn write_page(html: &Html, ask: &Ask, runs: &[Arc<Run>]) -> Result<()
     // The page sorts, filters and cuts by itself.
     let whole = ask.clone().every_row();
     let (a, b) = names(&runs[0], &runs[before]);
-    let options = report_options(format!("{a} and {b}"), html.max_size, html.redact);
+    let options = report_options(format!("{a} and {b}"), html.max_size, html.redact)?;
     let compared = Compared { ask: &whole, runs, labels: [&a, &b] };
     let report = made(comparison_report(&compared, &options))?;
     write_whole(&html.path, |mut file| Ok(file.write_all(&report.html)?))?;

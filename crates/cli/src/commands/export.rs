@@ -110,7 +110,7 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
         Target::Json => {
             refuse(export, &["by"], "--to json")?;
             let mut summary = asked("summary", export)?;
-            summary.thresholds = Arc::new(config::thresholds(None)?);
+            summary.thresholds = config::told_thresholds(None)?;
             let mut object = write::object(&answer(&summary, slice::from_ref(run))?, false);
             if run.kind() != DocumentKind::Trace {
                 let functions = answer(&asked("functions", export)?, slice::from_ref(run))?;
@@ -200,7 +200,7 @@ fn only_trace(run: &Run, what: &str) -> Result<(), Failure> {
 }
 
 fn html(export: &Export, run: &Arc<Run>, out: &mut dyn Write) -> Result<(), Failure> {
-    let options = report_options(label_of(run), export.max_size, export.redact);
+    let options = report_options(label_of(run), export.max_size, export.redact)?;
     let report = made(report(run.clone(), &options))?;
     Ok(out.write_all(&report.html)?)
 }
@@ -213,9 +213,10 @@ pub(super) fn label_of(run: &Run) -> String {
 }
 
 /// The options of a report of this program.
-pub(super) fn report_options(label: String, max_bytes: usize, redact: bool) -> ReportOptions {
+pub(super) fn report_options(label: String, max_bytes: usize, redact: bool) -> Result<ReportOptions, Problem> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    ReportOptions { max_bytes, redact, label, version, sources: crate::sources::source_files() }
+    let thresholds = config::told_thresholds(None)?;
+    Ok(ReportOptions { max_bytes, redact, label, version, sources: crate::sources::source_files(), thresholds })
 }
 
 /// A report, with remarks on what it lacks; or why there is none.

@@ -35,8 +35,8 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     }
     let mut ask = asking.ask()?;
     ask.sources = sources::sources();
-    if matches!(name, "findings" | "summary" | "diff") {
-        ask.thresholds = Arc::new(config::thresholds(asking.config.as_deref())?);
+    if asking.question.judges() {
+        ask.thresholds = config::told_thresholds(asking.config.as_deref())?;
     }
     if asking.list {
         refuse_with_list(asking)?;

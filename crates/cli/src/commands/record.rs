@@ -135,7 +135,7 @@ fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(S
                         return Err(error.into());
                     }
                     return Err(Failure::wrong_use(
-                        format!("the program ended ({}) before a Python was seen in it", words(status)),
+                        format!("the program exited ({}) before Python started in it", words(status)),
                         "give the program as you would type it: stepscope record -- python script.py; if it starts Python itself, \
                          add --subprocesses",
                     ));
@@ -252,7 +252,7 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
     let length = sampling.ended_ns - sampling.began_ns;
     if sampling.unseen_ns > length / 50 {
         remark(&format!(
-            "the sampler itself was held up for {} of {}: what ran meanwhile is unknown and left out",
+            "the sampler was suspended for {} of {}; that time is excluded",
             units::time(sampling.unseen_ns),
             units::time(length)
         ));

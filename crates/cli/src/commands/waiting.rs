@@ -64,12 +64,7 @@ const PYTHON: &[(&str, &[&str], Kind, &str)] = &[
         Kind::Data,
         "for a batch to pin",
     ),
-    (
-        "torch/utils/data/_utils/worker.py",
-        &["_worker_loop"],
-        Kind::Data,
-        "for the next batch that it is to load",
-    ),
+    ("torch/utils/data/_utils/worker.py", &["_worker_loop"], Kind::Data, "for the next batch to load"),
     ("torch/cuda/__init__.py", &["synchronize"], Kind::Gpu, "for the GPU (torch.cuda.synchronize)"),
     ("torch/cuda/streams.py", &["synchronize", "wait"], Kind::Gpu, "for the GPU (a stream or an event)"),
     ("queue.py", &["get"], Kind::Lock, "for something in a queue.Queue"),

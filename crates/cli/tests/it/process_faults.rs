@@ -272,6 +272,6 @@ fn what_runs_while_the_sampler_is_held_up_is_left_out() {
     recording.signal("-INT");
     let output = recording.ended();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("was held up for"), "{said}");
+    assert!(said.contains("was suspended for"), "{said}");
     std::fs::remove_dir_all(folder).unwrap();
 }

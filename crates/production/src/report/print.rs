@@ -121,7 +121,7 @@ fn routes(report: &Report) -> Table {
         table.total(row("all routes", total, report.total_before.as_ref()));
     }
     if report.routes.len() > MAX_ROWS {
-        table.note(format!("{} more routes are no slower", report.routes.len() - MAX_ROWS));
+        table.note(format!("{} faster routes not shown", report.routes.len() - MAX_ROWS));
     }
     if let Some(from) = report.compared_from.as_ref().filter(|_| report.total_before.is_some()) {
         table.note(format!("change of p95 against the same length of time from {from} on"));

@@ -181,11 +181,11 @@ fn in_words(oom: &OutOfMemory) -> String {
              to itself.",
         ),
         (Obstacle::Fragmentation, false) => text.push_str(
-            "Put together, that would have been enough: fragmentation. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True this \
+            "Enough memory was free, but fragmented. With PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True this \
              request would probably have fit.",
         ),
         (Obstacle::Fragmentation, true) => {
-            text.push_str("Put together, that would have been enough: fragmentation, although segments can grow.");
+            text.push_str("Enough memory was free, but fragmented, although segments can grow.");
         }
         (Obstacle::Shortage, _) => text.push_str(&format!(
             "{} was missing whatever the arrangement: a shortage, which other settings of the allocator do not cure.",

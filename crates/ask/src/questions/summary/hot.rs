@@ -55,7 +55,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "own_share",
         label: "Self %",
-        text: "Hot functions: the function's own amount divided by the sum of all own amounts; waiting is in neither.",
+        text: "Hot functions: self time as a share of total self time, excluding waiting.",
     },
     Definition {
         field: "with_callees",

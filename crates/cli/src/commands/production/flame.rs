@@ -181,7 +181,7 @@ fn write(
         }
         Kind::Html => {
             let run = Arc::new(Run::of_document(Document::Profile(profile)));
-            let report = made(report(run, &report_options(title.to_owned(), MAX_PAGE, false)))?;
+            let report = made(report(run, &report_options(title.to_owned(), MAX_PAGE, false)?))?;
             out.write_all(&report.html)?;
         }
         Kind::Pprof => write_pprof(&profile, &mut out)?,

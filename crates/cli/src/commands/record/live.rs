@@ -2,14 +2,16 @@
 //! server asks it for a trace and waits.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use stepscope_analyse::findings::Thresholds;
 use stepscope_formats::{OpenOptions, read, write_chrome};
 use stepscope_ground::Problem;
 use stepscope_model::{Document, Trace};
 use stepscope_serve::{Backend, Found, Loading, SourceFiles};
 
+use crate::config;
 use crate::failure::Failure;
 
 /// How long at least until there is something newer to see.
@@ -116,6 +118,11 @@ impl Backend for Growing {
 
     fn sources(&self) -> SourceFiles {
         crate::sources::source_files()
+    }
+
+    fn thresholds(&self) -> Arc<Thresholds> {
+        // What is wrong in the file is said at the end, with the summary.
+        config::thresholds(None).unwrap_or_default()
     }
 
     fn open(&self, _: &Path) -> Loading {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 
+use stepscope_analyse::findings::Thresholds;
 use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
 use stepscope_ground::Problem;
 use stepscope_production::{Hours, Store};
 use stepscope_serve::{Backend, Found, Loading, SourceFiles};
 
+use crate::config;
 use crate::failure::Failure;
 
 /// The traces at some paths.
@@ -18,6 +20,7 @@ pub(crate) struct Files {
     max_text_bytes: Option<u64>,
     /// The directory of a service among them.
     service: Option<Hours>,
+    thresholds: Arc<Thresholds>,
 }
 
 impl Files {
@@ -37,7 +40,7 @@ impl Files {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Files { paths: paths.to_vec(), max_text_bytes, service })
+        Ok(Files { paths: paths.to_vec(), max_text_bytes, service, thresholds: config::told_thresholds(None)? })
     }
 
     /// Whether something new could appear.
@@ -90,6 +93,10 @@ impl Backend for Files {
 
     fn sources(&self) -> SourceFiles {
         crate::sources::source_files()
+    }
+
+    fn thresholds(&self) -> Arc<Thresholds> {
+        self.thresholds.clone()
     }
 
     fn open(&self, path: &Path) -> Loading {
