@@ -262,7 +262,11 @@ severity.low = 0.0
 @pytest.mark.parametrize("recording", ["multi_stream", pytest.param("gpt_bf16", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("settings", [SETTINGS, ""], ids=["with settings", "without"])
 def test_every_question_has_one_answer(
-    recording: str, settings: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    recording: str,
+    settings: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """The terminal, the browser and Python give the same, for every question there is, by the same settings.
 
