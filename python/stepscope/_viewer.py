@@ -81,6 +81,7 @@ def _drained(pipe: IO[str], into: collections.deque[str]) -> threading.Thread:
 
 def _serve() -> int:
     """The program, which ends when whoever started it is gone: then the other end of its input is closed."""
+
     def end_with_parent() -> None:
         while sys.stdin.buffer.read(1):
             pass
