@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ._units import share_text, time_text
 
-if TYPE_CHECKING:
-    from .trace import Trace
+
+class Asked(Protocol):
+    """What a trace is asked for here."""
+
+    @property
+    def path(self) -> str: ...
+    def steps(self) -> Any: ...
+    def findings(self) -> Any: ...
+    def verdict(self) -> str: ...
+    def ask(self, command: str, /) -> dict[str, Any]: ...
+
 
 # Okabe and Ito's colours, which people of every colour vision can tell apart; with the names of the parts of a step.
 _PARTS = [
@@ -25,7 +34,7 @@ _PARTS = [
 _WIDTH, _HEIGHT, _MAX_STEPS = 640, 160, 80
 
 
-def trace_html(trace: Trace) -> str:
+def trace_html(trace: Asked) -> str:
     """All of it."""
     steps = list(trace.steps())
     findings = list(trace.findings())[:5]
@@ -42,7 +51,7 @@ def _heading(verdict: str, path: str) -> str:
     )
 
 
-def _figures(trace: Trace) -> str:
+def _figures(trace: Asked) -> str:
     answer = trace.ask("steps")
     average: dict[str, Any] = answer.get("average") or {}
     figures = []

@@ -79,6 +79,8 @@ pub struct Monitor {
     missing: Vec<Missing>,
     running: Mutex<Running>,
     interval: Duration,
+    /// Whose threads and locks these are.
+    process: u32,
 }
 
 #[derive(Default)]
@@ -140,7 +142,7 @@ impl Monitor {
         alive.retain(|one| one.strong_count() > 0);
         alive.push(Arc::downgrade(&shared));
         drop(alive);
-        Monitor { shared, missing, running: Mutex::default(), interval }
+        Monitor { shared, missing, running: Mutex::default(), interval, process: std::process::id() }
     }
 
     /// Starts sampling; once more if it runs already. Each start needs a stop.
@@ -242,8 +244,14 @@ impl Monitor {
 
 impl Drop for Monitor {
     fn drop(&mut self) {
+        let thread = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).thread.take();
+        if self.process != std::process::id() {
+            // A forked child: its parent's thread is not here, but may have held a lock that nobody gives back.
+            std::mem::forget(thread);
+            return;
+        }
         self.shared.end();
-        if let Some(thread) = lock(&self.running).thread.take() {
+        if let Some(thread) = thread {
             let _ = thread.join();
         }
     }
