@@ -194,7 +194,7 @@ def test_what_the_events_take_is_not_the_lines_time(profiler: PerformanceProfile
     timed_s = sum(line.time_s for line in lines)
     # Lines that do next to nothing: most of the time is that of the events, and is counted as such.
     assert lines.overhead_s > 0.2 * timed_s
-    assert 0.3 < (lines.overhead_s + timed_s) / wall_s < 1.5
+    assert 0.3 < (lines.overhead_s + timed_s) / wall_s < 3
 
 
 def test_switched_off(plain: PerformanceProfiler) -> None:
