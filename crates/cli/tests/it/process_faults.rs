@@ -18,7 +18,6 @@ fn a_process_that_becomes_another_program_is_followed() {
     // Another Python program in its place.
     let (first, second) = (folder.join("first.py"), folder.join("second.py"));
     std::fs::write(&second, format!("{SEEN}def second():\n    until_seen(times=50)\nsecond()\n")).unwrap();
-    // Without its site packages: a Python that takes longer than a second to begin is not waited for.
     let replaced = format!(
         "{SEEN}until_seen(times=50)\nimport sys\nos.execv(sys.executable, [sys.executable, '-I', '-S', {:?}])\n",
         second.to_str().unwrap()
@@ -33,7 +32,7 @@ fn a_process_that_becomes_another_program_is_followed() {
         assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
     }
     // Something that is no Python: what was seen is kept, and its exit code is told.
-    // 200 looks take 2 s: that is as long as a Python is looked for, and once more.
+    // 200 looks take 2 s: of a program that ends within one, nobody knows whether there was a Python.
     let replaced = format!(
         "{SEEN}until_seen(times=50)\nos.execv('/bin/sh', ['sh', '-c', '{UNTIL_SEEN}', str(waits() + 200)])\n"
     );

@@ -27,8 +27,12 @@ const MAX_FILES: usize = 2;
 /// A look that comes so many periods after the one before, and so long after it, does not say what ran in between.
 const HELD_UP_PERIODS: i64 = 5;
 const HELD_UP_NS: i64 = 50_000_000;
-/// How long a process that runs another program may take to get to its Python.
+/// A Python that takes the place of another is looked for at every look for so long, on a machine with time to spare enough,
 const BECOMING_NS: i64 = 1_000_000_000;
+/// then now and then,
+const NOW_AND_THEN_NS: i64 = 100_000_000;
+/// and at last no more.
+const MAX_BECOMING_NS: i64 = 30_000_000_000;
 /// A process of `multiprocessing` that runs nothing of the program.
 const TRACKER: &str = "multiprocessing.resource_tracker";
 /// Another one; the processes that it makes have the same command line.
@@ -69,7 +73,8 @@ impl Target {
 #[derive(Debug)]
 struct Becoming {
     pid: u32,
-    until_ns: i64,
+    since_ns: i64,
+    next_ns: i64,
     what: String,
 }
 
@@ -282,20 +287,31 @@ impl Sampling {
             // A process that ends takes its Python down first.
             Err(_) if Process::of(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
             Err(error) => {
-                let until_ns = self.ended_ns.saturating_add(BECOMING_NS);
-                self.becoming = Some(Becoming { pid: spy.pid(), until_ns, what: error.problem.what });
+                let (since_ns, next_ns) = (self.ended_ns, self.ended_ns);
+                self.becoming = Some(Becoming { pid: spy.pid(), since_ns, next_ns, what: error.problem.what });
             }
         }
     }
 
     /// A process that runs another program now has no Python at first; it is tried again for a while.
     fn try_again(&mut self, now_ns: i64) {
-        let Some(becoming) = self.becoming.take() else { return };
+        let Some(mut becoming) = self.becoming.take_if(|becoming| now_ns >= becoming.next_ns) else { return };
+        let for_ns = now_ns.saturating_sub(becoming.since_ns);
+        let is_late = for_ns >= BECOMING_NS;
         match Spy::attach(becoming.pid) {
-            Ok(spy) => self.add(spy),
-            Err(error) if error.gone => {}
-            Err(_) if now_ns < becoming.until_ns => self.becoming = Some(becoming),
-            Err(_) => self.left_out.push(becoming.what),
+            Ok(spy) => {
+                self.left_out.retain(|what| *what != becoming.what);
+                self.add(spy);
+            }
+            Err(error) if error.gone || for_ns >= MAX_BECOMING_NS => {}
+            Err(_) => {
+                // Said as long as it is true.
+                if is_late && !self.left_out.contains(&becoming.what) {
+                    self.left_out.push(becoming.what.clone());
+                }
+                becoming.next_ns = now_ns + if is_late { NOW_AND_THEN_NS } else { 0 };
+                self.becoming = Some(becoming);
+            }
         }
     }
 
