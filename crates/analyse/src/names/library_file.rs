@@ -1,7 +1,19 @@
 //! Whether a Python file is the program's own, or comes with the interpreter or a package.
 
-/// Parts of paths that only installed code has.
-const INSTALLED: [&str; 4] = ["site-packages/", "dist-packages/", "lib/python", "Python.framework/"];
+/// Parts of paths that only installed code has. `/Lib/` is where Windows keeps the standard library; PyTorch may run from its
+/// source tree.
+const INSTALLED: [&str; 10] = [
+    "site-packages/",
+    "dist-packages/",
+    "lib/python",
+    "Python.framework/",
+    "/Lib/",
+    "/torch/nn/",
+    "/torch/optim/",
+    "/torch/autograd/",
+    "/torch/utils/",
+    "/torch/_",
+];
 
 /// Modules of the standard library, and packages, whose files recordings name relative to where they are installed.
 const MODULES: &[&str] = &[
@@ -164,6 +176,8 @@ mod tests {
             "json/encoder.py",
             "threading.py",
             "/usr/lib/python3.11/json/decoder.py",
+            "C:\\Python311\\Lib\\threading.py",
+            "/workspace/pytorch/torch/nn/modules/module.py",
             "C:\\x\\Lib\\site-packages\\pandas\\core\\apply.py",
             "<frozen importlib._bootstrap>",
             "",

@@ -51,7 +51,7 @@ pub(super) fn batches(text: &str) -> Result<Vec<(Option<String>, u64)>, Problem>
     if named == 0 || named == parts.len() { Ok(parts) } else { Err(wrong()) }
 }
 
-/// A size as people write it; none is none.
+/// A size of at least one byte, as people write it.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     units::bytes(text).filter(|bytes| (1..1_000_000_000_000_000_000).contains(bytes))
 }

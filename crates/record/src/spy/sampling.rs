@@ -27,11 +27,11 @@ const MAX_FILES: usize = 2;
 /// A look that comes so many periods after the one before, and so long after it, does not say what ran in between.
 const HELD_UP_PERIODS: i64 = 5;
 const HELD_UP_NS: i64 = 50_000_000;
-/// A Python that takes the place of another is looked for at every look for so long, on a machine with time to spare enough,
+/// After `exec`, every sample tries to find the new Python for this long; that is enough unless the machine is busy.
 const BECOMING_NS: i64 = 1_000_000_000;
-/// then now and then,
+/// From then on, the time between two tries.
 const NOW_AND_THEN_NS: i64 = 100_000_000;
-/// and at last no more.
+/// When to give up.
 const MAX_BECOMING_NS: i64 = 30_000_000_000;
 /// A process of `multiprocessing` that runs nothing of the program.
 const TRACKER: &str = "multiprocessing.resource_tracker";
