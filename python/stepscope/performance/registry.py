@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Callable
 
 from .._native import RegionState, TimedRegion
+from ..errors import StepscopeWarning
 from .aggregate import Aggregate
 from .fork_lock import ForkLock
 from .metrics import Metrics
@@ -124,8 +126,25 @@ class RegionRegistry(RegionState):
     def after_fork_in_child(self) -> None:
         """A lock that nobody holds, and probes that know of the fork."""
         self.lock.after_fork_in_child()
-        for probe in self.probes:
-            probe.after_fork_in_child()
+        for probe in tuple(self.probes):
+            try:
+                probe.after_fork_in_child()
+            except Exception as error:
+                # Without a warning: a program may turn it into an error, and what else follows a fork would not happen.
+                self._lose(probe, error)
+
+    def give_up(self, probe: Probe, error: Exception) -> None:
+        """The program goes on; the probe does not."""
+        why = self._lose(probe, error)
+        warnings.warn(f"stepscope no longer measures {probe.what}: {why}", StepscopeWarning, stacklevel=3)
+
+    def _lose(self, probe: Probe, error: Exception) -> str:
+        why = f"{type(error).__name__}: {error}"
+        with self.lock:
+            if probe in self.probes:
+                self.probes.remove(probe)
+                self.lost[probe.what] = why
+        return why
 
     def _keep_each(self) -> int:
         each = self.keep

@@ -5,15 +5,12 @@ The time that the probes take is in neither the region's time nor its parent's o
 
 from __future__ import annotations
 
-import warnings
 from time import process_time_ns
 from typing import Any
 
 from .._native import now_ns
-from ..errors import StepscopeWarning
 from .probe import Probe
 from .region import Region
-from .registry import RegionRegistry
 from .resources import Resources
 
 
@@ -37,7 +34,7 @@ class TrackedRegion(Region):
             try:
                 tokens.append((probe, probe.enter(self)))
             except Exception as error:
-                _give_up(registry, probe, error)
+                registry.give_up(probe, error)
         self.cpu_start_ns = process_time_ns()
         # The clock of the monitor, so that its samples can be compared with the region.
         self.start_ns = now_ns()
@@ -53,7 +50,7 @@ class TrackedRegion(Region):
             try:
                 probe.exit(self, token, resources)
             except Exception as failure:
-                _give_up(registry, probe, failure)
+                registry.give_up(probe, failure)
         self.tokens.clear()
         self.resources = resources
         details = self.details(kind is not None, self.is_repeated(), resources.marks)
@@ -63,14 +60,3 @@ class TrackedRegion(Region):
         aggregate.add(self.record, resources, max(0, overhead_ns))
         if self.parent is not None:
             self.parent.close_child(now_ns())
-
-
-def _give_up(registry: RegionRegistry, probe: Probe, error: Exception) -> None:
-    """The program goes on; the probe does not."""
-    with registry.lock:
-        if probe in registry.probes:
-            registry.probes.remove(probe)
-            registry.lost[probe.what] = f"{type(error).__name__}: {error}"
-    warnings.warn(
-        f"stepscope no longer measures {probe.what}: {type(error).__name__}: {error}", StepscopeWarning, stacklevel=3
-    )

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from stepscope import PerformanceProfiler
+from stepscope.performance.probe import Probe
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -25,8 +26,19 @@ def _in_child(profiler: PerformanceProfiler) -> int:
     return 0
 
 
+class _FailsAfterAFork(Probe):
+    what = "a test"
+
+    def after_fork_in_child(self) -> None:
+        raise RuntimeError("not here")
+
+
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_child_forked_inside_a_region() -> None:
+    # Another profiler whose probe cannot bear a fork keeps nobody from going on. Several: a set of them has no order.
+    others = [PerformanceProfiler(track_gpu=False) for _ in range(8)]
+    for other in others:
+        other._registry.probes.append(_FailsAfterAFork())
     profiler = PerformanceProfiler(track_gpu=False, system_interval=0.01)
     holds, release = threading.Event(), threading.Event()
 
