@@ -104,6 +104,21 @@ def performance_regions() -> None:
         nested = per_call(region(profiler.profile), rounds=5, loops=LOOPS // 5) - bare
     row("PerformanceProfiler region, memory tracking off", f"{cost / 1e3:.2f} µs", 2, cost / 1e3, "µs")
     row("the same inside another region", f"{nested / 1e3:.2f} µs", 2, nested / 1e3, "µs")
+    watching = stepscope.PerformanceProfiler()
+    cost = per_call(region(watching.profile), rounds=5, loops=LOOPS // 50) - bare
+    row("PerformanceProfiler region, default options", f"{cost / 1e3:.1f} µs", 20, cost / 1e3, "µs")
+
+    def ask(loops: int) -> None:
+        for _ in range(loops):
+            watching.get_metrics()
+
+    cost = per_call(ask, rounds=5, loops=LOOPS // 50)
+    row("get_metrics() of such a region", f"{cost / 1e3:.1f} µs", 20, cost / 1e3, "µs")
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.ones(1, device="cuda")
+        cost = per_call(region(watching.profile), rounds=5, loops=LOOPS // 50) - bare
+        row("the same with PyTorch on a GPU", f"{cost / 1e3:.1f} µs", 20, cost / 1e3, "µs")
 
 
 def imports(rounds: int = 11) -> None:

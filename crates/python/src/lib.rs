@@ -5,6 +5,7 @@ mod errors;
 mod hooks;
 mod monitor;
 mod pool;
+mod process_memory;
 mod recording;
 mod region;
 mod sampler;
@@ -83,5 +84,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<timed::RegionState>()?;
     module.add_class::<timed::TimedRegion>()?;
     module.add_class::<monitor::Monitor>()?;
+    module.add_class::<monitor::CounterStats>()?;
+    module.add_class::<monitor::CounterStat>()?;
+    module.add_function(wrap_pyfunction!(process_memory::process_memory, module)?)?;
     module.add_class::<recording::Recording>()
 }

@@ -1,12 +1,13 @@
 //! The monitor of the machine, for Python.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use stepscope_record::{Monitor as Inner, MonitorOptions};
+use stepscope_record::{CounterStat as InnerStat, CounterStats as InnerStats, Monitor as Inner, MonitorOptions};
 
 /// Samples the machine from a thread that Python does not hold up.
 #[pyclass(module = "stepscope", frozen)]
@@ -123,6 +124,11 @@ impl Monitor {
         Ok(dict)
     }
 
+    /// Add the counters between two moments, in nanoseconds since 1970, to sums over several stretches.
+    fn add_window(&self, stats: &Bound<'_, CounterStats>, start_ns: i64, end_ns: i64) {
+        self.inner.add_window(&mut stats.borrow_mut().inner, start_ns, end_ns);
+    }
+
     /// All samples of one counter: when, in nanoseconds since 1970, and the values.
     #[pyo3(signature = (name, start_ns = None, end_ns = None))]
     fn series(&self, name: &str, start_ns: Option<i64>, end_ns: Option<i64>) -> PyResult<(Vec<i64>, Vec<f64>)> {
@@ -135,5 +141,81 @@ impl Monitor {
     /// Processor time that sampling itself has taken, in seconds.
     fn cpu_seconds(&self) -> f64 {
         self.inner.cpu_time().as_secs_f64()
+    }
+}
+
+/// Counters over stretches of time: a few sums for each, whatever the number of stretches.
+#[pyclass(module = "stepscope._native")]
+#[derive(Default)]
+pub(crate) struct CounterStats {
+    inner: InnerStats,
+}
+
+#[pymethods]
+impl CounterStats {
+    #[new]
+    fn new() -> CounterStats {
+        CounterStats::default()
+    }
+
+    /// Add a stretch of samples that are given by name, as (nanoseconds since 1970, values).
+    fn add_samples(&mut self, samples: HashMap<String, (Vec<i64>, Vec<f64>)>, start_ns: i64, end_ns: i64) {
+        let samples = samples.into_iter().map(|(name, (at_ns, values))| (name, at_ns, values)).collect();
+        self.inner.add_samples(samples, start_ns, end_ns);
+    }
+
+    /// Add later stretches.
+    fn merge(&mut self, later: &Bound<'_, CounterStats>) -> PyResult<()> {
+        self.inner.merge(&later.try_borrow()?.inner);
+        Ok(())
+    }
+
+    /// What is known of each counter, by name.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, stat) in self.inner.stats() {
+            dict.set_item(name, CounterStat { inner: stat })?;
+        }
+        Ok(dict)
+    }
+
+    /// By how much each energy counter rose, without GPUs that only others used.
+    fn joules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, joules) in self.inner.joules() {
+            dict.set_item(name, joules)?;
+        }
+        Ok(dict)
+    }
+}
+
+/// One counter over stretches of time.
+#[pyclass(module = "stepscope._native", frozen)]
+pub(crate) struct CounterStat {
+    inner: InnerStat,
+}
+
+#[pymethods]
+impl CounterStat {
+    /// The mean over time.
+    #[getter]
+    fn mean(&self) -> f64 {
+        self.inner.mean()
+    }
+
+    #[getter]
+    fn high(&self) -> f64 {
+        self.inner.high
+    }
+
+    #[getter]
+    fn last(&self) -> f64 {
+        self.inner.last
+    }
+
+    /// How many values were taken in these stretches.
+    #[getter]
+    fn samples(&self) -> usize {
+        self.inner.samples
     }
 }

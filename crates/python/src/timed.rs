@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use stepscope_record::clock::{busy_ns, steady_ns};
 
+use crate::region::{enter_recorded, is_recording, leave_recorded};
+
 /// Asking the system for processor time takes longer than all the rest. Within this time of a reading the process is
 /// taken to have been busy, and the system is not asked again: processor times are right to within this.
 const SAME_READING_NS: i64 = 10_000;
@@ -106,6 +108,8 @@ pub(crate) struct TimedRegion {
     children: u32,
     children_since_ns: i64,
     covered_ns: i64,
+    /// The same stretch in what is being recorded, if anything is.
+    recorded: Option<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -131,11 +135,13 @@ impl TimedRegion {
             children: 0,
             children_since_ns: 0,
             covered_ns: 0,
+            recorded: None,
         }
     }
 
     fn __enter__<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         Self::open(&this)?;
+        Self::enter_recording(&this)?;
         let py = this.py();
         let mut region = this.borrow_mut();
         (region.start_ns, region.cpu_start_ns) = region.state.borrow_mut(py).read(py)?;
@@ -154,6 +160,7 @@ impl TimedRegion {
     ) -> PyResult<()> {
         let py = this.py();
         let mut region = this.borrow_mut();
+        let recorded = region.recorded.take();
         let (end_ns, cpu_ns) = region.state.borrow_mut(py).read(py)?;
         let end_ns = end_ns.max(region.start_ns + 1);
         region.end_ns = end_ns;
@@ -170,6 +177,9 @@ impl TimedRegion {
         let aggregate = region.aggregate.clone_ref(py).into_bound(py);
         let state = region.state.clone_ref(py);
         drop(region);
+        if let Some(recorded) = recorded {
+            leave_recorded(py, &recorded)?;
+        }
 
         let failed = !kind.is_none();
         let details = if failed || repeated || told {
@@ -216,6 +226,22 @@ impl TimedRegion {
         Ok(())
     }
 
+    /// Begins its stretch in what is being recorded, if anything is.
+    fn enter_recording(this: &Bound<'_, Self>) -> PyResult<()> {
+        if is_recording() {
+            let name = this.borrow().name.clone_ref(this.py());
+            let recorded = enter_recorded(this.py(), &name)?;
+            this.borrow_mut().recorded = recorded;
+        }
+        Ok(())
+    }
+
+    /// Ends its stretch in what is being recorded.
+    fn leave_recording(this: &Bound<'_, Self>) -> PyResult<()> {
+        let recorded = this.borrow_mut().recorded.take();
+        recorded.map_or(Ok(()), |recorded| leave_recorded(this.py(), &recorded))
+    }
+
     /// A region inside it opens.
     fn open_child(&mut self, at_ns: i64) {
         if self.children == 0 {
@@ -256,12 +282,14 @@ impl TimedRegion {
         visit.call(&self.aggregate)?;
         visit.call(&self.amounts)?;
         visit.call(&self.parent)?;
+        visit.call(&self.recorded)?;
         visit.call(&self.record)
     }
 
     fn __clear__(&mut self) {
         self.amounts = None;
         self.parent = None;
+        self.recorded = None;
         self.record = None;
     }
 }

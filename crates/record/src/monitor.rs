@@ -8,6 +8,7 @@ pub(crate) mod nvidia;
 mod process;
 mod sensors;
 mod source;
+mod stats;
 mod store;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use crate::clock::now_ns;
 pub use device_use::{DeviceUse, Devices};
 use source::Source;
 pub use source::{Missing, Roots};
+pub use stats::{CounterStat, CounterStats};
 use store::Series;
 pub use store::{CounterInfo, Summary};
 
@@ -92,7 +94,7 @@ struct Running {
 
 struct Shared {
     sampler: Mutex<Sampler>,
-    counters: Vec<CounterInfo>,
+    counters: Arc<[CounterInfo]>,
     series: Mutex<Vec<Series>>,
     stop: (Mutex<bool>, Condvar),
     cpu_ns: AtomicU64,
@@ -133,7 +135,7 @@ impl Monitor {
         let shared = Shared {
             series: Mutex::new(vec![Series::default(); counters.len()]),
             sampler: Mutex::new(Sampler { sources: placed }),
-            counters,
+            counters: counters.into(),
             stop: (Mutex::new(false), Condvar::new()),
             cpu_ns: AtomicU64::new(0),
         };
@@ -226,6 +228,13 @@ impl Monitor {
         let series = lock(&self.shared.series);
         let pairs = self.shared.counters.iter().zip(series.iter());
         pairs.filter_map(|(info, series)| Some((info.name.as_str(), series.summary(from_ns, to_ns)?))).collect()
+    }
+
+    /// Adds a stretch of time to sums over several. Nothing in a forked child: a thread that is not there may hold the lock.
+    pub fn add_window(&self, stats: &mut CounterStats, from_ns: i64, to_ns: i64) {
+        if self.process == std::process::id() {
+            stats.add(&self.shared.counters, &lock(&self.shared.series), from_ns, to_ns);
+        }
     }
 
     /// All values of a counter in a stretch of time; nothing if there is no such counter.

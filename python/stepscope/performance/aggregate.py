@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final, NamedTuple, Optional
 
 from .fork_lock import ForkLock
@@ -36,6 +37,8 @@ WALL_NS: Final = 0
 CPU_NS: Final = 1
 COVERED_NS: Final = 2
 DETAILS: Final = 3
+FOLD_AT: Final = 128
+"""Records that wait to be folded in."""
 _NO_DETAILS = Details()
 
 
@@ -50,7 +53,8 @@ class Aggregate:
     __slots__ = (
         "lock", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns",
         "max_ns", "histogram", "recent", "samples", "samples_ns", "items", "items_ns", "own_flops", "overhead_ns",
-        "resources", "latest", "forward", "folded_names", "readings",
+        "resources", "latest", "tracked", "forward", "folded_names", "readings",
+        "_ordered",
     )  # fmt: skip
 
     def __init__(self, lock: ForkLock, name: str, keep: int) -> None:
@@ -71,11 +75,14 @@ class Aggregate:
         self.overhead_ns = 0
         self.resources: Resources | None = None
         self.latest: tuple[Record, Resources | None] | None = None
+        # The last one that was looked at by probes, and what it used.
+        self.tracked: tuple[Record, Resources] | None = None
         # Where later occurrences go, once this name has been folded into a pattern.
         self.forward: Aggregate | None = None
         # Bytes that the process held, and without what its allocator had free, when it was asked inside these regions.
         self.readings: deque[tuple[int, int | None]] = deque(maxlen=keep)
         self.folded_names = 0
+        self._ordered: list[int] = []
 
     def add(self, record: Record, resources: Resources, overhead_ns: int) -> None:
         """One occurrence with what it used."""
@@ -85,11 +92,12 @@ class Aggregate:
                 return
             self.pending.append(record)
             self.overhead_ns += overhead_ns
-            self.fold()
             if self.resources is None:
                 self.resources = Resources()
             self.resources.merge(resources)
-            self.latest = (record, resources)
+            self.tracked = (record, resources)
+            if len(self.pending) >= FOLD_AT:
+                self.fold()
 
     def fold(self) -> None:
         """Takes in what waits."""
@@ -118,7 +126,8 @@ class Aggregate:
         self.max_ns = max(self.max_ns, max(walls))
         self.histogram.extend(walls)
         self.recent.extend(batch)
-        self.latest = (batch[-1], None)
+        tracked = self.tracked
+        self.latest = tracked if tracked is not None and tracked[0] is batch[-1] else (batch[-1], None)
         if details.count(None) < len(batch):
             self._take_in_details(batch)
 
@@ -146,7 +155,11 @@ class Aggregate:
     def quantile_s(self, share: float) -> float:
         """A quantile of wall time: exact while all occurrences are held, within 1.1% after that."""
         if self.count <= len(self.recent):
-            return exact_quantile(sorted(record[WALL_NS] for record in self.recent), share) / 1e9
+            # Sorted but for those since the last time, which is soon done.
+            ordered = self._ordered
+            ordered += [record[WALL_NS] for record in islice(self.recent, len(ordered), None)]
+            ordered.sort()
+            return exact_quantile(ordered, share) / 1e9
         within = min(max(self.histogram.quantile(share), float(self.min_ns or 0)), float(self.max_ns))
         return within / 1e9
 
@@ -169,6 +182,7 @@ class Aggregate:
             self.max_ns = max(self.max_ns, other.max_ns)
             self.histogram.merge(other.histogram)
             self.recent.extend(other.recent)
+            self._ordered = []
             self.readings.extend(other.readings)
             if other.samples is not None:
                 self.samples = (self.samples or 0) + other.samples

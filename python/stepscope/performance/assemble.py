@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .._native import CounterStat
 from .aggregate import COVERED_NS, CPU_NS, WALL_NS, Aggregate, Record, details_of
 from .carbon import Intensity
-from .counters import gpus_in_use
+from .counters import gpu_memory
 from .energy import carbon_metrics, energy_metrics
-from .memory import where_the_peak_is_from
-from .metrics import ComputeMetrics, DeviceMemory, MemoryMetrics, Metrics, TimingMetrics, megabytes
+from .memory import peak_of, where_the_peak_is_from
+from .metrics import ComputeMetrics, DeviceMemory, EnergyMetrics, MemoryMetrics, Metrics, TimingMetrics, megabytes
 from .reasons import Watched, why_unknown
 from .resources import Resources
 from .system import Reader, Why, system_metrics
@@ -61,10 +63,13 @@ def span_of_one(record: Record, resources: Resources | None) -> Span:
 
 
 def span_of_all(aggregate: Aggregate) -> Span:
-    """All occurrences."""
+    """All occurrences so far."""
+    resources = Resources()
+    if aggregate.resources is not None:
+        resources.merge(aggregate.resources)
     return Span(
         "all", aggregate.wall_ns, aggregate.cpu_ns, aggregate.self_ns, aggregate.samples, aggregate.samples_ns,
-        aggregate.items, aggregate.items_ns, aggregate.own_flops, aggregate.resources or Resources(),
+        aggregate.items, aggregate.items_ns, aggregate.own_flops, resources,
     )  # fmt: skip
 
 
@@ -80,46 +85,60 @@ def assemble(
             return f"watching failed: {failure}"
         return reason or why_unknown(counter, settings.watched, watch.made if watch is not None else None)
 
+    resources = span.resources
+
+    @functools.cache
+    def stats() -> dict[str, CounterStat]:
+        return resources.counter_stats().stats()
+
+    @functools.cache
+    def energy() -> EnergyMetrics:
+        return energy_metrics(resources.counter_stats().joules(), resources.watched_ns / 1e9, why)
+
     timing = _timing(aggregate, span, settings)
     # Wall time ends when work has been handed to the GPU; rates by it alone would be too good to be true.
     gpu_ns = 0 if is_unknown(timing.gpu_time_s) else int(timing.gpu_time_s * 1e9)
-    energy = energy_metrics(span.resources.energy_j, span.resources.energy_s, why)
-    notes: list[str] = []
+    notes: tuple[str, ...] = ()
     if aggregate.folded_names:
         names = f"{aggregate.folded_names:,} names or more"
-        notes.append(f"{names} are kept as {aggregate.name!r}: count and mean_s are of all")
-    return Metrics(
-        name=name,
-        count=aggregate.count,
-        failed=aggregate.failed,
-        over=span.over,
-        memory=_memory(span.resources, why),
-        timing=timing,
-        compute=_compute(span, settings, why, lost, gpu_ns),
-        system=system_metrics(span.resources.counters, why),
-        energy=energy,
-        carbon=carbon_metrics(energy, settings.carbon, settings.intensity, settings.pue),
-        throughput=_rate(span.samples, max(span.samples_ns, gpu_ns), _NO_SAMPLES),
-        samples=Unknown(_NO_SAMPLES) if span.samples is None else span.samples,
-        items=Unknown(_NO_ITEMS) if span.items is None else span.items,
-        items_per_second=_rate(span.items, max(span.items_ns, gpu_ns), _NO_ITEMS),
-        notes=tuple(notes),
-    )
+        notes = (f"{names} are kept as {aggregate.name!r}: count and mean_s are of all",)
+    values = {
+        "name": name,
+        "count": aggregate.count,
+        "failed": aggregate.failed,
+        "over": span.over,
+        "timing": timing,
+        "throughput": _rate(span.samples, max(span.samples_ns, gpu_ns), _NO_SAMPLES),
+        "samples": Unknown(_NO_SAMPLES) if span.samples is None else span.samples,
+        "items": Unknown(_NO_ITEMS) if span.items is None else span.items,
+        "items_per_second": _rate(span.items, max(span.items_ns, gpu_ns), _NO_ITEMS),
+        "notes": notes,
+    }
+    parts = {
+        "memory": lambda: _memory(resources, stats(), why),
+        "compute": lambda: _compute(span, Reader(stats(), why), settings, lost, gpu_ns),
+        "system": lambda: system_metrics(stats(), why),
+        "energy": energy,
+        "carbon": lambda: carbon_metrics(energy(), settings.carbon, settings.intensity, settings.pue),
+    }
+    return Metrics.of(values, parts)
 
 
 def _rate(amount: float | None, wall_ns: int, reason: str) -> Figure:
     return Unknown(reason) if amount is None or wall_ns <= 0 else amount / (wall_ns / 1e9)
 
 
-def _memory(resources: Resources, why: Why) -> MemoryMetrics:
+def _memory(resources: Resources, stats: Mapping[str, CounterStat], why: Why) -> MemoryMetrics:
     no_ram = why("process.rss_bytes")
     no_gpu = why("gpu.0.memory_used_bytes")
     start, end = resources.rss_start, resources.rss_end
     growth = end - start if start is not None and end is not None else None
-    uses = resources.gpus.values()
+    peak, samples = peak_of(resources, stats.get("process.rss_bytes"))
+    gpus = resources.gpus or gpu_memory(stats)
+    uses = gpus.values()
     reserved = [use.peak_reserved for use in uses if use.peak_reserved is not None]
     return MemoryMetrics(
-        peak_ram_mb=megabytes(resources.rss_peak, no_ram),
+        peak_ram_mb=megabytes(peak, no_ram),
         start_ram_mb=megabytes(start, no_ram),
         end_ram_mb=megabytes(end, no_ram),
         growth_mb=megabytes(growth, no_ram),
@@ -133,10 +152,10 @@ def _memory(resources: Resources, why: Why) -> MemoryMetrics:
                 end_mb=megabytes(use.end, no_gpu),
                 source=use.source,
             )
-            for device, use in sorted(resources.gpus.items())
+            for device, use in sorted(gpus.items())
         },
         peak_is_high_water_mark=bool(resources.peak_is_high_water_mark),
-        peak_ram_source=where_the_peak_is_from(resources),
+        peak_ram_source=where_the_peak_is_from(resources, samples),
     )
 
 
@@ -163,7 +182,9 @@ def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetri
     )
 
 
-def _compute(span: Span, settings: Settings, why: Why, lost: Mapping[str, str], gpu_ns: int) -> ComputeMetrics:
+def _compute(
+    span: Span, read: Reader, settings: Settings, lost: Mapping[str, str], gpu_ns: int
+) -> ComputeMetrics:
     resources = span.resources
     flops: Figure
     if resources.flops is not None or span.own_flops is not None:
@@ -183,15 +204,12 @@ def _compute(span: Span, settings: Settings, why: Why, lost: Mapping[str, str], 
             "no operation of PyTorch worked on a parameter" if settings.count_flops else "estimate_flops is off"
         )
     per_parameter = flops if is_unknown(flops) else parameters if is_unknown(parameters) else flops / parameters
-    read = Reader(resources.counters, why)
     return ComputeMetrics(
         estimated_flops=flops,
         parameters=parameters,
         flops_per_param=per_parameter,
         flops_per_second=flops / (max(1, span.wall_ns, gpu_ns) / 1e9),
         gpu_utilization_percent=read.gpu_mean("utilization_percent"),
-        gpu_utilization_by_device=read.gpu("utilization_percent", lambda stat: stat.mean)
-        if gpus_in_use(resources.counters)
-        else {},
+        gpu_utilization_by_device=read.gpu("utilization_percent", lambda stat: stat.mean),
         uncounted=dict(sorted(resources.uncounted.items())),
     )

@@ -35,9 +35,9 @@ class GrowthProbe(Probe):
         return _Open()
 
     def exit(self, region: TimedRegion, token: _Open, resources: Resources) -> None:
-        resources.in_inner = tuple(token.in_inner)
-        resources.inner_names = token.inner_names
-        around = self._around(region)
+        if token.inner_names:
+            resources.in_inner, resources.inner_names = token.in_inner, token.inner_names
+        around = self._around(region) if region.parent is not None else None
         if around is None:
             return
         for at, mark in enumerate(resources.marks):

@@ -8,67 +8,15 @@ kernel would do it through ``/proc/self/clear_refs``): others may read it too.
 
 from __future__ import annotations
 
-import functools
 import gc
-import os
-import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
-from .._native import TimedRegion
-from .._units import MB
-from .malloc_free import MallocFree
+from .._native import CounterStat, TimedRegion, process_memory
 from .probe import Probe
 from .resources import Resources
 
-if sys.platform != "win32":
-    import resource
-
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-_MARK_UNIT = 1 if sys.platform == "darwin" else 1024
-
-
-def rss_bytes() -> int | None:
-    """The memory that this process holds now; ``None`` where the system does not say."""
-    try:
-        with open("/proc/self/statm", "rb", buffering=0) as file:
-            return int(file.read(100).split()[1]) * _PAGE_BYTES
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def _status_mark_bytes() -> int | None:
-    """The high-water mark (``VmHWM``) by Linux's account of this very program."""
-    try:
-        with open("/proc/self/status", "rb", buffering=0) as file:
-            text = file.read(4096)
-        return int(text.partition(b"VmHWM:")[2].split(maxsplit=1)[0]) * 1024
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def _usage_mark_bytes() -> int | None:
-    """The same by ``getrusage``, which answers ten times faster."""
-    if sys.platform != "win32":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MARK_UNIT
-    return None
-
-
-@functools.cache
-def _mark_reader() -> Callable[[], int | None]:
-    """The faster of the two, unless it is of another program.
-
-    A program that a larger process started inherits that one's ``ru_maxrss``, which then says nothing for long. Such a
-    mark is told by being above ``VmHWM``.
-    """
-    own, usage = _status_mark_bytes(), _usage_mark_bytes()
-    # Two readings in a row lag behind one another by some pages.
-    inherited = own is not None and usage is not None and usage > own + MB
-    return _status_mark_bytes if inherited else _usage_mark_bytes
-
-
-def high_water_bytes() -> int | None:
-    """The most that this process has held since its program began; ``None`` where the system keeps no such mark."""
-    return _mark_reader()()
+Reading = tuple[Optional[int], Optional[int], Optional[int]]
+"""Bytes that the process holds, the most it has held, and what its C allocator holds free."""
 
 
 class MemoryProbe(Probe):
@@ -78,36 +26,39 @@ class MemoryProbe(Probe):
 
     def __init__(self, fallback_rss_bytes: Callable[[], int | None]) -> None:
         self._fallback = fallback_rss_bytes
-        self._malloc = MallocFree()
-
-    def now_bytes(self) -> int | None:
-        """RSS now, from the system or from the monitor."""
-        found = rss_bytes()
-        return self._fallback() if found is None else found
 
     def reading(self) -> tuple[int | None, int | None]:
         """RSS now, and the same without what the C allocator holds free, where it tells."""
-        free, held = self._malloc.free_bytes(), self.now_bytes()
+        held, _, free = self.enter(None)
         return held, None if held is None or free is None else held - free
 
-    def enter(self, region: TimedRegion) -> Any:
-        return self.now_bytes(), high_water_bytes(), self._malloc.free_bytes()
+    def enter(self, region: TimedRegion | None) -> Reading:
+        held, mark, free = process_memory()
+        return self._fallback() if held is None else held, mark, free
 
-    def exit(self, region: TimedRegion, token: tuple[int | None, int | None, int | None], resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: Reading, resources: Resources) -> None:
         start, mark_before, free_before = token
-        free_after = self._malloc.free_bytes()
-        end, mark_after = self.now_bytes(), high_water_bytes()
+        end, mark_after, free_after = self.enter(region)
         resources.rss_start, resources.rss_end = start, end
+        if start is None or end is None:
+            return
         # Both or none: what is free must not look like growth where it is known at one end alone.
-        if start is not None and end is not None and free_before is not None and free_after is not None:
+        if free_before is not None and free_after is not None:
             resources.used_start, resources.used_end = start - free_before, end - free_after
-        held = [value for value in (start, end) if value is not None]
+        # The kernel's numbers lag behind one another by some pages.
+        peak = start if start > end else end
         if mark_before is not None and mark_after is not None:
-            resources.peak_is_high_water_mark = mark_after > mark_before
-            if mark_after > mark_before:
-                held.append(mark_after)
-        # The kernel's figures lag behind one another by some pages.
-        resources.rss_peak = max(held) if held else None
+            resources.peak_is_high_water_mark = rose = mark_after > mark_before
+            if rose and mark_after > peak:
+                peak = mark_after
+        resources.rss_peak = peak
+
+
+def peak_of(resources: Resources, sampled: CounterStat | None) -> tuple[int | None, int]:
+    """The peak with the samples of the monitor, and how many of these it is from."""
+    if resources.rss_peak is None or resources.peak_is_high_water_mark or sampled is None:
+        return resources.rss_peak, 0
+    return max(resources.rss_peak, int(sampled.high)), sampled.samples
 
 
 class ObjectProbe(Probe):
@@ -122,15 +73,15 @@ class ObjectProbe(Probe):
         resources.objects_start, resources.objects_end = token, len(gc.get_objects())
 
 
-def where_the_peak_is_from(resources: Resources) -> str:
-    """In words, what :attr:`Resources.rss_peak` was read from, and what it may miss."""
+def where_the_peak_is_from(resources: Resources, samples: int) -> str:
+    """In words, what the peak was read from, and what it may miss."""
     if resources.rss_peak is None:
         return ""
     if resources.peak_is_high_water_mark:
         return "the kernel's high-water mark of the process, which rose in the region"
     read = "the readings at both ends"
-    if resources.peak_samples:
-        read = f"{resources.peak_samples:,} sample{'s' if resources.peak_samples > 1 else ''} and {read}"
+    if samples:
+        read = f"{samples:,} sample{'s' if samples > 1 else ''} and {read}"
     if resources.peak_is_high_water_mark is None:
         why = "this system keeps no high-water mark of a process"
     else:

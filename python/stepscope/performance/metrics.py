@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Callable
 
 from .._units import MB
 from .text_table import aligned, number
@@ -167,7 +167,24 @@ class Metrics:
     samples: Figure
     items: Figure
     items_per_second: Figure
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: dict[str, Any], parts: Mapping[str, Callable[[], Any]]) -> Metrics:
+        """Metrics of which each of ``parts`` is worked out when it is first asked for."""
+        made = cls.__new__(cls)
+        made.__dict__.update(values, _parts=parts)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        make = self.__dict__.get("_parts", {}).get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        self.__dict__[name] = value = make()
+        return value
+
+    def __reduce__(self) -> Any:
+        return Metrics, tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def missing(self) -> dict[str, str]:

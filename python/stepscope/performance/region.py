@@ -50,7 +50,9 @@ class Region(TimedRegion):
 
     def details(self, failed: bool, repeated: bool, marks: Marks | None = None) -> Details:
         """What most regions do not have: amounts, a failure, a region of the same name around it."""
-        amounts = self.amounts or Amounts()
+        amounts = self.amounts
+        if amounts is None:
+            return Details(None, None, failed, repeated, marks)
         return Details(amounts.samples, amounts.items, failed, repeated, marks, amounts.flops)
 
     def add_samples(self, count: float) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from .._native import CounterStats
 
 LineKey = tuple[str, int, str]
 """File, line number, function."""
@@ -22,11 +26,16 @@ without what the C allocator holds free."""
 MARKS = USED + 1
 
 
+LOOK_AT = 32
+"""Pairs of events from which on those that are over are summed up."""
 MAX_WAITING = 512
 """Pairs of events that are held until the GPU has reached them."""
 
 Pair = tuple[Any, Any]
 """CUDA events at the start and the end of a stretch."""
+
+
+_DICTIONARIES = frozenset(("gpus", "uncounted", "lines", "reasons"))
 
 
 class Mark(NamedTuple):
@@ -37,36 +46,6 @@ class Mark(NamedTuple):
     """How much it rose from the start to the end; ``None`` if the start is not known."""
     in_inner: int
     """How much of that inside regions within it."""
-
-
-class CounterStat:
-    """One counter of the machine while a region was open."""
-
-    __slots__ = ("weighted", "seconds", "low", "high", "last", "samples")
-
-    def __init__(self, mean: float, seconds: float, low: float, high: float, last: float, samples: int) -> None:
-        self.weighted = mean * seconds
-        self.seconds = seconds
-        self.low = low
-        self.high = high
-        self.last = last
-        self.samples = samples
-
-    @property
-    def mean(self) -> float:
-        """The mean over time."""
-        if self.seconds <= 0:
-            return self.last
-        # Sums are rounded: of equal values the mean would be off by the last digit.
-        return min(max(self.weighted / self.seconds, self.low), self.high)
-
-    def merged(self, later: CounterStat) -> CounterStat:
-        """Both together."""
-        both = CounterStat(0.0, 0.0, min(self.low, later.low), max(self.high, later.high), later.last, 0)
-        both.weighted = self.weighted + later.weighted
-        both.seconds = self.seconds + later.seconds
-        both.samples = self.samples + later.samples
-        return both
 
 
 class GpuUse:
@@ -100,15 +79,13 @@ class GpuTimes:
         self.waiting: deque[Pair] = deque([pair] if pair else [])
         self.lost = 0
 
-    def emptied(self) -> GpuTimes:
-        """A sum to start from."""
-        return GpuTimes()
-
     def add(self, other: GpuTimes) -> None:
         """Adds a later one, and takes in those that are over by now."""
         self.milliseconds += other.milliseconds
         self.lost += other.lost
         self.waiting.extend(other.waiting)
+        if len(self.waiting) < LOOK_AT:
+            return
         while self.waiting and self.waiting[0][1].query():
             self._take_in()
         while len(self.waiting) > MAX_WAITING:
@@ -132,45 +109,50 @@ class GpuTimes:
 
 
 class Resources:
-    """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``."""
+    """What was used. ``None`` and empty dictionaries: not measured, for the reason in ``reasons``.
 
-    __slots__ = (
-        "rss_start", "rss_end", "used_start", "used_end", "rss_peak", "peak_is_high_water_mark", "peak_samples", "gpus",
-        "counters", "energy_j", "energy_s", "flops", "parameters", "uncounted", "gpu_times", "lines", "line_events",
-        "line_overhead_ns", "torch_start", "torch_end", "objects_start", "objects_end", "in_inner", "inner_names",
-        "reasons",
-    )  # fmt: skip
+    Most occurrences have few of these, and one is made for each: what is not there is the class's. Dictionaries are
+    made when they are first asked for.
+    """
 
-    def __init__(self) -> None:
-        self.rss_start: int | None = None
-        self.rss_end: int | None = None
-        # The same without what the C allocator holds free, where it tells.
-        self.used_start: int | None = None
-        self.used_end: int | None = None
-        self.rss_peak: int | None = None
-        # None where the system keeps no such mark.
-        self.peak_is_high_water_mark: bool | None = None
-        self.peak_samples = 0
-        self.gpus: dict[int, GpuUse] = {}
-        self.counters: dict[str, CounterStat] = {}
-        self.energy_j: dict[str, float] = {}
-        self.energy_s = 0.0
-        self.flops: int | None = None
-        self.parameters: int | None = None
-        self.uncounted: dict[str, int] = {}
-        self.gpu_times: GpuTimes | None = None
-        self.lines: dict[LineKey, tuple[int, int]] = {}
-        self.line_events = 0
-        self.line_overhead_ns = 0
-        self.torch_start: int | None = None
-        self.torch_end: int | None = None
-        self.objects_start: int | None = None
-        self.objects_end: int | None = None
-        self.in_inner: tuple[int, ...] = (0,) * MARKS
-        self.inner_names: set[str] = set()
-        self.reasons: dict[str, str] = {}
+    rss_start: int | None = None
+    rss_end: int | None = None
+    # The same without what the C allocator holds free, where it tells.
+    used_start: int | None = None
+    used_end: int | None = None
+    rss_peak: int | None = None
+    # None where the system keeps no such mark.
+    peak_is_high_water_mark: bool | None = None
+    # Of one occurrence: the monitor, and from when to when.
+    window: tuple[Any, int, int] | None = None
+    # Of several: their windows, summed up.
+    counters: CounterStats | None = None
+    watched_ns = 0
+    flops: int | None = None
+    parameters: int | None = None
+    gpu_times: GpuTimes | None = None
+    line_events = 0
+    line_overhead_ns = 0
+    torch_start: int | None = None
+    torch_end: int | None = None
+    objects_start: int | None = None
+    objects_end: int | None = None
+    in_inner: Sequence[int] = (0,) * MARKS
+    inner_names: frozenset[str] | set[str] = frozenset()
 
-    @property
+    gpus: dict[int, GpuUse]
+    uncounted: dict[str, int]
+    lines: dict[LineKey, tuple[int, int]]
+    reasons: dict[str, str]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DICTIONARIES:
+            raise AttributeError(name)
+        made: dict[Any, Any] = {}
+        setattr(self, name, made)
+        return made
+
+    @functools.cached_property
     def marks(self) -> tuple[Mark | None, Mark | None, Mark | None, Mark | None]:
         """What a leak would raise from one occurrence to the next: RSS, tensors, Python's objects; RSS in use."""
         return (
@@ -180,38 +162,60 @@ class Resources:
             _mark(self.used_start, self.used_end, self.in_inner[USED]),
         )
 
+    def counter_stats(self) -> CounterStats:
+        """The machine's counters."""
+        if self.counters is None:
+            self.counters = CounterStats()
+            if self.window is not None:
+                monitor, start_ns, end_ns = self.window
+                monitor.add_window(self.counters, start_ns, end_ns)
+        return self.counters
+
     def merge(self, later: Resources) -> None:
         """Adds a later occurrence."""
         if self.rss_start is None:
             self.rss_start = later.rss_start
-        self.rss_end = later.rss_end if later.rss_end is not None else self.rss_end
-        self.used_start = later.used_start if self.used_start is None else self.used_start
+        if later.rss_end is not None:
+            self.rss_end = later.rss_end
+        if self.used_start is None:
+            self.used_start = later.used_start
         self.used_end = later.used_end
         if later.rss_peak is not None and (self.rss_peak is None or later.rss_peak > self.rss_peak):
-            self.rss_peak, self.peak_samples = later.rss_peak, later.peak_samples
-            self.peak_is_high_water_mark = later.peak_is_high_water_mark
-        for device, use in later.gpus.items():
-            self.gpus[device] = self.gpus[device].merged(use) if device in self.gpus else use
-        for name, stat in later.counters.items():
-            self.counters[name] = self.counters[name].merged(stat) if name in self.counters else stat
-        for name, joules in later.energy_j.items():
-            self.energy_j[name] = self.energy_j.get(name, 0.0) + joules
-        self.energy_s += later.energy_s
+            self.rss_peak, self.peak_is_high_water_mark = later.rss_peak, later.peak_is_high_water_mark
+        self._merge_counters(later)
         if later.flops is not None:
             self.flops = (self.flops or 0) + later.flops
         if later.parameters is not None:
             self.parameters = max(self.parameters or 0, later.parameters)
-        for name, times in later.uncounted.items():
-            self.uncounted[name] = self.uncounted.get(name, 0) + times
         if later.gpu_times is not None:
             if self.gpu_times is None:
-                self.gpu_times = later.gpu_times.emptied()
+                self.gpu_times = GpuTimes()
             self.gpu_times.add(later.gpu_times)
-        self._merge_lines(later)
         self.torch_end, self.objects_end = later.torch_end, later.objects_end
-        if len(self.inner_names) < MAX_INNER_NAMES:
-            self.inner_names |= later.inner_names
-        self.reasons.update(later.reasons)
+        if later.inner_names and len(self.inner_names) < MAX_INNER_NAMES:
+            self.inner_names = self.inner_names | later.inner_names
+        made = later.__dict__
+        if "gpus" in made:
+            for device, use in later.gpus.items():
+                self.gpus[device] = self.gpus[device].merged(use) if device in self.gpus else use
+        if "uncounted" in made:
+            for name, times in later.uncounted.items():
+                self.uncounted[name] = self.uncounted.get(name, 0) + times
+        if "reasons" in made:
+            self.reasons.update(later.reasons)
+        if later.line_events or "lines" in made:
+            self._merge_lines(later)
+
+    def _merge_counters(self, later: Resources) -> None:
+        if later.window is not None:
+            if self.counters is None:
+                self.counters = CounterStats()
+            monitor, start_ns, end_ns = later.window
+            monitor.add_window(self.counters, start_ns, end_ns)
+            self.watched_ns += end_ns - start_ns
+        elif later.counters is not None:
+            self.counter_stats().merge(later.counters)
+            self.watched_ns += later.watched_ns
 
     def _merge_lines(self, later: Resources) -> None:
         for key, (hits, spent_ns) in later.lines.items():

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Callable
 
+from .._native import CounterStat
 from .._units import MB
 from .counters import gpu_numbers, gpus_in_use
 from .metrics import SystemMetrics
-from .resources import CounterStat
 from .text_table import aligned, number
 from .unknown import Figure, Unknown, plain
 
@@ -113,7 +113,7 @@ class Reader:
     """Means and peaks out of counter statistics, with the reason where there are none."""
 
     def __init__(self, stats: Mapping[str, CounterStat], why: Why) -> None:
-        self.stats = dict(stats)
+        self.stats = stats
         self._why = why
 
     def mean(self, name: str, scale: float = 1.0) -> Figure:

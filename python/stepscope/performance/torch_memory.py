@@ -44,5 +44,5 @@ class TorchMemoryProbe(Probe):
         for device, (allocated, reserved) in window.peaks.items():
             if reserved:
                 resources.gpus[device] = GpuUse(
-                    allocated, reserved, window.starts.get(device), current.get(device), "PyTorch's allocator"
+                    allocated, reserved, window.starts.get(device, 0), current.get(device, 0), "PyTorch's allocator"
                 )

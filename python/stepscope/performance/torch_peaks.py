@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Iterable
+from time import perf_counter_ns
 from typing import Any
 
 Peak = tuple[int, int]
 """Allocated and reserved, in bytes."""
+
+SAME_READING_NS = 20_000
+"""Reading costs 12 microseconds. At the start of a region a reading this young is taken for now, and at its end if a
+region inside it has just ended (a heuristic: hardly anything is allocated between two statements)."""
+DEVICES_NS = 100_000_000
+"""How often devices that held nothing are looked at again."""
 
 _KEYS = ("allocated_bytes.all.peak", "reserved_bytes.all.peak")
 
@@ -42,38 +50,48 @@ class PeakBook:
         self._carried: dict[int, Peak] = {}
         self._shown = False
         self._own_reset = torch.cuda.memory.reset_peak_memory_stats
+        # What each device in use holds (allocated, reserved), since when, and whether a region had just ended.
+        self._held: dict[int, Peak] = {}
+        self._held_ns = 0
+        self._held_at_end = False
+        self._devices_ns = 0
 
     def open(self) -> PeakWindow:
         """A window starts: the peak is what is held now."""
         with self._lock:
-            self._note()
-            self._show_what_is_carried()
-            for device in self._devices():
-                self._carry(device, self._read(device)[1])
-                self._own_reset(device)
+            if not self._shown:
+                self._show_what_is_carried()
+            now_ns = perf_counter_ns()
+            if now_ns - self._held_ns >= SAME_READING_NS:
+                self._settle(now_ns)
+            self._held_at_end = False
             window = PeakWindow()
-            for device in self._devices():
-                current, peak = self._read(device)
-                window.starts[device] = current
-                window.raise_to(device, peak)
+            for device, held in self._held.items():
+                window.starts[device] = held[0]
+                window.peaks[device] = held
             self._open.append(window)
             return window
 
     def close(self, window: PeakWindow) -> dict[int, int]:
         """The window ends. What each device holds now."""
         with self._lock:
-            self._note()
+            now_ns = perf_counter_ns()
+            # A region that ends with the one inside it needs no reading of its own.
+            if not self._held_at_end or now_ns - self._held_ns >= SAME_READING_NS:
+                self._settle(now_ns)
+                self._held_at_end = True
             if window in self._open:
                 self._open.remove(window)
-            return {device: self._read(device)[0] for device in self._devices()}
+            return {device: held[0] for device, held in self._held.items()}
 
     def whole(self) -> tuple[PeakWindow, dict[int, int]]:
         """The peaks since the process began to use its devices, and what they hold now."""
         window = PeakWindow()
         current: dict[int, int] = {}
         with self._lock:
-            for device in self._devices():
-                current[device], peak = self._read(device)
+            for device in range(self._torch.cuda.device_count()):
+                held, peak = self._read(device)
+                current[device] = held[0]
                 window.starts[device] = 0
                 window.raise_to(device, peak)
                 window.raise_to(device, self._carried.get(device, (0, 0)))
@@ -83,22 +101,35 @@ class PeakBook:
         """CUDA does not survive a fork; nothing is open."""
         self._lock = threading.RLock()
         self._open = []
+        self._held = {}
 
-    def _devices(self) -> range:
-        return range(self._torch.cuda.device_count())
-
-    def _read(self, device: int) -> tuple[int, Peak]:
-        stats = self._torch.cuda.memory_stats_as_nested_dict(device)
-        if not stats:
-            return 0, (0, 0)
-        allocated, reserved = stats["allocated_bytes"]["all"], stats["reserved_bytes"]["all"]
-        return allocated["current"], (allocated["peak"], reserved["peak"])
-
-    def _note(self) -> None:
-        for device in self._devices() if self._open else ():
-            peak = self._read(device)[1]
+    def _settle(self, now_ns: int) -> None:
+        """Notes the peaks so far, and starts new ones from what is held now."""
+        if not self._held or now_ns - self._devices_ns >= DEVICES_NS:
+            devices: Iterable[int] = range(self._torch.cuda.device_count())
+            self._devices_ns = now_ns
+        else:
+            devices = tuple(self._held)
+        for device in devices:
+            held, peak = self._read(device)
+            if not peak[1]:
+                # Nothing is held there, and nothing was.
+                self._held.pop(device, None)
+                continue
             for window in self._open:
                 window.raise_to(device, peak)
+            self._carry(device, peak)
+            self._own_reset(device)
+            self._held[device] = held
+        self._held_ns = perf_counter_ns()
+
+    def _read(self, device: int) -> tuple[Peak, Peak]:
+        """What a device holds, and its peaks."""
+        stats = self._torch.cuda.memory_stats_as_nested_dict(device)
+        if not stats:
+            return (0, 0), (0, 0)
+        allocated, reserved = stats["allocated_bytes"]["all"], stats["reserved_bytes"]["all"]
+        return (allocated["current"], reserved["current"]), (allocated["peak"], reserved["peak"])
 
     def _carry(self, device: int, peak: Peak) -> None:
         known = self._carried.get(device, (0, 0))
@@ -125,7 +156,7 @@ class PeakBook:
         @functools.wraps(own_reset)
         def reset_peak_memory_stats(device: Any = None) -> Any:
             with self._lock:
-                self._note()
+                self._settle(perf_counter_ns())
                 self._carried.pop(self._number(device), None)
                 return own_reset(device)
 

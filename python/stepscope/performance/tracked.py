@@ -35,6 +35,7 @@ class TrackedRegion(Region):
                 tokens.append((probe, probe.enter(self)))
             except Exception as error:
                 registry.give_up(probe, error)
+        self.enter_recording()
         self.cpu_start_ns = process_time_ns()
         # The clock of the monitor, so that its samples can be compared with the region.
         self.start_ns = now_ns()
@@ -43,6 +44,7 @@ class TrackedRegion(Region):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.end_ns = end_ns = max(now_ns(), self.start_ns + 1)
         cpu_ns = process_time_ns() - self.cpu_start_ns
+        self.leave_recording()
         aggregate = self.aggregate
         registry = self.state
         resources = Resources()

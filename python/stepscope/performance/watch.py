@@ -14,10 +14,10 @@ import threading
 import time
 from typing import Any, Callable
 
-from .._native import TimedRegion, now_ns
-from .counters import MonitorLike, gpu_memory, of_gpus_in_use, read_window
+from .._native import CounterStat, CounterStats, TimedRegion, now_ns
+from .counters import MonitorLike
 from .probe import Probe
-from .resources import CounterStat, Resources
+from .resources import Resources
 
 EDGE_NS = 10_000_000
 """A sample at a region's edge is taken if the last one is older than this: the kernel counts in steps of 10 ms …"""
@@ -25,8 +25,6 @@ EDGE_SHARE = 10
 """… and than this many times what a sample takes."""
 LINGER_S = 1.0
 """How long the monitor goes on after the last region."""
-MAX_SESSIONS = 500
-"""Stretches of time that wait to be summed up."""
 
 
 class Watch:
@@ -43,9 +41,7 @@ class Watch:
         self._session_ns = 0
         self._sampled_ns = 0
         self._sample_takes_ns = 0.0
-        # When samples were taken; summed up only when there are many or somebody asks, since reading takes a while.
-        self._sessions: list[tuple[int, int]] = []
-        self._totals: dict[str, CounterStat] = {}
+        self._totals = CounterStats()
         self._seconds = 0.0
         self.generation = 0
 
@@ -90,8 +86,8 @@ class Watch:
             self._users -= 1
             self._sample_edge(monitor)
             if self._users == 0:
-                self._end_session(now_ns())
                 self._idle_since_ns = now_ns()
+                self._end_session(monitor, self._idle_since_ns)
                 if not linger or not self._stop_later():
                     self._stop_now()
             return True
@@ -114,11 +110,11 @@ class Watch:
     def totals(self) -> dict[str, CounterStat]:
         """All counters since the first region, while samples were taken."""
         with self._lock:
-            self._sum_up()
-            found = dict(self._totals)
+            found = CounterStats()
+            found.merge(self._totals)
             if self._users and self._monitor is not None:
-                _merge(found, read_window(self._monitor, self._session_ns, now_ns()).stats)
-            return found
+                self._monitor.add_window(found, self._session_ns, now_ns())
+            return found.stats()
 
     def seconds(self) -> float:
         """How long samples were taken, all together."""
@@ -128,8 +124,7 @@ class Watch:
     def clear(self) -> None:
         """Forgets what was summed up."""
         with self._lock:
-            self._totals.clear()
-            self._sessions.clear()
+            self._totals = CounterStats()
             self._seconds = 0.0
             self._session_ns = now_ns()
 
@@ -140,7 +135,6 @@ class Watch:
         self._stopper = None
         self._started = False
         self._users = 0
-        self._sessions.clear()
         self.generation += 1
 
     def _timed(self, sample: Callable[[], None]) -> None:
@@ -185,22 +179,9 @@ class Watch:
             self._started = False
             self._monitor.stop()
 
-    def _end_session(self, end_ns: int) -> None:
+    def _end_session(self, monitor: MonitorLike, end_ns: int) -> None:
         self._seconds += max(0, end_ns - self._session_ns) / 1e9
-        self._sessions.append((self._session_ns, end_ns))
-        if len(self._sessions) >= MAX_SESSIONS:
-            self._sum_up()
-
-    def _sum_up(self) -> None:
-        if self._monitor is not None:
-            for start_ns, end_ns in self._sessions:
-                _merge(self._totals, read_window(self._monitor, start_ns, end_ns).stats)
-        self._sessions.clear()
-
-
-def _merge(into: dict[str, CounterStat], later: dict[str, CounterStat]) -> None:
-    for name, stat in later.items():
-        into[name] = into[name].merged(stat) if name in into else stat
+        monitor.add_window(self._totals, self._session_ns, end_ns)
 
 
 class MonitorProbe(Probe):
@@ -218,16 +199,7 @@ class MonitorProbe(Probe):
         if not self._watch.close(token):
             resources.reasons["system"] = "the process forked while the region was open"
             return
-        monitor = self._watch.monitor
         # The sample of the region's end was taken just after it.
-        sampled_ns = now_ns()
-        window = read_window(monitor, region.start_ns, sampled_ns)
-        resources.counters = window.stats
-        resources.energy_j = of_gpus_in_use(window.joules, window.stats)
-        resources.energy_s = (sampled_ns - region.start_ns) / 1e9
-        held = resources.counters.get("process.rss_bytes")
-        if held is not None and not resources.peak_is_high_water_mark and resources.rss_peak is not None:
-            resources.rss_peak = max(resources.rss_peak, int(held.high))
-            resources.peak_samples = held.samples
-        if not resources.gpus:
-            resources.gpus = gpu_memory(resources.counters)
+        end_ns = now_ns()
+        resources.window = (self._watch.monitor, region.start_ns, end_ns)
+        resources.watched_ns = end_ns - region.start_ns

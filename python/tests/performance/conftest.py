@@ -7,7 +7,7 @@ from typing import Any, Callable
 import pytest
 
 from stepscope import PerformanceProfiler
-from stepscope._native import now_ns
+from stepscope._native import CounterStats, now_ns
 
 
 class ScriptedMonitor:
@@ -54,31 +54,8 @@ class ScriptedMonitor:
     def latest(self) -> dict[str, float]:
         return {name: values[-1] for name, (_, values) in self.held.items()}
 
-    def series(
-        self, name: str, start_ns: int | None = None, end_ns: int | None = None
-    ) -> tuple[list[int], list[float]]:
-        times, values = self.held[name]
-        inside = [
-            at for at, time in enumerate(times) if (start_ns or 0) <= time <= (end_ns if end_ns is not None else 2**63)
-        ]
-        return [times[at] for at in inside], [values[at] for at in inside]
-
-    def window(self, start_ns: int, end_ns: int) -> dict[str, dict[str, float]]:
-        found = {}
-        for name, (times, values) in self.held.items():
-            before = [value for time, value in zip(times, values) if time < start_ns][-1:]
-            inside = self.series(name, start_ns, end_ns)[1]
-            seen = before + inside
-            if seen:
-                found[name] = {
-                    "mean": sum(seen) / len(seen),
-                    "min": min(seen),
-                    "max": max(seen),
-                    "first": seen[0],
-                    "last": seen[-1],
-                    "samples": len(inside),
-                }
-        return found
+    def add_window(self, stats: CounterStats, start_ns: int, end_ns: int) -> None:
+        stats.add_samples(self.held, start_ns, end_ns)
 
     def cpu_seconds(self) -> float:
         return 0.001

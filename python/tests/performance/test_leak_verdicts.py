@@ -17,11 +17,11 @@ from collections.abc import Iterator
 import pytest
 
 from stepscope import PerformanceProfiler
+from stepscope._native import process_memory
 from stepscope.performance.aggregate import Aggregate, Details
 from stepscope.performance.fork_lock import ForkLock
 from stepscope.performance.leak_place import usual_warmup
 from stepscope.performance.leaks import LEAK, NO_LEAK, TOO_FEW, judge, leak_report
-from stepscope.performance.malloc_free import MallocFree
 from stepscope.performance.metrics import MB
 from stepscope.performance.resources import Mark
 
@@ -149,7 +149,7 @@ print(json.dumps(profiler.get_leak_report("step").verdict))
 @pytest.mark.parametrize("program", [*LEAKS, *HEALTHY])
 def test_the_real_programs(program: str) -> None:
     """Once each; 20 times each with STEPSCOPE_SLOW=1, where one wrong verdict is allowed."""
-    if MallocFree().free_bytes() is None:
+    if process_memory()[2] is None:
         pytest.skip("this C library does not say what it has free")
     right = LEAK if program in LEAKS else NO_LEAK
     slow = bool(os.environ.get("STEPSCOPE_SLOW"))
@@ -188,27 +188,6 @@ def test_too_few_readings_say_what_to_do() -> None:
             profiler.get_current_memory()
     report = profiler.get_leak_report("training")
     assert report.verdict == TOO_FEW and "inside the loop" in report.reason
-
-
-class _Slow:
-    """Answers late."""
-
-    fordblks = 7
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def __call__(self) -> _Slow:
-        self.asked += 1
-        return self
-
-
-def test_an_allocator_that_answers_late_is_not_asked_again() -> None:
-    late, quick = _Slow(), _Slow()
-    asking, again = MallocFree(late, max_ns=-1), MallocFree(quick, max_ns=10**12)
-    assert [asking.free_bytes() for _ in range(5)] == [7, 7, 7, None, None]
-    assert late.asked == 3
-    assert [again.free_bytes() for _ in range(5)] == [7] * 5
 
 
 def test_where_the_allocator_stops_telling_resident_memory_is_judged_throughout() -> None:

@@ -10,8 +10,8 @@ from typing import Any, Callable
 import pytest
 
 from stepscope import PerformanceProfiler
-from stepscope.performance import is_unknown
-from stepscope.performance.resources import MAX_WAITING, GpuTimes
+from stepscope.performance import is_unknown, torch_peaks
+from stepscope.performance.resources import LOOK_AT, MAX_WAITING, GpuTimes
 from stepscope.performance.torch_peaks import PeakBook
 
 # With stand-ins for PyTorch's GPU, in place of nothing and in place of the real one.
@@ -62,8 +62,29 @@ def cuda() -> PlayedCuda:
 
 
 @pytest.fixture
-def book(cuda: PlayedCuda) -> PeakBook:
+def book(cuda: PlayedCuda, monkeypatch: pytest.MonkeyPatch) -> PeakBook:
+    # What is played here takes no time.
+    monkeypatch.setattr(torch_peaks, "SAME_READING_NS", 0)
     return PeakBook(types.SimpleNamespace(cuda=cuda))
+
+
+def test_a_region_that_follows_at_once_needs_no_reading_of_its_own(
+    book: PeakBook, cuda: PlayedCuda, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch_peaks, "SAME_READING_NS", 10**12)
+    read = cuda.memory_stats_as_nested_dict
+    readings = []
+    cuda.memory_stats_as_nested_dict = lambda device: readings.append(device) or read(device)
+    cuda.use(100)
+    outer = book.open()
+    inner = book.open()
+    cuda.use(300)
+    cuda.use(200)
+    assert book.close(inner) == {0: 200 * MB}
+    assert book.close(outer) == {0: 200 * MB}
+    # One at the start of both, one at the end of both; between them the inner one's own end is always read.
+    assert len(readings) == 2
+    assert inner.peaks[0][0] == outer.peaks[0][0] == 300 * MB and inner.starts[0] == 100 * MB
 
 
 def test_each_window_has_its_own_peak(book: PeakBook, cuda: PlayedCuda) -> None:
@@ -125,12 +146,13 @@ def test_times_on_the_gpu_are_waited_for_only_when_asked() -> None:
     reached = False
     end = Event(30.0, lambda: reached)
     times = GpuTimes((Event(10.0), end))
-    whole = times.emptied()
+    whole = GpuTimes()
     whole.add(times)
     assert end.waited == 0 and len(whole.waiting) == 1
     assert whole.seconds() == pytest.approx(0.02) and end.waited == 1
-    whole.add(GpuTimes((Event(0.0), Event(5.0))))
-    assert not whole.waiting and whole.seconds() == pytest.approx(0.025)
+    for _ in range(LOOK_AT):
+        whole.add(GpuTimes((Event(0.0), Event(5.0))))
+    assert not whole.waiting and whole.seconds() == pytest.approx(0.02 + LOOK_AT * 0.005)
 
 
 def test_events_that_never_come_do_not_pile_up() -> None:

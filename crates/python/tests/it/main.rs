@@ -7,15 +7,19 @@
 mod filter;
 #[path = "../../src/hooks/kept.rs"]
 mod kept;
+#[path = "../../src/process_memory/quick.rs"]
+mod quick;
 #[path = "../../src/hooks/ticks.rs"]
 mod ticks;
 
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use filter::Filter;
 use kept::Kept;
+use quick::AskedWhileQuick;
 use stepscope_record::clock::{now_ns, steady_ns};
 
 /// An empty folder of a test's own.
@@ -143,4 +147,20 @@ fn what_is_no_file_is_left_alone() {
     let (nowhere, _) = Kept::new(folder.join("missing/out"), 1);
     assert_eq!(nowhere.write(|out| out.write_all(b"x")), u64::MAX);
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_answers_late_three_times_in_a_row_is_not_asked_again() {
+    let allocator = AskedWhileQuick::new();
+    let ask = |quick: bool| {
+        let limit = if quick { Duration::MAX } else { Duration::ZERO };
+        allocator.ask(limit, || {
+            // Any time at all is longer than none.
+            let began = steady_ns();
+            while steady_ns() == began {}
+            Some(7)
+        })
+    };
+    let answers = [false, false, true, false, false, false, true].map(ask);
+    assert_eq!(answers, [Some(7), Some(7), Some(7), Some(7), Some(7), Some(7), None]);
 }

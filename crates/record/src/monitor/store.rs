@@ -60,6 +60,10 @@ impl Series {
 
     /// Positions of the values taken in a stretch, both ends included.
     pub(crate) fn within(&self, from_ns: i64, to_ns: i64) -> std::ops::Range<usize> {
+        // Mostly it is asked about the time since the newest value.
+        if self.at_ns.last().is_none_or(|&newest| newest < from_ns) {
+            return self.at_ns.len()..self.at_ns.len();
+        }
         let first = self.at_ns.partition_point(|&at| at < from_ns);
         first..self.at_ns.partition_point(|&at| at <= to_ns).max(first)
     }
