@@ -63,8 +63,9 @@ fn page_bytes() -> u64 {
 /// `ru_maxrss`, which then says nothing for long. Such a mark is told by being above `VmHWM`.
 fn high_water_bytes() -> Option<u64> {
     static INHERITED: OnceLock<bool> = OnceLock::new();
-    let inherited = *INHERITED.get_or_init(|| match (status_mark_bytes(), usage_mark_bytes()) {
-        (Some(own), Some(usage)) => usage > own + MARK_LAG_BYTES,
+    // In this order: a mark only rises, so that one's own cannot be above what is read after it.
+    let inherited = *INHERITED.get_or_init(|| match (usage_mark_bytes(), status_mark_bytes()) {
+        (Some(usage), Some(own)) => usage > own + MARK_LAG_BYTES,
         _ => false,
     });
     if inherited { status_mark_bytes() } else { usage_mark_bytes() }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -152,14 +151,15 @@ class Resources:
         setattr(self, name, made)
         return made
 
-    @functools.cached_property
+    @property
     def marks(self) -> tuple[Mark | None, Mark | None, Mark | None, Mark | None]:
         """What a leak would raise from one occurrence to the next: RSS, tensors, Python's objects; RSS in use."""
+        inner = self.in_inner
         return (
-            _mark(self.rss_start, self.rss_end, self.in_inner[0]),
-            _mark(self.torch_start, self.torch_end, self.in_inner[1]),
-            _mark(self.objects_start, self.objects_end, self.in_inner[2]),
-            _mark(self.used_start, self.used_end, self.in_inner[USED]),
+            _mark(self.rss_start, self.rss_end, inner[0]),
+            _mark(self.torch_start, self.torch_end, inner[1]),
+            _mark(self.objects_start, self.objects_end, inner[2]),
+            _mark(self.used_start, self.used_end, inner[USED]),
         )
 
     def counter_stats(self) -> CounterStats:
