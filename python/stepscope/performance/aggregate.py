@@ -54,7 +54,7 @@ class Aggregate:
         "lock", "name", "pending", "count", "failed", "wall_ns", "self_ns", "cpu_ns", "inclusive_ns", "min_ns",
         "max_ns", "histogram", "recent", "samples", "samples_ns", "items", "items_ns", "own_flops", "overhead_ns",
         "resources", "latest", "tracked", "forward", "folded_names", "readings",
-        "_ordered",
+        "_ordered", "_quantiles", "_quantiles_of",
     )  # fmt: skip
 
     def __init__(self, lock: ForkLock, name: str, keep: int) -> None:
@@ -83,6 +83,9 @@ class Aggregate:
         self.readings: deque[tuple[int, int | None]] = deque(maxlen=keep)
         self.folded_names = 0
         self._ordered: list[int] = []
+        # Those that were asked for, of so many occurrences.
+        self._quantiles: dict[float, float] = {}
+        self._quantiles_of = 0
 
     def add(self, record: Record, resources: Resources, overhead_ns: int) -> None:
         """One occurrence with what it used."""
@@ -154,6 +157,14 @@ class Aggregate:
 
     def quantile_s(self, share: float) -> float:
         """A quantile of wall time: exact while all occurrences are held, within 1.1% after that."""
+        if self._quantiles_of != self.count:
+            self._quantiles, self._quantiles_of = {}, self.count
+        found = self._quantiles.get(share)
+        if found is None:
+            found = self._quantiles[share] = self._quantile_s(share)
+        return found
+
+    def _quantile_s(self, share: float) -> float:
         if self.count <= len(self.recent):
             # Sorted but for those since the last time, which is soon done.
             ordered = self._ordered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from .._native import CounterStat
 from .aggregate import COVERED_NS, CPU_NS, WALL_NS, Aggregate, Record, details_of
@@ -114,7 +114,7 @@ def assemble(
         "items_per_second": _rate(span.items, max(span.items_ns, gpu_ns), _NO_ITEMS),
         "notes": notes,
     }
-    parts = {
+    parts: dict[str, Callable[[], Any]] = {
         "memory": lambda: _memory(resources, stats(), why),
         "compute": lambda: _compute(span, Reader(stats(), why), settings, lost, gpu_ns),
         "system": lambda: system_metrics(stats(), why),
@@ -182,9 +182,7 @@ def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetri
     )
 
 
-def _compute(
-    span: Span, read: Reader, settings: Settings, lost: Mapping[str, str], gpu_ns: int
-) -> ComputeMetrics:
+def _compute(span: Span, read: Reader, settings: Settings, lost: Mapping[str, str], gpu_ns: int) -> ComputeMetrics:
     resources = span.resources
     flops: Figure
     if resources.flops is not None or span.own_flops is not None:

@@ -54,6 +54,8 @@ class RegionRegistry(RegionState):
         self.patterns: dict[str, Aggregate] = {}
         self._full = False
         self.notes: list[str] = []
+        # When the program's own code went on after the last edge of a region.
+        self.resumed_ns = 0
         # Probes that failed, by what they measured, and why.
         self.lost: dict[str, str] = {}
         # Makes the metrics of one region; the profiler knows how.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .._native import TimedRegion
 from .probe import Probe
 from .resources import GpuUse, Resources
 from .torch_peaks import PeakWindow, book_of
@@ -26,11 +25,11 @@ class TorchMemoryProbe(Probe):
 
     what = "PyTorch's GPU memory"
 
-    def enter(self, region: TimedRegion) -> PeakWindow | None:
+    def enter(self, region: Any) -> PeakWindow | None:
         torch = torch_with_cuda()
-        return None if torch is None else book_of(torch).open()
+        return None if torch is None else book_of(torch).open(region.began_ns - region.state.resumed_ns)
 
-    def exit(self, region: TimedRegion, token: PeakWindow | None, resources: Resources) -> None:
+    def exit(self, region: Any, token: PeakWindow | None, resources: Resources) -> None:
         torch = torch_with_cuda()
         if torch is None:
             return
@@ -39,7 +38,7 @@ class TorchMemoryProbe(Probe):
             # The GPU was first used inside the region, so all there ever was is the region's.
             window, current = book.whole()
         else:
-            window, current = token, book.close(token)
+            window, current = token, book.close(token, region.end_ns - region.state.resumed_ns)
         resources.torch_start, resources.torch_end = sum(window.starts.values()), sum(current.values())
         for device, (allocated, reserved) in window.peaks.items():
             if reserved:

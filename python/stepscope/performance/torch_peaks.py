@@ -17,8 +17,11 @@ Peak = tuple[int, int]
 """Allocated and reserved, in bytes."""
 
 SAME_READING_NS = 20_000
-"""Reading costs 12 microseconds. At the start of a region a reading this young is taken for now, and at its end if a
-region inside it has just ended (a heuristic: hardly anything is allocated between two statements)."""
+"""A reading costs 12 to 22 microseconds. If the program ran for less than this since the last edge of a region, none is
+made at a start, nor at the end of a region inside which another has just ended (a heuristic: hardly anything is
+allocated between two statements)."""
+MAX_AGE_NS = 500_000
+"""No reading is taken for one of now that is older than this, whatever other threads did."""
 DEVICES_NS = 100_000_000
 """How often devices that held nothing are looked at again."""
 
@@ -50,20 +53,19 @@ class PeakBook:
         self._carried: dict[int, Peak] = {}
         self._shown = False
         self._own_reset = torch.cuda.memory.reset_peak_memory_stats
-        # What each device in use holds (allocated, reserved), since when, and whether a region had just ended.
+        # What each device in use holds (allocated, reserved), when it was read, and whether a region had just ended.
         self._held: dict[int, Peak] = {}
-        self._held_ns = 0
+        self._held_ns: int | None = None
         self._held_at_end = False
         self._devices_ns = 0
 
-    def open(self) -> PeakWindow:
-        """A window starts: the peak is what is held now."""
+    def open(self, own_ns: int) -> PeakWindow:
+        """A window starts: the peak is what is held now. ``own_ns``: how long the program ran since the last edge."""
         with self._lock:
             if not self._shown:
                 self._show_what_is_carried()
-            now_ns = perf_counter_ns()
-            if now_ns - self._held_ns >= SAME_READING_NS:
-                self._settle(now_ns)
+            if not self._is_known(own_ns):
+                self._settle()
             self._held_at_end = False
             window = PeakWindow()
             for device, held in self._held.items():
@@ -72,13 +74,12 @@ class PeakBook:
             self._open.append(window)
             return window
 
-    def close(self, window: PeakWindow) -> dict[int, int]:
+    def close(self, window: PeakWindow, own_ns: int) -> dict[int, int]:
         """The window ends. What each device holds now."""
         with self._lock:
-            now_ns = perf_counter_ns()
             # A region that ends with the one inside it needs no reading of its own.
-            if not self._held_at_end or now_ns - self._held_ns >= SAME_READING_NS:
-                self._settle(now_ns)
+            if not (self._held_at_end and self._is_known(own_ns)):
+                self._settle()
                 self._held_at_end = True
             if window in self._open:
                 self._open.remove(window)
@@ -101,10 +102,17 @@ class PeakBook:
         """CUDA does not survive a fork; nothing is open."""
         self._lock = threading.RLock()
         self._open = []
-        self._held = {}
+        self._held, self._held_ns = {}, None
 
-    def _settle(self, now_ns: int) -> None:
+    def _is_known(self, own_ns: int) -> bool:
+        """Whether the last reading may be taken for one of now."""
+        if self._held_ns is None or own_ns >= SAME_READING_NS:
+            return False
+        return perf_counter_ns() - self._held_ns < MAX_AGE_NS
+
+    def _settle(self) -> None:
         """Notes the peaks so far, and starts new ones from what is held now."""
+        now_ns = perf_counter_ns()
         if not self._held or now_ns - self._devices_ns >= DEVICES_NS:
             devices: Iterable[int] = range(self._torch.cuda.device_count())
             self._devices_ns = now_ns
@@ -156,7 +164,7 @@ class PeakBook:
         @functools.wraps(own_reset)
         def reset_peak_memory_stats(device: Any = None) -> Any:
             with self._lock:
-                self._settle(perf_counter_ns())
+                self._settle()
                 self._carried.pop(self._number(device), None)
                 return own_reset(device)
 

@@ -38,7 +38,7 @@ class TrackedRegion(Region):
         self.enter_recording()
         self.cpu_start_ns = process_time_ns()
         # The clock of the monitor, so that its samples can be compared with the region.
-        self.start_ns = now_ns()
+        self.start_ns = registry.resumed_ns = now_ns()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -60,5 +60,6 @@ class TrackedRegion(Region):
         registry.ended_last = self
         overhead_ns = (self.start_ns - self.began_ns) + (now_ns() - end_ns)
         aggregate.add(self.record, resources, max(0, overhead_ns))
+        registry.resumed_ns = left_ns = now_ns()
         if self.parent is not None:
-            self.parent.close_child(now_ns())
+            self.parent.close_child(left_ns)

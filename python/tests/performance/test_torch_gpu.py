@@ -18,6 +18,8 @@ from stepscope.performance.torch_peaks import PeakBook
 pytestmark = pytest.mark.either
 
 MB = 1_048_576
+SOME = 1_000_000
+"""Nanoseconds in which a program may have allocated anything."""
 
 
 class PlayedCuda(types.SimpleNamespace):
@@ -62,27 +64,25 @@ def cuda() -> PlayedCuda:
 
 
 @pytest.fixture
-def book(cuda: PlayedCuda, monkeypatch: pytest.MonkeyPatch) -> PeakBook:
-    # What is played here takes no time.
-    monkeypatch.setattr(torch_peaks, "SAME_READING_NS", 0)
+def book(cuda: PlayedCuda) -> PeakBook:
     return PeakBook(types.SimpleNamespace(cuda=cuda))
 
 
 def test_a_region_that_follows_at_once_needs_no_reading_of_its_own(
     book: PeakBook, cuda: PlayedCuda, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_peaks, "SAME_READING_NS", 10**12)
+    monkeypatch.setattr(torch_peaks, "MAX_AGE_NS", 10**15)
     read = cuda.memory_stats_as_nested_dict
     readings = []
     cuda.memory_stats_as_nested_dict = lambda device: readings.append(device) or read(device)
     cuda.use(100)
-    outer = book.open()
-    inner = book.open()
+    outer = book.open(own_ns=SOME)
+    inner = book.open(own_ns=1)
     cuda.use(300)
     cuda.use(200)
-    assert book.close(inner) == {0: 200 * MB}
-    assert book.close(outer) == {0: 200 * MB}
-    # One at the start of both, one at the end of both; between them the inner one's own end is always read.
+    assert book.close(inner, own_ns=1) == {0: 200 * MB}
+    assert book.close(outer, own_ns=1) == {0: 200 * MB}
+    # One at the start of both, one at the end of both: what a region itself allocates is read, however short it is.
     assert len(readings) == 2
     assert inner.peaks[0][0] == outer.peaks[0][0] == 300 * MB and inner.starts[0] == 100 * MB
 
@@ -90,16 +90,16 @@ def test_a_region_that_follows_at_once_needs_no_reading_of_its_own(
 def test_each_window_has_its_own_peak(book: PeakBook, cuda: PlayedCuda) -> None:
     cuda.use(900)
     cuda.use(100)
-    outer = book.open()
+    outer = book.open(own_ns=SOME)
     cuda.use(300)
-    inner = book.open()
+    inner = book.open(own_ns=SOME)
     cuda.use(200)
-    book.close(inner)
-    later = book.open()
+    book.close(inner, own_ns=SOME)
+    later = book.open(own_ns=SOME)
     cuda.use(250)
     cuda.use(50)
-    assert book.close(later) == {0: 50 * MB}
-    book.close(outer)
+    assert book.close(later, own_ns=SOME) == {0: 50 * MB}
+    book.close(outer, own_ns=SOME)
     assert outer.starts[0] == 100 * MB
     assert outer.peaks[0][0] == 300 * MB
     assert inner.peaks[0][0] == 300 * MB  # what it found when it began
@@ -109,22 +109,22 @@ def test_each_window_has_its_own_peak(book: PeakBook, cuda: PlayedCuda) -> None:
 def test_the_program_still_sees_its_own_peak(book: PeakBook, cuda: PlayedCuda) -> None:
     cuda.use(900)
     cuda.use(100)
-    window = book.open()
+    window = book.open(own_ns=SOME)
     cuda.use(200)
-    book.close(window)
+    book.close(window, own_ns=SOME)
     assert cuda.peak == 200 * MB
     assert cuda.memory.max_memory_allocated() == 900 * MB
     assert cuda.memory_stats()["reserved_bytes.all.peak"] == 900 * MB
 
 
 def test_the_program_may_reset_inside_a_window(book: PeakBook, cuda: PlayedCuda) -> None:
-    window = book.open()
+    window = book.open(own_ns=SOME)
     cuda.use(500)
     cuda.use(10)
     cuda.reset_peak_memory_stats()
     assert cuda.memory.max_memory_allocated() == 10 * MB
     cuda.use(20)
-    book.close(window)
+    book.close(window, own_ns=SOME)
     assert window.peaks[0][0] == 500 * MB
 
 
