@@ -8,7 +8,7 @@ use crate::explain::Explanation;
 use crate::measurement::{How, Measurement};
 use crate::metric::{Metric, Quantity};
 
-/// What is left over when two numbers that should be equal went through logarithms.
+/// What is left over when two numbers that should be equal are worked out in two ways.
 const SLACK: f64 = 1e-9;
 /// So far from the ratio of two medians, a change needs a remark.
 const MISLEADING: f64 = 0.05;
@@ -282,25 +282,10 @@ fn medians_mislead(found: &Comparison) -> bool {
 
 /// Whether a change goes beyond what is allowed.
 fn beyond(found: &Comparison, share: f64, rising: bool) -> Outcome {
-    use stepscope_analyse::statistics::Verdict;
-    let (Some(ratio), Some(low), Some(high)) = (found.ratio, found.low, found.high) else {
-        // Without a ratio the baseline was 0: then any change is beyond every share.
-        return match (found.ratio, found.verdict) {
-            (None, Verdict::Slower) if rising => Outcome::Fail,
-            (None, Verdict::Faster) if !rising => Outcome::Fail,
-            (None, Verdict::Slower | Verdict::Faster | Verdict::NoDifference) => Outcome::Pass,
-            _ => Outcome::Inconclusive,
-        };
-    };
-    let (kept, broken) = if rising {
-        (high <= 1.0 + share + SLACK, low > 1.0 && ratio >= 1.0 + share)
-    } else {
-        (low >= 1.0 - share - SLACK, high < 1.0 && ratio <= 1.0 - share)
-    };
-    match (kept, broken) {
-        (true, _) => Outcome::Pass,
-        (false, true) => Outcome::Fail,
-        (false, false) => Outcome::Inconclusive,
+    match found.beyond(share, rising) {
+        Some(true) => Outcome::Fail,
+        Some(false) => Outcome::Pass,
+        None => Outcome::Inconclusive,
     }
 }
 

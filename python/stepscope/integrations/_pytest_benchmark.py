@@ -101,15 +101,7 @@ class Verdict:
         self.name = name
         found = compare_samples([list(each) for each in baseline], [list(rounds)], margin, 0.95)
         self.comparison: dict[str, Any] = json.loads(found)
-        ratio, low, high = (self.comparison[key] for key in ("ratio", "low", "high"))
-        if ratio is None or low is None or high is None:
-            self.outcome = "inconclusive"
-        elif high <= 1 + margin:
-            self.outcome = "pass"
-        elif low > 1 and ratio >= 1 + margin:
-            self.outcome = "fail"
-        else:
-            self.outcome = "inconclusive"
+        self.outcome = {None: "inconclusive", False: "pass", True: "fail"}[self.comparison["beyond"]]
 
     def words(self) -> str:
         """One line."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from .._native import compare_samples
 from ..errors import StepscopeError, StepscopeWarning
 from .profiler import PerformanceProfiler
 from .region import Region
@@ -107,7 +108,8 @@ class PerformanceRegressionDetector:
             warnings.warn(words, StepscopeWarning, stacklevel=3)
             return
         baseline = entry["wall_time_s"]
-        if current > baseline * (1 + threshold):
+        # One run says nothing about its noise, so it counts as it is.
+        if json.loads(compare_samples([[baseline]], [[current]], threshold, 0.95, counted=True))["beyond"]:
             self.regressions.append((name, baseline, current))
             self.alert_regression(name, baseline, current)
 

@@ -9,6 +9,9 @@ use super::ranks::{can_decide, hodges_lehmann, mann_whitney};
 use super::sample::{Sample, Statistic};
 use super::student;
 
+/// What is left over when two numbers that should be equal went through logarithms: a margin given as 5% must not fail 105
+/// against 100 over the last bit.
+const SLACK: f64 = 1e-9;
 /// More repeats than this are no advice.
 const MAX_ADVICE: f64 = 1_000.0;
 
@@ -139,6 +142,25 @@ impl Comparison {
     /// Whether the confidence allows a ratio that was found in another way.
     pub fn allows(&self, ratio: f64) -> bool {
         self.low.is_none_or(|low| ratio >= low) && self.high.is_none_or(|high| ratio <= high)
+    }
+
+    /// Whether the value rises by more than this share of the baseline, or falls where that is asked; unknown if neither was shown.
+    /// What changes the other way keeps within the share, however far.
+    pub fn beyond(&self, share: f64, rising: bool) -> Option<bool> {
+        let (Some(ratio), Some(low), Some(high)) = (self.ratio, self.low, self.high) else {
+            // Without a ratio the baseline was 0: then any change is beyond every share.
+            return match (self.ratio, self.verdict) {
+                (None, Verdict::Slower) => Some(rising),
+                (None, Verdict::Faster) => Some(!rising),
+                (None, Verdict::NoDifference) => Some(false),
+                _ => None,
+            };
+        };
+        let (kept, broken) = match rising {
+            true => (high <= 1.0 + share + SLACK, low > 1.0 && ratio >= 1.0 + share),
+            false => (low >= 1.0 - share - SLACK, high < 1.0 && ratio <= 1.0 - share),
+        };
+        (kept || broken).then_some(!kept)
     }
 }
 
@@ -284,11 +306,9 @@ fn squares(values: &[f64]) -> f64 {
 }
 
 fn decide(found: &Found, margin: f64) -> Verdict {
-    // A margin given as 5% must not fail 105 against 100 over the last bit of a logarithm.
-    let slack = 1e-9;
     match found.interval {
         None => Verdict::Inconclusive,
-        Some((low, high)) if low >= -margin - slack && high <= margin + slack => Verdict::NoDifference,
+        Some((low, high)) if low >= -margin - SLACK && high <= margin + SLACK => Verdict::NoDifference,
         Some((low, _)) if low > 0.0 && found.shift >= margin => Verdict::Slower,
         Some((_, high)) if high < 0.0 && found.shift <= -margin => Verdict::Faster,
         Some(_) => Verdict::Inconclusive,
