@@ -7,5 +7,4 @@ pub(crate) mod quantile;
 pub mod selection;
 pub(crate) mod slice_number;
 pub mod spread;
-pub mod theil_sen;
 pub(crate) mod windows;

@@ -1,4 +1,4 @@
-//! Whether two sets of measurements differ, by how much, and how sure that is.
+//! Whether two sets of measurements differ, or one keeps growing, by how much, and how sure that is.
 //!
 //! Plain numbers in, intervals and verdicts out; nothing here knows what was measured. Every random choice has a fixed
 //! seed, so the same numbers give the same answer on every machine.
@@ -6,6 +6,7 @@
 mod bootstrap;
 mod changes;
 mod compare;
+mod growth;
 mod level;
 mod pairs;
 mod random;
@@ -13,14 +14,18 @@ mod ranks;
 mod sample;
 mod several;
 mod student;
+mod theil_sen;
 
 pub use changes::{Change, ChangeRule, change_points, segments};
 pub use compare::{Comparison, Counts, Method, Rule, Verdict, compare};
+pub use growth::{Growth, GrowthRule, growth, keeps_adding, warm_up};
 pub use level::{Level, level};
 pub use pairs::{paired_shift, signed_rank};
 pub use random::Random;
 pub use ranks::{hodges_lehmann, mann_whitney, median_interval};
 pub use sample::{Sample, Statistic};
 pub use several::holm;
+pub use student::{Interval, mean_interval};
+pub use theil_sen::{Slope, theil_sen};
 
-pub(crate) use student::quantile as student_quantile;
+pub(crate) use student::{quantile as student_quantile, welch};

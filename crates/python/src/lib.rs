@@ -71,10 +71,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(region::number_of_text, module)?)?;
     module.add_function(wrap_pyfunction!(region::is_recording, module)?)?;
     module.add_function(wrap_pyfunction!(trace::questions, module)?)?;
-    module.add_function(wrap_pyfunction!(statistics::compare_samples, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
     module.add_class::<compare::NativeDiff>()?;
     module.add_class::<table::NativeTable>()?;
+    statistics::add(module)?;
     region::add(module)?;
     hooks::add(module)?;
     sampler::add(module)?;

@@ -1,27 +1,26 @@
 """Where memory grows: inside a region, inside one within it, or in between.
 
 A level that rises from the end of one occurrence to the end of the next has risen either inside the occurrence or since
-the one before; the two add up to the rise. Readings are noisy, so a mean counts only if its confidence interval does.
+the one before; the two add up to the rise. Readings are noisy, so a mean counts only if its confidence interval does
+(the native module decides that, as it decides whether levels grow).
 What a region takes and gives back later, such as a result that is dropped after it, rises inside and falls outside:
 then the numbers cannot tell whether it keeps some of that, or whether another region leaks. The limits are heuristics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
+from .._native import keeps_growing, usual_growth, usual_warmup
 from .aggregate import Aggregate, details_of
-from .mean_interval import mean_interval
 from .resources import MEASURES, USED
 
 INSIDE = "inside"
 OUTSIDE = "outside"
 EITHER = "inside or outside"
 
-FEWEST = 8
-"""Occurrences after warm-up below which nothing is said (a heuristic)."""
 SMALL_SHARE = 0.1
 """Part of the whole growth below which growth inside a region is not worth a word (a heuristic)."""
 LARGE_SHARE = 0.25
@@ -79,17 +78,12 @@ def held_of(aggregate: Aggregate) -> tuple[Held, ...]:
     return found
 
 
-def usual_warmup(occurrences: int) -> int:
-    """Occurrences that are left out: a tenth, at least 2, at most 20."""
-    return min(max(2, occurrences // 10), 20)
-
-
-def place_of(held: Held, slope: float, at_least: float, confidence: float) -> str:
+def place_of(held: Held, slope: float, at_least: float) -> str:
     """Where a measure grows whose level rises by ``slope`` from one occurrence to the next."""
-    inside = mean_interval(held.inside, confidence)
-    if _is_steady(held.inside, at_least, confidence) and inside.mean >= SMALL_SHARE * slope:
-        return EITHER if _gives_back(held, slope, confidence) else INSIDE
-    return OUTSIDE if inside.high < LARGE_SHARE * slope else EITHER
+    mean, _, high = usual_growth(held.inside)
+    if keeps_growing(held.inside, at_least) and mean >= SMALL_SHARE * slope:
+        return EITHER if _gives_back(held, slope) else INSIDE
+    return OUTSIDE if high < LARGE_SHARE * slope else EITHER
 
 
 class Suspect:
@@ -97,13 +91,13 @@ class Suspect:
 
     __slots__ = ("name", "total", "gives_back")
 
-    def __init__(self, aggregate: Aggregate, measure: int, scale: float, at_least: float, confidence: float) -> None:
+    def __init__(self, aggregate: Aggregate, measure: int, scale: float, at_least: float) -> None:
         self.name = aggregate.name
         held = held_of(aggregate)[measure]
         held = held.after(usual_warmup(len(held.levels)), scale)
-        steady = len(held.own) == len(held.levels) and _is_steady(held.own, at_least, confidence)
+        steady = len(held.own) == len(held.levels) and keeps_growing(held.own, at_least)
         self.total = sum(held.own) if steady else 0.0
-        self.gives_back = steady and _gives_back(held, fmean(held.own), confidence)
+        self.gives_back = steady and _gives_back(held, fmean(held.own))
 
 
 def worst(suspects: Iterable[Suspect], clear_only: bool = False) -> Suspect | None:
@@ -112,15 +106,7 @@ def worst(suspects: Iterable[Suspect], clear_only: bool = False) -> Suspect | No
     return max(found, key=lambda each: (not each.gives_back, each.total), default=None)
 
 
-def _is_steady(growth: Sequence[float], at_least: float, confidence: float) -> bool:
-    """Whether it goes on, and is enough to matter."""
-    if len(growth) < FEWEST or sum(growth) < at_least:
-        return False
-    later = growth[len(growth) // 2 :]
-    return mean_interval(growth, confidence).low > 0 and mean_interval(later, confidence).low > 0
-
-
-def _gives_back(held: Held, slope: float, confidence: float) -> bool:
+def _gives_back(held: Held, slope: float) -> bool:
     """Whether a good part of what grew inside goes away outside."""
-    outside = mean_interval(held.outside, confidence)
-    return outside.high < 0 and outside.mean < -LARGE_SHARE * slope
+    mean, _, high = usual_growth(held.outside)
+    return high < 0 and mean < -LARGE_SHARE * slope

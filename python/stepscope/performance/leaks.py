@@ -1,10 +1,10 @@
 """Does memory grow from one occurrence of a region to the next, and does it grow inside the region?
 
 "It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So the first occurrences are left out
-as warm-up, a robust slope is fitted to the rest, and memory "grows" only if the slope's confidence interval is above
-zero both for all of them and for their second half, the second half rises about as steeply as the whole, and the growth
-is large enough to matter. What the C allocator holds free does not count (:mod:`~stepscope.performance.malloc_free`).
-Where it grows is looked for by :mod:`~stepscope.performance.leak_place`. The limits are heuristics, and parameters.
+as warm-up, and the native module judges the rest, as it judges memory in traces: by a robust slope that must be surely
+above zero, also in the second half. Its thresholds are ``leak.*`` of ``stepscope findings --list``. What the C
+allocator holds free does not count (:mod:`~stepscope.performance.malloc_free`). Where it grows is looked for by
+:mod:`~stepscope.performance.leak_place`.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._native import judge_levels, threshold, usual_warmup
 from .._units import MB
 from .aggregate import Aggregate
-from .leak_place import EITHER, FEWEST, INSIDE, OUTSIDE, Held, Suspect, held_of, place_of, usual_warmup, worst
+from .leak_place import EITHER, INSIDE, OUTSIDE, Held, Suspect, held_of, place_of, worst
 from .resources import MEASURES
 from .text_table import aligned, number
-from .theil_sen import Slope, theil_sen
 
 LEAK = "leak"
 NO_LEAK = "no leak"
 TOO_FEW = "too few"
 
 _UNITS: tuple[tuple[str, float], ...] = (("MB", MB), ("MB", MB), ("objects", 1.0))
-STEADY_SHARE = 0.4
-"""How steep the second half must be at least, compared with the whole (a heuristic): growth that stopped is no leak,
-and the profiler itself takes some kilobytes now and then."""
 _BYTES_AN_OBJECT = 100.0
 """Of objects, as many as this would fill a megabyte: below that they are noise."""
 
@@ -56,10 +53,12 @@ class Growth:
 
     def __str__(self) -> str:
         if self.slope is None:
-            return f"{self.what}: {self.verdict} ({self.occurrences} occurrences after warm-up, {FEWEST} are needed)"
+            needed = f"{threshold('leak.min_readings'):.0f} are needed"
+            return f"{self.what}: {self.verdict} ({self.occurrences} occurrences after warm-up, {needed})"
+        interval = f"{threshold('leak.confidence'):.0%} interval {self.low:+.4g} to {self.high:+.4g}"
         return (
             f"{self.what}: {self.verdict}, {self.slope:+.4g} {self.unit} per occurrence"
-            f" (95% interval {self.low:+.4g} to {self.high:+.4g}; {self.occurrences} occurrences)"
+            f" ({interval}; {self.occurrences} occurrences)"
         )
 
 
@@ -103,7 +102,6 @@ def leak_report(
     aggregate: Aggregate,
     warmup: int | None = None,
     at_least_mb: float = 1.0,
-    confidence: float = 0.95,
     others: Sequence[Aggregate] = (),
 ) -> LeakReport:
     """Looks for growth over the occurrences that are held of a region; ``others`` are those it may grow in instead."""
@@ -118,15 +116,15 @@ def leak_report(
         unit, scale = _UNITS[measure]
         at_least = at_least_mb if unit == "MB" else at_least_mb * MB / _BYTES_AN_OBJECT
         later = held.after(left_out, scale)
-        growth = judge(MEASURES[measure], unit, later.levels, at_least, confidence, later)
+        growth = judge(MEASURES[measure], unit, later.levels, at_least, later)
         if growth.place:
             regions = dict.fromkeys([aggregate, *others])
-            suspects = [Suspect(each, measure, scale, at_least, confidence) for each in regions]
+            suspects = [Suspect(each, measure, scale, at_least) for each in regions]
             growth, name, reason = _attributed(growth, aggregate, suspects)
             reasons.append(reason)
             grows_in = grows_in or name
         growths.append(growth)
-    growths, told = _with_readings(growths, aggregate, warmup, at_least_mb, confidence)
+    growths, told = _with_readings(growths, aggregate, warmup, at_least_mb)
     reasons += told
     if told and growths and growths[0].verdict == LEAK:
         grows_in = aggregate.name
@@ -138,7 +136,7 @@ def leak_report(
 
 
 def _with_readings(
-    growths: list[Growth], aggregate: Aggregate, warmup: int | None, at_least_mb: float, confidence: float
+    growths: list[Growth], aggregate: Aggregate, warmup: int | None, at_least_mb: float
 ) -> tuple[list[Growth], list[str]]:
     """The same, but for a region with too few occurrences what was read inside it; and what to say about that."""
     if any(growth.verdict != TOO_FEW for growth in growths):
@@ -147,7 +145,7 @@ def _with_readings(
     in_use = [used for _, used in taken if used is not None]
     readings = [held / MB for held in (in_use if len(in_use) == len(taken) else [rss for rss, _ in taken])]
     left_out = usual_warmup(len(readings)) if warmup is None else warmup
-    growth = judge(MEASURES[0], "MB", readings[left_out:], at_least_mb, confidence)
+    growth = judge(MEASURES[0], "MB", readings[left_out:], at_least_mb)
     if growth.verdict == TOO_FEW:
         hint = "open the region inside the loop, or call get_current_memory() in each iteration"
         return growths, [f"{len(readings)} readings inside it are too few too: {hint}"] if growths else []
@@ -159,25 +157,18 @@ def _with_readings(
     return [growth, *growths[1:]], [said]
 
 
-def judge(
-    what: str, unit: str, values: Sequence[float], at_least: float, confidence: float, held: Held | None = None
-) -> Growth:
+def judge(what: str, unit: str, values: Sequence[float], at_least: float, held: Held | None = None) -> Growth:
     """The verdict on one series of levels, warm-up already left out; ``held`` tells what grew inside."""
-    count = len(values)
-    if count < FEWEST:
-        first, last = (values[0], values[-1]) if values else (0.0, 0.0)
-        return Growth(what, unit, TOO_FEW, None, None, None, first, last, count)
-    whole = theil_sen(values, confidence)
-    later: Slope = theil_sen(values[count // 2 :], confidence)
-    steady = later.low > 0 and later.slope >= STEADY_SHARE * whole.slope
-    grows = whole.low > 0 and steady and whole.slope * (count - 1) >= at_least
-    growth = Growth(
-        what, unit, LEAK if grows else NO_LEAK, whole.slope, whole.low, whole.high, values[0], values[-1], count
-    )
+    found = judge_levels(list(values), at_least)
+    ends = (values[0], values[-1], len(values)) if values else (0.0, 0.0, 0)
+    if found is None:
+        return Growth(what, unit, TOO_FEW, None, None, None, *ends)
+    grows, slope, low, high = found
+    growth = Growth(what, unit, LEAK if grows else NO_LEAK, slope, low, high, *ends)
     inside, outside = (None, None) if held is None else held.means
     if held is None or inside is None:
         return growth
-    place = place_of(held, whole.slope, at_least, confidence) if grows else ""
+    place = place_of(held, slope, at_least) if grows else ""
     return replace(growth, inside=inside, outside=outside, place=place)
 
 

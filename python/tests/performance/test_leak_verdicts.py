@@ -17,10 +17,9 @@ from collections.abc import Iterator
 import pytest
 
 from stepscope import PerformanceProfiler
-from stepscope._native import process_memory
+from stepscope._native import process_memory, usual_warmup
 from stepscope.performance.aggregate import Aggregate, Details
 from stepscope.performance.fork_lock import ForkLock
-from stepscope.performance.leak_place import usual_warmup
 from stepscope.performance.leaks import LEAK, NO_LEAK, TOO_FEW, judge, leak_report
 from stepscope.performance.metrics import MB
 from stepscope.performance.resources import Mark
@@ -64,7 +63,7 @@ def held(program: str, chance: random.Random, count: int) -> Iterator[tuple[floa
 
 
 def verdict(levels: list[float]) -> str:
-    return judge("RSS", "MB", levels[usual_warmup(len(levels)) :], 1.0, 0.95).verdict
+    return judge("RSS", "MB", levels[usual_warmup(len(levels)) :], 1.0).verdict
 
 
 def wrong(program: str, count: int, right: str) -> int:

@@ -157,14 +157,14 @@ def test_objects_are_counted_with_detailed_memory() -> None:
 
 def test_growth_that_stops_is_no_leak() -> None:
     filling = [min(n * 5.0, 100.0) for n in range(60)]
-    assert judge("RSS", "MB", filling, 1.0, 0.95).verdict == NO_LEAK
+    assert judge("RSS", "MB", filling, 1.0).verdict == NO_LEAK
 
 
 def test_noise_is_no_leak() -> None:
     chance = random.Random(2)
 
     def verdict() -> str:
-        return judge("RSS", "MB", [500 + chance.gauss(0, 20) for _ in range(60)], 1.0, 0.95).verdict
+        return judge("RSS", "MB", [500 + chance.gauss(0, 20) for _ in range(60)], 1.0).verdict
 
     wrong = sum(verdict() == LEAK for _ in range(200))
     assert wrong <= 4
@@ -172,12 +172,12 @@ def test_noise_is_no_leak() -> None:
 
 def test_a_small_steady_growth_under_noise_is_a_leak() -> None:
     chance = random.Random(4)
-    growth = judge("RSS", "MB", [500 + 0.5 * n + chance.gauss(0, 3) for n in range(100)], 1.0, 0.95)
+    growth = judge("RSS", "MB", [500 + 0.5 * n + chance.gauss(0, 3) for n in range(100)], 1.0)
     assert growth.verdict == LEAK
     assert growth.slope == pytest.approx(0.5, rel=0.1)
 
 
 def test_too_few_say_nothing() -> None:
-    growth = judge("RSS", "MB", [1.0, 100.0, 200.0], 1.0, 0.95)
+    growth = judge("RSS", "MB", [1.0, 100.0, 200.0], 1.0)
     assert growth.verdict == TOO_FEW and growth.slope is None
     assert "8 are needed" in str(growth)

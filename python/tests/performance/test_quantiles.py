@@ -1,16 +1,14 @@
-"""Quantiles: exact while all is held, within 1.1 % for ever after; and the slope that does not mind outliers."""
+"""Quantiles: exact while all is held, within 1.1 % for ever after."""
 
 from __future__ import annotations
 
 import random
-import statistics
 
 import pytest
 
 from stepscope.performance.aggregate import Aggregate
 from stepscope.performance.fork_lock import ForkLock
 from stepscope.performance.histogram import ExponentialHistogram
-from stepscope.performance.theil_sen import theil_sen
 
 
 def _aggregate(walls: list[int], keep: int) -> Aggregate:
@@ -55,34 +53,3 @@ def test_no_time_at_all_is_a_time() -> None:
     histogram = ExponentialHistogram()
     histogram.extend([0, 0, 0])
     assert histogram.quantile(0.5) == pytest.approx(1.0, rel=0.02)
-
-
-def test_theil_sen_on_a_worked_example() -> None:
-    # Slopes of the pairs of 1, 3, 2, 5: 2, 1/2, 4/3, -1, 1, 3; in order -1, 1/2, 1, 4/3, 2, 3; their median is 7/6.
-    assert theil_sen([1, 3, 2, 5]).slope == pytest.approx(7 / 6)
-
-
-def test_theil_sen_minds_no_outliers() -> None:
-    values = [2.0 * n for n in range(40)]
-    for at in range(0, 40, 4):
-        values[at] += 1000.0 if at % 8 else -1000.0
-    found = theil_sen(values)
-    assert found.slope == pytest.approx(2.0, rel=0.02)
-    assert found.low <= 2.0 <= found.high
-
-
-def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
-    chance = random.Random(11)
-    hits = 0
-    for _ in range(300):
-        found = theil_sen([0.5 * n + chance.gauss(0, 5) for n in range(30)])
-        hits += found.low <= 0.5 <= found.high
-    assert 0.91 <= hits / 300 <= 0.99
-
-
-def test_a_long_series_is_thinned() -> None:
-    chance = random.Random(5)
-    found = theil_sen([0.1 * n + chance.gauss(0, 1) for n in range(5000)])
-    assert found.points == 400
-    assert found.slope == pytest.approx(0.1, rel=0.01)
-    assert statistics.fmean((found.low, found.high)) == pytest.approx(found.slope, rel=0.05)

@@ -10,7 +10,7 @@ use super::matching::{Matched, matches};
 use super::pieces::{Pieces, Place};
 use crate::causes::account::definition;
 use crate::causes::cause::Cause;
-use crate::statistics::student_quantile;
+use crate::statistics::welch;
 
 /// How sure it is that a change is not noise. There are hundreds of rows: at 95%, a dozen of them would change by chance.
 const CONFIDENCE: f64 = 0.999;
@@ -216,7 +216,8 @@ pub(super) fn rows(runs: &[Vec<Pieces>; 2]) -> (Vec<ChangeRow>, Vec<CauseChange>
             side.names(row, |place| place.name.as_ref()).unwrap_or_else(|| place.cause.label().to_owned())
         };
         let now = name(named.0, named.1);
-        let noise_ns = noise(sides[0].noise(&pair.before), sides[1].noise(&pair.after));
+        let noise = sides[0].noise(&pair.before).zip(sides[1].noise(&pair.after));
+        let noise_ns = noise.map(|(before, after)| welch(before, after, CONFIDENCE).ceil() as i64);
         rows.push(ChangeRow {
             change: Change::of(before_ns, after_ns, has),
             matched: pair.matched,
@@ -265,15 +266,4 @@ pub(super) fn rows(runs: &[Vec<Pieces>; 2]) -> (Vec<ChangeRow>, Vec<CauseChange>
         key(a).cmp(&key(b)).then_with(|| (&a.op, &a.name, &a.module).cmp(&(&b.op, &b.name, &b.module)))
     });
     (rows, causes)
-}
-
-/// Welch's interval of the difference of two means.
-fn noise(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> Option<i64> {
-    let ((a, a_freedom), (b, b_freedom)) = (a?, b?);
-    let sum = a + b;
-    if sum == 0.0 {
-        return Some(0);
-    }
-    let freedom = sum * sum / (a * a / a_freedom + b * b / b_freedom);
-    Some((student_quantile(1.0 - CONFIDENCE, freedom) * sum.sqrt()).ceil() as i64)
 }

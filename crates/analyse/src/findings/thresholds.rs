@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::RULES;
 use crate::names::nearest::nearest;
 use crate::roofline::efficiency::Efficiency;
+use crate::statistics::GrowthRule;
 
 /// One limit of a rule.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -60,6 +61,35 @@ pub const ASSUMPTIONS: &[Threshold] = &[
     },
 ];
 
+/// When memory keeps growing, whoever looks at it.
+pub const LEAKS: &[Threshold] = &[
+    Threshold {
+        name: "leak.confidence",
+        default: GrowthRule::COUNTED.confidence,
+        text: "how sure it must be that memory grows, and that it still does in the second half",
+    },
+    Threshold {
+        name: "leak.steadiness",
+        default: GrowthRule::COUNTED.steadiness,
+        text: "how steep the second half must be, as a share of the whole: what fills and stops is no leak",
+    },
+    Threshold {
+        name: "leak.min_levels",
+        default: GrowthRule::COUNTED.min_levels as f64,
+        text: "levels needed to judge what an allocator has handed out",
+    },
+    Threshold {
+        name: "leak.min_readings",
+        default: GrowthRule::READ.min_levels as f64,
+        text: "levels needed to judge what the system says about a process, without its warm-up",
+    },
+    Threshold {
+        name: "leak.fit",
+        default: GrowthRule::SAMPLED.fit,
+        text: "how well a straight line must fit the levels of a device when steps end, and those that a clock samples (R²)",
+    },
+];
+
 /// The limits in force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds {
@@ -101,9 +131,34 @@ impl Thresholds {
         self.values.get(name).copied().unwrap_or_else(default)
     }
 
+    /// When levels that are counted keep growing.
+    pub fn counted_growth(&self) -> GrowthRule {
+        GrowthRule {
+            confidence: self.get("leak.confidence").min(1.0),
+            min_levels: self.get("leak.min_levels") as usize,
+            steadiness: self.get("leak.steadiness"),
+            fit: 0.0,
+        }
+    }
+
+    /// The same for all that a device holds when a step ends.
+    pub fn growth_of_steps(&self) -> GrowthRule {
+        GrowthRule { fit: self.get("leak.fit"), ..self.counted_growth() }
+    }
+
+    /// The same for levels that the system tells.
+    pub fn read_growth(&self) -> GrowthRule {
+        GrowthRule { min_levels: self.get("leak.min_readings") as usize, ..self.counted_growth() }
+    }
+
+    /// The same for levels that a clock samples.
+    pub fn sampled_growth(&self) -> GrowthRule {
+        GrowthRule { fit: self.get("leak.fit"), ..self.read_growth() }
+    }
+
     /// Every limit there is.
     pub fn all() -> impl Iterator<Item = &'static Threshold> {
-        SEVERITY.iter().chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
+        SEVERITY.iter().chain(LEAKS).chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
     }
 }
 
@@ -128,6 +183,17 @@ mod tests {
         assert!(error.contains("did you mean 'severity.high'"), "{error}");
         assert!(limits.set("severity.high", f64::NAN).is_err());
         assert!(limits.switch_off("nonsense").is_err());
+    }
+
+    #[test]
+    fn growth_is_judged_by_the_limits_in_force() {
+        let mut limits = Thresholds::default();
+        assert_eq!(limits.counted_growth(), GrowthRule::COUNTED);
+        assert_eq!(limits.growth_of_steps(), GrowthRule::OF_STEPS);
+        assert_eq!(limits.read_growth(), GrowthRule::READ);
+        assert_eq!(limits.sampled_growth(), GrowthRule::SAMPLED);
+        assert_eq!(limits.set("leak.min_readings", 12.0), Ok(()));
+        assert_eq!(limits.sampled_growth(), GrowthRule { min_levels: 12, ..GrowthRule::SAMPLED });
     }
 
     #[test]

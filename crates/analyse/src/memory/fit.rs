@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::scope::definition::Definition;
+use crate::statistics::student_quantile;
 
 /// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -142,7 +143,7 @@ impl Line {
     pub fn margin(&self, batch: f64) -> f64 {
         let Some(residual) = self.residual else { return 0.0 };
         let spread = 1.0 + 1.0 / self.points as f64 + (batch - self.mean).powi(2) / self.squares;
-        students_t(self.points - 2) * residual * spread.sqrt()
+        student_quantile(0.05, (self.points - 2) as f64) * residual * spread.sqrt()
     }
 
     /// The largest batch within a limit, with so many times the margin; none if every batch is.
@@ -160,16 +161,6 @@ impl Line {
         }
         Some(low)
     }
-}
-
-/// Of Student's distribution, for 95%.
-fn students_t(freedom: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    freedom.checked_sub(1).and_then(|at| TABLE.get(at)).copied().unwrap_or(1.96)
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! What grows from iteration to iteration: lines and stacks whose memory in use rises without end.
 //!
-//! Memory in use between two iterations should be the same after each. A line leaks if what it holds there rises on and on:
-//! from where it first holds something, without the first iteration after that (caches fill, states are made), a robust
-//! slope with an interval above zero, and as steep in the second half as before. Where nothing repeats, only what is
-//! never freed counts, over time.
+//! Memory in use between two iterations should be the same after each. A line leaks if what it holds there keeps growing
+//! (`statistics/growth.rs` says when), from where it first holds something, without the first iteration after that: caches
+//! fill, states are made. Where nothing repeats, only what is never freed counts, over time.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -16,14 +15,12 @@ use super::history::{Allocation, History};
 use super::places::Places;
 use super::surroundings::usable;
 use crate::scope::definition::Definition;
-use crate::scope::theil_sen::{Slope, theil_sen};
+use crate::statistics::{GrowthRule, Slope, growth};
 
-/// Levels needed after warm-up.
-const MIN_LEVELS: usize = 5;
+/// A line that grows by less over all iterations compared is not worth a word.
+pub const MIN_GROWTH_BYTES: u64 = 1 << 20;
 /// Lines looked at in detail: those that grew most.
 const MAX_GROUPS: usize = 256;
-/// The second half must rise at least this much as steeply as the whole.
-const STEADY: f64 = 0.5;
 
 /// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -137,6 +134,8 @@ pub struct Leaks {
     pub beat: Option<Beat>,
     /// How many moments there are to compare.
     pub beats: usize,
+    /// How many are needed, after the first.
+    pub min_levels: usize,
     /// How long an iteration takes, in seconds.
     pub seconds: Option<f64>,
     /// What grows, fastest first.
@@ -172,7 +171,7 @@ impl Leaks {
 
     /// Whether there was enough to compare.
     pub fn enough(&self) -> bool {
-        self.beats > MIN_LEVELS
+        self.beats > self.min_levels
     }
 
     /// The growth of all rows together.
@@ -209,12 +208,20 @@ impl Leaks {
 }
 
 /// Looks for what grows by at least this many bytes over the iterations compared.
-pub fn leaks(snapshot: &Snapshot, history: &History, places: &Places, by: Grouping, min_bytes: u64) -> Leaks {
+pub fn leaks(
+    snapshot: &Snapshot,
+    history: &History,
+    places: &Places,
+    by: Grouping,
+    min_bytes: u64,
+    rule: &GrowthRule,
+) -> Leaks {
     let last = history.levels.last().copied().unwrap_or(history.at_start);
     let mut found = Leaks {
         device: history.device,
         beat: None,
         beats: 0,
+        min_levels: rule.min_levels,
         seconds: None,
         rows: Vec::new(),
         reserved: last.reserved,
@@ -225,7 +232,7 @@ pub fn leaks(snapshot: &Snapshot, history: &History, places: &Places, by: Groupi
         // Memory ran out in the middle of something: what it had allocated until then would look like a leak.
         return found;
     }
-    found.rows = rows(history, places, &beats, by, min_bytes);
+    found.rows = rows(history, places, &beats, by, min_bytes, rule);
     found.beats = beats.moments.len();
     found.seconds = beats.seconds;
     found.beat = Some(beats.beat);
@@ -238,7 +245,14 @@ enum Group {
     Stack(StackId),
 }
 
-fn rows(history: &History, places: &Places, beats: &Beats, by: Grouping, min_bytes: u64) -> Vec<LeakRow> {
+fn rows(
+    history: &History,
+    places: &Places,
+    beats: &Beats,
+    by: Grouping,
+    min_bytes: u64,
+    rule: &GrowthRule,
+) -> Vec<LeakRow> {
     let group = |allocation: &Allocation| match by {
         Grouping::Line => Group::Line(places.frame(allocation.stack)),
         Grouping::Stack => Group::Stack(places.python(allocation.stack)),
@@ -290,7 +304,7 @@ fn rows(history: &History, places: &Places, beats: &Beats, by: Grouping, min_byt
                 level
             })
             .collect();
-        let Some((slope, later)) = judge(&levels, &beats.at, min_bytes) else { continue };
+        let Some((slope, later)) = judge(&levels, &beats.at, min_bytes, rule) else { continue };
         let line = places.line(stack);
         rows.push(LeakRow {
             device: history.device,
@@ -315,28 +329,22 @@ fn rows(history: &History, places: &Places, beats: &Beats, by: Grouping, min_byt
     rows
 }
 
-/// The slope of levels that rise without end, and the levels after warm-up; none if they do not.
-fn judge<'a>(levels: &'a [i64], at: &[f64], min_bytes: u64) -> Option<(Slope, &'a [i64])> {
+/// The slope of levels that keep growing, and the levels after warm-up; none if they do not.
+fn judge<'a>(levels: &'a [i64], at: &[f64], min_bytes: u64, rule: &GrowthRule) -> Option<(Slope, &'a [i64])> {
     let onset = levels.iter().position(|level| *level > 0)?;
     let (later, at) = (levels.get(onset + 1..)?, at.get(onset + 1..)?);
-    if later.len() < MIN_LEVELS {
-        return None;
-    }
     let points: Vec<(f64, f64)> = at.iter().zip(later).map(|(at, level)| (*at, *level as f64)).collect();
-    let whole = theil_sen(&points)?;
-    let half = theil_sen(&points[points.len() / 2 - usize::from(points.len() < 6)..])?;
-    let rises = whole.low > 0.0 && half.low > 0.0 && half.slope >= STEADY * whole.slope;
-    let span = points[points.len() - 1].0 - points[0].0;
-    (rises && whole.slope * span >= min_bytes as f64).then_some((whole, later))
+    let found = growth(&points, min_bytes as f64, rule)?;
+    found.grows.then_some((found.slope, later))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::judge;
+    use super::{GrowthRule, judge};
 
     fn slope(levels: &[i64]) -> Option<f64> {
         let at: Vec<f64> = (0..levels.len()).map(|at| at as f64).collect();
-        judge(levels, &at, 1).map(|found| found.0.slope)
+        judge(levels, &at, 1, &GrowthRule::COUNTED).map(|found| found.0.slope)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::bootstrap::{self, MIN_STEPS, middle_share};
 use super::pairs::{paired_shift, signed_rank};
 use super::ranks::{can_decide, hodges_lehmann, mann_whitney};
 use super::sample::{Sample, Statistic};
-use super::student;
+use super::student::{self, squares, variance};
 
 /// What is left over when two numbers that should be equal went through logarithms: a margin given as 5% must not fail 105
 /// against 100 over the last bit.
@@ -293,16 +293,6 @@ fn student_interval(shift: f64, error: f64, freedom: f64, confidence: f64, metho
 /// The variance of both groups around their own means.
 fn variance_within(x: &[f64], y: &[f64]) -> f64 {
     (squares(x) + squares(y)) / (x.len() + y.len()).saturating_sub(2).max(1) as f64
-}
-
-fn variance(values: &[f64]) -> f64 {
-    squares(values) / values.len().saturating_sub(1).max(1) as f64
-}
-
-/// The sum of the squared distances from the mean.
-fn squares(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    values.iter().map(|value| (value - mean) * (value - mean)).sum()
 }
 
 fn decide(found: &Found, margin: f64) -> Verdict {

@@ -7,7 +7,7 @@ use super::bootstrap::{self, MIN_STEPS, middle_share};
 use super::compare::{Method, Rule};
 use super::ranks::median_interval;
 use super::sample::Sample;
-use super::student;
+use super::student::{Interval, mean_interval};
 
 /// A number and the interval in which the truth lies.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -30,16 +30,8 @@ pub fn level(sample: &Sample, rule: &Rule) -> Option<Level> {
     if ranked.is_some() {
         return Some(Level { value, interval: ranked, method: Method::Ranks });
     }
-    let n = units.len() as f64;
-    if units.len() >= 2 {
-        let mean = units.iter().sum::<f64>() / n;
-        let variance = units.iter().map(|u| (u - mean) * (u - mean)).sum::<f64>() / (n - 1.0);
-        let half = student::quantile(1.0 - rule.confidence, n - 1.0) * (variance / n).sqrt();
-        return Some(Level {
-            value: mean,
-            interval: Some((mean - half, mean + half)),
-            method: Method::Student,
-        });
+    if let Some(Interval { mean, low, high }) = mean_interval(&units, rule.confidence) {
+        return Some(Level { value: mean, interval: Some((low, high)), method: Method::Student });
     }
     let steps = &sample.groups()[0];
     if steps.len() < MIN_STEPS {

@@ -21,6 +21,49 @@ pub(crate) fn quantile(share: f64, freedom: f64) -> f64 {
     (low + high) / 2.0
 }
 
+/// A mean, and where the true one lies.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// The mean of two values or more with its interval, which takes their noise to be normal; none for fewer.
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    if values.len() < 2 {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let half = quantile(1.0 - confidence, n - 1.0) * (variance(values) / n).sqrt();
+    Some(Interval { mean, low: mean - half, high: mean + half })
+}
+
+/// The variance of the values that these are a sample of; 0 for a single one.
+pub(super) fn variance(values: &[f64]) -> f64 {
+    squares(values) / values.len().saturating_sub(1).max(1) as f64
+}
+
+/// The sum of the squared distances from the mean.
+pub(super) fn squares(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| (value - mean) * (value - mean)).sum()
+}
+
+/// Half of Welch's interval of the difference of two means, each given by its variance and its degrees of freedom.
+pub(crate) fn welch(a: (f64, f64), b: (f64, f64), confidence: f64) -> f64 {
+    let sum = a.0 + b.0;
+    if sum == 0.0 {
+        return 0.0;
+    }
+    let freedom = sum * sum / (a.0 * a.0 / a.1 + b.0 * b.0 / b.1);
+    quantile(1.0 - confidence, freedom) * sum.sqrt()
+}
+
 /// The regularized incomplete beta function, by its continued fraction (Lentz's way to evaluate one).
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
@@ -79,6 +122,25 @@ mod tests {
         assert!((outside(2.0, 5.0) - SCIPY[4]).abs() < 1e-10);
         assert!((outside(-0.3, 7.0) - SCIPY[5]).abs() < 1e-10);
         assert_eq!((outside(f64::INFINITY, 3.0), outside(0.0, 3.0)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_mean_has_its_interval() {
+        // Mean 2, standard deviation 1, t(2 degrees, 95%) = 4.302653: 2 ± 4.302653 / sqrt(3) = 2 ± 2.484138.
+        let found = mean_interval(&[1.0, 2.0, 3.0], 0.95).unwrap();
+        assert!((found.low + 0.484_138).abs() < 1e-5 && (found.high - 4.484_138).abs() < 1e-5, "{found:?}");
+        assert_eq!(mean_interval(&[2.0; 4], 0.95), Some(Interval { mean: 2.0, low: 2.0, high: 2.0 }));
+        assert_eq!(mean_interval(&[2.0], 0.95), None);
+        // One that is far from the rest widens the interval more than it moves the mean.
+        let one_off = mean_interval(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 50.0], 0.95).unwrap();
+        assert!(one_off.mean == 5.0 && one_off.low < 0.0);
+    }
+
+    #[test]
+    fn two_equal_means_are_compared_by_welch() {
+        // Equal variances and ten values each: Student's t with 18 degrees of freedom, 2.100922.
+        assert!((welch((0.5, 9.0), (0.5, 9.0), 0.95) - 2.100_922).abs() < 1e-6);
+        assert_eq!(welch((0.0, 9.0), (0.0, 9.0), 0.95), 0.0);
     }
 
     const SCIPY: [f64; 6] = [

@@ -121,10 +121,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
     ("statistics", &[]),
     ("names", &[]),
     ("steps", &["scope", "names"]),
-    ("memory", &["scope", "names"]),
+    ("memory", &["scope", "statistics", "names"]),
     ("threads", &["scope", "names"]),
     ("devices", &["scope", "names", "steps"]),
-    ("tables", &["scope", "names", "steps", "memory", "threads", "devices"]),
+    ("tables", &["scope", "statistics", "names", "steps", "memory", "threads", "devices"]),
     ("causes", &["scope", "names", "steps", "threads", "devices"]),
     ("peers", &["scope", "names", "steps", "devices"]),
     ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),
@@ -137,7 +137,10 @@ const FOLDERS: &[(&str, &[&str])] = &[
             "roofline",
         ],
     ),
-    ("findings", &["scope", "names", "steps", "memory", "threads", "causes", "replay", "roofline", "run"]),
+    (
+        "findings",
+        &["scope", "statistics", "names", "steps", "memory", "threads", "causes", "replay", "roofline", "run"],
+    ),
     ("compare", &["scope", "statistics", "names", "memory", "threads", "tables", "causes", "run", "findings"]),
 ];
 

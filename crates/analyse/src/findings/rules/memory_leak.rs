@@ -9,17 +9,13 @@ use hashbrown::HashMap;
 use super::words::{size, steps};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
 use crate::memory::{self, DeviceMemory};
+use crate::statistics::growth;
 
 pub(super) const RULE: Rule = Rule {
     name: "memory_leak",
-    about: "Memory in use at the end of each step rises steadily. A heuristic: a straight line through the levels.",
+    about: "Memory in use at the end of each step keeps growing. A heuristic: a robust slope over the steps; the thresholds `leak.*` say \
+            when.",
     thresholds: &[
-        Threshold { name: "memory_leak.min_steps", default: 4.0, text: "steps needed to judge" },
-        Threshold {
-            name: "memory_leak.fit",
-            default: 0.9,
-            text: "how well a straight line must fit the levels (R²)",
-        },
         Threshold { name: "memory_leak.mib_per_step", default: 1.0, text: "growth per step in MiB" },
         Threshold {
             name: "memory_leak.share_per_step",
@@ -31,9 +27,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    if context.steps().synthetic
-        || (context.steps().steps.len() as f64) < context.limit("memory_leak.min_steps")
-    {
+    if context.steps().synthetic {
         return Vec::new();
     }
     let survivors = OnceCell::new();
@@ -46,17 +40,17 @@ fn of_device(
     of_all: &OnceCell<HashMap<String, Survivors, RandomState>>,
 ) -> Option<Finding> {
     let levels = at_step_ends(context, memory)?;
-    if (levels.len() as f64) < context.limit("memory_leak.min_steps") || levels.windows(2).any(|w| w[1] <= w[0])
-    {
+    let points: Vec<(f64, f64)> =
+        levels.iter().enumerate().map(|(at, level)| (at as f64, *level as f64)).collect();
+    let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+    let least = (context.limit("memory_leak.mib_per_step") * 1_048_576.0)
+        .max(context.limit("memory_leak.share_per_step") * mean);
+    let between = points.len().saturating_sub(1) as f64;
+    let found = growth(&points, least * between, &context.thresholds().growth_of_steps())?;
+    if !found.grows {
         return None;
     }
-    let (growth, fit) = line(&levels);
-    let mean = levels.iter().map(|&level| level as f64).sum::<f64>() / levels.len() as f64;
-    let enough = growth >= context.limit("memory_leak.mib_per_step") * 1_048_576.0
-        && growth >= context.limit("memory_leak.share_per_step") * mean;
-    if !enough || fit < context.limit("memory_leak.fit") {
-        return None;
-    }
+    let growth = found.slope.slope;
     let mut finding = context.remark(RULE.name);
     finding.severity = Severity::Medium;
     finding.confidence = if levels.len() >= 8 { Confidence::High } else { Confidence::Medium };
@@ -65,12 +59,17 @@ fn of_device(
         Evidence::new(
             "growth per step",
             Figure::Bytes(growth as i64),
-            "The slope of a straight line through the levels at the ends of the steps (least squares).",
+            "The median slope between all pairs of steps of the levels at their ends (Theil-Sen).",
+        ),
+        Evidence::new(
+            "growth per step, at least",
+            Figure::Bytes(found.slope.low as i64),
+            "The lower end of the slope's interval (Sen), as sure as `leak.confidence` asks.",
         ),
         Evidence::new(
             "fit of the line",
-            Figure::Number(fit),
-            "R², the share of the levels' variance that the line explains; 1 is a perfect line.",
+            Figure::Number(found.fit),
+            "R², the share of the levels' variance that a straight line explains; 1 is a perfect line.",
         ),
         Evidence::new(
             "steps",
@@ -125,7 +124,7 @@ fn of_device(
 
 /// Memory in use at the end of each step's host range; `None` if the file does not say before the first step's end.
 fn at_step_ends(context: &Context<'_>, memory: &DeviceMemory) -> Option<Vec<i64>> {
-    // Levels that rise in each step need at least as many points.
+    // Memory that changes less than once per step does not grow from step to step.
     if memory.curve.len() < context.steps().steps.len() {
         return None;
     }
@@ -134,21 +133,6 @@ fn at_step_ends(context: &Context<'_>, memory: &DeviceMemory) -> Option<Vec<i64>
         memory.curve[..next].last().map(|p| p.allocated_bytes)
     };
     context.steps().steps.iter().map(|step| level(step.host_end_ns)).collect()
-}
-
-/// Slope and R² of the straight line through equally spaced levels.
-fn line(levels: &[i64]) -> (f64, f64) {
-    let n = levels.len() as f64;
-    let mean = levels.iter().map(|&l| l as f64).sum::<f64>() / n;
-    let middle = (n - 1.0) / 2.0;
-    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (x, &level) in levels.iter().enumerate() {
-        let (x, y) = (x as f64 - middle, level as f64 - mean);
-        xy += x * y;
-        xx += x * x;
-        yy += y * y;
-    }
-    if xx == 0.0 || yy == 0.0 { (0.0, 0.0) } else { (xy / xx, xy * xy / (xx * yy)) }
 }
 
 /// Bytes by operator.
@@ -175,17 +159,4 @@ fn survivors(context: &Context<'_>) -> HashMap<String, Survivors, RandomState> {
         all
     };
     of_devices.into_iter().map(|(device, by_operator)| (device, sorted(by_operator))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::line;
-
-    #[test]
-    fn a_straight_line_fits_itself() {
-        assert_eq!(line(&[10, 20, 30, 40]), (10.0, 1.0));
-        let (slope, fit) = line(&[0, 10, 0, 10]);
-        assert!(slope > 0.0 && fit < 0.5);
-        assert_eq!(line(&[5, 5, 5]), (0.0, 0.0));
-    }
 }

@@ -7,15 +7,16 @@ use stepscope_model::{Order, Snapshot};
 use super::{HeapLineRow, HeapReport};
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
-use crate::memory::leaks::{Grouping, leaks};
+use crate::memory::leaks::{Grouping, MIN_GROWTH_BYTES, leaks};
 use crate::memory::out_of_memory::{Held, held_at};
 use crate::memory::places::Places;
+use crate::statistics::GrowthRule;
 
 /// A line that holds this share of the peak is worth a look.
 const LARGE_SHARE: f64 = 0.10;
-/// A line keeps growing if this share of the peak was added to it in the later part, and this many bytes.
+/// Of a program whose levels are not known from iteration to iteration: a line keeps growing if this share of the peak was added to
+/// it in the later part, and as much as would be a leak.
 const GROWTH_SHARE: f64 = 0.05;
-const GROWTH_BYTES: i64 = 1 << 20;
 /// A line churns if it allocates so many times what the program ever held, …
 const CHURN: i64 = 20;
 /// … at least this much.
@@ -44,7 +45,7 @@ pub fn advice(report: &HeapReport) -> Vec<Advice> {
     let mut grows: Vec<&HeapLineRow> = known(report)
         .filter(|row| {
             let growth = row.growth_bytes.unwrap_or(0);
-            growth >= GROWTH_BYTES && growth as f64 >= GROWTH_SHARE * peak as f64
+            growth >= MIN_GROWTH_BYTES as i64 && growth as f64 >= GROWTH_SHARE * peak as f64
         })
         .collect();
     grows.order_by_key(|row| std::cmp::Reverse(row.growth_bytes));
@@ -93,8 +94,8 @@ pub fn snapshot_advice(
 
 /// What grows on a device from iteration to iteration.
 pub fn growth(snapshot: &Snapshot, history: &History, places: &Places) -> Vec<Advice> {
-    let least = GROWTH_BYTES.unsigned_abs();
-    let growing = leaks(snapshot, history, places, Grouping::Line, least).rows;
+    let rule = &GrowthRule::COUNTED;
+    let growing = leaks(snapshot, history, places, Grouping::Line, MIN_GROWTH_BYTES, rule).rows;
     (growing.iter().filter(|row| row.line > 0).take(MOST))
         .map(|row| Advice {
             kind: "grows",

@@ -11,6 +11,7 @@ use stepscope_analyse::memory::live_at::{By, Moment, live_at};
 use stepscope_analyse::memory::out_of_memory::out_of_memory;
 use stepscope_analyse::memory::places::Places;
 use stepscope_analyse::memory::replay::histories;
+use stepscope_analyse::statistics::GrowthRule;
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::{Action, Document, Frame, HistoryEntry, Mark, Ns, Snapshot, StackId};
 
@@ -32,7 +33,7 @@ fn read(path: &Path) -> Snapshot {
 
 fn found(snapshot: &Snapshot, by: Grouping) -> Leaks {
     let history = &histories(snapshot)[0];
-    leaks(snapshot, history, &Places::new(snapshot), by, MIB)
+    leaks(snapshot, history, &Places::new(snapshot), by, MIB, &GrowthRule::COUNTED)
 }
 
 /// A program that allocates and frees at lines of `train.py`, one microsecond per entry.

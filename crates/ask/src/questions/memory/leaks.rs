@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::memory::beats::Beat;
 use stepscope_analyse::memory::history::History;
-use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, leaks};
+use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, MIN_GROWTH_BYTES, leaks};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::statistics::GrowthRule;
 use stepscope_analyse::tables::heap::heap;
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
@@ -21,8 +22,6 @@ use crate::options::RowsAsked;
 use crate::print::{self, Cell, Column, Role, Table, units};
 use crate::rows::arrange;
 
-/// Growth below this is not listed.
-const LEAST: u64 = 1 << 20;
 /// Lines that were left, when they are not what was asked for.
 const LEFT: usize = 10;
 const NONE: &str = "nothing grows from iteration to iteration by 1 MiB or more";
@@ -70,8 +69,9 @@ pub(super) fn answer(
         }
     };
     let of_device = histories.iter().filter(|history| ask.device.is_none_or(|asked| asked == history.device));
+    let rule = &GrowthRule::COUNTED;
     let found: Vec<Leaks> =
-        of_device.map(|history| leaks(snapshot, history, run.places(), by, LEAST)).collect();
+        of_device.map(|history| leaks(snapshot, history, run.places(), by, MIN_GROWTH_BYTES, rule)).collect();
     let words = found.iter().map(words).collect::<Vec<_>>().join("; ");
     let full: Vec<FullRow> = found.iter().flat_map(Leaks::full).collect();
     let looked: Vec<LookedAtRow> = found.iter().map(looked_at).collect();

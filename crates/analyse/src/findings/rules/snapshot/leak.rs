@@ -4,16 +4,16 @@ use super::super::words::{size, time};
 use super::{device, histories, short, source};
 use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
 use crate::memory::beats::Beat;
-use crate::memory::leaks::{Grouping, Leaks, leaks};
+use crate::memory::leaks::{Grouping, Leaks, MIN_GROWTH_BYTES, leaks};
 use crate::memory::places::Line;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_leak",
     about: "In a memory snapshot, what a line holds between iterations keeps growing. A heuristic: a robust \
-            slope over the iterations, without the first.",
+            slope over the iterations, without the first; the thresholds `leak.*` say when.",
     thresholds: &[Threshold {
         name: "snapshot_leak.mib",
-        default: 1.0,
+        default: MIN_GROWTH_BYTES as f64 / 1_048_576.0,
         text: "growth of a line over the iterations compared, in MiB",
     }],
     check,
@@ -21,8 +21,9 @@ pub(in super::super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let least = (context.limit("snapshot_leak.mib") * 1_048_576.0) as u64;
+    let rule = context.thresholds().counted_growth();
     let found = histories(context).filter_map(|(snapshot, history)| {
-        finding(context, &leaks(snapshot, history, context.places(), Grouping::Line, least))
+        finding(context, &leaks(snapshot, history, context.places(), Grouping::Line, least, &rule))
     });
     found.collect()
 }

@@ -3,12 +3,12 @@
 //! A single outlier, or a quarter of them, does not move it. Its interval is Sen's (1968): the pair slopes at ranks that
 //! follow from the variance of Kendall's S, with the correction for ties.
 
+use super::ranks::normal_quantile_above;
+
 /// More points are thinned evenly: the number of pairs grows with the square.
 const MAX_POINTS: usize = 300;
-/// Of the normal distribution, for 95%.
-const Z: f64 = 1.959_963_984_540_054;
 
-/// A slope and its 95% interval.
+/// A slope and the interval that holds the true one with the confidence that was asked for.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Slope {
     /// The median of all slopes between two points.
@@ -20,7 +20,7 @@ pub struct Slope {
 }
 
 /// The slope of points with rising `x`; none for fewer than three of them.
-pub fn theil_sen(points: &[(f64, f64)]) -> Option<Slope> {
+pub fn theil_sen(points: &[(f64, f64)], confidence: f64) -> Option<Slope> {
     let kept = points.len().min(MAX_POINTS);
     if kept < 3 {
         return None;
@@ -39,7 +39,8 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Slope> {
     values.sort_by(f64::total_cmp);
     let weight = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let ties: f64 = values.chunk_by(|a, b| a == b).map(|tied| weight(tied.len() as f64)).sum();
-    let spread = Z * ((weight(kept as f64) - ties) / 18.0).max(0.0).sqrt();
+    let spread =
+        normal_quantile_above((1.0 - confidence) / 2.0) * ((weight(kept as f64) - ties) / 18.0).max(0.0).sqrt();
     let pairs = slopes.len() as f64;
     let last = slopes.len() - 1;
     let at = |rank: f64| slopes[(rank.max(0.0) as usize).min(last)];
@@ -53,11 +54,12 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Slope> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Random;
 
     fn over_positions(values: &[f64]) -> Slope {
         let points: Vec<(f64, f64)> =
             values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
-        theil_sen(&points).unwrap()
+        theil_sen(&points, 0.95).unwrap()
     }
 
     #[test]
@@ -83,13 +85,25 @@ mod tests {
         assert_eq!(over_positions(&[5.0; 9]), Slope { slope: 0.0, low: 0.0, high: 0.0 });
         let stopped = over_positions(&[1.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0]);
         assert_eq!(stopped.low, 0.0);
-        assert_eq!(theil_sen(&[(0.0, 1.0), (1.0, 2.0)]), None);
-        assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]), None);
+        assert_eq!(theil_sen(&[(0.0, 1.0), (1.0, 2.0)], 0.95), None);
+        assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)], 0.95), None);
+    }
+
+    #[test]
+    fn the_interval_holds_the_truth_as_often_as_it_says() {
+        let mut random = Random::new(11);
+        let mut holds = || {
+            let values: Vec<f64> = (0..30).map(|at| 0.5 * f64::from(at) + 5.0 * random.normal()).collect();
+            let found = over_positions(&values);
+            found.low <= 0.5 && 0.5 <= found.high
+        };
+        let held = (0..300).filter(|_| holds()).count();
+        assert!((273..=297).contains(&held), "{held}");
     }
 
     #[test]
     fn many_points_are_thinned() {
         let points: Vec<(f64, f64)> = (0..100_000).map(|at| (f64::from(at), 3.0 * f64::from(at))).collect();
-        assert_eq!(theil_sen(&points).map(|slope| slope.slope), Some(3.0));
+        assert_eq!(theil_sen(&points, 0.95).map(|slope| slope.slope), Some(3.0));
     }
 }
