@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
+from .._native import threshold
 from ..errors import StepscopeError
 from .leaks import LeakReport
 from .metrics import Metrics
 from .unknown import is_unknown
+
+
+def _low_gpu_percent() -> float:
+    return 100.0 * threshold("low_utilization.busy_share")
 
 
 @dataclass(frozen=True)
@@ -18,8 +23,8 @@ class Thresholds:
     machine_memory_percent: float = 90.0
     process_ram_mb: float = 16_000.0
     cpu_percent: float = 95.0
-    gpu_utilization_percent: float = 70.0
-    """Below it a GPU counts as under-used."""
+    gpu_utilization_percent: float = field(default_factory=_low_gpu_percent)
+    """Below it a GPU counts as under-used: 50, as ``low_utilization.busy_share`` of the findings in traces."""
     io_wait_percent: float = 20.0
     disk_busy_percent: float = 80.0
     gpu_throttled_percent: float = 5.0
@@ -57,7 +62,7 @@ def diagnose(metrics: Metrics, leaks: LeakReport | None = None, thresholds: Thre
                     "Memory grows from one occurrence to the next",
                     f"{growth}{where}",
                     "Look for lists that keep tensors with their graphs, unbounded caches and hooks that stay.",
-                    "get_leak_report(): the 95% interval of the slope is above zero",
+                    "get_leak_report(): leak.confidence and leak.steadiness of `stepscope findings --list`",
                 )
             )
     return issues
