@@ -57,7 +57,7 @@ pub use hot::{Hot, Waits, hot};
 pub(crate) use crate::tables::collectives::CollectiveRow;
 pub(crate) use crate::tables::functions::AmountUnit;
 pub(crate) use crate::tables::phases::Phase;
-pub(crate) use crate::tables::python_time::{Count, Function, PythonTime, Spent};
+pub(crate) use crate::tables::python_time::{Count, PythonTime, Spent};
 
 /// A trace and everything known about it.
 pub struct Run {

@@ -7,4 +7,6 @@ pub mod lock;
 pub mod python_places;
 pub(crate) mod sampled;
 mod segment;
+pub mod standing;
 pub(crate) mod told_by_device;
+pub mod waiting;

@@ -23,7 +23,6 @@ mod standing;
 mod sweep;
 mod top;
 mod view;
-mod waiting;
 mod whole_file;
 
 use std::io::Write;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use stepscope_model::{FrameId, LineIs, Order, Profile, ValueUnit};
 
 use super::functions::AmountUnit;
+use crate::names::function::Function;
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::WAITING;
 
@@ -17,32 +18,6 @@ const MAX_CALLERS: usize = 100;
 const MAIN: &str = "MainThread";
 /// Stands for no frame.
 const NONE: u32 = u32::MAX;
-
-/// A function as a rule sees it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Function<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its file, or empty.
-    pub file: &'a str,
-}
-
-impl Function<'_> {
-    /// Whether its file is this one of the standard library or of a package: `json/decoder.py`, or all of `json/`.
-    pub fn is_in(&self, place: &str) -> bool {
-        let found = match place.ends_with('/') {
-            true => self.file.find(place),
-            false => self.file.strip_suffix(place).map(str::len),
-        };
-        is_library_file(self.file)
-            && found.is_some_and(|at| at == 0 || matches!(self.file.as_bytes()[at - 1], b'/' | b'\\' | b' '))
-    }
-
-    /// Whether it is not Python's, and its name has one of these words.
-    pub fn is_native(&self, words: &[&str]) -> bool {
-        self.file.is_empty() && words.iter().any(|word| self.name.contains(word))
-    }
-}
 
 /// A function of the program, and how much it asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

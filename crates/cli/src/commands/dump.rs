@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use stepscope_analyse::names::waiting::WaitKind;
 use stepscope_ask::print::{self, Role, Screen};
 use stepscope_record::spy::{Doing, Process, SpyError, python_processes};
 
 use super::dumped::{Dumped, DumpedThread, Others, dump};
 use super::dumped_frame::DumpedFrame;
 use super::place::{Shortener, source_line};
-use super::standing::{Standing, odd_ones, standings};
-use super::waiting::{Kind as WaitKind, Waits};
+use super::standing::Standings;
 use crate::args::Dump;
 use crate::failure::Failure;
 use crate::input::remark;
@@ -30,19 +30,17 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
     } else {
         dumped.push(dump(args.pid()?, args.locals, args.stops.mode())?);
     }
-    let groups = if args.all { standings(&dumped) } else { Vec::new() };
     if args.json {
         let mut all = json!({ "processes": dumped.iter().map(process_json).collect::<Vec<Value>>() });
         if args.all {
-            all["standing"] = groups.iter().map(Standing::json).collect();
-            all["odd_one_out"] = json!(odd_ones(&groups, &dumped));
+            (all["standing"], all["odd_one_out"]) = Standings::of(&dumped).json();
         }
         return Ok(out.write_all(print::json(&all)?.as_bytes())?);
     }
     if args.all {
         match dumped.is_empty() {
             true => writeln!(out, "no Python process of this machine can be read")?,
-            false => Standing::write(&groups, &dumped, &screen, out)?,
+            false => Standings::of(&dumped).write(&screen, out)?,
         }
     }
     for one in &dumped {
@@ -104,7 +102,7 @@ fn thread_json(thread: &DumpedThread, paths: &Shortener) -> Value {
         "native_id": thread.native_id,
         "state": thread.doing.map(|doing| match doing { Doing::Running => "running", Doing::Waiting => "waiting" }),
         "holds_gil": thread.holds_gil,
-        "waits_for": thread.waits_for.as_ref().map(Waits::json),
+        "waits_for": thread.waits_for,
         "waits_in": thread.waits_in,
         "kernel_function": thread.kernel_function,
         "frames": frames_json(&thread.frames, paths),

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use stepscope_analyse::names::waiting::Waits;
+use stepscope_analyse::threads::waiting::{StackFrame, Waiting, waits_for};
 use stepscope_record::spy::{Doing, Frame, Mode, Process, Spy, SpyError};
 
 use super::dumped_frame::DumpedFrame;
 use super::place::{Shortener, source_line};
-use super::waiting::{Waiting, Waits, waits_for};
 
 /// A thread and its stack.
 #[derive(Debug)]
@@ -21,6 +22,21 @@ pub(super) struct DumpedThread {
     pub(super) kernel_function: Option<String>,
     pub(super) frames: Vec<DumpedFrame>,
     pub(super) cut: bool,
+}
+
+impl DumpedThread {
+    /// Its frames, as far as their names go.
+    pub(super) fn stack(&self) -> Vec<StackFrame<'_>> {
+        self.frames
+            .iter()
+            .map(|frame| StackFrame {
+                function: &frame.function,
+                file: &frame.file,
+                line: frame.line,
+                native: frame.native,
+            })
+            .collect()
+    }
 }
 
 /// A process and its threads.
@@ -134,10 +150,10 @@ pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<Dumped, SpyErro
         let innermost = dumped.frames.iter().find(|frame| !frame.native);
         let source = innermost.and_then(|frame| source_line(&paths.on_disk(&frame.file), frame.line));
         let waiting = Waiting {
-            doing: dumped.doing,
+            waiting: dumped.doing == Some(Doing::Waiting),
             call: dumped.waits_in.as_deref(),
             for_gil: waits_for_gil,
-            frames: &dumped.frames,
+            frames: &dumped.stack(),
             source: source.as_deref(),
         };
         dumped.waits_for = waits_for(&waiting);

@@ -394,7 +394,7 @@ fn a_dump_says_what_each_thread_waits_for() {
     };
     assert_eq!(waits("locks").0, "lock");
     let (kind, words) = waits("receives");
-    assert_eq!(kind, "file");
+    assert_eq!(kind, "network");
     assert!(words.starts_with("to read a socket to 127.0.0.1:"), "{words}");
     assert_eq!(waits("child"), ("child", "for a child process to end".to_owned()));
     assert_eq!(waits("sleeps").0, "sleep");

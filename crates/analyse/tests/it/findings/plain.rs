@@ -405,6 +405,14 @@ fn a_main_thread_that_waits_is_told_from_one_whose_workers_work() {
         "(waiting)",
     ];
     assert_eq!(Recorded::new(4000).stack(1, 0, 4000, &idle).found(), []);
+    let server =
+        ["app.py(1): main", "socketserver.py(233): serve_forever", "selectors.py(451): select", "(waiting)"];
+    assert_eq!(Recorded::new(4000).stack(1, 0, 4000, &server).found(), []);
+    // Another process is waited for in a call that also selects.
+    let child =
+        ["app.py(1): main", "subprocess.py(1209): communicate", "selectors.py(415): select", "(waiting)"];
+    let all = Recorded::new(4000).stack(1, 0, 4000, &child).found();
+    assert!(all[0].title.contains("waits for another process"), "{all:?}");
 }
 
 /// Programs that spend their time on what they are for.

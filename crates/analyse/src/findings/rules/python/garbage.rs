@@ -2,7 +2,7 @@
 
 use super::library::Library;
 use crate::findings::{Context, Finding, Rule, Threshold};
-use crate::run::Function;
+use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "garbage_collection",

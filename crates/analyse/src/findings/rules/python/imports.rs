@@ -3,7 +3,8 @@
 use super::super::words::time as time_text;
 use super::library::Library;
 use crate::findings::{Context, Evidence, Finding, Rule, Threshold};
-use crate::run::{AmountUnit, Function};
+use crate::names::function::Function;
+use crate::run::AmountUnit;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "imports",
