@@ -11,6 +11,7 @@ import pytest
 
 from stepscope import PerformanceProfiler, StepscopeError
 from stepscope.performance import Thresholds
+from stepscope.performance.leaks import LEAK, judge
 
 
 def test_the_best_of_several(plain: PerformanceProfiler, clock: Any) -> None:
@@ -105,6 +106,17 @@ def test_thresholds_can_be_changed(scripted: Any) -> None:
     assert [issue.kind for issue in profiler.diagnose(profiler.get_metrics(), thresholds=strict)] == ["gpu-under-used"]
     with pytest.raises(StepscopeError, match="no threshold 'speed'"):
         profiler.diagnose(speed=1)
+
+
+def test_thresholds_are_those_of_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Thresholds().gpu_utilization_percent == 50.0
+    rising = [float(n) for n in range(10)]
+    assert judge("RSS", "MB", rising, 1.0).verdict == LEAK
+    text = '[findings.thresholds]\n"low_utilization.busy_share" = 0.75\n"leak.min_readings" = 12\n'
+    (tmp_path / "stepscope.toml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert Thresholds().gpu_utilization_percent == 75.0
+    assert "12 are needed" in str(judge("RSS", "MB", rising, 1.0))
 
 
 def test_one_busy_core_beside_an_idle_gpu(scripted: Any) -> None:
