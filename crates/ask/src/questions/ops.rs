@@ -12,7 +12,7 @@ use stepscope_ground::Problem;
 use super::TOP;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, Role, Table, end_ellipsis, units};
 use crate::rows::{Arranged, arrange};
 
 pub(super) const QUESTION: Question = Question {
@@ -172,94 +172,40 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
     let memory = any(|r| r.device_memory_bytes != 0);
     let host_memory = any(|r| r.host_memory_bytes != 0);
     let flops = any(|r| r.flops != 0);
-    let mut columns = vec![Column::name("Name")];
-    if overloads {
-        columns.push(Column::text("Overload").priority(90));
-    }
-    if shapes {
-        columns.push(Column::text("Input shapes").flexible(16, crate::print::end_ellipsis).priority(110));
-    }
-    columns.push(Column::number("Calls").priority(150));
-    if device {
-        columns.push(Column::number("Device self").priority(200));
-        columns.push(Column::number("% device").priority(120));
-        columns.push(Column::number("Device total").priority(90));
-    }
-    columns.push(Column::number("Host self").priority(200));
-    if !device {
-        columns.push(Column::number("% host").priority(120));
-    }
-    columns.push(Column::number("Host total").priority(110));
-    columns.push(Column::number("Host mean").priority(50));
     let varies = any(|r| r.host_cv.is_some_and(|cv| cv > 0.0));
-    if varies {
-        columns.push(Column::number("Host p95").priority(24));
-        columns.push(Column::number("Host p99").priority(22));
-        columns.push(Column::number("Variation").priority(20));
-    }
-    if device {
-        columns.push(Column::number("Device mean").priority(52));
-    }
-    if memory {
-        columns.push(Column::number("Device mem").priority(60));
-        columns.push(Column::number("Self mem").priority(55));
-    }
-    if host_memory {
-        columns.push(Column::number("Host mem").priority(30));
-    }
-    if flops {
-        columns.push(Column::number("FLOPs").priority(70));
-    }
-    if stacks {
-        columns.push(Column::text("Stack").flexible(24, crate::print::end_ellipsis).priority(130));
-    }
-    let mut table = Table::new(columns);
     // Bars compare the rows shown: the largest fills its cell. The number next to it is the share of the whole.
     let largest = |value: fn(&OpRow) -> i64| rows.iter().map(value).max().unwrap_or(0);
     let (most_device, most_host) = (largest(|r| r.device_self_ns), largest(|r| r.host_self_ns));
-    for row in rows {
-        let mut cells = vec![Cell::text(&row.name)];
-        if overloads {
-            cells.push(Cell::text(row.overload.clone().unwrap_or_default()));
-        }
-        if shapes {
-            cells.push(Cell::text(row.input_shapes.clone().unwrap_or_default()));
-        }
-        cells.push(Cell::count(row.calls));
-        if device {
-            cells.push(Cell::time(row.device_self_ns));
-            cells.push(share(row.device_self_ns, device_total, most_device).role(Role::Device));
-            cells.push(Cell::time(row.device_total_ns));
-        }
-        cells.push(if row.host_self_ns < 0 { Cell::nothing() } else { Cell::time(row.host_self_ns) });
-        if !device {
-            cells.push(share(row.host_self_ns, host_total, most_host).role(Role::Host));
-        }
-        cells.push(Cell::time(row.host_total_ns));
-        cells.push(Cell::time(row.host_mean_ns.round() as i64));
-        if varies {
-            cells.push(Cell::maybe(row.host_p95_ns, Cell::time));
-            cells.push(Cell::maybe(row.host_p99_ns, Cell::time));
-            cells.push(Cell::maybe(row.host_cv, Cell::percent));
-        }
-        if device {
-            cells.push(Cell::time(row.device_mean_ns.round() as i64));
-        }
-        if memory {
-            cells.push(Cell::bytes(row.device_memory_bytes));
-            cells.push(Cell::bytes(row.device_self_memory_bytes));
-        }
-        if host_memory {
-            cells.push(Cell::bytes(row.host_memory_bytes));
-        }
-        if flops {
-            cells.push(Cell::flops(row.flops as f64));
-        }
-        if stacks {
-            cells.push(Cell::text(row.stack.as_ref().map(|s| s.join(" < ")).unwrap_or_default()));
-        }
-        table.row(cells);
-    }
+    let number = |label: &str, priority| Column::number(label).priority(priority);
+    let words = |label: &str, least, priority| Column::text(label).flexible(least, end_ellipsis).priority(priority);
+    let mut table = Columns::of(rows)
+        .add(Column::name("Name"), |r| Cell::text(&r.name))
+        .add_if(overloads, Column::text("Overload").priority(90), |r| Cell::text(r.overload.as_deref().unwrap_or("")))
+        .add_if(shapes, words("Input shapes", 16, 110), |r| Cell::text(r.input_shapes.as_deref().unwrap_or("")))
+        .add(number("Calls", 150), |r| Cell::count(r.calls))
+        .add_if(device, number("Device self", 200), |r| Cell::time(r.device_self_ns))
+        .add_if(device, number("% device", 120), |r| {
+            share(r.device_self_ns, device_total, most_device).role(Role::Device)
+        })
+        .add_if(device, number("Device total", 90), |r| Cell::time(r.device_total_ns))
+        .add(number("Host self", 200), |r| {
+            if r.host_self_ns < 0 { Cell::nothing() } else { Cell::time(r.host_self_ns) }
+        })
+        .add_if(!device, number("% host", 120), |r| share(r.host_self_ns, host_total, most_host).role(Role::Host))
+        .add(number("Host total", 110), |r| Cell::time(r.host_total_ns))
+        .add(number("Host mean", 50), |r| Cell::time(r.host_mean_ns.round() as i64))
+        .add_if(varies, number("Host p95", 24), |r| Cell::maybe(r.host_p95_ns, Cell::time))
+        .add_if(varies, number("Host p99", 22), |r| Cell::maybe(r.host_p99_ns, Cell::time))
+        .add_if(varies, number("Variation", 20), |r| Cell::maybe(r.host_cv, Cell::percent))
+        .add_if(device, number("Device mean", 52), |r| Cell::time(r.device_mean_ns.round() as i64))
+        .add_if(memory, number("Device mem", 60), |r| Cell::bytes(r.device_memory_bytes))
+        .add_if(memory, number("Self mem", 55), |r| Cell::bytes(r.device_self_memory_bytes))
+        .add_if(host_memory, number("Host mem", 30), |r| Cell::bytes(r.host_memory_bytes))
+        .add_if(flops, number("FLOPs", 70), |r| Cell::flops(r.flops as f64))
+        .add_if(stacks, words("Stack", 24, 130), |r| {
+            Cell::text(r.stack.as_ref().map(|s| s.join(" < ")).unwrap_or_default())
+        })
+        .table();
     if rows.iter().any(|row| row.host_self_ns < 0) {
         table.note(BELOW_ZERO);
     }
