@@ -45,4 +45,4 @@ pub use screen::Screen;
 pub use section::{LABEL, labelled, lines_of};
 pub use spark::sparkline;
 pub use stacked::{split_cells, stacked_bar, stacked_legend, stacked_line};
-pub use table::{Align, Cell, Column, Shorten, Table};
+pub use table::{Align, Cell, Column, KEEP, Shorten, Table};

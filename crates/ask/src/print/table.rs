@@ -10,6 +10,8 @@ const NOTHING: &str = "–";
 const SHORTEST_NAME: usize = 24;
 /// What a column matters unless said otherwise.
 pub(super) const USUAL_PRIORITY: u8 = 100;
+/// The priority of a column that is never dropped.
+pub const KEEP: u8 = u8::MAX;
 
 /// The side on which the texts of a column line up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl Column {
 
     /// Never to be dropped.
     pub fn keep(self) -> Self {
-        self.priority(u8::MAX)
+        self.priority(KEEP)
     }
 
     /// Columns of one group are dropped together, as soon as one of them is.
