@@ -334,7 +334,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "backward_device_ns",
-        label: "Of it backward",
+        label: "Backward device",
         text: "The part of the device time that the backward pass launched.",
     },
     Definition {

@@ -163,7 +163,7 @@ pub const DEFINITIONS: &[Definition] = &[
     CV,
     Definition {
         field: "share",
-        label: "Share",
+        label: "% kernels",
         text: "Total / the total of all selected kernels (of one operator's, if asked for one), as a fraction. \
                Copies and memsets are in neither.",
     },
@@ -176,7 +176,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "shared_memory_bytes",
-        label: "Shared memory",
+        label: "Shared mem",
         text: "Bytes of shared memory per block, as recorded for the launch; only when rows are by launch.",
     },
     Definition {

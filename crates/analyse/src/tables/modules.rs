@@ -132,13 +132,13 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "operators",
-        label: "Operators",
+        label: "Operators self",
         text: "Operators run by the module itself: those with no other operator of the module around them, and \
                not inside a child module.",
     },
     Definition {
         field: "operators_total",
-        label: "Operators, total",
+        label: "Operators",
         text: "Operators run by the module itself and by all child modules.",
     },
     Definition {
@@ -191,7 +191,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "backward_device_self_ns",
-        label: "Backward device self",
+        label: "Backward self",
         text: "Backward device time less that of its child modules; for a class, summed over its modules.",
     },
 ];

@@ -142,7 +142,7 @@ pub fn folded_text(text: &str) -> Cow<'_, str> {
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "value_ns",
-        label: "Time",
+        label: "Self",
         text: "Host self: time during which the leaf was the innermost slice shown on its thread, which for \
                nested slices is its duration less that of its direct children. Device self: duration of the \
                device work that is the leaf, under the stack of the call that launched it, or under a frame of \

@@ -19,7 +19,7 @@ use stepscope_analyse::threads::activity::Activity;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -194,23 +194,13 @@ fn cause_part(
 fn causes_table(rows: &[CauseRow], steps: i64, wall_ns: i64) -> Table {
     // The sum over the steps says nothing more where there is only one.
     let several = steps > 1;
-    let mut columns = vec![
-        Column::name("Cause"),
-        Column::number(if several { "Per step" } else { "Time" }).keep(),
-        Column::number("Share").priority(200),
-    ];
-    if several {
-        columns.push(Column::number("Total").priority(90));
-    }
-    let mut table = Table::new(columns);
-    for row in rows {
-        table.row(vec![
-            Cell::text(row.label),
-            Cell::time(row.per_step_ns),
-            Cell::share(row.share).role(role_of(row.cause, row.device)),
-            Cell::time(row.total_ns),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Cause"), |r| Cell::text(r.label))
+        .add(Column::number(if several { "Per step" } else { "Time" }).keep(), |r| Cell::time(r.per_step_ns))
+        .metric("share", 200, |r| Cell::share(r.share).role(role_of(r.cause, r.device)))
+        .metric_if(several, "total_ns", 90, |r| Cell::time(r.total_ns))
+        .table();
     if !rows.is_empty() {
         table.total(vec![
             Cell::text("wall time"),

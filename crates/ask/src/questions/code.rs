@@ -10,7 +10,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -61,37 +61,24 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 }
 
 fn table(rows: &[CodeRow], by: CodeBy) -> Table {
-    let mut columns = vec![Column::name("Function")];
-    if by == CodeBy::Call {
-        columns.push(Column::text("Calls").flexible(16, crate::print::middle_ellipsis).priority(160));
-    }
-    columns.extend([
-        Column::number("Host").keep(),
-        Column::number("Waiting").keep(),
-        Column::number("Of steps").priority(150),
-        Column::number("Device").keep(),
-        Column::number("% device").priority(140),
-        Column::number("Backward").priority(90),
-        Column::text("Where").flexible(14, crate::print::middle_ellipsis).priority(130),
-    ]);
-    let mut table = Table::new(columns);
-    let most_wait = rows.iter().map(|row| row.wait_ns).max().unwrap_or(0);
-    let most_device = rows.iter().map(|row| row.device_ns).max().unwrap_or(0);
-    for row in rows {
-        let mut cells = vec![Cell::text(&row.function)];
-        if by == CodeBy::Call {
-            cells.push(Cell::text(row.called.as_deref().map_or("its own code", super::functions::plain_name)));
-        }
-        cells.extend([
-            Cell::time(row.host_ns),
-            Cell::time(row.wait_ns),
-            Cell::percent(row.wait_share).bar(ratio(row.wait_ns, most_wait)).role(Role::Host),
-            Cell::time(row.device_ns),
-            Cell::percent(row.device_share).bar(ratio(row.device_ns, most_device)).role(Role::Device),
-            Cell::time(row.backward_device_ns),
-            Cell::text(row.place()),
-        ]);
-        table.row(cells);
-    }
-    table
+    let most_wait = rows.iter().map(|r| r.wait_ns).max().unwrap_or(0);
+    let most_device = rows.iter().map(|r| r.device_ns).max().unwrap_or(0);
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Function"), |r| Cell::text(&r.function))
+        .add_if(by == CodeBy::Call, Column::text("Calls").flexible(16, middle_ellipsis).priority(160), |r| {
+            Cell::text(r.called.as_deref().map_or("its own code", super::functions::plain_name))
+        })
+        .metric("host_ns", KEEP, |r| Cell::time(r.host_ns))
+        .metric("wait_ns", KEEP, |r| Cell::time(r.wait_ns))
+        .metric("wait_share", 150, |r| {
+            Cell::percent(r.wait_share).bar(ratio(r.wait_ns, most_wait)).role(Role::Host)
+        })
+        .metric("device_ns", KEEP, |r| Cell::time(r.device_ns))
+        .metric("device_share", 140, |r| {
+            Cell::percent(r.device_share).bar(ratio(r.device_ns, most_device)).role(Role::Device)
+        })
+        .metric("backward_device_ns", 90, |r| Cell::time(r.backward_device_ns))
+        .add(Column::text("Where").flexible(14, middle_ellipsis).priority(130), |r| Cell::text(r.place()))
+        .table()
 }

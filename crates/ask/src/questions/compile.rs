@@ -10,7 +10,7 @@ use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, middle_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::{Arranged, arrange};
 
 pub(super) const QUESTION: Question = Question {
@@ -82,6 +82,10 @@ fn part<R: serde::Serialize + schemars::JsonSchema + Send + Sync + 'static>(
     rows.into_part(key, none, table)
 }
 
+fn bad(is: bool, cell: Cell) -> Cell {
+    if is { cell.role(Role::Bad) } else { cell }
+}
+
 /// A line per metric with what it means.
 fn health_table(h: &Health) -> Table {
     let mut table = Table::new(vec![
@@ -89,7 +93,6 @@ fn health_table(h: &Health) -> Table {
         Column::number("").keep(),
         Column::text("").flexible(24, end_ellipsis).priority(60),
     ]);
-    let bad = |is: bool, cell: Cell| if is { cell.role(Role::Bad) } else { cell };
     let mut line = |name: &str, cell: Cell, words: String| {
         table.row(vec![Cell::text(name), cell, Cell::text(words).role(Role::Dim)]);
     };
@@ -131,86 +134,48 @@ fn regions_table(rows: &[CompiledRegion], full: bool) -> Table {
     let device = any(|r| r.device_ns > 0);
     let backward = any(|r| r.backward_host_ns > 0);
     let compile = any(|r| r.compile_ns.is_some());
-    let mut columns = vec![Column::text("Region").keep()];
-    if functions {
-        let function = Column::text("Function");
-        columns.push(if full { function.keep() } else { function.flexible(20, middle_ellipsis).priority(100) });
-    }
-    columns.push(Column::number("Calls").keep());
-    columns.push(Column::number("Breaks").priority(130));
-    columns.push(Column::number("Host").keep());
-    if device {
-        columns.push(Column::number("Device").keep());
-    }
-    if backward {
-        columns.push(Column::number("Backward").priority(110));
-        if device {
-            columns.push(Column::number("Backward device").priority(115));
-        }
-    }
-    if device {
-        columns.push(Column::number("Launches").priority(90));
-    }
-    if compile {
-        columns.push(Column::number("Compile").priority(140));
-    }
-    let mut table = Table::new(columns)
-        .title("Regions", "frame/version; a version above 0 was compiled because no earlier one fit");
-    for r in rows {
-        let again = r.region.split_once('/').is_some_and(|(_, version)| version != "0");
-        let region = Cell::text(&r.region);
-        let mut cells = vec![if again { region.role(Role::Warn) } else { region }];
-        if functions {
-            cells.push(Cell::maybe(r.function.as_deref(), Cell::text));
-        }
-        cells.push(Cell::count(r.calls));
-        cells.push(if r.breaks > 0 { Cell::count(r.breaks).role(Role::Bad) } else { Cell::nothing() });
-        cells.push(Cell::time(r.host_ns));
-        if device {
-            cells.push(Cell::time(r.device_ns));
-        }
-        if backward {
-            cells.push(Cell::time(r.backward_host_ns));
-            if device {
-                cells.push(Cell::time(r.backward_device_ns));
-            }
-        }
-        if device {
-            cells.push(Cell::count(r.device_slices));
-        }
-        if compile {
-            cells.push(Cell::maybe(r.compile_ns, Cell::time));
-        }
-        table.row(cells);
-    }
-    table
+    let function = Column::text("Function");
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Region").keep(), |r| {
+            let again = r.region.split_once('/').is_some_and(|(_, version)| version != "0");
+            if again { Cell::text(&r.region).role(Role::Warn) } else { Cell::text(&r.region) }
+        })
+        .add_if(
+            functions,
+            if full { function.keep() } else { function.flexible(20, middle_ellipsis).priority(100) },
+            |r| Cell::maybe(r.function.as_deref(), Cell::text),
+        )
+        .metric("calls", KEEP, |r| Cell::count(r.calls))
+        .metric("breaks", 130, |r| bad(r.breaks > 0, Cell::count(r.breaks)))
+        .metric("host_ns", KEEP, |r| Cell::time(r.host_ns))
+        .metric_if(device, "device_ns", KEEP, |r| Cell::time(r.device_ns))
+        .metric_if(backward, "backward_host_ns", 110, |r| Cell::time(r.backward_host_ns))
+        .metric_if(backward && device, "backward_device_ns", 115, |r| Cell::time(r.backward_device_ns))
+        .metric_if(device, "device_slices", 90, |r| Cell::count(r.device_slices))
+        .metric_if(compile, "compile_ns", 140, |r| Cell::maybe(r.compile_ns, Cell::time))
+        .table()
+        .title("Regions", "frame/version; a version above 0 was compiled because no earlier one fit")
 }
 
 fn generated_table(rows: &[GeneratedRow], full: bool) -> Table {
     let source = Column::text("Source");
-    let mut table = Table::new(vec![
-        Column::name("Kernel").flexible(30, middle_ellipsis),
-        Column::text("Region").priority(130),
-        Column::text("Config").flexible(10, end_ellipsis).priority(90),
-        Column::number("Calls").priority(140),
-        Column::number("Total").keep(),
-        Column::number("% device").priority(120),
-        Column::number("Mean").priority(80),
-        if full { source.keep() } else { source.flexible(24, middle_ellipsis).priority(135) },
-    ])
-    .title("Generated kernels", "kernels the compiler wrote, and the file with their source");
-    for r in rows {
-        table.row(vec![
-            Cell::text(&r.kernel),
-            Cell::maybe(r.region.as_deref(), Cell::text),
-            Cell::maybe(r.config.as_deref(), Cell::text),
-            Cell::count(r.calls),
-            Cell::time(r.total_ns),
-            Cell::percent(r.share),
-            Cell::time(r.mean_ns.round() as i64),
-            Cell::maybe(r.file.as_deref(), Cell::text),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Kernel").flexible(30, middle_ellipsis), |r| Cell::text(&r.kernel))
+        .add(Column::text("Region").priority(130), |r| Cell::maybe(r.region.as_deref(), Cell::text))
+        .add(Column::text("Config").flexible(10, end_ellipsis).priority(90), |r| {
+            Cell::maybe(r.config.as_deref(), Cell::text)
+        })
+        .metric("calls", 140, |r| Cell::count(r.calls))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("share", 120, |r| Cell::percent(r.share))
+        .metric("mean_ns", 80, |r| Cell::time(r.mean_ns.round() as i64))
+        .add(if full { source.keep() } else { source.flexible(24, middle_ellipsis).priority(135) }, |r| {
+            Cell::maybe(r.file.as_deref(), Cell::text)
+        })
+        .table()
+        .title("Generated kernels", "kernels the compiler wrote, and the file with their source");
     if !rows.is_empty() && rows.iter().all(|r| r.file.is_none()) {
         table.note("the trace names no source files; record with record_shapes=True");
     }
@@ -219,56 +184,33 @@ fn generated_table(rows: &[GeneratedRow], full: bool) -> Table {
 
 fn eager_table(rows: &[EagerRow]) -> Table {
     let device = rows.iter().any(|r| r.device_ns > 0);
-    let mut columns = vec![
-        Column::name("Operator"),
-        Column::number("Calls").keep(),
-        Column::number("Per step").priority(130),
-        Column::number("In regions").priority(120),
-        Column::number("Host").keep(),
-    ];
-    if device {
-        columns.push(Column::number("Device").keep());
-    }
-    let mut table = Table::new(columns).title(
-        "Eager operators",
-        "operators between compiled parts: at graph breaks (in regions) and between regions",
-    );
-    for r in rows {
-        let mut cells = vec![
-            Cell::text(&r.name),
-            Cell::count(r.calls),
-            Cell::text(number(r.calls_per_step)),
-            if r.in_regions > 0 { Cell::count(r.in_regions) } else { Cell::nothing() },
-            Cell::time(r.host_ns),
-        ];
-        if device {
-            cells.push(Cell::time(r.device_ns));
-        }
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator"), |r| Cell::text(&r.name))
+        .metric("calls", KEEP, |r| Cell::count(r.calls))
+        .metric("calls_per_step", 130, |r| Cell::text(number(r.calls_per_step)))
+        .metric("in_regions", 120, |r| Cell::count(r.in_regions))
+        .metric("host_ns", KEEP, |r| Cell::time(r.host_ns))
+        .metric_if(device, "device_ns", KEEP, |r| Cell::time(r.device_ns))
+        .table()
+        .title(
+            "Eager operators",
+            "operators between compiled parts: at graph breaks (in regions) and between regions",
+        )
 }
 
 fn phases_table(rows: &[CompilePhase]) -> Table {
     let all: i64 = rows.iter().fold(0, |sum: i64, r| sum.saturating_add(r.self_ns));
     let largest = rows.iter().map(|r| r.self_ns).max().unwrap_or(0);
-    let mut table = Table::new(vec![
-        Column::name("Phase"),
-        Column::number("Calls").priority(120),
-        Column::number("Self").keep(),
-        Column::number("% shown").priority(110),
-        Column::number("Total").priority(130),
-    ])
-    .title("Compiling", "phases of the compiler on the host; self is without phases inside");
-    for r in rows {
-        let bar = ratio(r.self_ns, largest);
-        table.row(vec![
-            Cell::text(&r.phase),
-            Cell::count(r.calls),
-            Cell::time(r.self_ns),
-            Cell::percent(ratio(r.self_ns, all)).bar(bar).role(Role::Host),
-            Cell::time(r.total_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Phase"), |r| Cell::text(&r.phase))
+        .metric("calls", 120, |r| Cell::count(r.calls))
+        .metric("self_ns", KEEP, |r| Cell::time(r.self_ns))
+        .add(Column::number("% shown").priority(110), |r| {
+            Cell::percent(ratio(r.self_ns, all)).bar(ratio(r.self_ns, largest)).role(Role::Host)
+        })
+        .metric("total_ns", 130, |r| Cell::time(r.total_ns))
+        .table()
+        .title("Compiling", "phases of the compiler on the host; self is without phases inside")
 }

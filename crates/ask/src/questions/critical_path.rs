@@ -10,7 +10,7 @@ use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -77,24 +77,17 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 }
 
 fn pieces_table(rows: &[PieceRow], full: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("At").priority(140),
-        Column::name("Name"),
-        Column::text("Class").priority(150),
-        Column::text("Where").flexible(12, print::end_ellipsis).priority(90),
-        Column::number("Length").keep(),
-    ])
-    .title("The critical path, piece by piece", "in order of time, since the start of the trace");
-    for r in rows {
-        table.row(vec![
-            Cell::text(units::time(r.start_ns)),
-            Cell::text(shown(&r.name, r.class, full)),
-            Cell::text(r.class.label()).role(role(r.class)),
-            Cell::maybe(r.lane.as_deref(), Cell::text),
-            Cell::time(r.dur_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("start_ns", 140, |r| Cell::text(units::time(r.start_ns)))
+        .add(Column::name("Name"), |r| Cell::text(shown(&r.name, r.class, full)))
+        .add(Column::text("Class").priority(150), |r| Cell::text(r.class.label()).role(role(r.class)))
+        .add(Column::text("Where").flexible(12, print::end_ellipsis).priority(90), |r| {
+            Cell::maybe(r.lane.as_deref(), Cell::text)
+        })
+        .metric("dur_ns", KEEP, |r| Cell::time(r.dur_ns))
+        .table()
+        .title("The critical path, piece by piece", "in order of time, since the start of the trace")
 }
 
 /// A name as tables show it.
@@ -124,39 +117,23 @@ fn role(class: PathClass) -> Role {
 }
 
 fn classes_table(classes: &[ClassRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Class").keep(),
-        Column::number("On the path").keep(),
-        Column::number("Share").priority(200),
-    ])
-    .when_empty("nothing recorded");
-    for c in classes {
-        table.row(vec![
-            Cell::text(c.class.label()),
-            Cell::time(c.on_path_ns),
-            Cell::share(c.share).role(role(c.class)),
-        ]);
-    }
-    table
+    Columns::of(classes)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Class").keep(), |c| Cell::text(c.class.label()))
+        .metric("on_path_ns", KEEP, |c| Cell::time(c.on_path_ns))
+        .metric("share", 200, |c| Cell::share(c.share).role(role(c.class)))
+        .table()
+        .when_empty("nothing recorded")
 }
 
 fn rows_table(rows: &[PathRow], full: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Name"),
-        Column::text("Class").priority(150),
-        Column::number("Pieces").priority(90),
-        Column::number("On the path").keep(),
-        Column::number("Share").priority(140),
-    ]);
     let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
-    for r in rows {
-        table.row(vec![
-            Cell::text(shown(&r.name, r.class, full)),
-            Cell::text(r.class.label()),
-            Cell::count(r.pieces),
-            Cell::time(r.on_path_ns),
-            Cell::percent(r.share).bar(r.share / largest).role(role(r.class)),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Name"), |r| Cell::text(shown(&r.name, r.class, full)))
+        .add(Column::text("Class").priority(150), |r| Cell::text(r.class.label()))
+        .metric("pieces", 90, |r| Cell::count(r.pieces))
+        .metric("on_path_ns", KEEP, |r| Cell::time(r.on_path_ns))
+        .metric("share", 140, |r| Cell::percent(r.share).bar(r.share / largest).role(role(r.class)))
+        .table()
 }

@@ -14,7 +14,7 @@ use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
 use crate::options::RowsAsked;
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::{arrange, regex_of};
 
 pub(super) const QUESTION: Question = Question {
@@ -175,54 +175,27 @@ pub(super) fn plain_name(name: &str) -> &str {
 }
 
 pub(super) fn table(rows: &[FunctionRow], unit: AmountUnit) -> Table {
-    let counted = rows.iter().any(|row| row.calls.is_some());
-    let waits = rows.iter().any(|row| row.waiting_ns.is_some_and(|ns| ns != 0));
-    let own = rows.iter().any(|row| row.own() != 0);
-    let mut columns = vec![Column::name("Function")];
-    if counted {
-        columns.push(Column::number("Calls").priority(120));
-    }
-    if own {
-        columns.extend([Column::number("Self").keep(), Column::number("Self %").priority(150)]);
-    }
-    if counted {
-        columns.push(Column::number("Per call").priority(70));
-    }
-    columns.extend([Column::number("Total").keep(), Column::number("Total %").priority(110)]);
-    if counted {
-        columns.push(Column::number("Per call").priority(60));
-    }
-    if waits {
-        columns.push(Column::number("Waiting").priority(140));
-    }
-    columns.push(Column::text("Where").flexible(14, crate::print::middle_ellipsis).priority(130));
-    let mut table = Table::new(columns);
-    let largest = rows.iter().map(|row| row.self_share).fold(0.0, f64::max);
-    for row in rows {
-        let mut cells = vec![Cell::text(plain_name(&row.name))];
-        if counted {
-            cells.push(calls_cell(row.calls, row.primitive_calls));
-        }
-        let per_call = |ns: Option<f64>| Cell::maybe(ns, |ns| Cell::time(ns.round() as i64));
-        if own {
-            let bar = if largest > 0.0 { row.self_share / largest } else { 0.0 };
-            cells.push(amount(row.own(), unit));
-            cells.push(Cell::percent(row.self_share).bar(bar).role(Role::Host));
-        }
-        if counted {
-            cells.push(per_call(row.self_per_call_ns));
-        }
-        cells.extend([amount(row.total(), unit), Cell::percent(row.total_share)]);
-        if counted {
-            cells.push(per_call(row.total_per_call_ns));
-        }
-        if waits {
-            cells.push(Cell::maybe(row.waiting_ns, Cell::time));
-        }
-        cells.push(Cell::text(row.place()));
-        table.row(cells);
-    }
-    table
+    let counted = rows.iter().any(|r| r.calls.is_some());
+    let waits = rows.iter().any(|r| r.waiting_ns.is_some_and(|ns| ns != 0));
+    let own = rows.iter().any(|r| r.own() != 0);
+    let largest = rows.iter().map(|r| r.self_share).fold(0.0, f64::max);
+    let per_call = |ns: Option<f64>| Cell::maybe(ns, |ns| Cell::time(ns.round() as i64));
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Function"), |r| Cell::text(plain_name(&r.name)))
+        .metric_if(counted, "calls", 120, |r| calls_cell(r.calls, r.primitive_calls))
+        .add_if(own, Column::number("Self").keep(), |r| amount(r.own(), unit))
+        .metric_if(own, "self_share", 150, |r| {
+            let bar = if largest > 0.0 { r.self_share / largest } else { 0.0 };
+            Cell::percent(r.self_share).bar(bar).role(Role::Host)
+        })
+        .metric_if(counted, "self_per_call_ns", 70, |r| per_call(r.self_per_call_ns))
+        .add(Column::number("Total").keep(), |r| amount(r.total(), unit))
+        .metric("total_share", 110, |r| Cell::percent(r.total_share))
+        .metric_if(counted, "total_per_call_ns", 60, |r| per_call(r.total_per_call_ns))
+        .metric_if(waits, "waiting_ns", 140, |r| Cell::maybe(r.waiting_ns, Cell::time))
+        .add(Column::text("Where").flexible(14, middle_ellipsis).priority(130), |r| Cell::text(r.place()))
+        .table()
 }
 
 fn calls_of(ask: &Ask, rows: Vec<EdgeRow>, key: &'static str, pattern: &str) -> Result<Answer, Problem> {
@@ -248,31 +221,22 @@ fn calls_of(ask: &Ask, rows: Vec<EdgeRow>, key: &'static str, pattern: &str) -> 
 }
 
 fn edges(rows: &[EdgeRow], unit: AmountUnit) -> Table {
-    let counted = rows.iter().any(|row| row.calls.is_some());
-    let mut columns = vec![Column::name("Caller"), Column::name("Called")];
-    if counted {
-        columns.push(Column::number("Calls").keep());
-    }
-    columns.extend([
-        Column::number("Self").keep(),
-        Column::number("Total").keep(),
-        Column::text("Caller at").flexible(14, crate::print::middle_ellipsis).priority(120),
-        Column::text("Called at").flexible(14, crate::print::middle_ellipsis).priority(110),
-    ]);
-    let mut table = Table::new(columns);
+    let counted = rows.iter().any(|r| r.calls.is_some());
     let largest = rows.iter().map(EdgeRow::total).max().unwrap_or(0);
-    for row in rows {
-        let mut cells = vec![Cell::text(plain_name(&row.caller)), Cell::text(plain_name(&row.callee))];
-        if counted {
-            cells.push(calls_cell(row.calls, row.primitive_calls));
-        }
-        cells.extend([
-            amount(row.own(), unit),
-            amount(row.total(), unit).bar(ratio(row.total(), largest)).role(Role::Host),
-            Cell::text(&row.caller_place),
-            Cell::text(&row.callee_place),
-        ]);
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Caller"), |r| Cell::text(plain_name(&r.caller)))
+        .add(Column::name("Called"), |r| Cell::text(plain_name(&r.callee)))
+        .metric_if(counted, "calls", KEEP, |r| calls_cell(r.calls, r.primitive_calls))
+        .add(Column::number("Self").keep(), |r| amount(r.own(), unit))
+        .add(Column::number("Total").keep(), |r| {
+            amount(r.total(), unit).bar(ratio(r.total(), largest)).role(Role::Host)
+        })
+        .add(Column::text("Caller at").flexible(14, middle_ellipsis).priority(120), |r| {
+            Cell::text(&r.caller_place)
+        })
+        .add(Column::text("Called at").flexible(14, middle_ellipsis).priority(110), |r| {
+            Cell::text(&r.callee_place)
+        })
+        .table()
 }

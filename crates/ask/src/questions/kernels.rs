@@ -19,7 +19,7 @@ use super::{TOP, ops::unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
 use crate::options::ChangeWord;
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -171,93 +171,56 @@ fn words(report: &KernelsReport) -> String {
 }
 
 pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table {
-    let occupancy = rows.iter().any(|r| r.occupancy_percent.is_some());
-    // Kernels are told apart by their template arguments: the name needs more room than usual.
-    let mut columns = vec![Column::name("Kernel").flexible(36, crate::print::middle_ellipsis)];
-    if group.op {
-        columns.push(Column::text("Operator").flexible(16, end_ellipsis).priority(140));
-    }
+    let any = |has: fn(&KernelRow) -> bool| rows.iter().any(has);
     // What compiled programs in the file tell.
-    let (paths, lines) = (rows.iter().any(|r| r.op_path.is_some()), rows.iter().any(|r| r.source.is_some()));
-    if paths {
-        columns.push(Column::text("From").flexible(16, crate::print::middle_ellipsis).priority(100));
-    }
-    if lines {
-        columns.push(Column::text("Line").priority(105));
-    }
-    if group.stream {
-        columns.push(Column::text("Stream").priority(140));
-    }
-    if group.launch {
-        columns.push(Column::text("Grid").priority(145));
-        columns.push(Column::text("Block").priority(145));
-        columns.push(Column::number("Regs").priority(135));
-        columns.push(Column::number("Shared").priority(132));
-    }
-    columns.push(Column::number("Calls").priority(150));
-    columns.push(Column::number("Total").keep());
-    columns.push(Column::number("% kernels").priority(120));
-    columns.push(Column::number("Mean").priority(110));
-    columns.push(Column::number("Min").priority(50));
-    columns.push(Column::number("Max").priority(50));
+    let (paths, lines) = (any(|r| r.op_path.is_some()), any(|r| r.source.is_some()));
     // Where there is room: quantiles of calls that all take the same say nothing.
-    let varies = rows.iter().any(|r| r.cv.is_some_and(|cv| cv > 0.0));
-    if varies {
-        columns.push(Column::number("p50").priority(32));
-        columns.push(Column::number("p95").priority(34));
-        columns.push(Column::number("p99").priority(31));
-        columns.push(Column::number("Variation").priority(30));
-    }
-    if occupancy {
-        columns.push(Column::number("Blocks/SM").priority(45));
-        columns.push(Column::number("Occupancy").priority(70));
-    }
-    columns.push(Column::text("TC").priority(75));
-    let mut table = Table::new(columns);
+    let varies = any(|r| r.cv.is_some_and(|cv| cv > 0.0));
+    let occupancy = any(|r| r.occupancy_percent.is_some());
     let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
-    for row in rows {
-        let mut cells = vec![Cell::text(shown_name(&row.name, full))];
-        if group.op {
-            cells.push(Cell::maybe(row.op.as_deref(), Cell::text));
-        }
-        if paths {
-            cells.push(Cell::maybe(row.op_path.as_deref(), Cell::text));
-        }
-        if lines {
-            cells.push(Cell::maybe(row.source.as_deref(), Cell::text));
-        }
-        if group.stream {
-            let streams: Vec<String> = row.streams.iter().map(i64::to_string).collect();
-            cells.push(Cell::text(streams.join(" ")));
-        }
-        if group.launch {
-            cells.push(Cell::maybe(row.grid.as_deref(), Cell::text));
-            cells.push(Cell::maybe(row.block.as_deref(), Cell::text));
-            cells.push(Cell::maybe(row.registers, |v| Cell::text(v.to_string())));
-            cells.push(Cell::maybe(row.shared_memory_bytes, Cell::bytes));
-        }
-        cells.push(Cell::count(row.calls));
-        cells.push(Cell::time(row.total_ns));
-        cells.push(Cell::percent(row.share).bar(row.share / largest).role(Role::Device));
-        cells.push(Cell::time(row.mean_ns.round() as i64));
-        cells.push(Cell::time(row.min_ns));
-        cells.push(Cell::time(row.max_ns));
-        if varies {
-            cells.extend([row.p50_ns, row.p95_ns, row.p99_ns].map(Cell::time));
-            cells.push(Cell::maybe(row.cv, Cell::percent));
-        }
-        if occupancy {
-            cells.push(Cell::maybe(row.blocks_per_sm, |v| Cell::text(format!("{v:.2}"))));
-            cells.push(Cell::maybe(row.occupancy_percent, |v| Cell::text(units::percent(v / 100.0))));
-        }
-        cells.push(match row.tensor_core {
+    let words = |label: &str, priority| Column::text(label).priority(priority);
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        // Kernels are told apart by their template arguments: the name needs more room than usual.
+        .add(Column::name("Kernel").flexible(36, middle_ellipsis), |r| Cell::text(shown_name(&r.name, full)))
+        .add_if(group.op, words("Operator", 140).flexible(16, end_ellipsis), |r| {
+            Cell::maybe(r.op.as_deref(), Cell::text)
+        })
+        .add_if(paths, words("From", 100).flexible(16, middle_ellipsis), |r| {
+            Cell::maybe(r.op_path.as_deref(), Cell::text)
+        })
+        .add_if(lines, words("Line", 105), |r| Cell::maybe(r.source.as_deref(), Cell::text))
+        .add_if(group.stream, words("Stream", 140), |r| {
+            Cell::text(r.streams.iter().map(i64::to_string).collect::<Vec<_>>().join(" "))
+        })
+        .add_if(group.launch, words("Grid", 145), |r| Cell::maybe(r.grid.as_deref(), Cell::text))
+        .add_if(group.launch, words("Block", 145), |r| Cell::maybe(r.block.as_deref(), Cell::text))
+        .metric_if(group.launch, "registers", 135, |r| Cell::maybe(r.registers, |v| Cell::text(v.to_string())))
+        .metric_if(group.launch, "shared_memory_bytes", 132, |r| {
+            Cell::maybe(r.shared_memory_bytes, Cell::bytes)
+        })
+        .metric("calls", 150, |r| Cell::count(r.calls))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("share", 120, |r| Cell::percent(r.share).bar(r.share / largest).role(Role::Device))
+        .metric("mean_ns", 110, |r| Cell::time(r.mean_ns.round() as i64))
+        .metric("min_ns", 50, |r| Cell::time(r.min_ns))
+        .metric("max_ns", 50, |r| Cell::time(r.max_ns))
+        .metric_if(varies, "p50_ns", 32, |r| Cell::time(r.p50_ns))
+        .metric_if(varies, "p95_ns", 34, |r| Cell::time(r.p95_ns))
+        .metric_if(varies, "p99_ns", 31, |r| Cell::time(r.p99_ns))
+        .metric_if(varies, "cv", 30, |r| Cell::maybe(r.cv, Cell::percent))
+        .metric_if(occupancy, "blocks_per_sm", 45, |r| {
+            Cell::maybe(r.blocks_per_sm, |v| Cell::text(format!("{v:.2}")))
+        })
+        .metric_if(occupancy, "occupancy_percent", 70, |r| {
+            Cell::maybe(r.occupancy_percent, |v| Cell::text(units::percent(v / 100.0)))
+        })
+        .add(words("TC", 75), |r| match r.tensor_core {
             TensorCores::Yes => Cell::text("yes").role(Role::Good),
             TensorCores::No => Cell::text("no").role(Role::Dim),
             TensorCores::Unknown => Cell::nothing(),
-        });
-        table.row(cells);
-    }
-    table
+        })
+        .table()
 }
 
 /// A kernel's name as tables show it.
@@ -273,27 +236,16 @@ pub(super) fn shorter(name: &str) -> String {
 }
 
 pub(super) fn copies_table(rows: &[CopyRow], words: &str) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Kind"),
-        Column::number("Calls").priority(150),
-        Column::number("Total").keep(),
-        Column::number("Bytes").priority(140),
-        Column::number("Bandwidth").priority(130),
-        Column::number("Mean").priority(60),
-        Column::number("Max").priority(50),
-    ])
-    .title("Copies and memsets", words)
-    .when_empty("no copies or memsets in this trace");
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.name),
-            Cell::count(row.calls),
-            Cell::time(row.total_ns),
-            Cell::maybe(row.bytes, Cell::bytes),
-            Cell::maybe(row.bytes_per_second, Cell::rate_bytes),
-            Cell::time(row.mean_ns.round() as i64),
-            Cell::time(row.max_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Kind"), |r| Cell::text(&r.name))
+        .metric("calls", 150, |r| Cell::count(r.calls))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("bytes", 140, |r| Cell::maybe(r.bytes, Cell::bytes))
+        .metric("bytes_per_second", 130, |r| Cell::maybe(r.bytes_per_second, Cell::rate_bytes))
+        .metric("mean_ns", 60, |r| Cell::time(r.mean_ns.round() as i64))
+        .metric("max_ns", 50, |r| Cell::time(r.max_ns))
+        .table()
+        .title("Copies and memsets", words)
+        .when_empty("no copies or memsets in this trace")
 }

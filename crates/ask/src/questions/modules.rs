@@ -12,7 +12,7 @@ use stepscope_ground::Problem;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -76,37 +76,25 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 }
 
 fn tree_table(rows: &[Module], device: i64, tree: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Module"),
-        Column::number("Calls").priority(110),
-        Column::number("Ops").priority(60),
-        Column::number("Device total").priority(150),
-        Column::number("% device").priority(120),
-        Column::number("Device self").priority(130),
-        Column::number("Backward").priority(125),
-        Column::number("Host total").priority(140),
-        Column::number("Host self").priority(90),
-    ]);
     let largest = rows.iter().map(|m| m.device_total_ns).max().unwrap_or(0);
     let branches = if tree { branches(rows) } else { Vec::new() };
-    for (at, m) in rows.iter().enumerate() {
-        let first = match branches.get(at) {
+    Columns::of(rows.iter().enumerate())
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Module"), |(at, m)| match branches.get(at) {
             Some(branch) => Cell::text(&m.name).prefix(branch),
             None => Cell::text(&m.path),
-        };
-        table.row(vec![
-            first,
-            Cell::maybe(m.occurrences, Cell::count),
-            Cell::count(m.operators_total),
-            Cell::time(m.device_total_ns),
-            super::ops::share(m.device_total_ns, device, largest).role(Role::Device),
-            Cell::time(m.device_self_ns),
-            Cell::time(m.backward_device_ns),
-            Cell::time(m.host_total_ns),
-            Cell::time(m.host_self_ns),
-        ]);
-    }
-    table
+        })
+        .metric("occurrences", 110, |(_, m)| Cell::maybe(m.occurrences, Cell::count))
+        .metric("operators_total", 60, |(_, m)| Cell::count(m.operators_total))
+        .metric("device_total_ns", 150, |(_, m)| Cell::time(m.device_total_ns))
+        .add(Column::number("% device").priority(120), |(_, m)| {
+            super::ops::share(m.device_total_ns, device, largest).role(Role::Device)
+        })
+        .metric("device_self_ns", 130, |(_, m)| Cell::time(m.device_self_ns))
+        .metric("backward_device_ns", 125, |(_, m)| Cell::time(m.backward_device_ns))
+        .metric("host_total_ns", 140, |(_, m)| Cell::time(m.host_total_ns))
+        .metric("host_self_ns", 90, |(_, m)| Cell::time(m.host_self_ns))
+        .table()
 }
 
 /// The lines that connect each module to its parent; the modules come in depth-first order.
@@ -151,25 +139,15 @@ fn classes(rows: &[Module]) -> Vec<ClassRow> {
 }
 
 fn class_table(rows: &[ClassRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Class"),
-        Column::number("Modules"),
-        Column::number("Calls"),
-        Column::number("Device self").priority(150),
-        Column::number("Backward self").priority(120),
-        Column::number("Host self").priority(130),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.name),
-            Cell::count(row.modules),
-            Cell::count(row.occurrences),
-            Cell::time(row.device_self_ns),
-            Cell::time(row.backward_device_self_ns),
-            Cell::time(row.host_self_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Class"), |r| Cell::text(&r.name))
+        .metric("modules", 100, |r| Cell::count(r.modules))
+        .metric("occurrences", 100, |r| Cell::count(r.occurrences))
+        .metric("device_self_ns", 150, |r| Cell::time(r.device_self_ns))
+        .metric("backward_device_self_ns", 120, |r| Cell::time(r.backward_device_self_ns))
+        .metric("host_self_ns", 130, |r| Cell::time(r.host_self_ns))
+        .table()
 }
 
 #[cfg(test)]

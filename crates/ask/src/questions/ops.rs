@@ -176,32 +176,39 @@ pub(super) fn table(rows: &[OpRow], device_total: i64, host_total: i64) -> Table
     // Bars compare the rows shown: the largest fills its cell. The number next to it is the share of the whole.
     let largest = |value: fn(&OpRow) -> i64| rows.iter().map(value).max().unwrap_or(0);
     let (most_device, most_host) = (largest(|r| r.device_self_ns), largest(|r| r.host_self_ns));
-    let number = |label: &str, priority| Column::number(label).priority(priority);
-    let words = |label: &str, least, priority| Column::text(label).flexible(least, end_ellipsis).priority(priority);
+    let words =
+        |label: &str, least, priority| Column::text(label).flexible(least, end_ellipsis).priority(priority);
     let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
         .add(Column::name("Name"), |r| Cell::text(&r.name))
-        .add_if(overloads, Column::text("Overload").priority(90), |r| Cell::text(r.overload.as_deref().unwrap_or("")))
-        .add_if(shapes, words("Input shapes", 16, 110), |r| Cell::text(r.input_shapes.as_deref().unwrap_or("")))
-        .add(number("Calls", 150), |r| Cell::count(r.calls))
-        .add_if(device, number("Device self", 200), |r| Cell::time(r.device_self_ns))
-        .add_if(device, number("% device", 120), |r| {
+        .add_if(overloads, Column::text("Overload").priority(90), |r| {
+            Cell::text(r.overload.as_deref().unwrap_or_default())
+        })
+        .add_if(shapes, words("Input shapes", 16, 110), |r| {
+            Cell::text(r.input_shapes.as_deref().unwrap_or_default())
+        })
+        .metric("calls", 150, |r| Cell::count(r.calls))
+        .metric_if(device, "device_self_ns", 200, |r| Cell::time(r.device_self_ns))
+        .add_if(device, Column::number("% device").priority(120), |r| {
             share(r.device_self_ns, device_total, most_device).role(Role::Device)
         })
-        .add_if(device, number("Device total", 90), |r| Cell::time(r.device_total_ns))
-        .add(number("Host self", 200), |r| {
+        .metric_if(device, "device_total_ns", 90, |r| Cell::time(r.device_total_ns))
+        .metric("host_self_ns", 200, |r| {
             if r.host_self_ns < 0 { Cell::nothing() } else { Cell::time(r.host_self_ns) }
         })
-        .add_if(!device, number("% host", 120), |r| share(r.host_self_ns, host_total, most_host).role(Role::Host))
-        .add(number("Host total", 110), |r| Cell::time(r.host_total_ns))
-        .add(number("Host mean", 50), |r| Cell::time(r.host_mean_ns.round() as i64))
-        .add_if(varies, number("Host p95", 24), |r| Cell::maybe(r.host_p95_ns, Cell::time))
-        .add_if(varies, number("Host p99", 22), |r| Cell::maybe(r.host_p99_ns, Cell::time))
-        .add_if(varies, number("Variation", 20), |r| Cell::maybe(r.host_cv, Cell::percent))
-        .add_if(device, number("Device mean", 52), |r| Cell::time(r.device_mean_ns.round() as i64))
-        .add_if(memory, number("Device mem", 60), |r| Cell::bytes(r.device_memory_bytes))
-        .add_if(memory, number("Self mem", 55), |r| Cell::bytes(r.device_self_memory_bytes))
-        .add_if(host_memory, number("Host mem", 30), |r| Cell::bytes(r.host_memory_bytes))
-        .add_if(flops, number("FLOPs", 70), |r| Cell::flops(r.flops as f64))
+        .add_if(!device, Column::number("% host").priority(120), |r| {
+            share(r.host_self_ns, host_total, most_host).role(Role::Host)
+        })
+        .metric("host_total_ns", 110, |r| Cell::time(r.host_total_ns))
+        .metric("host_mean_ns", 50, |r| Cell::time(r.host_mean_ns.round() as i64))
+        .metric_if(varies, "host_p95_ns", 24, |r| Cell::maybe(r.host_p95_ns, Cell::time))
+        .metric_if(varies, "host_p99_ns", 22, |r| Cell::maybe(r.host_p99_ns, Cell::time))
+        .metric_if(varies, "host_cv", 20, |r| Cell::maybe(r.host_cv, Cell::percent))
+        .metric_if(device, "device_mean_ns", 52, |r| Cell::time(r.device_mean_ns.round() as i64))
+        .metric_if(memory, "device_memory_bytes", 60, |r| Cell::bytes(r.device_memory_bytes))
+        .metric_if(memory, "device_self_memory_bytes", 55, |r| Cell::bytes(r.device_self_memory_bytes))
+        .metric_if(host_memory, "host_memory_bytes", 30, |r| Cell::bytes(r.host_memory_bytes))
+        .metric_if(flops, "flops", 70, |r| Cell::flops(r.flops as f64))
         .add_if(stacks, words("Stack", 24, 130), |r| {
             Cell::text(r.stack.as_ref().map(|s| s.join(" < ")).unwrap_or_default())
         })

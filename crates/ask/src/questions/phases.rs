@@ -8,7 +8,7 @@ use stepscope_ground::Problem;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -63,26 +63,24 @@ fn table(rows: &[PhaseRow], all: &[PhaseRow], steps: u64) -> Table {
     let per_step = |ns: i64| ns / (steps as i64).max(1);
     let phases: Vec<Phase> =
         Phase::ALL.into_iter().filter(|&phase| all.iter().any(|r| r.of(phase) != 0)).collect();
-    let mut columns = vec![Column::name("Category")];
-    columns.extend(phases.iter().map(|phase| Column::number(phase.label()).priority(140)));
-    columns.extend([
-        Column::number("Total").keep(),
-        Column::number("% device").priority(130),
-        Column::number("Calls").priority(60),
-    ]);
-    let mut table = Table::new(columns);
     let largest = rows.iter().filter_map(|r| r.share).fold(0.0, f64::max);
     let time = |ns: i64| if ns == 0 { Cell::nothing() } else { Cell::time(per_step(ns)) };
-    for row in rows {
-        let mut cells = vec![Cell::text(row.category.label())];
-        cells.extend(phases.iter().map(|&phase| time(row.of(phase))));
-        cells.push(Cell::time(row.step_ns));
-        cells.push(Cell::maybe(row.share, |share| {
-            Cell::percent(share).bar(if largest > 0.0 { share / largest } else { 0.0 }).role(Role::Device)
-        }));
-        cells.push(Cell::count(row.calls));
-        table.row(cells);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Category"), |r| Cell::text(r.category.label()))
+        .add_each(
+            phases.iter().copied(),
+            |phase| Column::number(phase.label()).priority(140),
+            |phase, r| time(r.of(phase)),
+        )
+        .add(Column::number("Total").keep(), |r| Cell::time(r.step_ns))
+        .metric("share", 130, |r| {
+            Cell::maybe(r.share, |share| {
+                Cell::percent(share).bar(if largest > 0.0 { share / largest } else { 0.0 }).role(Role::Device)
+            })
+        })
+        .metric("calls", 60, |r| Cell::count(r.calls))
+        .table();
     if rows.len() > 1 && rows.len() == all.len() {
         let sum = |value: &dyn Fn(&PhaseRow) -> i64| all.iter().map(value).fold(0i64, i64::saturating_add);
         let mut cells = vec![Cell::text("all")];

@@ -11,7 +11,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -87,38 +87,21 @@ fn words(ledger: &Ledger) -> String {
 
 /// Times are per step, except those of a column that says otherwise.
 fn table(rows: &[RegionRow], has_device: bool, steps: i64, of_pytorch: bool) -> Table {
-    let mut columns =
-        vec![Column::name("Region"), Column::number("Calls").priority(110), Column::number("Host").keep()];
-    if has_device {
-        columns.extend([
-            Column::number("Device").keep(),
-            Column::number("% device").priority(150),
-            Column::number("Device, all steps").priority(70),
-            Column::number("Self").priority(100),
-            Column::number("Backward").priority(130),
-        ]);
-        if of_pytorch {
-            columns.push(Column::number("PyTorch's").priority(120));
-        }
-    }
-    let mut table = Table::new(columns);
     let largest = rows.iter().filter_map(|r| r.share).fold(0.0, f64::max);
-    for row in rows {
-        let mut cells = vec![Cell::text(&row.name), Cell::count(row.calls), Cell::time(row.host_step_ns)];
-        if has_device {
-            let bar = |share: f64| if largest > 0.0 { share / largest } else { 0.0 };
-            cells.extend([
-                Cell::time(row.device_step_ns),
-                Cell::maybe(row.share, |share| Cell::percent(share).bar(bar(share)).role(Role::Device)),
-                Cell::time(row.device_ns),
-                Cell::time(row.device_self_ns / steps),
-                Cell::time(row.backward_device_ns / steps),
-            ]);
-            if of_pytorch {
-                cells.push(Cell::time(row.pytorch_device_ns / steps));
-            }
-        }
-        table.row(cells);
-    }
-    table
+    let bar = |share: f64| if largest > 0.0 { share / largest } else { 0.0 };
+    let number = |label: &str, priority| Column::number(label).priority(priority);
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Region"), |r| Cell::text(&r.name))
+        .metric("calls", 110, |r| Cell::count(r.calls))
+        .add(Column::number("Host").keep(), |r| Cell::time(r.host_step_ns))
+        .add_if(has_device, Column::number("Device").keep(), |r| Cell::time(r.device_step_ns))
+        .metric_if(has_device, "share", 150, |r| {
+            Cell::maybe(r.share, |share| Cell::percent(share).bar(bar(share)).role(Role::Device))
+        })
+        .add_if(has_device, number("Device, all steps", 70), |r| Cell::time(r.device_ns))
+        .add_if(has_device, number("Self", 100), |r| Cell::time(r.device_self_ns / steps))
+        .add_if(has_device, number("Backward", 130), |r| Cell::time(r.backward_device_ns / steps))
+        .add_if(has_device && of_pytorch, number("PyTorch's", 120), |r| Cell::time(r.pytorch_device_ns / steps))
+        .table()
 }

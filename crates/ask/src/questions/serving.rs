@@ -11,7 +11,7 @@ use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -114,61 +114,39 @@ fn kind_cell(kind: IterationKind) -> Cell {
 }
 
 fn kinds_table(rows: &[KindRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Kind").keep(),
-        Column::number("Iterations").keep(),
-        Column::number("p50").keep(),
-        Column::number("p95").priority(150),
-        Column::number("p99").priority(140),
-        Column::number("Total").priority(120),
-        Column::number("% time").priority(145),
-        Column::number("GPU busy").priority(130),
-        Column::number("Tokens").priority(110),
-        Column::number("Tokens/s").priority(135),
-    ]);
-    for r in rows {
-        table.row(vec![
-            kind_cell(r.kind),
-            Cell::count(r.iterations),
-            Cell::time(r.wall_p50_ns),
-            Cell::time(r.wall_p95_ns),
-            Cell::time(r.wall_p99_ns),
-            Cell::time(r.total_ns),
-            Cell::share(r.share).role(role(r.kind)),
-            Cell::percent(r.busy_share),
-            Cell::maybe(r.tokens, Cell::count),
-            Cell::maybe(r.tokens_per_second, |rate| Cell::count(rate.round() as u64)),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Kind").keep(), |r| kind_cell(r.kind))
+        .metric("iterations", KEEP, |r| Cell::count(r.iterations))
+        .metric("wall_p50_ns", KEEP, |r| Cell::time(r.wall_p50_ns))
+        .metric("wall_p95_ns", 150, |r| Cell::time(r.wall_p95_ns))
+        .metric("wall_p99_ns", 140, |r| Cell::time(r.wall_p99_ns))
+        .metric("total_ns", 120, |r| Cell::time(r.total_ns))
+        .metric("share", 145, |r| Cell::share(r.share).role(role(r.kind)))
+        .metric("busy_share", 130, |r| Cell::percent(r.busy_share))
+        .metric("tokens", 110, |r| Cell::maybe(r.tokens, Cell::count))
+        .metric("tokens_per_second", 135, |r| {
+            Cell::maybe(r.tokens_per_second, |rate| Cell::count(rate.round() as u64))
+        })
+        .table()
 }
 
 fn table(rows: &[Iteration], full: bool) -> Table {
-    let mut columns = vec![
-        Column::number("Start").priority(150),
-        Column::text("Kind").keep(),
-        Column::number("Batch").priority(140),
-        Column::number("Tokens").priority(145),
-        Column::number("Wall").keep(),
-        Column::number("GPU busy").priority(135),
-        Column::number("Host").priority(120),
-        Column::number("Gap").priority(130),
-    ];
     let name = Column::text("Name");
-    columns.push(if full { name.keep() } else { name.flexible(20, end_ellipsis).priority(60) });
-    let mut table = Table::new(columns);
-    for i in rows {
-        table.row(vec![
-            Cell::text(units::time(i.start_ns)),
-            kind_cell(i.kind),
-            Cell::maybe(i.requests, Cell::count),
-            Cell::maybe(i.tokens, Cell::count),
-            Cell::time(i.wall_ns),
-            Cell::share(ratio(i.busy_ns, i.wall_ns)).role(Role::Device),
-            Cell::maybe(i.host_ns, Cell::time),
-            Cell::maybe(i.gap_ns, Cell::time),
-            Cell::text(&i.name),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("start_ns", 150, |i| Cell::text(units::time(i.start_ns)))
+        .add(Column::text("Kind").keep(), |i| kind_cell(i.kind))
+        .metric("requests", 140, |i| Cell::maybe(i.requests, Cell::count))
+        .metric("tokens", 145, |i| Cell::maybe(i.tokens, Cell::count))
+        .metric("wall_ns", KEEP, |i| Cell::time(i.wall_ns))
+        .add(Column::number("GPU busy").priority(135), |i| {
+            Cell::share(ratio(i.busy_ns, i.wall_ns)).role(Role::Device)
+        })
+        .metric("host_ns", 120, |i| Cell::maybe(i.host_ns, Cell::time))
+        .metric("gap_ns", 130, |i| Cell::maybe(i.gap_ns, Cell::time))
+        .add(if full { name.keep() } else { name.flexible(20, end_ellipsis).priority(60) }, |i| {
+            Cell::text(&i.name)
+        })
+        .table()
 }

@@ -10,9 +10,10 @@ use stepscope_model::{DocumentKind, Profile};
 
 use super::TOP;
 use super::functions::{amount, amount_text, chosen_value};
+use super::ops::share;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -45,28 +46,32 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let rows = arrange(report.rows, &ask.rows, Some("value_ns"), TOP, |r| &r.stack)?;
     let left_out = rows.left_out();
     let part = Part::new("stacks", rows.rows, move |rows| {
-        let mut table = Table::new(vec![
-            Column::number("Self").keep(),
-            Column::number("Share").priority(120),
-            Column::number("Count").priority(60),
-            Column::name("Stack, leaf first").flexible(24, crate::print::end_ellipsis),
-        ])
-        .title(format!("Stacks by {side}"), format!("{} of {side}", units::time(total)));
+        let largest = rows.iter().map(|r| r.value_ns).max().unwrap_or(0);
+        let mut table = Columns::of(rows)
+            .defined_by(QUESTION.definitions)
+            .metric("value_ns", KEEP, |r| Cell::time(r.value_ns))
+            .add(share_column(), |r| share(r.value_ns, total, largest).role(role))
+            .metric("count", 60, |r| Cell::count(r.count))
+            .add(stack_column(), |r| Cell::text(leaf_first(&r.stack)))
+            .table()
+            .title(format!("Stacks by {side}"), format!("{} of {side}", units::time(total)));
         table.notes(&left_out);
         table.note("`stepscope export --to folded|speedscope` writes them for flame graph tools");
-        let largest = rows.iter().map(|r| r.value_ns).max().unwrap_or(0);
-        for row in rows {
-            let leaf_first: Vec<&str> = row.stack.rsplit(';').collect();
-            table.row(vec![
-                Cell::time(row.value_ns),
-                super::ops::share(row.value_ns, total, largest).role(role),
-                Cell::count(row.count),
-                Cell::text(leaf_first.join(" < ")),
-            ]);
-        }
         table
     });
     Ok(Answer::new(vec![part]).fact("weight", &report.weight).fact("total_ns", &total))
+}
+
+fn share_column() -> Column {
+    Column::number("Share").priority(120)
+}
+
+fn stack_column() -> Column {
+    Column::name("Stack, leaf first").flexible(24, end_ellipsis)
+}
+
+fn leaf_first(stack: &str) -> String {
+    stack.rsplit(';').collect::<Vec<_>>().join(" < ")
 }
 
 fn of_profile(ask: &Ask, profile: &Profile) -> Result<Answer, Problem> {
@@ -78,22 +83,14 @@ fn of_profile(ask: &Ask, profile: &Profile) -> Result<Answer, Problem> {
     let rows = arrange(rows, &ask.rows, Some("amount"), TOP, |row| &row.stack)?;
     let none = "this profile has no stacks; `stepscope functions` shows what it has";
     let part = rows.into_part("stacks", none, move |rows: &[FoldedRow]| {
-        let mut table = Table::new(vec![
-            Column::number("Self").keep(),
-            Column::number("Share").priority(120),
-            Column::name("Stack, leaf first").flexible(24, crate::print::end_ellipsis),
-        ])
-        .title("Stacks", amount_text(total, unit));
-        let largest = rows.iter().map(|row| row.amount).max().unwrap_or(0);
-        for row in rows {
-            let leaf_first: Vec<&str> = row.stack.rsplit(';').collect();
-            table.row(vec![
-                amount(row.amount, unit),
-                super::ops::share(row.amount, total, largest).role(Role::Host),
-                Cell::text(leaf_first.join(" < ")),
-            ]);
-        }
-        table
+        let largest = rows.iter().map(|r| r.amount).max().unwrap_or(0);
+        Columns::of(rows)
+            .defined_by(QUESTION.definitions)
+            .metric("amount", KEEP, |r| amount(r.amount, unit))
+            .add(share_column(), |r| share(r.amount, total, largest).role(Role::Host))
+            .add(stack_column(), |r| Cell::text(leaf_first(&r.stack)))
+            .table()
+            .title("Stacks", amount_text(total, unit))
     });
     Ok(Answer::new(vec![part]).fact("unit", &unit).fact("total", &total))
 }

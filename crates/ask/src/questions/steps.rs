@@ -14,7 +14,7 @@ use stepscope_ground::Problem;
 
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -175,32 +175,29 @@ pub(super) fn words(report: &Breakdown) -> String {
 }
 
 pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
-    let used: Vec<usize> = (0..8).filter(|&i| rows.iter().any(|r| r.parts.exclusive()[i] != 0)).collect();
+    let used = (0..8).filter(|&i| rows.iter().any(|r| r.parts.exclusive()[i] != 0));
     let labels = parts(&Parts::default());
-    let mut columns = vec![Column::text("Step").keep(), Column::number("Wall").keep()];
-    for &i in &used {
-        columns.push(Column::number(labels[i].0).priority(PRIORITIES[i]));
-    }
-    columns.push(Column::number("GPU busy").priority(165));
-    let mut table = Table::new(columns);
-    let cells = |p: &Parts, name: String| {
-        let mut cells = vec![Cell::text(name), Cell::time(p.wall_ns)];
-        let values = parts(p);
-        cells.extend(used.iter().map(|&i| Cell::time(values[i].1)));
-        cells.push(Cell::share(super::ops::ratio(p.gpu_busy_ns, p.wall_ns)).role(Role::Device));
-        cells
-    };
-    for row in rows {
+    let name = |row: &BreakdownRow| {
         let mark = if row.partial { " (partial)" } else { "" };
         let name = if row.step >= 0 { row.step.to_string() } else { row.name.clone() };
-        table.row(cells(&row.parts, format!("{name}{mark}")));
-    }
-    if let Some(average) = average
-        && rows.len() > 1
-    {
-        table.total(cells(average, "average".to_owned()));
-    }
-    table
+        format!("{name}{mark}")
+    };
+    let named: Vec<(String, &Parts)> = rows.iter().map(|row| (name(row), &row.parts)).collect();
+    let total = average.filter(|_| rows.len() > 1).map(|average| ("average".to_owned(), average));
+    Columns::of(&named)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |(name, _)| Cell::text(name))
+        .metric("wall_ns", KEEP, |(_, p)| Cell::time(p.wall_ns))
+        .add_each(
+            used,
+            |i| Column::number(labels[i].0).priority(PRIORITIES[i]),
+            |i, (_, p)| Cell::time(parts(p)[i].1),
+        )
+        .add(Column::number("GPU busy").priority(165), |(_, p)| {
+            Cell::share(super::ops::ratio(p.gpu_busy_ns, p.wall_ns)).role(Role::Device)
+        })
+        .total(total.as_ref())
+        .table()
 }
 
 fn device_part(asked: &Asked, ask: &Ask) -> Result<Part, Problem> {
@@ -221,34 +218,26 @@ fn device_part(asked: &Asked, ask: &Ask) -> Result<Part, Problem> {
 }
 
 fn device_table(rows: &[DeviceStep]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Step").keep(),
-        Column::number("Device").priority(110),
-        Column::number("Total").keep(),
-        Column::number("Computation").priority(120),
-        Column::number("Exposed comm").priority(115),
-        Column::number("Exposed memcpy").priority(115),
-        Column::number("Idle").priority(120),
-        Column::number("Busy").priority(100),
-    ])
-    .title(
-        "Steps on the device",
-        "computation, exposed communication, exposed copies and idle add up to the total",
-    )
-    .when_empty("no device work in this trace");
-    for row in rows {
-        let t = &row.timeline;
-        let name = if row.step >= 0 { row.step.to_string() } else { row.name.clone() };
-        table.row(vec![
-            Cell::text(name),
-            Cell::maybe(t.device, |d| Cell::text(d.to_string())),
-            Cell::time(t.total_ns),
-            Cell::time(t.computation_ns),
-            Cell::time(t.exposed_comm_ns),
-            Cell::time(t.exposed_memcpy_ns),
-            Cell::time(t.idle_ns),
-            Cell::share(super::ops::ratio(t.busy_ns, t.total_ns)).role(Role::Device),
-        ]);
-    }
-    table
+    Columns::of(rows.iter().map(|row| (row, &row.timeline)))
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |(row, _)| {
+            Cell::text(if row.step >= 0 { row.step.to_string() } else { row.name.clone() })
+        })
+        .add(Column::number("Device").priority(110), |(_, t)| {
+            Cell::maybe(t.device, |d| Cell::text(d.to_string()))
+        })
+        .metric("total_ns", KEEP, |(_, t)| Cell::time(t.total_ns))
+        .metric("computation_ns", 120, |(_, t)| Cell::time(t.computation_ns))
+        .metric("exposed_comm_ns", 115, |(_, t)| Cell::time(t.exposed_comm_ns))
+        .metric("exposed_memcpy_ns", 115, |(_, t)| Cell::time(t.exposed_memcpy_ns))
+        .metric("idle_ns", 120, |(_, t)| Cell::time(t.idle_ns))
+        .add(Column::number("Busy").priority(100), |(_, t)| {
+            Cell::share(super::ops::ratio(t.busy_ns, t.total_ns)).role(Role::Device)
+        })
+        .table()
+        .title(
+            "Steps on the device",
+            "computation, exposed communication, exposed copies and idle add up to the total",
+        )
+        .when_empty("no device work in this trace")
 }

@@ -10,7 +10,7 @@ use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -67,71 +67,38 @@ fn words(processes: &[LockRow]) -> String {
 }
 
 fn thread_table(rows: &[ThreadRow], several: bool) -> Table {
-    let mut columns = vec![Column::name("Thread")];
-    if several {
-        columns.push(Column::text("Process").flexible(16, end_ellipsis).priority(140));
-    }
-    columns.extend([
-        Column::number("Sampled").priority(120),
-        Column::number("Holds").keep(),
-        Column::number("Without").keep(),
-        Column::number("Waits").keep(),
-        Column::number("Idle").keep(),
-        Column::number("Waited").priority(130),
-    ]);
-    let mut table = Table::new(columns);
-    for row in rows {
-        let mut cells = vec![Cell::text(&row.thread)];
-        if several {
-            cells.push(Cell::text(&row.process));
-        }
-        cells.extend([
-            Cell::time(row.seen_ns),
-            Cell::share(row.holds_share),
-            Cell::percent(row.without_share),
-            Cell::percent(row.waits_share).role(Role::Bad),
-            Cell::percent(row.idle_share).role(Role::Dim),
-            Cell::time(row.waits_ns),
-        ]);
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Thread"), |r| Cell::text(&r.thread))
+        .add_if(several, Column::text("Process").flexible(16, end_ellipsis).priority(140), |r| {
+            Cell::text(&r.process)
+        })
+        .metric("seen_ns", 120, |r| Cell::time(r.seen_ns))
+        .metric("holds_share", KEEP, |r| Cell::share(r.holds_share))
+        .metric("without_share", KEEP, |r| Cell::percent(r.without_share))
+        .metric("waits_share", KEEP, |r| Cell::percent(r.waits_share).role(Role::Bad))
+        .metric("idle_share", KEEP, |r| Cell::percent(r.idle_share).role(Role::Dim))
+        .metric("waits_ns", 130, |r| Cell::time(r.waits_ns))
+        .table()
 }
 
 fn process_table(rows: &[LockRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Process"),
-        Column::number("Threads").priority(110),
-        Column::number("Time").priority(120),
-        Column::number("Lock held").keep(),
-        Column::number("Waited for it").keep(),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.process),
-            Cell::count(row.threads),
-            Cell::time(row.span_ns),
-            Cell::share(row.held_share),
-            Cell::time(row.waiting_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Process"), |r| Cell::text(&r.process))
+        .metric("threads", 110, |r| Cell::count(r.threads))
+        .metric("span_ns", 120, |r| Cell::time(r.span_ns))
+        .metric("held_share", KEEP, |r| Cell::share(r.held_share))
+        .metric("waiting_ns", KEEP, |r| Cell::time(r.waiting_ns))
+        .table()
 }
 
 fn task_table(rows: &[TaskRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Task"),
-        Column::text("Thread").flexible(16, end_ellipsis).priority(100),
-        Column::number("Running").keep(),
-        Column::number("Share").keep(),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.task),
-            Cell::text(&row.thread),
-            Cell::time(row.running_ns),
-            Cell::share(row.share),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Task"), |r| Cell::text(&r.task))
+        .add(Column::text("Thread").flexible(16, end_ellipsis).priority(100), |r| Cell::text(&r.thread))
+        .metric("running_ns", KEEP, |r| Cell::time(r.running_ns))
+        .metric("share", KEEP, |r| Cell::share(r.share))
+        .table()
 }

@@ -70,7 +70,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "total_ns", label: "Total", text: "Summed wall time of the iterations of this kind." },
     Definition {
         field: "share",
-        label: "Share",
+        label: "% of time",
         text: "Total / the time from the start of the first iteration to the end of the last, as a fraction. What is left \
                lies between iterations.",
     },

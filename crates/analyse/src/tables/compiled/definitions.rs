@@ -114,7 +114,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "mean_ns", label: "Mean", text: "The total divided by the calls." },
     Definition {
         field: "share",
-        label: "Share",
+        label: "% device",
         text: "Total / the summed duration of all selected kernels, copies and memsets, as a fraction.",
     },
     Definition {

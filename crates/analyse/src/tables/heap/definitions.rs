@@ -28,7 +28,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "live_count",
-        label: "Pieces at the end",
+        label: "Pieces left",
         text: "Allocations that were not freed when the recording ended.",
     },
     Definition {

@@ -71,23 +71,23 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "host_memory_bytes",
-        label: "Host memory",
+        label: "Host mem",
         text: "Host bytes allocated less those freed between the calls' starts and ends, by any thread.",
     },
     Definition {
         field: "host_self_memory_bytes",
-        label: "Host memory self",
+        label: "Host mem self",
         text: "Host memory less the host memory of everything called directly.",
     },
     Definition {
         field: "device_memory_bytes",
-        label: "Device memory",
+        label: "Device mem",
         text: "Device bytes allocated less those freed between the calls' starts and ends, by any thread; of \
                one device, if one was asked for.",
     },
     Definition {
         field: "device_self_memory_bytes",
-        label: "Device memory self",
+        label: "Device mem self",
         text: "Device memory less the device memory of everything called directly.",
     },
     Definition {

@@ -63,7 +63,7 @@ pub fn frame_text(profile: &Profile, id: FrameId) -> String {
 pub const FOLDED_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "amount",
-        label: "Amount",
+        label: "Self",
         text: "The weight of the samples with this stack: nanoseconds, bytes or whatever the profile counts, as the answer's \
                `unit` says.",
     },

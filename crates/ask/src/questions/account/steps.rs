@@ -8,9 +8,10 @@ use stepscope_model::Order;
 
 use super::super::gpu_name;
 use super::super::ops::ratio;
+use super::QUESTION;
 use crate::answer::Part;
 use crate::ask::Ask;
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Causes with less than this share of the time have no column of their own.
@@ -61,45 +62,34 @@ fn table(rows: &[AccountRow]) -> Table {
         large.order_by_key(|cause| !cause.is_busy());
         large
     };
+    // What takes more time stays longer on a narrow screen.
+    let column = |cause: Cause| {
+        let rank = sized.iter().position(|c| c.0 == cause).unwrap_or(0);
+        Column::number(header(cause)).priority(200u8.saturating_sub(rank as u8 * 5))
+    };
+    let rest = |row: &AccountRow| {
+        let shown = large.iter().map(|&cause| row.causes.get(cause)).fold(0, i64::saturating_add);
+        row.causes.total().saturating_sub(shown)
+    };
     let several = rows.iter().any(|r| r.device != rows[0].device);
     let on_device = rows.iter().any(|r| r.device.is_some());
-    let mut columns = vec![Column::text("Step").keep()];
-    if several {
-        columns.push(Column::text("GPU").keep());
-    }
-    columns.push(Column::number("Wall").keep());
-    if on_device {
-        columns.push(Column::number("Busy").priority(240));
-        columns.push(Column::number("Idle").priority(235));
-    }
-    for cause in &large {
-        // What takes more time stays longer on a narrow screen.
-        let rank = sized.iter().position(|c| c.0 == *cause).unwrap_or(0);
-        columns.push(Column::number(header(*cause)).priority(200u8.saturating_sub(rank as u8 * 5)));
-    }
-    columns.push(Column::number("Rest").priority(50));
     let words = match on_device {
         true => "the columns after Idle add up to the wall time; `--explain` says what they mean",
         false => "the columns after Wall add up to it; `--explain` says what they mean",
     };
-    let mut table = Table::new(columns).title("Step by step", words);
-    for row in rows {
-        let mut cells = vec![Cell::text(name(row))];
-        if several {
-            cells.push(Cell::text(gpu_name(row.device)));
-        }
-        cells.push(Cell::time(row.wall_ns));
-        if on_device {
-            let idle = row.causes.idle();
-            cells.push(Cell::share(ratio(row.causes.busy(), row.wall_ns)).role(Role::Device));
-            cells.push(Cell::time(idle));
-        }
-        cells.extend(large.iter().map(|&cause| Cell::time(row.causes.get(cause))));
-        let shown = large.iter().map(|&cause| row.causes.get(cause)).fold(0, i64::saturating_add);
-        cells.push(Cell::time(row.causes.total().saturating_sub(shown)));
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |r| Cell::text(name(r)))
+        .add_if(several, Column::text("GPU").keep(), |r| Cell::text(gpu_name(r.device)))
+        .metric("wall_ns", KEEP, |r| Cell::time(r.wall_ns))
+        .add_if(on_device, Column::number("Busy").priority(240), |r| {
+            Cell::share(ratio(r.causes.busy(), r.wall_ns)).role(Role::Device)
+        })
+        .add_if(on_device, Column::number("Idle").priority(235), |r| Cell::time(r.causes.idle()))
+        .add_each(large.iter().copied(), column, |cause, r| Cell::time(r.causes.get(cause)))
+        .add(Column::number("Rest").priority(50), |r| Cell::time(rest(r)))
+        .table()
+        .title("Step by step", words)
 }
 
 fn name(row: &AccountRow) -> String {

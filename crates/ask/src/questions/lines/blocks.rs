@@ -4,8 +4,8 @@ use stepscope_analyse::tables::functions::AmountUnit;
 use stepscope_analyse::tables::lines::LineRow;
 
 use super::super::functions::{amount, amount_text};
-use super::{SourceLine, amount_title, share_title};
-use crate::print::{Cell, Column, Role, Table};
+use super::{QUESTION, SourceLine, amount_title, share_title};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis};
 
 /// Lines of one function that are shown at most: source files may be anything.
 const MOST_LINES: u32 = 2_000;
@@ -126,46 +126,34 @@ impl Block {
 
     pub(super) fn table(&self, unit: AmountUnit) -> Table {
         let hits = self.lines.iter().any(|(_, row, _)| row.as_ref().is_some_and(|row| row.hits.is_some()));
-        let mut columns = vec![Column::number("Line").keep()];
-        if hits {
-            columns.push(Column::number("Hits").keep());
-        }
-        columns.push(Column::number(amount_title(unit)).keep());
-        if hits {
-            columns.push(Column::number("Per hit").priority(90));
-        }
-        columns.push(Column::number(share_title(unit)).keep());
-        if self.has_source {
-            columns.push(Column::text("Source").flexible(24, crate::print::end_ellipsis).keep());
-        }
+        let role = |share: f64| match share {
+            share if share >= HOT => Role::Bad,
+            share if share >= WARM => Role::Warn,
+            _ => Role::Dim,
+        };
+        let lines = self.lines.iter().map(|(line, row, text)| (*line, row.as_ref(), text.as_deref()));
+        let source = Column::text("Source").flexible(24, end_ellipsis).keep();
         let words = format!("{}, {}", self.place, amount_text(self.total, unit));
-        let mut table = Table::new(columns).title(&self.function, words);
-        for (number, row, text) in &self.lines {
-            let number = if *number == ELIDED { String::new() } else { number.to_string() };
-            let mut cells = vec![Cell::text(number).role(Role::Dim)];
-            match row {
-                None => cells.extend(std::iter::repeat_with(|| Cell::text("")).take(2 + 2 * usize::from(hits))),
-                Some(row) => {
-                    let role = match row.share {
-                        share if share >= HOT => Role::Bad,
-                        share if share >= WARM => Role::Warn,
-                        _ => Role::Dim,
-                    };
-                    if hits {
-                        cells.push(Cell::maybe(row.hits, Cell::count));
-                    }
-                    cells.push(amount(row.amount(), unit).role(role));
-                    if hits {
-                        cells.push(Cell::maybe(row.per_hit_ns, |ns| Cell::time(ns.round() as i64)));
-                    }
-                    cells.push(Cell::percent(row.share).role(role));
-                }
-            }
-            if self.has_source {
-                cells.push(Cell::text(text.as_deref().unwrap_or_default()));
-            }
-            table.row(cells);
-        }
-        table
+        Columns::of(lines)
+            .defined_by(QUESTION.definitions)
+            .add(Column::number("Line").keep(), |(line, ..)| {
+                Cell::text(if line == ELIDED { String::new() } else { line.to_string() }).role(Role::Dim)
+            })
+            .metric_if(hits, "hits", KEEP, |(_, row, _)| {
+                row.map_or_else(Cell::default, |row| Cell::maybe(row.hits, Cell::count))
+            })
+            .add(Column::number(amount_title(unit)).keep(), |(_, row, _)| {
+                row.map_or_else(Cell::default, |row| amount(row.amount(), unit).role(role(row.share)))
+            })
+            .metric_if(hits, "per_hit_ns", 90, |(_, row, _)| {
+                let time = |ns: f64| Cell::time(ns.round() as i64);
+                row.map_or_else(Cell::default, |row| Cell::maybe(row.per_hit_ns, time))
+            })
+            .add(Column::number(share_title(unit)).keep(), |(_, row, _)| {
+                row.map_or_else(Cell::default, |row| Cell::percent(row.share).role(role(row.share)))
+            })
+            .add_if(self.has_source, source, |(.., text)| Cell::text(text.unwrap_or_default()))
+            .table()
+            .title(&self.function, words)
     }
 }

@@ -4,7 +4,7 @@ use stepscope_analyse::findings::{Finding, Severity};
 
 use super::super::findings::{nothing_next, words};
 use crate::answer::Next;
-use crate::print::{Cell, Column, Role, Screen, Table, end_ellipsis, middle_ellipsis, wrap};
+use crate::print::{Cell, Column, Columns, Role, Screen, Table, end_ellipsis, middle_ellipsis, wrap};
 
 /// Findings shown; the command of that name shows all.
 const SHOWN: usize = 5;
@@ -109,23 +109,17 @@ fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
 
 /// The findings as a table, for Markdown.
 pub(super) fn table(findings: &[Finding], whole: words::Whole) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Severity").keep(),
-        Column::name("Finding"),
-        Column::text("Saving"),
-        Column::text("What to change"),
-    ])
-    .title("Findings", "`stepscope findings` has the code to change and how to check")
-    .when_empty("none");
-    for f in findings {
-        let mut saving: Vec<String> = words::saves(f, whole).into_iter().collect();
-        saving.extend(words::saves_unprofiled(f));
-        table.row(vec![
-            Cell::text(f.severity.label()).role(words::role(f.severity)),
-            Cell::text(&f.title),
-            Cell::text(saving.join("; ")),
-            Cell::text(words::first_sentence(&f.fix)),
-        ]);
-    }
-    table
+    let saving = |f: &Finding| {
+        let saving: Vec<String> =
+            words::saves(f, whole).into_iter().chain(words::saves_unprofiled(f)).collect();
+        saving.join("; ")
+    };
+    Columns::of(findings)
+        .add(Column::text("Severity").keep(), |f| Cell::text(f.severity.label()).role(words::role(f.severity)))
+        .add(Column::name("Finding"), |f| Cell::text(&f.title))
+        .add(Column::text("Saving"), |f| Cell::text(saving(f)))
+        .add(Column::text("What to change"), |f| Cell::text(words::first_sentence(&f.fix)))
+        .table()
+        .title("Findings", "`stepscope findings` has the code to change and how to check")
+        .when_empty("none")
 }

@@ -11,7 +11,8 @@ use stepscope_analyse::tables::functions::{AmountUnit, FunctionRow};
 use stepscope_analyse::tables::lines::{LineRow, Lines};
 
 use super::super::functions::{amount, plain_name};
-use crate::print::{self, Cell, Column, Role, Screen, Table};
+use super::QUESTION;
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Screen, Table};
 
 /// Functions on the first screen.
 const SHOWN: usize = 8;
@@ -162,48 +163,28 @@ fn line(row: &LineRow) -> HotLine {
 }
 
 pub(super) fn functions_table(rows: &[HotFunction], unit: AmountUnit) -> Table {
-    let own = rows.iter().any(|row| row.own != 0);
-    let waits = rows.iter().any(|row| row.waited_ns.is_some_and(|ns| ns != 0));
-    let mut columns = vec![Column::name("Function")];
-    if own {
-        columns.extend([Column::number("Self").keep(), Column::number("Self %").keep()]);
-    }
-    columns.extend([Column::number("Total").priority(110), Column::number("Total %").priority(120)]);
-    if waits {
-        columns.push(Column::number("Waiting").priority(130));
-    }
-    columns.push(Column::text("Where").flexible(14, print::middle_ellipsis).priority(140));
-    let mut table = Table::new(columns);
-    for row in rows {
-        let mut cells = vec![Cell::text(plain_name(&row.name))];
-        if own {
-            cells.push(amount(row.own, unit));
-            cells.push(Cell::share(row.own_share).role(Role::Host));
-        }
-        cells.extend([amount(row.with_callees, unit), Cell::percent(row.with_callees_share)]);
-        if waits {
-            cells.push(Cell::maybe(row.waited_ns, Cell::time));
-        }
-        cells.push(Cell::text(&row.place));
-        table.row(cells);
-    }
-    table
+    let own = rows.iter().any(|r| r.own != 0);
+    let waits = rows.iter().any(|r| r.waited_ns.is_some_and(|ns| ns != 0));
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Function"), |r| Cell::text(plain_name(&r.name)))
+        .metric_if(own, "own", KEEP, |r| amount(r.own, unit))
+        .metric_if(own, "own_share", KEEP, |r| Cell::share(r.own_share).role(Role::Host))
+        .metric("with_callees", 110, |r| amount(r.with_callees, unit))
+        .metric("with_callees_share", 120, |r| Cell::percent(r.with_callees_share))
+        .metric_if(waits, "waited_ns", 130, |r| Cell::maybe(r.waited_ns, Cell::time))
+        .add(Column::text("Where").flexible(14, print::middle_ellipsis).priority(140), |r| Cell::text(&r.place))
+        .table()
 }
 
 pub(super) fn lines_table(rows: &[HotLine], unit: AmountUnit) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Line"),
-        Column::number("Self").keep(),
-        Column::number("Of all").keep(),
-        Column::text("Function").flexible(14, print::middle_ellipsis).priority(120),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.place),
-            amount(row.on_line, unit),
-            Cell::share(row.on_line_share).role(Role::Host),
-            Cell::text(plain_name(&row.function)),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Line"), |r| Cell::text(&r.place))
+        .metric("on_line", KEEP, |r| amount(r.on_line, unit))
+        .metric("on_line_share", KEEP, |r| Cell::share(r.on_line_share).role(Role::Host))
+        .add(Column::text("Function").flexible(14, print::middle_ellipsis).priority(120), |r| {
+            Cell::text(plain_name(&r.function))
+        })
+        .table()
 }

@@ -6,7 +6,7 @@ use stepscope_analyse::run::Run;
 
 use crate::answer::Part;
 use crate::ask::Ask;
-use crate::print::{Cell, Column, Role, Table};
+use crate::print::{Cell, Column, Columns, Role, Table};
 
 /// One trace of several.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -49,26 +49,16 @@ pub fn runs_part(ask: &Ask, rows: Vec<RunRow>) -> Part {
 }
 
 fn table(runs: &[RunRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Worker"),
-        Column::number("Rank").keep(),
-        Column::text("Span").priority(60),
-        Column::number("Events").priority(80),
-        Column::number("Steps").priority(100),
-        Column::number("Mean step").keep(),
-        Column::number("GPU utilization").priority(120),
-    ])
-    .title("Traces", "");
-    for r in runs {
-        table.row(vec![
-            Cell::text(r.worker.as_deref().unwrap_or(&r.path)),
-            Cell::maybe(r.rank, |v| Cell::text(v.to_string())),
-            Cell::maybe(r.span.as_deref(), Cell::text),
-            Cell::count(r.events),
-            Cell::count(r.steps as u64),
-            Cell::maybe(r.mean_step_ns, Cell::time),
-            Cell::maybe(r.gpu_utilization, |v| Cell::share(v).role(Role::Device)),
-        ]);
-    }
-    table
+    Columns::of(runs)
+        .add(Column::name("Worker"), |r| Cell::text(r.worker.as_deref().unwrap_or(&r.path)))
+        .add(Column::number("Rank").keep(), |r| Cell::maybe(r.rank, |v| Cell::text(v.to_string())))
+        .add(Column::text("Span").priority(60), |r| Cell::maybe(r.span.as_deref(), Cell::text))
+        .add(Column::number("Events").priority(80), |r| Cell::count(r.events))
+        .add(Column::number("Steps").priority(100), |r| Cell::count(r.steps as u64))
+        .add(Column::number("Mean step").keep(), |r| Cell::maybe(r.mean_step_ns, Cell::time))
+        .add(Column::number("GPU utilization").priority(120), |r| {
+            Cell::maybe(r.gpu_utilization, |v| Cell::share(v).role(Role::Device))
+        })
+        .table()
+        .title("Traces", "")
 }

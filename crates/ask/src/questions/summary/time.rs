@@ -10,7 +10,8 @@ use stepscope_analyse::run::Run;
 
 use super::super::account::{label, pieces};
 use super::super::ops::ratio;
-use crate::print::{self, Cell, Column, Role, Screen, Table, units};
+use super::QUESTION;
+use crate::print::{self, Cell, Column, Columns, Role, Screen, Table, units};
 
 /// Causes drawn before the rest is put together.
 const DRAWN: usize = 5;
@@ -111,12 +112,12 @@ pub(super) fn causes(account: &Account, device: Option<i64>) -> Vec<CauseOfStep>
 
 /// The causes as a table, for Markdown.
 pub(super) fn table(rows: &[CauseOfStep]) -> Table {
-    let mut table =
-        Table::new(vec![Column::name("Cause"), Column::number("Per step"), Column::number("Of the step")])
-            .title("Where the time goes", "`stepscope account` shows all devices and steps")
-            .when_empty("no time was recorded");
-    for row in rows {
-        table.row(vec![Cell::text(row.label), Cell::time(row.per_step_ns), Cell::percent(row.of_step)]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Cause"), |r| Cell::text(r.label))
+        .metric("per_step_ns", 100, |r| Cell::time(r.per_step_ns))
+        .metric("of_step", 100, |r| Cell::percent(r.of_step))
+        .table()
+        .title("Where the time goes", "`stepscope account` shows all devices and steps")
+        .when_empty("no time was recorded")
 }

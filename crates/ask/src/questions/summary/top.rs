@@ -11,8 +11,8 @@ use stepscope_analyse::tables::ops::{self, OpsQuery};
 
 use super::super::kernels::shorter;
 use super::super::ops::ratio;
-use super::time;
-use crate::print::{self, Cell, Column, Role, Screen, Table};
+use super::{QUESTION, time};
+use crate::print::{self, Cell, Column, Columns, Role, Screen, Table};
 
 /// Rows on the first screen.
 const SHOWN: usize = 5;
@@ -70,30 +70,18 @@ impl Top {
             true => ("Time", "Of total", "Kernels"),
             false => ("Per step", "Of step", "Kernels per step"),
         };
-        let mut columns =
-            vec![Column::name(&self.what), Column::number(time).keep(), Column::number(share).keep()];
-        if kernels {
-            columns.push(Column::number(work).priority(90));
-        }
-        if known {
-            columns.push(Column::number("Of roofline").priority(120));
-        }
-        let mut table = Table::new(columns);
         let role = if kernels { Role::Device } else { Role::Host };
-        for row in rows {
-            let mut cells =
-                vec![Cell::text(&row.name), Cell::time(row.per_step_ns), Cell::share(row.of_step).role(role)];
-            if kernels {
-                cells.push(Cell::maybe(row.kernels_per_step, |n| Cell::text(number(n))));
-            }
-            if known {
-                let graded =
-                    |share: f64| Cell::percent(share).role(if share < 0.4 { Role::Warn } else { Role::Good });
-                cells.push(Cell::maybe(row.of_roofline, graded));
-            }
-            table.row(cells);
-        }
-        table
+        let graded = |share: f64| Cell::percent(share).role(if share < 0.4 { Role::Warn } else { Role::Good });
+        Columns::of(rows)
+            .defined_by(QUESTION.definitions)
+            .add(Column::name(&self.what), |r| Cell::text(&r.name))
+            .add(Column::number(time).keep(), |r| Cell::time(r.per_step_ns))
+            .add(Column::number(share).keep(), |r| Cell::share(r.of_step).role(role))
+            .add_if(kernels, Column::number(work).priority(90), |r| {
+                Cell::maybe(r.kernels_per_step, |n| Cell::text(number(n)))
+            })
+            .metric_if(known, "of_roofline", 120, |r| Cell::maybe(r.of_roofline, graded))
+            .table()
     }
 }
 
