@@ -67,7 +67,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "share",
-        label: "Share",
+        label: "Of idle",
         text: "Idle time of the row / all idle time in the steps, as a fraction.",
     },
     Definition {
@@ -83,7 +83,7 @@ pub const DEFINITIONS: &[Definition] = &[
     crate::steps::STEP,
     Definition {
         field: "slices",
-        label: "Device work",
+        label: "Work",
         text: "Kernels, copies and memsets on the stream, in the whole trace.",
     },
     Definition {

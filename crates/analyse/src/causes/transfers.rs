@@ -61,7 +61,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "large_bytes_per_second",
-        label: "Rate of large copies",
+        label: "Large rate",
         text: "The same over copies of at least 1 MiB: small ones are bound by latency and say nothing about \
                the bus.",
     },

@@ -28,7 +28,7 @@ use crate::threads::callers::Callers;
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "wait_ns",
-        label: "Wait",
+        label: "Waited",
         text: "The part of the call during which the device work it waited for was not done yet: from the \
                start of the call to the end of that work. Zero if the device had already caught up.",
     },

@@ -7,7 +7,7 @@ use crate::scope::definition::Definition;
 /// What the number means.
 pub const ENERGY: Definition = Definition {
     field: "energy_j_per_step",
-    label: "Energy per step",
+    label: "Energy/step",
     text: "What the recorded energy counters of all GPUs rose by around the steps / the time between those readings, times the \
            mean step. Drivers update the counters every 20 to 100 ms, so readings less than 0.2 s apart say nothing: then it is \
            unknown.",

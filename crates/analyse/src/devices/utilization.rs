@@ -43,7 +43,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "sm_efficiency",
-        label: "Est. SM efficiency",
+        label: "SM efficiency",
         text: "The sum of \"blocks per SM\" over the kernels running at a moment, at most 1, averaged over the \
                window, moments without kernels included. An upper bound on the share of multiprocessors at \
                work.",
@@ -56,7 +56,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "occupancy",
-        label: "Est. achieved occupancy",
+        label: "Occupancy",
         text: "Warps that a launch keeps resident / the most that the multiprocessors hold, averaged over kernels, \
                weighted by their time in the window, as a fraction; not measured. The profiler's \"est. achieved \
                occupancy %\"; where it writes 0 because a block has over 48 KiB of shared memory, the same estimate \
@@ -137,7 +137,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "eligible_share",
-        label: "Eligible share",
+        label: "TC eligible",
         text: "Eligible time / kernel time, as a fraction.",
     },
 ];

@@ -20,13 +20,13 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "device_ns",
-        label: "Device time",
+        label: "Device",
         text: "Summed duration of the kernels, copies and memsets launched inside these calls; work that \
                overlaps each counts in full. In total: that of all selected ones, with a model or without.",
     },
     Definition {
         field: "share",
-        label: "Share",
+        label: "% device",
         text: "Device time / the summed duration of all selected kernels, copies and memsets, as a fraction.",
     },
     Definition {

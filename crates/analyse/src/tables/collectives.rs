@@ -110,7 +110,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "algorithm_bytes_per_second",
-        label: "Algorithm bandwidth",
+        label: "Algorithm rate",
         text: "Message bytes / mean duration (nccl-tests' algbw). A call also waits for the last rank, so this is a \
                lower bound of what the links did.",
     },
@@ -123,8 +123,8 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "bus_bytes_per_second",
-        label: "Bus bandwidth",
-        text: "Algorithm bandwidth x bus factor (nccl-tests' busbw): comparable with the bandwidth of the links, \
+        label: "Bus rate",
+        text: "Algorithm rate x bus factor (nccl-tests' busbw): comparable with the bandwidth of the links, \
                whatever the operation and the number of ranks.",
     },
     Definition {

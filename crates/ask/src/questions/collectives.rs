@@ -12,7 +12,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -70,43 +70,28 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 
 fn table(rows: &[CollectiveRow]) -> Table {
     let host = rows.iter().any(|r| r.side == Side::Host);
-    let mut columns = vec![Column::name("Operation")];
-    if host {
-        columns.push(Column::text("On").priority(60));
-    }
-    columns.extend([
-        Column::text("Dtype").priority(100),
-        Column::text("Group").flexible(8, end_ellipsis).priority(70),
-        Column::number("Ranks").priority(90),
-        Column::number("Message").priority(150),
-        Column::number("Calls").priority(140),
-        Column::number("Total").keep(),
-        Column::number("Mean").priority(120),
-        Column::number("Median").priority(80),
-        Column::number("Algorithm").priority(85),
-        Column::number("Bus").priority(130),
-        Column::number("Exposed").priority(135),
-    ]);
-    let mut table = Table::new(columns);
-    for r in rows {
-        let mut cells = vec![Cell::text(r.operation.name())];
-        if host {
-            cells.push(Cell::text(if r.side == Side::Host { "host" } else { "device" }));
-        }
-        cells.extend([
-            Cell::maybe(r.dtype.as_deref(), Cell::text),
-            Cell::maybe(r.group.as_deref(), Cell::text),
-            Cell::maybe(r.ranks, |n| Cell::count(n.unsigned_abs())),
-            Cell::maybe(r.bytes, Cell::bytes),
-            Cell::count(r.calls),
-            Cell::time(r.total_ns),
-            Cell::time(r.mean_ns.round() as i64),
-            Cell::time(r.p50_ns),
-            Cell::maybe(r.algorithm_bytes_per_second, Cell::rate_bytes),
-            Cell::maybe(r.bus_bytes_per_second, Cell::rate_bytes),
-            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Bad),
-        ]);
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operation"), |r| Cell::text(r.operation.name()))
+        .add_if(host, Column::text("On").priority(60), |r| {
+            Cell::text(if r.side == Side::Host { "host" } else { "device" })
+        })
+        .add(Column::text("Dtype").priority(100), |r| Cell::maybe(r.dtype.as_deref(), Cell::text))
+        .add(Column::text("Group").flexible(8, end_ellipsis).priority(70), |r| {
+            Cell::maybe(r.group.as_deref(), Cell::text)
+        })
+        .metric("ranks", 90, |r| Cell::maybe(r.ranks, |n| Cell::count(n.unsigned_abs())))
+        .metric("bytes", 150, |r| Cell::maybe(r.bytes, Cell::bytes))
+        .metric("calls", 140, |r| Cell::count(r.calls))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("mean_ns", 120, |r| Cell::time(r.mean_ns.round() as i64))
+        .metric("p50_ns", 80, |r| Cell::time(r.p50_ns))
+        .metric("algorithm_bytes_per_second", 85, |r| {
+            Cell::maybe(r.algorithm_bytes_per_second, Cell::rate_bytes)
+        })
+        .metric("bus_bytes_per_second", 130, |r| Cell::maybe(r.bus_bytes_per_second, Cell::rate_bytes))
+        .add(Column::number("Exposed").priority(135), |r| {
+            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Bad)
+        })
+        .table()
 }

@@ -11,7 +11,7 @@ use stepscope_ground::Problem;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -75,45 +75,23 @@ pub(super) fn table(devices: &[GpuRow]) -> Table {
     let window = devices.first().map_or(0, |d| d.window_ns);
     let measured = devices.iter().any(|d| d.memory_bandwidth_share.is_some());
     let clocked = devices.iter().any(|d| d.sm_clock_mean_mhz.is_some());
-    let mut columns = vec![
-        Column::text("GPU").keep(),
-        Column::text("Name").priority(80),
-        Column::number("Utilization").keep(),
-        Column::number("SM efficiency").priority(130),
-        Column::number("Occupancy").priority(120),
-        Column::number("Tensor cores").priority(110),
-        Column::number("TC eligible").priority(70),
-        Column::number("Busy").priority(60),
-    ];
-    if measured {
-        columns.push(Column::number("Memory bandwidth").priority(105));
-    }
-    if clocked {
-        columns.extend([Column::number("Mean clock").priority(65), Column::number("Lowest").priority(55)]);
-    }
-    let mut table = Table::new(columns)
+    let clock = |mhz: Option<f64>| Cell::maybe(mhz, |mhz| Cell::text(format!("{mhz:.0} MHz")));
+    let mut table = Columns::of(devices)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("GPU").keep(), |d| Cell::text(d.device.map_or("?".to_owned(), |d| d.to_string())))
+        .add(Column::text("Name").priority(80), |d| Cell::maybe(d.name.as_deref(), Cell::text))
+        .metric("utilization", KEEP, |d| share(d.utilization))
+        .metric("sm_efficiency", 130, |d| share(d.sm_efficiency))
+        .metric("occupancy", 120, |d| share(d.occupancy))
+        .add(Column::number("Tensor cores").priority(110), tensor_cores)
+        .metric("eligible_share", 70, |d| share(d.eligible_share))
+        .metric("busy_ns", 60, |d| Cell::time(d.busy_ns))
+        .metric_if(measured, "memory_bandwidth_share", 105, |d| share(d.memory_bandwidth_share))
+        .metric_if(clocked, "sm_clock_mean_mhz", 65, |d| clock(d.sm_clock_mean_mhz))
+        .metric_if(clocked, "sm_clock_min_mhz", 55, |d| clock(d.sm_clock_min_mhz))
+        .table()
         .title("GPU", format!("over {} from the first step to the last", units::time(window)))
         .when_empty("no device work in this trace");
-    let clock = |mhz: Option<f64>| Cell::maybe(mhz, |mhz| Cell::text(format!("{mhz:.0} MHz")));
-    for d in devices {
-        let mut cells = vec![
-            Cell::text(d.device.map_or("?".to_owned(), |d| d.to_string())),
-            Cell::maybe(d.name.as_deref(), Cell::text),
-            share(d.utilization),
-            share(d.sm_efficiency),
-            share(d.occupancy),
-            tensor_cores(d),
-            share(d.eligible_share),
-            Cell::time(d.busy_ns),
-        ];
-        if measured {
-            cells.push(share(d.memory_bandwidth_share));
-        }
-        if clocked {
-            cells.extend([clock(d.sm_clock_mean_mhz), clock(d.sm_clock_min_mhz)]);
-        }
-        table.row(cells);
-    }
     let [known, all] = devices.iter().fold([0i64; 2], |[known, all], d| {
         [known.saturating_add(d.occupancy_known_ns), all.saturating_add(d.kernel_ns)]
     });
@@ -136,26 +114,16 @@ fn tensor_cores(d: &GpuRow) -> Cell {
 }
 
 fn streams_table(rows: &[StreamRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("GPU").keep(),
-        Column::text("Stream").keep(),
-        Column::number("Utilization").keep(),
-        Column::number("Busy"),
-        Column::number("Kernels"),
-        Column::number("Copies"),
-        Column::number("Memsets"),
-    ])
-    .title("Streams", "");
-    for StreamRow { device, stream: s } in rows {
-        table.row(vec![
-            Cell::text(device.map_or("?".to_owned(), |d| d.to_string())),
-            Cell::text(s.stream.map_or("?".to_owned(), |s| s.to_string())),
-            share(s.utilization),
-            Cell::time(s.busy_ns),
-            Cell::count(s.kernels),
-            Cell::count(s.memcpy),
-            Cell::count(s.memset),
-        ]);
-    }
-    table
+    let number = |number: Option<i64>| Cell::text(number.map_or("?".to_owned(), |number| number.to_string()));
+    Columns::of(rows.iter().map(|row| (row.device, &row.stream)))
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("GPU").keep(), |(device, _)| number(device))
+        .add(Column::text("Stream").keep(), |(_, s)| number(s.stream))
+        .metric("utilization", KEEP, |(_, s)| share(s.utilization))
+        .metric("busy_ns", 100, |(_, s)| Cell::time(s.busy_ns))
+        .metric("kernels", 100, |(_, s)| Cell::count(s.kernels))
+        .metric("memcpy", 100, |(_, s)| Cell::count(s.memcpy))
+        .metric("memset", 100, |(_, s)| Cell::count(s.memset))
+        .table()
+        .title("Streams", "")
 }

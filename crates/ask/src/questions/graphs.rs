@@ -10,7 +10,7 @@ use super::TOP;
 use super::kernels::shown_name;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, middle_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -97,35 +97,20 @@ fn name_column(header: &str, full: bool) -> Column {
 }
 
 fn table(rows: &[GraphRow], full: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Graph").keep(),
-        Column::number("Replays").keep(),
-        Column::number("Nodes").priority(150),
-        Column::number("Device p50").keep(),
-        Column::number("p95").priority(140),
-        Column::number("Busy").priority(110),
-        Column::number("% step").priority(145),
-        Column::number("% gaps").priority(135),
-        Column::number("Call p50").priority(130),
-        Column::number("Calls").priority(90),
-        name_column("Longest node", full),
-    ]);
-    for g in rows {
-        table.row(vec![
-            Cell::text(&g.graph),
-            Cell::count(g.replays),
-            nodes_cell(g.nodes),
-            Cell::time(g.device_p50_ns),
-            Cell::time(g.device_p95_ns),
-            Cell::time(g.busy_ns),
-            Cell::share(g.share).role(Role::Device),
-            Cell::percent(g.gap_share),
-            Cell::time(g.call_p50_ns),
-            Cell::time(g.call_ns),
-            Cell::text(shown_name(&g.longest, full)),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Graph").keep(), |g| Cell::text(&g.graph))
+        .metric("replays", KEEP, |g| Cell::count(g.replays))
+        .metric("nodes", 150, |g| nodes_cell(g.nodes))
+        .metric("device_p50_ns", KEEP, |g| Cell::time(g.device_p50_ns))
+        .metric("device_p95_ns", 140, |g| Cell::time(g.device_p95_ns))
+        .metric("busy_ns", 110, |g| Cell::time(g.busy_ns))
+        .add(Column::number("% step").priority(145), |g| Cell::share(g.share).role(Role::Device))
+        .metric("gap_share", 135, |g| Cell::percent(g.gap_share))
+        .metric("call_p50_ns", 130, |g| Cell::time(g.call_p50_ns))
+        .metric("call_ns", 90, |g| Cell::time(g.call_ns))
+        .add(name_column("Longest node", full), |g| Cell::text(shown_name(&g.longest, full)))
+        .table()
 }
 
 fn nodes_cell(nodes: f64) -> Cell {
@@ -136,42 +121,21 @@ fn nodes_cell(nodes: f64) -> Cell {
 }
 
 fn nodes_table(rows: &[NodeRow], several: bool, full: bool) -> Table {
-    let mut columns = Vec::new();
-    if several {
-        columns.push(Column::text("Graph").keep());
-    }
-    columns.extend([
-        Column::number("Node").keep(),
-        Column::name("Kernel").flexible(36, middle_ellipsis),
-        Column::number("Replays").priority(120),
-        Column::number("Total").priority(130),
-        Column::number("% graph").priority(140),
-        Column::number("Mean").keep(),
-        Column::number("p50").priority(110),
-        Column::number("p95").priority(135),
-        Column::number("Max").priority(125),
-        Column::number("Gap before").priority(115),
-    ]);
-    let mut table = Table::new(columns);
     let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
-    for n in rows {
-        let mut cells = Vec::new();
-        if several {
-            cells.push(Cell::text(&n.graph));
-        }
-        cells.extend([
-            Cell::count(n.node),
-            Cell::text(shown_name(&n.name, full)),
-            Cell::count(n.replays),
-            Cell::time(n.total_ns),
-            Cell::percent(n.share).bar(n.share / largest).role(Role::Device),
-            Cell::time(n.mean_ns.round() as i64),
-            Cell::time(n.p50_ns),
-            Cell::time(n.p95_ns),
-            Cell::time(n.max_ns),
-            Cell::time(n.before_ns.round() as i64),
-        ]);
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add_if(several, Column::text("Graph").keep(), |n| Cell::text(&n.graph))
+        .metric("node", KEEP, |n| Cell::count(n.node))
+        .add(Column::name("Kernel").flexible(36, middle_ellipsis), |n| Cell::text(shown_name(&n.name, full)))
+        .metric("replays", 120, |n| Cell::count(n.replays))
+        .metric("total_ns", 130, |n| Cell::time(n.total_ns))
+        .add(Column::number("% graph").priority(140), |n| {
+            Cell::percent(n.share).bar(n.share / largest).role(Role::Device)
+        })
+        .metric("mean_ns", KEEP, |n| Cell::time(n.mean_ns.round() as i64))
+        .metric("p50_ns", 110, |n| Cell::time(n.p50_ns))
+        .metric("p95_ns", 135, |n| Cell::time(n.p95_ns))
+        .metric("max_ns", 125, |n| Cell::time(n.max_ns))
+        .metric("before_ns", 115, |n| Cell::time(n.before_ns.round() as i64))
+        .table()
 }

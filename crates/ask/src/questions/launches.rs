@@ -12,7 +12,7 @@ use super::ops::ratio;
 use super::{TOP, gpu_name};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES};
-use crate::print::{self, Cell, Column, Plot, Role, Table, end_ellipsis, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -135,22 +135,16 @@ fn queue_part(asked: &Asked, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Prob
     let points = arrange(points.collect(), &ask.rows, None, 0, |_| "")?;
     let (left_out, all) = (points.left_out(), ask.rows.top.is_some());
     Ok(Part::new("queue", points.rows, move |rows| {
-        let mut table = Table::new(vec![
-            Column::number("At").keep(),
-            Column::text("GPU").keep(),
-            Column::number("Queued").keep(),
-        ])
-        .title("Queue", "work launched but not started, from each moment on")
-        .when_empty(NONE);
         // Programs get all of it, people the first rows.
         let few = if all { rows.len() } else { TOP.min(rows.len()) };
-        for p in &rows[..few] {
-            table.row(vec![
-                Cell::text(units::time(p.point.at_ns)),
-                Cell::text(gpu_name(p.device)),
-                Cell::text(p.point.queued.to_string()),
-            ]);
-        }
+        let mut table = Columns::of(&rows[..few])
+            .defined_by(QUESTION.definitions)
+            .metric("at_ns", KEEP, |p| Cell::text(units::time(p.point.at_ns)))
+            .add(Column::text("GPU").keep(), |p| Cell::text(gpu_name(p.device)))
+            .metric("queued", KEEP, |p| Cell::text(p.point.queued.to_string()))
+            .table()
+            .title("Queue", "work launched but not started, from each moment on")
+            .when_empty(NONE);
         if few < rows.len() {
             let more = units::count((rows.len() - few) as u64);
             table.note(format!("{more} more of {} rows; --top 0 shows all", units::count(rows.len() as u64)));

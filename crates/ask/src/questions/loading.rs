@@ -11,7 +11,7 @@ use stepscope_ground::Problem;
 use super::ops::{ratio, share, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -96,22 +96,18 @@ fn words(report: &DataLoading) -> String {
 }
 
 fn table(rows: &[LoadingRow], report: &LoadingTotals) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Step").keep(),
-        Column::number("Wall").keep(),
-        Column::number("Loading").keep(),
-        Column::number("Exposed").keep(),
-        Column::number("Of the step").priority(150),
-    ]);
-    for r in rows {
-        table.row(vec![
-            Cell::text(if r.step >= 0 { r.step.to_string() } else { "all".to_owned() }),
-            Cell::time(r.wall_ns),
-            Cell::time(r.loading_ns),
-            Cell::time(r.exposed_ns),
-            Cell::share(ratio(r.exposed_ns, r.wall_ns)).role(Role::DataLoad),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |r| {
+            Cell::text(if r.step >= 0 { r.step.to_string() } else { "all".to_owned() })
+        })
+        .metric("wall_ns", KEEP, |r| Cell::time(r.wall_ns))
+        .metric("loading_ns", KEEP, |r| Cell::time(r.loading_ns))
+        .metric("exposed_ns", KEEP, |r| Cell::time(r.exposed_ns))
+        .add(Column::number("Of the step").priority(150), |r| {
+            Cell::share(ratio(r.exposed_ns, r.wall_ns)).role(Role::DataLoad)
+        })
+        .table();
     if rows.len() > 1 {
         table.total(vec![
             Cell::text("all"),
@@ -126,19 +122,14 @@ fn table(rows: &[LoadingRow], report: &LoadingTotals) -> Table {
 
 /// What ran inside of it on the main thread.
 fn operators_table(rows: &[LoaderOp], loading_ns: i64) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Operator or call"),
-        Column::number("Time").keep(),
-        Column::number("Of loading").priority(150),
-    ])
-    .title("While loading", "what the main thread does meanwhile, by self time");
     let largest = rows.first().map_or(0, |o| o.self_ns);
-    for op in rows.iter().take(FEW) {
-        table.row(vec![
-            Cell::text(&op.name),
-            Cell::time(op.self_ns),
-            share(op.self_ns, loading_ns, largest).role(Role::DataLoad),
-        ]);
-    }
-    table
+    Columns::of(rows.iter().take(FEW))
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator or call"), |op| Cell::text(&op.name))
+        .metric("self_ns", KEEP, |op| Cell::time(op.self_ns))
+        .add(Column::number("Of loading").priority(150), |op| {
+            share(op.self_ns, loading_ns, largest).role(Role::DataLoad)
+        })
+        .table()
+        .title("While loading", "what the main thread does meanwhile, by self time")
 }

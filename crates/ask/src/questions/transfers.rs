@@ -16,7 +16,7 @@ use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -88,36 +88,23 @@ fn memory_label(memory: HostMemory) -> Cell {
 }
 
 fn table(rows: &[BusRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Direction").keep(),
-        Column::text("Memory").keep(),
-        Column::text("GPU").priority(120),
-        Column::number("Copies").priority(140),
-        Column::number("Bytes").priority(150),
-        Column::number("Time").keep(),
-        Column::number("Exposed").keep(),
-        Column::number("% exposed").priority(105),
-        Column::number("Rate").priority(130),
-        Column::number("Large rate").priority(80),
-        Column::number("Of bus").priority(90),
-        Column::number("Host calls").priority(70),
-    ]);
-    for row in rows {
-        let r = &row.transfer;
-        table.row(vec![
-            Cell::text(r.direction.label()),
-            memory_label(r.memory),
-            Cell::text(gpu_name(r.device)),
-            Cell::count(r.calls),
-            Cell::maybe(r.bytes, Cell::bytes),
-            Cell::time(r.total_ns),
-            Cell::time(r.exposed_ns),
-            Cell::share(ratio(r.exposed_ns, r.total_ns)).role(Role::Copy),
-            Cell::maybe(r.bytes_per_second, Cell::rate_bytes),
-            Cell::maybe(r.large_bytes_per_second, Cell::rate_bytes),
-            Cell::maybe(row.of_bus, |share| Cell::share(share).role(Role::Copy)),
-            Cell::time(r.host_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Direction").keep(), |r| Cell::text(r.transfer.direction.label()))
+        .add(Column::text("Memory").keep(), |r| memory_label(r.transfer.memory))
+        .add(Column::text("GPU").priority(120), |r| Cell::text(gpu_name(r.transfer.device)))
+        .metric("calls", 140, |r| Cell::count(r.transfer.calls))
+        .metric("bytes", 150, |r| Cell::maybe(r.transfer.bytes, Cell::bytes))
+        .metric("total_ns", KEEP, |r| Cell::time(r.transfer.total_ns))
+        .metric("exposed_ns", KEEP, |r| Cell::time(r.transfer.exposed_ns))
+        .add(Column::number("% exposed").priority(105), |r| {
+            Cell::share(ratio(r.transfer.exposed_ns, r.transfer.total_ns)).role(Role::Copy)
+        })
+        .metric("bytes_per_second", 130, |r| Cell::maybe(r.transfer.bytes_per_second, Cell::rate_bytes))
+        .metric("large_bytes_per_second", 80, |r| {
+            Cell::maybe(r.transfer.large_bytes_per_second, Cell::rate_bytes)
+        })
+        .metric("of_bus", 90, |r| Cell::maybe(r.of_bus, |share| Cell::share(share).role(Role::Copy)))
+        .metric("host_ns", 70, |r| Cell::time(r.transfer.host_ns))
+        .table()
 }

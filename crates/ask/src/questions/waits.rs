@@ -12,7 +12,7 @@ use super::ops::ratio;
 use super::{TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -88,35 +88,22 @@ fn kind_label(kind: WaitKind) -> &'static str {
 
 fn table(rows: &[WaitRow], wall_ns: i64, full: bool) -> Table {
     let stacks = rows.iter().any(|r| !r.stack.is_empty());
-    let mut columns = vec![
-        Column::name("Asked for by").flexible(22, crate::print::middle_ellipsis),
-        Column::text("Call").flexible(16, end_ellipsis).priority(100),
-        Column::text("Waits for").priority(120),
-        Column::number("Calls per step").priority(140),
-        Column::number("Waited").keep(),
-        Column::number("Of the steps").priority(150),
-        Column::number("In calls").priority(70),
-        Column::number("Longest").priority(80),
-    ];
-    if stacks {
-        columns.push(Column::text("Line").flexible(20, end_ellipsis).priority(130));
-    }
-    let mut table = Table::new(columns);
-    for r in rows {
-        let mut cells = vec![
-            Cell::text(host_name(r.op.as_deref().unwrap_or(&r.call), full)),
-            Cell::text(&r.call),
-            Cell::text(kind_label(r.kind)),
-            Cell::text(format!("{:.1}", r.calls_per_step)),
-            Cell::time(r.wait_ns),
-            Cell::share(ratio(r.wait_ns, wall_ns)).role(Role::Bad),
-            Cell::time(r.total_ns),
-            Cell::time(r.max_wait_ns),
-        ];
-        if stacks {
-            cells.push(Cell::maybe(users_line(&r.stack), Cell::text));
-        }
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Asked for by").flexible(22, middle_ellipsis), |r| {
+            Cell::text(host_name(r.op.as_deref().unwrap_or(&r.call), full))
+        })
+        .add(Column::text("Call").flexible(16, end_ellipsis).priority(100), |r| Cell::text(&r.call))
+        .add(Column::text("Waits for").priority(120), |r| Cell::text(kind_label(r.kind)))
+        .metric("calls_per_step", 140, |r| Cell::text(format!("{:.1}", r.calls_per_step)))
+        .metric("wait_ns", KEEP, |r| Cell::time(r.wait_ns))
+        .add(Column::number("Of the steps").priority(150), |r| {
+            Cell::share(ratio(r.wait_ns, wall_ns)).role(Role::Bad)
+        })
+        .metric("total_ns", 70, |r| Cell::time(r.total_ns))
+        .metric("max_wait_ns", 80, |r| Cell::time(r.max_wait_ns))
+        .add_if(stacks, Column::text("Line").flexible(20, end_ellipsis).priority(130), |r| {
+            Cell::maybe(users_line(&r.stack), Cell::text)
+        })
+        .table()
 }

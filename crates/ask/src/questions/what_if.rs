@@ -16,7 +16,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -71,7 +71,7 @@ const OWN: &[Definition] = &[
     },
     Definition {
         field: "saves_unprofiled_share",
-        label: "Of that step",
+        label: "No profiler",
         text: "The same as a fraction of the step without the profiler.",
     },
     Definition {
@@ -190,31 +190,22 @@ fn table(rows: &[ReplayRow], standard: bool) -> Table {
     };
     let title = if standard { "What would help most" } else { "What if" };
     let words = format!("{} per step; the replay without a change is {error_words}", units::time(measured));
-    let mut table = Table::new(vec![
-        Column::name("Change").flexible(36, crate::print::middle_ellipsis),
-        Column::number("Predicted").keep(),
-        Column::number("Saves").keep(),
-        Column::number("Of the step").priority(150),
-        Column::number("No profiler").priority(140),
-        Column::number("Speedup").priority(130),
-        Column::number("Work touched").priority(60),
-    ])
-    .title(title, if rows.is_empty() { String::new() } else { words });
     // What would not help is named below: many lines of nothing hide the others.
     let (idle, rest): (Vec<&ReplayRow>, Vec<&ReplayRow>) =
         rows.iter().partition(|r| standard && r.saves_ns <= 0);
-    for r in rest {
-        let role = if r.saves_ns < 0 { Role::Bad } else { Role::Good };
-        table.row(vec![
-            Cell::text(&r.change),
-            Cell::time(r.predicted_ns),
-            Cell::time(r.saves_ns),
-            Cell::share(r.saves_share).role(role),
-            Cell::share(r.saves_unprofiled_share),
-            Cell::text(format!("{:.2}x", r.speedup)),
-            Cell::count(r.device_slices_changed),
-        ]);
-    }
+    let mut table = Columns::of(rest)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Change").flexible(36, middle_ellipsis), |r| Cell::text(&r.change))
+        .metric("predicted_ns", KEEP, |r| Cell::time(r.predicted_ns))
+        .metric("saves_ns", KEEP, |r| Cell::time(r.saves_ns))
+        .metric("saves_share", 150, |r| {
+            Cell::share(r.saves_share).role(if r.saves_ns < 0 { Role::Bad } else { Role::Good })
+        })
+        .metric("saves_unprofiled_share", 140, |r| Cell::share(r.saves_unprofiled_share))
+        .metric("speedup", 130, |r| Cell::text(format!("{:.2}x", r.speedup)))
+        .metric("device_slices_changed", 60, |r| Cell::count(r.device_slices_changed))
+        .table()
+        .title(title, if rows.is_empty() { String::new() } else { words });
     if !idle.is_empty() {
         const FASTER: &str = " 2x faster";
         let names = |faster: bool| -> String {
@@ -245,25 +236,18 @@ fn table(rows: &[ReplayRow], standard: bool) -> Table {
 }
 
 fn steps_table(steps: &[ReplayedStep]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Step").keep(),
-        Column::number("Measured").keep(),
-        Column::number("Predicted").keep(),
-        Column::number("Saves").keep(),
-        Column::number("Of the step").priority(150),
-    ])
-    .title("Step by step", "");
-    for s in steps {
-        let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
-        let mark = if s.partial { " (partial)" } else { "" };
-        let saves = s.measured_ns - s.replayed_ns;
-        table.row(vec![
-            Cell::text(format!("{name}{mark}")),
-            Cell::time(s.measured_ns),
-            Cell::time(s.replayed_ns),
-            Cell::time(saves),
-            Cell::share(ratio(saves, s.measured_ns)),
-        ]);
-    }
-    table
+    let saves = |s: &ReplayedStep| s.measured_ns - s.replayed_ns;
+    Columns::of(steps)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |s| {
+            let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
+            let mark = if s.partial { " (partial)" } else { "" };
+            Cell::text(format!("{name}{mark}"))
+        })
+        .metric("measured_ns", KEEP, |s| Cell::time(s.measured_ns))
+        .metric("replayed_ns", KEEP, |s| Cell::time(s.replayed_ns))
+        .add(Column::number("Saves").keep(), |s| Cell::time(saves(s)))
+        .add(Column::number("Of the step").priority(150), |s| Cell::share(ratio(saves(s), s.measured_ns)))
+        .table()
+        .title("Step by step", "")
 }

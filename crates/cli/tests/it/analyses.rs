@@ -200,7 +200,7 @@ fn gaps_by_each_table() {
         let csv = stdout(&["gaps", &trace, "--by", what, "--top", "0", "--format", "csv"]);
         assert_eq!(csv.lines().count(), rows(&all, key).len() + 1, "{what}");
     }
-    assert!(stdout(&["gaps", &trace, "--by", "stream"]).contains("host_wait"));
+    assert!(stdout(&["gaps", &trace, "--by", "stream"]).contains("Host wait"));
     let shortest = json(&["gaps", &trace, "--by", "gap", "--sort", "step", "--top", "1"]);
     assert_eq!(rows(&shortest, "gaps")[0]["step"], 4);
     let loading = json(&["gaps", &traces()[0], "--filter", "DataLoader", "--top", "0"]);

@@ -49,7 +49,7 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Gaps",
         text: "Time within replays in which none of the replay's own nodes ran, summed over replays.",
     },
-    Definition { field: "gap_share", label: "Gap share", text: "Gaps / (gaps + busy), as a fraction." },
+    Definition { field: "gap_share", label: "% gaps", text: "Gaps / (gaps + busy), as a fraction." },
     Definition {
         field: "call_p50_ns",
         label: "Call p50",

@@ -51,23 +51,23 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "tflops",
-        label: "TFLOP/s",
+        label: "FLOP/s",
         text: "FLOPs / the time of the calls whose FLOPs are known, in 10^12 per second.",
     },
     Definition {
         field: "gbs",
-        label: "GB/s",
+        label: "Bandwidth",
         text: "Bytes / the time of the calls whose bytes are known, in 10^9 per second.",
     },
     Definition {
         field: "of_peak_flops",
-        label: "% of peak FLOP/s",
+        label: "% peak FLOP/s",
         text: "The rate of operations / the device's peak for that arithmetic, by the table of devices; unknown on a device that is not \
                in it. Above 1, the note says why.",
     },
     Definition {
         field: "of_peak_bandwidth",
-        label: "% of peak GB/s",
+        label: "% peak memory",
         text: "The rate of bytes / the device's peak memory bandwidth, by the table of devices. Above 1, the note says why.",
     },
     Definition { field: "line", label: "Line", text: "The line of source code that the compiler recorded." },

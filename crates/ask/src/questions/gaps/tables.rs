@@ -7,8 +7,9 @@ use super::super::account::{role, without_idle};
 use super::super::kernels::shown_name;
 use super::super::{gpu_name, host_name, users_line};
 use super::NONE;
+use super::QUESTION;
 use crate::answer::Part;
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::Arranged;
 
 /// A kind in words.
@@ -53,31 +54,17 @@ pub(super) fn kinds(rows: Arranged<GapKindRow>, words: String) -> Part {
 
 fn kinds_table(rows: &[GapKindRow], words: &str) -> Table {
     let several = rows.iter().any(|r| r.device != rows[0].device);
-    let mut columns = vec![Column::text("Kind").keep(), Column::text("Meaning").priority(105)];
-    if several {
-        columns.push(Column::text("GPU").keep());
-    }
-    columns.extend([
-        Column::number("Gaps").priority(150),
-        Column::number("Idle").keep(),
-        Column::number("Of the steps").priority(160),
-        Column::number("Longest").priority(90),
-    ]);
-    let mut table = Table::new(columns).title("Gaps", words);
-    for r in rows {
-        let mut cells = vec![Cell::text(kind_label(r.kind)), Cell::text(meaning(r.kind)).role(Role::Dim)];
-        if several {
-            cells.push(Cell::text(gpu_name(r.device)));
-        }
-        cells.extend([
-            Cell::count(r.gaps),
-            Cell::time(r.idle_ns),
-            Cell::share(r.share_of_steps).role(kind_role(r.kind)),
-            Cell::time(r.max_ns),
-        ]);
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Kind").keep(), |r| Cell::text(kind_label(r.kind)))
+        .add(Column::text("Meaning").priority(105), |r| Cell::text(meaning(r.kind)).role(Role::Dim))
+        .add_if(several, Column::text("GPU").keep(), |r| Cell::text(gpu_name(r.device)))
+        .metric("gaps", 150, |r| Cell::count(r.gaps))
+        .metric("idle_ns", KEEP, |r| Cell::time(r.idle_ns))
+        .metric("share_of_steps", 160, |r| Cell::share(r.share_of_steps).role(kind_role(r.kind)))
+        .metric("max_ns", 90, |r| Cell::time(r.max_ns))
+        .table()
+        .title("Gaps", words)
 }
 
 pub(super) fn culprits(rows: Arranged<CulpritRow>, full: bool) -> Part {
@@ -85,31 +72,19 @@ pub(super) fn culprits(rows: Arranged<CulpritRow>, full: bool) -> Part {
 }
 
 fn culprits_table(rows: &[CulpritRow], full: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Culprit"),
-        Column::text("Cause").priority(130),
-        Column::number("Idle").keep(),
-        Column::number("Of idle").priority(150),
-        Column::number("Pieces").priority(80),
-    ])
-    .title("What makes the device idle", "what the host was doing while the device had no work");
-    for r in rows {
-        let cause = without_idle(r.cause);
-        // Where nobody is to blame, the culprit is the cause again.
-        let named = r.culprit != r.cause.label();
-        table.row(vec![
-            if named {
-                Cell::text(host_name(&r.culprit, full))
-            } else {
-                Cell::text("(nobody)").role(Role::Dim)
-            },
-            Cell::text(cause),
-            Cell::time(r.idle_ns),
-            Cell::share(r.share).role(role(r.cause)),
-            Cell::count(r.pieces),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Culprit"), |r| {
+            // Where nobody is to blame, the culprit is the cause again.
+            let named = r.culprit != r.cause.label();
+            if named { Cell::text(host_name(&r.culprit, full)) } else { Cell::text("(nobody)").role(Role::Dim) }
+        })
+        .add(Column::text("Cause").priority(130), |r| Cell::text(without_idle(r.cause)))
+        .metric("idle_ns", KEEP, |r| Cell::time(r.idle_ns))
+        .metric("share", 150, |r| Cell::share(r.share).role(role(r.cause)))
+        .metric("pieces", 80, |r| Cell::count(r.pieces))
+        .table()
+        .title("What makes the device idle", "what the host was doing while the device had no work")
 }
 
 pub(super) fn longest(rows: Arranged<GapRow>, full: bool) -> Part {
@@ -119,41 +94,27 @@ pub(super) fn longest(rows: Arranged<GapRow>, full: bool) -> Part {
 fn longest_table(rows: &[GapRow], full: bool) -> Table {
     let stacks = rows.iter().any(|r| !r.stack.is_empty());
     let several = rows.iter().any(|r| r.device != rows[0].device);
-    let mut columns = vec![Column::number("Idle").keep()];
-    if several {
-        columns.push(Column::text("GPU").priority(135));
-    }
-    columns.extend([
-        Column::number("At").priority(70),
-        Column::number("Step").priority(120),
-        Column::text("Kind").priority(65),
-        Column::text("Cause").priority(110),
-        Column::name("Culprit").flexible(16, crate::print::middle_ellipsis),
-        Column::text("Next").flexible(16, crate::print::middle_ellipsis).priority(100),
-    ]);
-    if stacks {
-        columns.push(Column::text("Line").flexible(16, end_ellipsis).priority(130));
-    }
-    let mut table = Table::new(columns).title("Longest gaps", "");
-    for r in rows {
-        let mut cells = vec![Cell::time(r.idle_ns).role(role(r.cause))];
-        if several {
-            cells.push(Cell::text(gpu_name(r.device)));
-        }
-        cells.extend([
-            Cell::text(units::time(r.start_ns)),
-            if r.step >= 0 { Cell::text(r.step.to_string()) } else { Cell::nothing() },
-            Cell::text(kind_label(r.kind)),
-            Cell::text(without_idle(r.cause)),
-            Cell::maybe(r.culprit.as_deref(), |culprit| Cell::text(host_name(culprit, full))),
-            Cell::maybe(r.next.as_deref(), |next| Cell::text(work_name(next, full))),
-        ]);
-        if stacks {
-            cells.push(Cell::maybe(users_line(&r.stack), Cell::text));
-        }
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("idle_ns", KEEP, |r| Cell::time(r.idle_ns).role(role(r.cause)))
+        .add_if(several, Column::text("GPU").priority(135), |r| Cell::text(gpu_name(r.device)))
+        .metric("start_ns", 70, |r| Cell::text(units::time(r.start_ns)))
+        .add(Column::number("Step").priority(120), |r| {
+            if r.step >= 0 { Cell::text(r.step.to_string()) } else { Cell::nothing() }
+        })
+        .add(Column::text("Kind").priority(65), |r| Cell::text(kind_label(r.kind)))
+        .add(Column::text("Cause").priority(110), |r| Cell::text(without_idle(r.cause)))
+        .add(Column::name("Culprit").flexible(16, middle_ellipsis), |r| {
+            Cell::maybe(r.culprit.as_deref(), |culprit| Cell::text(host_name(culprit, full)))
+        })
+        .add(Column::text("Next").flexible(16, middle_ellipsis).priority(100), |r| {
+            Cell::maybe(r.next.as_deref(), |next| Cell::text(work_name(next, full)))
+        })
+        .add_if(stacks, Column::text("Line").flexible(16, end_ellipsis).priority(130), |r| {
+            Cell::maybe(users_line(&r.stack), Cell::text)
+        })
+        .table()
+        .title("Longest gaps", "")
 }
 
 /// The name of work; of a copy, without the memories, for which there is no room.
@@ -169,27 +130,17 @@ pub(super) fn streams(rows: Arranged<StreamRow>, of_some_steps: bool) -> Part {
 }
 
 fn streams_table(rows: &[StreamRow], of_some_steps: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Stream").keep(),
-        Column::text("GPU").priority(140),
-        Column::number("Work").priority(110),
-        Column::number("Busy").keep(),
-        Column::number("host_wait").keep(),
-        Column::number("kernel_wait").keep(),
-        Column::number("other").keep(),
-    ])
-    .title("Streams", "gaps between the work of one stream, by HTA's classes");
-    for r in rows {
-        table.row(vec![
-            Cell::text(gpu_name(r.stream)),
-            Cell::text(gpu_name(r.device)),
-            Cell::count(r.slices),
-            Cell::time(r.busy_ns).role(Role::Device),
-            Cell::time(r.host_wait_ns),
-            Cell::time(r.kernel_wait_ns),
-            Cell::time(r.other_ns),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Stream").keep(), |r| Cell::text(gpu_name(r.stream)))
+        .add(Column::text("GPU").priority(140), |r| Cell::text(gpu_name(r.device)))
+        .metric("slices", 110, |r| Cell::count(r.slices))
+        .metric("busy_ns", KEEP, |r| Cell::time(r.busy_ns).role(Role::Device))
+        .metric("host_wait_ns", KEEP, |r| Cell::time(r.host_wait_ns))
+        .metric("kernel_wait_ns", KEEP, |r| Cell::time(r.kernel_wait_ns))
+        .metric("other_ns", KEEP, |r| Cell::time(r.other_ns))
+        .table()
+        .title("Streams", "gaps between the work of one stream, by HTA's classes");
     if of_some_steps {
         table.note("streams cover the whole trace, whichever steps are selected");
     }

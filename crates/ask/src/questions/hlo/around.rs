@@ -11,8 +11,9 @@ use stepscope_analyse::scope::selection::Selection;
 use stepscope_ground::Problem;
 use stepscope_model::{Order, Program, ProgramGraph, Trace};
 
+use super::QUESTION;
 use crate::answer::{Answer, Part};
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 
 /// Neighbors of the instruction itself on each side.
 const NEAR: usize = 12;
@@ -310,40 +311,32 @@ fn place(file: Option<&str>, line: Option<u32>) -> Cell {
 }
 
 fn nodes_table(rows: &[NeighborRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Where").keep(),
-        Column::name("Instruction"),
-        Column::text("Op").priority(150),
-        Column::text("Shape").flexible(14, end_ellipsis).priority(130),
-        Column::number("Calls").priority(90),
-        Column::number("Self").keep(),
-        Column::number("% of time").priority(120),
-        Column::text("Line").priority(110),
-        Column::text("Fused").flexible(16, end_ellipsis).priority(80),
-    ]);
-    for row in rows {
-        let place_words = match row.hop {
-            -2 => "takes, 2 away",
-            -1 => "takes",
-            0 => "this",
-            1 => "used by",
-            _ => "used by, 2 away",
-        };
-        table.row(vec![
-            Cell::text(place_words).role(if row.hop == 0 { Role::Device } else { Role::Dim }),
-            Cell::text(&row.name),
-            Cell::text(&row.opcode),
-            Cell::text(&row.shape),
-            Cell::maybe(row.calls, Cell::count),
-            Cell::maybe(row.self_ns, Cell::time),
-            Cell::maybe(row.share, Cell::percent),
-            place(row.file.as_deref(), row.line),
-            Cell::maybe(row.fused.as_deref(), Cell::text),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Where").keep(), |r| {
+            let place_words = match r.hop {
+                -2 => "takes, 2 away",
+                -1 => "takes",
+                0 => "this",
+                1 => "used by",
+                _ => "used by, 2 away",
+            };
+            Cell::text(place_words).role(if r.hop == 0 { Role::Device } else { Role::Dim })
+        })
+        .add(Column::name("Instruction"), |r| Cell::text(&r.name))
+        .add(Column::text("Op").priority(150), |r| Cell::text(&r.opcode))
+        .add(Column::text("Shape").flexible(14, end_ellipsis).priority(130), |r| Cell::text(&r.shape))
+        .metric("calls", 90, |r| Cell::maybe(r.calls, Cell::count))
+        .metric("self_ns", KEEP, |r| Cell::maybe(r.self_ns, Cell::time))
+        .metric("share", 120, |r| Cell::maybe(r.share, Cell::percent))
+        .add(Column::text("Line").priority(110), |r| place(r.file.as_deref(), r.line))
+        .add(Column::text("Fused").flexible(16, end_ellipsis).priority(80), |r| {
+            Cell::maybe(r.fused.as_deref(), Cell::text)
+        })
+        .table();
     let hidden =
         |count: fn(&NeighborRow) -> u64| rows.iter().filter(|r| r.hop.abs() < 2).map(count).sum::<u64>();
-    let (operands, users) = (hidden(|row| row.more_operands), hidden(|row| row.more_users));
+    let (operands, users) = (hidden(|r| r.more_operands), hidden(|r| r.more_users));
     if operands + users > 0 {
         table.note(format!(
             "not shown: {} more operands, {} more users",
@@ -355,23 +348,16 @@ fn nodes_table(rows: &[NeighborRow]) -> Table {
 }
 
 fn inside_table(rows: &[FusedRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Instruction"),
-        Column::text("Op").keep(),
-        Column::text("Shape").flexible(14, end_ellipsis).priority(130),
-        Column::text("Takes").flexible(16, end_ellipsis).priority(120),
-        Column::text("Line").priority(110),
-    ])
-    .title("Fused into it", "runs as one; none of these has a time of its own");
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.name),
-            Cell::text(&row.opcode),
-            Cell::text(&row.shape),
-            Cell::text(row.operands.join(", ")),
-            place(row.file.as_deref(), row.line),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .add(Column::name("Instruction"), |r| Cell::text(&r.name))
+        .add(Column::text("Op").keep(), |r| Cell::text(&r.opcode))
+        .add(Column::text("Shape").flexible(14, end_ellipsis).priority(130), |r| Cell::text(&r.shape))
+        .add(Column::text("Takes").flexible(16, end_ellipsis).priority(120), |r| {
+            Cell::text(r.operands.join(", "))
+        })
+        .add(Column::text("Line").priority(110), |r| place(r.file.as_deref(), r.line))
+        .table()
+        .title("Fused into it", "runs as one; none of these has a time of its own");
     if rows.len() == INSIDE {
         table.note(format!("only the first {INSIDE}"));
     }
@@ -379,9 +365,8 @@ fn inside_table(rows: &[FusedRow]) -> Table {
 }
 
 fn edges_table(rows: &[NeighborEdge]) -> Table {
-    let mut table = Table::new(vec![Column::number("From").keep(), Column::number("To").keep()]);
-    for row in rows {
-        table.row(vec![Cell::count(row.from.into()), Cell::count(row.to.into())]);
-    }
-    table
+    Columns::of(rows)
+        .add(Column::number("From").keep(), |r| Cell::count(r.from.into()))
+        .add(Column::number("To").keep(), |r| Cell::count(r.to.into()))
+        .table()
 }

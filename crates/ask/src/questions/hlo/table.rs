@@ -2,7 +2,8 @@
 
 use stepscope_analyse::roofline::instructions::{InstructionRow, InstructionsBy};
 
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, middle_ellipsis, units};
+use super::QUESTION;
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 
 /// What a table of these rows is called.
 pub(super) fn title(by: InstructionsBy) -> &'static str {
@@ -24,80 +25,56 @@ pub(super) fn table(rows: &[InstructionRow], by: InstructionsBy) -> Table {
         InstructionsBy::Path => "Path",
         InstructionsBy::Program => "Program",
     };
-    let nested = rows.iter().any(|row| row.self_ns != row.total_ns);
-    let peaks = rows.iter().any(|row| row.of_peak_flops.is_some() || row.of_peak_bandwidth.is_some());
-    let fused = rows.iter().any(|row| row.fused.is_some());
-    let mut columns = vec![Column::name(header).flexible(20, middle_ellipsis)];
-    if own {
-        columns.push(Column::text("Category").priority(140));
-        columns.push(Column::text("Program").flexible(10, end_ellipsis).priority(50));
-    } else {
-        columns.push(Column::number("Instructions").priority(100));
-    }
-    columns.push(Column::number("Calls").priority(130));
-    columns.push(Column::number("Self").keep());
-    columns.push(Column::number("% of time").priority(150));
-    if nested {
-        columns.push(Column::number("Total").priority(90));
-    }
-    columns.push(Column::number("FLOP/s").priority(110));
-    columns.push(Column::number("Bandwidth").priority(110));
-    if peaks {
-        columns.push(Column::number("% peak FLOP/s").priority(120));
-        columns.push(Column::number("% peak memory").priority(120));
-    }
-    columns.push(Column::number("FLOPs").priority(60));
-    columns.push(Column::number("Bytes").priority(60));
-    if own {
-        columns.push(Column::text("Line").priority(145));
-        columns.push(Column::text("Path").flexible(16, middle_ellipsis).priority(80));
-        columns.push(Column::text("Shape").flexible(12, end_ellipsis).priority(70));
-        if fused {
-            columns.push(Column::text("Fused").flexible(16, end_ellipsis).priority(65));
-        }
-    }
-    let mut table = Table::new(columns);
-    let largest = rows.iter().map(|row| row.share).fold(f64::MIN_POSITIVE, f64::max);
+    let nested = rows.iter().any(|r| r.self_ns != r.total_ns);
+    let peaks = rows.iter().any(|r| r.of_peak_flops.is_some() || r.of_peak_bandwidth.is_some());
+    let fused = rows.iter().any(|r| r.fused.is_some());
+    let largest = rows.iter().map(|r| r.share).fold(f64::MIN_POSITIVE, f64::max);
     let flop_rate = |v: f64| Cell::text(units::rate_flops(v * 1e12));
     let byte_rate = |v: f64| Cell::rate_bytes(v * 1e9);
-    for row in rows {
-        let name = match (by, &row.file) {
-            (InstructionsBy::Line, Some(file)) => format!("{}:{}", short_file(file), row.line.unwrap_or(0)),
-            _ => row.name.clone(),
-        };
-        let mut cells = vec![Cell::text(name)];
-        if own {
-            cells.push(Cell::maybe(row.category, Cell::text));
-            cells.push(Cell::maybe(row.program.as_deref(), Cell::text));
-        } else {
-            cells.push(Cell::count(row.instructions));
-        }
-        cells.push(Cell::count(row.calls));
-        cells.push(Cell::time(row.self_ns));
-        let role = if row.on_device { Role::Device } else { Role::Host };
-        cells.push(Cell::percent(row.share).bar(row.share / largest).role(role));
-        if nested {
-            cells.push(Cell::time(row.total_ns));
-        }
-        cells.push(Cell::maybe(row.tflops.filter(|v| *v > 0.0), flop_rate));
-        cells.push(Cell::maybe(row.gbs.filter(|v| *v > 0.0), byte_rate));
-        if peaks {
-            cells.push(Cell::maybe(row.of_peak_flops.filter(|v| *v > 0.0), Cell::percent));
-            cells.push(Cell::maybe(row.of_peak_bandwidth.filter(|v| *v > 0.0), Cell::percent));
-        }
-        cells.push(Cell::maybe(row.flops.filter(|&f| f > 0), |flops| Cell::flops(flops as f64)));
-        cells.push(Cell::maybe(row.bytes, |bytes| Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))));
-        if own {
-            cells.push(Cell::maybe(row.source.as_deref(), Cell::text));
-            cells.push(Cell::maybe(row.op_path.as_deref(), Cell::text));
-            cells.push(Cell::maybe(row.shape.as_deref(), Cell::text));
-            if fused {
-                cells.push(Cell::maybe(row.fused.as_deref(), Cell::text));
-            }
-        }
-        table.row(cells);
-    }
-    let mut over: Vec<&str> = rows.iter().filter_map(|row| row.note).map(|note| note.sentence()).collect();
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name(header).flexible(20, middle_ellipsis), |r| {
+            Cell::text(match (by, &r.file) {
+                (InstructionsBy::Line, Some(file)) => format!("{}:{}", short_file(file), r.line.unwrap_or(0)),
+                _ => r.name.clone(),
+            })
+        })
+        .add_if(own, Column::text("Category").priority(140), |r| Cell::maybe(r.category, Cell::text))
+        .add_if(own, Column::text("Program").flexible(10, end_ellipsis).priority(50), |r| {
+            Cell::maybe(r.program.as_deref(), Cell::text)
+        })
+        .metric_if(!own, "instructions", 100, |r| Cell::count(r.instructions))
+        .metric("calls", 130, |r| Cell::count(r.calls))
+        .metric("self_ns", KEEP, |r| Cell::time(r.self_ns))
+        .metric("share", 150, |r| {
+            let role = if r.on_device { Role::Device } else { Role::Host };
+            Cell::percent(r.share).bar(r.share / largest).role(role)
+        })
+        .metric_if(nested, "total_ns", 90, |r| Cell::time(r.total_ns))
+        .metric("tflops", 110, |r| Cell::maybe(r.tflops.filter(|v| *v > 0.0), flop_rate))
+        .metric("gbs", 110, |r| Cell::maybe(r.gbs.filter(|v| *v > 0.0), byte_rate))
+        .metric_if(peaks, "of_peak_flops", 120, |r| {
+            Cell::maybe(r.of_peak_flops.filter(|v| *v > 0.0), Cell::percent)
+        })
+        .metric_if(peaks, "of_peak_bandwidth", 120, |r| {
+            Cell::maybe(r.of_peak_bandwidth.filter(|v| *v > 0.0), Cell::percent)
+        })
+        .metric("flops", 60, |r| Cell::maybe(r.flops.filter(|&f| f > 0), |flops| Cell::flops(flops as f64)))
+        .metric("bytes", 60, |r| {
+            Cell::maybe(r.bytes, |bytes| Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX)))
+        })
+        .add_if(own, Column::text("Line").priority(145), |r| Cell::maybe(r.source.as_deref(), Cell::text))
+        .add_if(own, Column::text("Path").flexible(16, middle_ellipsis).priority(80), |r| {
+            Cell::maybe(r.op_path.as_deref(), Cell::text)
+        })
+        .add_if(own, Column::text("Shape").flexible(12, end_ellipsis).priority(70), |r| {
+            Cell::maybe(r.shape.as_deref(), Cell::text)
+        })
+        .add_if(own && fused, Column::text("Fused").flexible(16, end_ellipsis).priority(65), |r| {
+            Cell::maybe(r.fused.as_deref(), Cell::text)
+        })
+        .table();
+    let mut over: Vec<&str> = rows.iter().filter_map(|r| r.note).map(|note| note.sentence()).collect();
     over.sort_unstable();
     over.dedup();
     for sentence in over {

@@ -5,7 +5,8 @@ use stepscope_analyse::roofline::{
 };
 
 use super::super::kernels::shorter;
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use super::QUESTION;
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 
 fn bound_label(bound: Bound) -> &'static str {
     match bound {
@@ -67,45 +68,31 @@ fn bounded(share: f64, lower_bound: bool) -> String {
 
 pub(super) fn rows(rows: &[RooflineRow], words: &str) -> Table {
     let shapes = rows.iter().any(|r| r.input_shapes.is_some());
-    let mut columns = vec![Column::name("Operator").flexible(20, crate::print::middle_ellipsis)];
-    if shapes {
-        columns.push(Column::text("Input shapes").flexible(16, end_ellipsis).priority(125));
-    }
-    columns.extend([
-        Column::text("Dtype").priority(115),
-        Column::number("Calls").priority(80),
-        Column::number("Device").keep(),
-        Column::number("% device").priority(92),
-        Column::number("Ideal").priority(91),
-        Column::number("Of roofline").priority(150),
-        Column::text("Bound").priority(140),
-        Column::number("TFLOP/s").priority(90),
-        Column::number("GB/s").priority(90),
-        Column::number("FLOP/B").priority(60),
-    ]);
-    let mut table = Table::new(columns).title("Roofline", words);
-    for r in rows {
-        let mut cells = vec![Cell::text(&r.name)];
-        if shapes {
-            cells.push(Cell::text(r.input_shapes.as_deref().map(compact).unwrap_or_default()));
-        }
-        let number = |value: Option<f64>| Cell::maybe(value.filter(|v| *v > 0.0), |v| Cell::text(digits(v)));
-        cells.extend([
-            Cell::maybe(r.dtype, |p| Cell::text(p.name())),
-            Cell::count(r.calls),
-            Cell::time(r.device_ns),
-            Cell::maybe(r.share, Cell::percent),
-            Cell::maybe(r.ideal_ns, Cell::time),
+    let number = |value: Option<f64>| Cell::maybe(value.filter(|v| *v > 0.0), |v| Cell::text(digits(v)));
+    let mut table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator").flexible(20, middle_ellipsis), |r| Cell::text(&r.name))
+        .add_if(shapes, Column::text("Input shapes").flexible(16, end_ellipsis).priority(125), |r| {
+            Cell::text(r.input_shapes.as_deref().map(compact).unwrap_or_default())
+        })
+        .add(Column::text("Dtype").priority(115), |r| Cell::maybe(r.dtype, |p| Cell::text(p.name())))
+        .metric("calls", 80, |r| Cell::count(r.calls))
+        .metric("device_ns", KEEP, |r| Cell::time(r.device_ns))
+        .metric("share", 92, |r| Cell::maybe(r.share, Cell::percent))
+        .metric("ideal_ns", 91, |r| Cell::maybe(r.ideal_ns, Cell::time))
+        .metric("of_roofline", 150, |r| {
             Cell::maybe(r.of_roofline, |share| {
                 Cell::share(share).role(if share < 0.4 { Role::Warn } else { Role::Good })
-            }),
-            Cell::maybe(r.bound, |b| Cell::text(bound_label(b)).role(bound_role(b))),
-            number(r.tflops),
-            number(r.gbs),
-            number(r.intensity),
-        ]);
-        table.row(cells);
-    }
+            })
+        })
+        .add(Column::text("Bound").priority(140), |r| {
+            Cell::maybe(r.bound, |b| Cell::text(bound_label(b)).role(bound_role(b)))
+        })
+        .metric("tflops", 90, |r| number(r.tflops))
+        .metric("gbs", 90, |r| number(r.gbs))
+        .metric("intensity", 60, |r| number(r.intensity))
+        .table()
+        .title("Roofline", words);
     let mut over: Vec<&str> = rows.iter().filter_map(|r| r.note).map(|note| note.sentence()).collect();
     over.sort_unstable();
     over.dedup();
@@ -135,23 +122,15 @@ pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
     let ns: i64 = rows.iter().map(|r| r.device_ns).fold(0, i64::saturating_add);
     let words =
         format!("{}, {} of device time; not part of the roofline", units::time(ns), units::percent(share));
-    let mut table = Table::new(vec![
-        Column::name("Operator or kernel"),
-        Column::text("Why").priority(110),
-        Column::number("Work").priority(100),
-        Column::number("Device").keep(),
-        Column::number("% device").priority(150),
-    ])
-    .title("Without a model", words);
-    for r in rows.iter().take(most) {
-        table.row(vec![
-            Cell::text(shorter(&r.name)),
-            Cell::text(reason_label(r.reason)).role(Role::Dim),
-            Cell::count(r.kernels),
-            Cell::time(r.device_ns),
-            Cell::maybe(r.share, |share| Cell::share(share).role(Role::Idle)),
-        ]);
-    }
+    let mut table = Columns::of(rows.iter().take(most))
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator or kernel"), |r| Cell::text(shorter(&r.name)))
+        .add(Column::text("Why").priority(110), |r| Cell::text(reason_label(r.reason)).role(Role::Dim))
+        .metric("kernels", 100, |r| Cell::count(r.kernels))
+        .metric("device_ns", KEEP, |r| Cell::time(r.device_ns))
+        .metric("share", 150, |r| Cell::maybe(r.share, |share| Cell::share(share).role(Role::Idle)))
+        .table()
+        .title("Without a model", words);
     let mut reasons: Vec<(&str, &str)> = rows
         .iter()
         .take(most)
@@ -170,34 +149,29 @@ pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
 }
 
 pub(super) fn steps(steps: &[StepUse], mean: &MeanUse) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Step").keep(),
-        Column::number("Wall").keep(),
-        Column::number("Model FLOPs").priority(120),
-        Column::text("Dtype").priority(110),
-        Column::number("Peak").priority(80),
-        Column::number("MFU").keep(),
-        Column::number("HFU").priority(100),
-        Column::number("Coverage").priority(90),
-    ])
-    .title("Model FLOPs utilization", "of what the devices could compute in the step's wall time");
-    for s in steps {
-        let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
-        let mark = if s.partial { " (partial)" } else { "" };
-        table.row(vec![
-            Cell::text(format!("{name}{mark}")),
-            Cell::time(s.wall_ns),
-            Cell::flops(s.model_flops as f64),
-            Cell::maybe(s.precision, |p| Cell::text(p.name())),
-            Cell::maybe(s.peak_tflops, |peak| Cell::text(units::rate_flops(peak * 1e12))),
+    let mut table = Columns::of(steps)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |s| {
+            let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
+            let mark = if s.partial { " (partial)" } else { "" };
+            Cell::text(format!("{name}{mark}"))
+        })
+        .metric("wall_ns", KEEP, |s| Cell::time(s.wall_ns))
+        .metric("model_flops", 120, |s| Cell::flops(s.model_flops as f64))
+        .add(Column::text("Dtype").priority(110), |s| Cell::maybe(s.precision, |p| Cell::text(p.name())))
+        .metric("peak_tflops", 80, |s| {
+            Cell::maybe(s.peak_tflops, |peak| Cell::text(units::rate_flops(peak * 1e12)))
+        })
+        .metric("mfu", KEEP, |s| {
             Cell::maybe(s.mfu, |share| match s.lower_bound {
                 true => Cell::text(units::at_least(share)).role(Role::Device),
                 false => Cell::share(share).role(Role::Device),
-            }),
-            Cell::maybe(s.hfu, |share| Cell::text(bounded(share, s.lower_bound))),
-            Cell::maybe(s.coverage, Cell::percent),
-        ]);
-    }
+            })
+        })
+        .metric("hfu", 100, |s| Cell::maybe(s.hfu, |share| Cell::text(bounded(share, s.lower_bound))))
+        .metric("coverage", 90, |s| Cell::maybe(s.coverage, Cell::percent))
+        .table()
+        .title("Model FLOPs utilization", "of what the devices could compute in the step's wall time");
     if steps.len() > 1
         && let Some(mfu) = mean.mfu
     {
