@@ -40,13 +40,13 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "opening_allocated_bytes",
-        label: "Opening level",
+        label: "At start",
         text: "Level before the first record: its total less its bytes. Of a window: the level at its \
                beginning, which is the total of the last record before it.",
     },
     Definition {
         field: "closing_allocated_bytes",
-        label: "Closing level",
+        label: "At end",
         text: "Level after the last record that counts.",
     },
     Definition {
@@ -100,7 +100,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "unmatched_frees",
-        label: "Unmatched releases",
+        label: "Unmatched frees",
         text: "Releases of an address that no earlier record of the file had allocated: it was taken before \
                the recording.",
     },
@@ -169,7 +169,7 @@ pub const OPERATOR_DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "self_allocation_count",
-        label: "Self allocations",
+        label: "Self allocs",
         text: "How many allocations were made while this operator was the innermost one.",
     },
     Definition {

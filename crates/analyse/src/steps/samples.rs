@@ -12,7 +12,7 @@ pub const COUNTER: &str = "samples per step";
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "samples_per_step",
-        label: "Samples per step",
+        label: "Samples/step",
         text: "The mean of what the program gave to `step(samples=…)`, over the steps for which it did and that are not \
                partial. Unknown if it never did.",
     },

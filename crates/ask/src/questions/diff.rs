@@ -24,7 +24,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{self, Cell, Column, Role, Screen, Table, labelled, units, wrap};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Screen, Table, labelled, units, wrap};
 use crate::rows::arrange;
 
 /// The question about two sides. [`Ask::sides`] says how many of the runs belong to which.
@@ -166,160 +166,140 @@ fn delta(ns: i64, is_noise: bool) -> Cell {
 }
 
 fn causes_table(rows: &[CauseChange], step_ns: i64) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Cause").keep(),
-        Column::number("Before").keep(),
-        Column::number("After").keep(),
-        Column::number("Change").keep(),
-        Column::number("Of the step").priority(120),
-    ])
-    .title(
-        "Where the step's time goes",
-        "per step, as in `stepscope account`; the changes add up to that of the step",
-    );
-    let mut sums = [0i64; 2];
-    for row in rows {
-        sums = [sums[0].saturating_add(row.before_ns), sums[1].saturating_add(row.after_ns)];
-        table.row(vec![
-            Cell::text(row.label),
-            Cell::time(row.before_ns),
-            Cell::time(row.after_ns),
-            delta(row.delta_ns, false),
-            Cell::text(units::delta_percent(ratio(row.delta_ns, step_ns))),
-        ]);
+    let sum = |value: fn(&CauseChange) -> i64| rows.iter().map(value).fold(0, i64::saturating_add);
+    let (before, after) = (sum(|r| r.before_ns), sum(|r| r.after_ns));
+    let step = ("step", before, after, after.saturating_sub(before));
+    Columns::of(rows.iter().map(|r| (r.label, r.before_ns, r.after_ns, r.delta_ns)))
+        .defined_by(DIFF.definitions)
+        .add(Column::text("Cause").keep(), |(label, ..)| Cell::text(label))
+        .metric("before_ns", KEEP, |(_, before, ..)| Cell::time(before))
+        .metric("after_ns", KEEP, |(_, _, after, _)| Cell::time(after))
+        .metric("delta_ns", KEEP, |(.., change)| delta(change, false))
+        .add(Column::number("Of the step").priority(120), |(.., change)| {
+            Cell::text(units::delta_percent(ratio(change, step_ns)))
+        })
+        .total(Some(step))
+        .table()
+        .title(
+            "Where the step's time goes",
+            "per step, as in `stepscope account`; the changes add up to that of the step",
+        )
+}
+
+/// What happened to a row, in a word or two.
+fn what(row: &ChangeRow) -> &'static str {
+    match (row.change, row.matched) {
+        (Change::Added, _) => "new",
+        (Change::Removed, _) => "gone",
+        (Change::Same, _) => "same",
+        (_, Matched::Fused) => "fused",
+        (_, Matched::Operator | Matched::OperatorElsewhere) if row.cause == Cause::Kernel => "other kernel",
+        (_, Matched::Operator | Matched::OperatorElsewhere) if row.cause == Cause::Copy => "other copy",
+        (_, Matched::Module) => "replaced",
+        (_, Matched::Kernel) => "other shapes",
+        _ if row.is_noise => "noise",
+        (Change::Increased, _) => "slower",
+        (Change::Decreased, _) => "faster",
     }
-    let all = sums[1].saturating_sub(sums[0]);
-    table.total(vec![
-        Cell::text("step"),
-        Cell::time(sums[0]),
-        Cell::time(sums[1]),
-        delta(all, false),
-        Cell::text(units::delta_percent(ratio(all, step_ns))),
-    ]);
-    table
+}
+
+fn counts(row: &ChangeRow) -> String {
+    let count = |n: f64| if n >= 10.0 || n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") };
+    match row.before_count == row.after_count {
+        true => count(row.after_count),
+        false => format!("{} → {}", count(row.before_count), count(row.after_count)),
+    }
+}
+
+/// Where it is, what was there before, and for what is no work, why.
+fn place_of(row: &ChangeRow) -> String {
+    let mut place = place(row);
+    if let Some(was) = row.before_name.as_deref().map(shortened).filter(|was| *was != shortened(&row.name)) {
+        place = format!("{was} → {place}");
+    }
+    match row.cause.is_busy() || place == row.cause.label() {
+        true => place,
+        false => format!("{}: {place}", row.cause.label()),
+    }
 }
 
 fn rows_table(rows: &[ChangeRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("Change").keep(),
-        Column::number("Noise").priority(60),
-        Column::number("Before").priority(130),
-        Column::number("After").priority(130),
-        Column::number("Count").priority(90),
-        Column::text("What").priority(140),
-        Column::name("Where").flexible(24, print::middle_ellipsis),
-        Column::name("Module").priority(50).flexible(12, print::middle_ellipsis),
-    ]);
-    for row in rows {
-        let what = match (row.change, row.matched) {
-            (Change::Added, _) => "new",
-            (Change::Removed, _) => "gone",
-            (Change::Same, _) => "same",
-            (_, Matched::Fused) => "fused",
-            (_, Matched::Operator | Matched::OperatorElsewhere) if row.cause == Cause::Kernel => "other kernel",
-            (_, Matched::Operator | Matched::OperatorElsewhere) if row.cause == Cause::Copy => "other copy",
-            (_, Matched::Module) => "replaced",
-            (_, Matched::Kernel) => "other shapes",
-            _ if row.is_noise => "noise",
-            (Change::Increased, _) => "slower",
-            (Change::Decreased, _) => "faster",
-        };
-        let count = |n: f64| if n >= 10.0 || n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") };
-        let counts = match row.before_count == row.after_count {
-            true => count(row.after_count),
-            false => format!("{} → {}", count(row.before_count), count(row.after_count)),
-        };
-        let mut place = place(row);
-        if let Some(was) = row.before_name.as_deref().map(shortened).filter(|was| *was != shortened(&row.name))
-        {
-            place = format!("{was} → {place}");
-        }
-        if !row.cause.is_busy() {
-            place = match place == row.cause.label() {
-                true => place,
-                false => format!("{}: {place}", row.cause.label()),
-            };
-        }
-        table.row(vec![
-            delta(row.delta_ns, row.is_noise),
-            Cell::maybe(row.noise_ns, |ns| Cell::text(format!("±{}", units::time(ns))).role(Role::Dim)),
-            Cell::time(row.before_ns),
-            Cell::time(row.after_ns),
-            Cell::text(counts),
-            if row.is_noise { Cell::text(what).role(Role::Dim) } else { Cell::text(what) },
-            Cell::text(place),
-            Cell::maybe(row.module.as_ref(), |path| {
-                Cell::text(if row.backward { format!("{path} (backward)") } else { path.clone() })
-            }),
-        ]);
+    Columns::of(rows)
+        .defined_by(DIFF.definitions)
+        .metric("delta_ns", KEEP, |r| delta(r.delta_ns, r.is_noise))
+        .metric("noise_ns", 60, |r| {
+            Cell::maybe(r.noise_ns, |ns| Cell::text(format!("±{}", units::time(ns))).role(Role::Dim))
+        })
+        .metric("before_ns", 130, |r| Cell::time(r.before_ns))
+        .metric("after_ns", 130, |r| Cell::time(r.after_ns))
+        .add(Column::number("Count").priority(90), |r| Cell::text(counts(r)))
+        .add(Column::text("What").priority(140), |r| {
+            if r.is_noise { Cell::text(what(r)).role(Role::Dim) } else { Cell::text(what(r)) }
+        })
+        .add(Column::name("Where").flexible(24, print::middle_ellipsis), |r| Cell::text(place_of(r)))
+        .add(Column::name("Module").priority(50).flexible(12, print::middle_ellipsis), |r| {
+            Cell::maybe(r.module.as_ref(), |path| {
+                Cell::text(if r.backward { format!("{path} (backward)") } else { path.clone() })
+            })
+        })
+        .table()
+}
+
+fn figure(value: f64, unit: FigureUnit) -> String {
+    match unit {
+        FigureUnit::Nanoseconds => units::time(value as i64),
+        FigureUnit::Bytes => units::bytes(value as i64),
+        FigureUnit::Count if value >= 1e6 => units::flops(value),
+        FigureUnit::Count if value.fract() == 0.0 => units::count(value as u64),
+        FigureUnit::Count => format!("{value:.1}"),
+        FigureUnit::Share => units::percent(value),
+        FigureUnit::PerSecond => units::rate(value),
+        FigureUnit::Joules => units::joules(value),
     }
-    table
+}
+
+fn figure_change(row: &FigureRow) -> Cell {
+    let change = match (row.delta, row.before) {
+        (Some(0.0), _) => Cell::text("0").role(Role::Dim),
+        (Some(delta), _) if row.unit == FigureUnit::Share => {
+            Cell::text(format!("{}{:.1} points", if delta > 0.0 { "+" } else { "−" }, delta.abs() * 100.0))
+        }
+        (Some(delta), Some(before)) if before != 0.0 => Cell::text(units::delta_percent(delta / before)),
+        _ => Cell::nothing(),
+    };
+    let better = row.delta.zip(row.less_is_better).map(|(delta, less)| (delta < 0.0) == less);
+    match better.filter(|_| row.delta != Some(0.0)) {
+        Some(true) => change.role(Role::Good),
+        Some(false) => change.role(Role::Warn),
+        None => change,
+    }
 }
 
 fn figures_table(rows: &[FigureRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Metric").keep(),
-        Column::number("Before").keep(),
-        Column::number("After").keep(),
-        Column::number("Change").keep(),
-    ])
-    .title("Other metrics", "of the steps");
-    for row in rows {
-        let shown = |value: f64| match row.unit {
-            FigureUnit::Nanoseconds => units::time(value as i64),
-            FigureUnit::Bytes => units::bytes(value as i64),
-            FigureUnit::Count if value >= 1e6 => units::flops(value),
-            FigureUnit::Count if value.fract() == 0.0 => units::count(value as u64),
-            FigureUnit::Count => format!("{value:.1}"),
-            FigureUnit::Share => units::percent(value),
-            FigureUnit::PerSecond => units::rate(value),
-            FigureUnit::Joules => units::joules(value),
-        };
-        let change = match (row.delta, row.before) {
-            (Some(0.0), _) => Cell::text("0").role(Role::Dim),
-            (Some(delta), _) if row.unit == FigureUnit::Share => {
-                Cell::text(format!("{}{:.1} points", if delta > 0.0 { "+" } else { "−" }, delta.abs() * 100.0))
-            }
-            (Some(delta), Some(before)) if before != 0.0 => Cell::text(units::delta_percent(delta / before)),
-            _ => Cell::nothing(),
-        };
-        let better = row.delta.zip(row.less_is_better).map(|(delta, less)| (delta < 0.0) == less);
-        let change = match better.filter(|_| row.delta != Some(0.0)) {
-            Some(true) => change.role(Role::Good),
-            Some(false) => change.role(Role::Warn),
-            None => change,
-        };
-        table.row(vec![
-            Cell::text(row.figure),
-            Cell::maybe(row.before, |value| Cell::text(shown(value))),
-            Cell::maybe(row.after, |value| Cell::text(shown(value))),
-            change,
-        ]);
-    }
-    table
+    let value =
+        |r: &FigureRow, value: Option<f64>| Cell::maybe(value, |value| Cell::text(figure(value, r.unit)));
+    Columns::of(rows)
+        .defined_by(DIFF.definitions)
+        .add(Column::text("Metric").keep(), |r| Cell::text(r.figure))
+        .metric("before", KEEP, |r| value(r, r.before))
+        .metric("after", KEEP, |r| value(r, r.after))
+        .add(Column::number("Change").keep(), figure_change)
+        .table()
+        .title("Other metrics", "of the steps")
 }
 
 fn findings_table(rows: &[FindingChange]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Finding").keep(),
-        Column::number("Worth before").priority(120),
-        Column::number("Worth after").priority(120),
-        Column::name("What").flexible(30, print::end_ellipsis),
-    ])
-    .title("Findings", "what appeared, what went away, what is still there")
-    .when_empty("no findings in either");
-    for row in rows {
-        let state = match row.change {
+    Columns::of(rows)
+        .defined_by(DIFF.definitions)
+        .add(Column::text("Finding").keep(), |r| match r.change {
             FindingState::New => Cell::text("new").role(Role::Warn),
             FindingState::Gone => Cell::text("gone").role(Role::Good),
             FindingState::Both => Cell::text("both").role(Role::Dim),
-        };
-        table.row(vec![
-            state,
-            Cell::maybe(row.before_saves_ns, Cell::time),
-            Cell::maybe(row.after_saves_ns, Cell::time),
-            Cell::text(&row.title),
-        ]);
-    }
-    table
+        })
+        .metric("before_saves_ns", 120, |r| Cell::maybe(r.before_saves_ns, Cell::time))
+        .metric("after_saves_ns", 120, |r| Cell::maybe(r.after_saves_ns, Cell::time))
+        .add(Column::name("What").flexible(30, print::end_ellipsis), |r| Cell::text(&r.title))
+        .table()
+        .title("Findings", "what appeared, what went away, what is still there")
+        .when_empty("no findings in either")
 }

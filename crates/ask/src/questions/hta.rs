@@ -18,7 +18,7 @@ use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -64,17 +64,17 @@ const OWN: &[Definition] = &[
     },
     Definition {
         field: "host_wait_ns",
-        label: "host_wait",
+        label: "Host wait",
         text: "Gaps before work whose launching call started after the work before it had ended: the host came late.",
     },
     Definition {
         field: "kernel_wait_ns",
-        label: "kernel_wait",
+        label: "Kernel wait",
         text: "Other gaps shorter than 30 microseconds: what starting one kernel after another takes.",
     },
     Definition {
         field: "other_ns",
-        label: "other",
+        label: "Other",
         text: "All other gaps, for example waits for another stream.",
     },
     Definition {
@@ -261,73 +261,49 @@ fn idle_row(row: &IdleRow) -> HtaIdleRow {
 }
 
 fn breakdown_table(rows: &[TemporalRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("GPU").keep(),
-        Column::number("Kernel time").keep(),
-        Column::number("Idle").keep(),
-        Column::number("Compute").keep(),
-        Column::number("Non-compute").keep(),
-    ])
-    .title("Temporal breakdown", "by HTA's rules, to the nanosecond");
-    for r in rows {
-        table.row(vec![
-            Cell::text(gpu_name(r.device)),
-            Cell::time(r.kernel_time_ns),
-            Cell::share(ratio(r.idle_ns, r.kernel_time_ns)).role(Role::Idle),
-            Cell::share(ratio(r.compute_ns, r.kernel_time_ns)).role(Role::Device),
-            Cell::share(ratio(r.non_compute_ns, r.kernel_time_ns)).role(Role::Copy),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("GPU").keep(), |r| Cell::text(gpu_name(r.device)))
+        .metric("kernel_time_ns", KEEP, |r| Cell::time(r.kernel_time_ns))
+        .add(Column::number("Idle").keep(), |r| {
+            Cell::share(ratio(r.idle_ns, r.kernel_time_ns)).role(Role::Idle)
+        })
+        .add(Column::number("Compute").keep(), |r| {
+            Cell::share(ratio(r.compute_ns, r.kernel_time_ns)).role(Role::Device)
+        })
+        .add(Column::number("Non-compute").keep(), |r| {
+            Cell::share(ratio(r.non_compute_ns, r.kernel_time_ns)).role(Role::Copy)
+        })
+        .table()
+        .title("Temporal breakdown", "by HTA's rules, to the nanosecond")
 }
 
 fn idle_table(rows: &[HtaIdleRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("GPU").keep(),
-        Column::text("Stream").keep(),
-        Column::number("Work").priority(90),
-        Column::number("host_wait").keep(),
-        Column::number("kernel_wait").keep(),
-        Column::number("other").keep(),
-    ])
-    .title("Idle time", "gaps between the work of one stream, as HTA counts them");
-    for r in rows {
-        table.row(vec![
-            Cell::text(gpu_name(r.device)),
-            Cell::text(gpu_name(r.stream)),
-            Cell::count(r.slices),
-            Cell::time(r.host_wait_ns),
-            Cell::time(r.kernel_wait_ns),
-            Cell::time(r.other_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("GPU").keep(), |r| Cell::text(gpu_name(r.device)))
+        .add(Column::text("Stream").keep(), |r| Cell::text(gpu_name(r.stream)))
+        .metric("slices", 90, |r| Cell::count(r.slices))
+        .metric("host_wait_ns", KEEP, |r| Cell::time(r.host_wait_ns))
+        .metric("kernel_wait_ns", KEEP, |r| Cell::time(r.kernel_wait_ns))
+        .metric("other_ns", KEEP, |r| Cell::time(r.other_ns))
+        .table()
+        .title("Idle time", "gaps between the work of one stream, as HTA counts them")
 }
 
 fn queue_table(rows: &[HtaQueueRow]) -> Table {
     let number = |value: Option<f64>| Cell::maybe(value, |v| Cell::text(format!("{v:.1}")));
-    let mut table = Table::new(vec![
-        Column::text("GPU").keep(),
-        Column::text("Stream").keep(),
-        Column::number("Changes").priority(90),
-        Column::number("Mean").keep(),
-        Column::number("Median").keep(),
-        Column::number("Max").keep(),
-        Column::number("Full").keep(),
-    ])
-    .title("Queue length", "launched but not finished, as HTA counts it");
-    for r in rows {
-        table.row(vec![
-            Cell::text(gpu_name(r.device)),
-            Cell::text(gpu_name(r.stream)),
-            Cell::count(r.count),
-            number(r.mean),
-            number(r.p50),
-            number(r.max),
-            Cell::maybe(r.full_share, |share| Cell::share(share).role(Role::Warn)),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("GPU").keep(), |r| Cell::text(gpu_name(r.device)))
+        .add(Column::text("Stream").keep(), |r| Cell::text(gpu_name(r.stream)))
+        .metric("count", 90, |r| Cell::count(r.count))
+        .metric("mean", KEEP, |r| number(r.mean))
+        .metric("p50", KEEP, |r| number(r.p50))
+        .metric("max", KEEP, |r| number(r.max))
+        .metric("full_share", KEEP, |r| Cell::maybe(r.full_share, |share| Cell::share(share).role(Role::Warn)))
+        .table()
+        .title("Queue length", "launched but not finished, as HTA counts it")
 }
 
 fn launches_table(rows: &[HtaLaunchesRow]) -> Table {
@@ -349,21 +325,15 @@ fn launches_table(rows: &[HtaLaunchesRow]) -> Table {
 
 fn path_table(rows: &[HtaPathRow], total_ns: i64) -> Table {
     let words = format!("{} on the path of one step", units::time(total_ns));
-    let mut table = Table::new(vec![
-        Column::text("Spent on").keep(),
-        Column::number("Edges").priority(90),
-        Column::number("Time").keep(),
-        Column::number("Share").keep(),
-    ])
-    .title("Critical path", words);
-    for r in rows {
-        let name = serde_json::to_value(r.bound).unwrap_or_default();
-        table.row(vec![
-            Cell::text(name.as_str().unwrap_or_default().replace('_', " ")),
-            Cell::count(r.edges),
-            Cell::time(r.time_ns),
-            Cell::maybe(r.share, |share| Cell::share(share).role(Role::Accent)),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Spent on").keep(), |r| {
+            let name = serde_json::to_value(r.bound).unwrap_or_default();
+            Cell::text(name.as_str().unwrap_or_default().replace('_', " "))
+        })
+        .metric("edges", 90, |r| Cell::count(r.edges))
+        .metric("time_ns", KEEP, |r| Cell::time(r.time_ns))
+        .metric("share", KEEP, |r| Cell::maybe(r.share, |share| Cell::share(share).role(Role::Accent)))
+        .table()
+        .title("Critical path", words)
 }

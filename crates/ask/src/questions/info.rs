@@ -11,7 +11,7 @@ use stepscope_model::DocumentKind;
 use super::notes;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
-use crate::print::{Cell, Column, Role, Table, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 
 pub(super) const QUESTION: Question = Question {
     name: "info",
@@ -130,16 +130,15 @@ fn profile_facts(held: &ProfileInfo, path: &str, format: &str) -> Table {
 
 fn categories(r: &Report) -> Table {
     let l = &r.ledger;
-    let mut table = Table::new(vec![
-        Column::text("Category").keep(),
-        Column::text("Read as"),
-        Column::number("Events").keep(),
-    ])
-    .title("Events", "");
-    for c in &r.categories {
-        let name = if c.category.is_empty() { "(none)" } else { &c.category };
-        table.row(vec![Cell::text(name), Cell::text(c.kind), Cell::count(c.count)]);
-    }
+    let mut table = Columns::of(&r.categories)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Category").keep(), |c| {
+            Cell::text(if c.category.is_empty() { "(none)" } else { &c.category })
+        })
+        .add(Column::text("Read as"), |c| Cell::text(c.kind))
+        .metric("count", KEEP, |c| Cell::count(c.count))
+        .table()
+        .title("Events", "");
     // With the arrows this table adds up to what the ledger says was kept.
     let kept = [l.slices, l.points, l.flows].into_iter().fold(0, u64::saturating_add);
     let listed = r.categories.iter().map(|c| c.count).fold(0, u64::saturating_add);

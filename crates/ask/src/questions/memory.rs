@@ -25,7 +25,7 @@ use stepscope_model::{DocumentKind, Ns, Trace};
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
-use crate::print::{self, Cell, Column, Plot, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) use of_profile::{end_words, lines_table, peak_words};
@@ -305,129 +305,77 @@ fn stacks(report: &Report) -> Vec<PeakStackRow> {
 }
 
 pub(super) fn devices_table(devices: &[DeviceMemory], records: u64) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Device").keep(),
-        Column::number("Peak allocated").keep(),
-        Column::number("Peak reserved").priority(130),
-        Column::number("At start").priority(80),
-        Column::number("At end").priority(85),
-        Column::number("Allocations").priority(110),
-        Column::number("Allocated in total").priority(70),
-        Column::number("Still live").priority(60),
-        Column::number("Unmatched frees").priority(50),
-    ])
-    .title("Memory", format!("{} allocator records", units::count(records)))
-    .when_empty(NONE);
-    for d in devices {
-        table.row(vec![
-            Cell::text(&d.device),
-            Cell::bytes(d.peak_allocated_bytes),
-            Cell::maybe(d.peak_reserved_bytes, Cell::bytes),
-            Cell::bytes(d.opening_allocated_bytes),
-            Cell::bytes(d.closing_allocated_bytes),
-            Cell::count(d.allocation_count),
-            Cell::bytes(d.allocated_bytes),
-            Cell::bytes(d.still_live_bytes),
-            Cell::count(d.unmatched_frees),
-        ]);
-        if !d.totals_from_file {
-            table.note(format!(
-                "{}: the file has no totals, so the curve is the running sum of its records",
-                d.device
-            ));
-        }
+    let mut table = Columns::of(devices)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Device").keep(), |d| Cell::text(&d.device))
+        .metric("peak_allocated_bytes", KEEP, |d| Cell::bytes(d.peak_allocated_bytes))
+        .metric("peak_reserved_bytes", 130, |d| Cell::maybe(d.peak_reserved_bytes, Cell::bytes))
+        .metric("opening_allocated_bytes", 80, |d| Cell::bytes(d.opening_allocated_bytes))
+        .metric("closing_allocated_bytes", 85, |d| Cell::bytes(d.closing_allocated_bytes))
+        .metric("allocation_count", 110, |d| Cell::count(d.allocation_count))
+        .metric("allocated_bytes", 70, |d| Cell::bytes(d.allocated_bytes))
+        .metric("still_live_bytes", 60, |d| Cell::bytes(d.still_live_bytes))
+        .metric("unmatched_frees", 50, |d| Cell::count(d.unmatched_frees))
+        .table()
+        .title("Memory", format!("{} allocator records", units::count(records)))
+        .when_empty(NONE);
+    for d in devices.iter().filter(|d| !d.totals_from_file) {
+        table.note(format!(
+            "{}: the file has no totals, so the curve is the running sum of its records",
+            d.device
+        ));
     }
     table
 }
 
 fn operators_table(rows: &[OperatorMemory]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Operator"),
-        Column::text("Device").priority(140),
-        Column::number("Calls").priority(90),
-        Column::number("Self allocated").keep(),
-        Column::number("Self allocs").priority(110),
-        Column::number("Self increase").priority(120),
-        Column::number("Allocated").priority(60),
-        Column::number("Increase").priority(70),
-    ])
-    .title("Memory by operator", "self: by the operator itself, not its children");
-    for r in rows {
-        table.row(vec![
-            Cell::text(&r.name),
-            Cell::text(&r.device),
-            Cell::count(r.calls),
-            Cell::bytes(r.self_allocated_bytes),
-            Cell::count(r.self_allocation_count),
-            Cell::bytes(r.self_increase_bytes),
-            Cell::bytes(r.allocated_bytes),
-            Cell::bytes(r.increase_bytes),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator"), |r| Cell::text(&r.name))
+        .add(Column::text("Device").priority(140), |r| Cell::text(&r.device))
+        .metric("calls", 90, |r| Cell::count(r.calls))
+        .metric("self_allocated_bytes", KEEP, |r| Cell::bytes(r.self_allocated_bytes))
+        .metric("self_allocation_count", 110, |r| Cell::count(r.self_allocation_count))
+        .metric("self_increase_bytes", 120, |r| Cell::bytes(r.self_increase_bytes))
+        .metric("allocated_bytes", 60, |r| Cell::bytes(r.allocated_bytes))
+        .metric("increase_bytes", 70, |r| Cell::bytes(r.increase_bytes))
+        .table()
+        .title("Memory by operator", "self: by the operator itself, not its children")
 }
 
 fn events_table(rows: &[Event]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Operator"),
-        Column::text("Device").priority(140),
-        Column::number("Bytes").keep(),
-        Column::number("Allocated at").priority(100),
-        Column::number("Released at").priority(90),
-        Column::number("Lived").priority(110),
-    ])
-    .title("Allocations", "times since the start of the trace");
-    for r in rows {
-        table.row(vec![
-            Cell::maybe(r.operator.as_deref(), Cell::text),
-            Cell::text(&r.device),
-            Cell::bytes(r.bytes),
-            Cell::maybe(r.allocated_at_ns, Cell::time),
-            Cell::maybe(r.released_at_ns, Cell::time),
-            Cell::maybe(r.duration_ns, Cell::time),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator"), |r| Cell::maybe(r.operator.as_deref(), Cell::text))
+        .add(Column::text("Device").priority(140), |r| Cell::text(&r.device))
+        .metric("bytes", KEEP, |r| Cell::bytes(r.bytes))
+        .metric("allocated_at_ns", 100, |r| Cell::maybe(r.allocated_at_ns, Cell::time))
+        .metric("released_at_ns", 90, |r| Cell::maybe(r.released_at_ns, Cell::time))
+        .metric("duration_ns", 110, |r| Cell::maybe(r.duration_ns, Cell::time))
+        .table()
+        .title("Allocations", "times since the start of the trace")
 }
 
 fn peak_table(rows: &[PeakRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Operator"),
-        Column::text("Device").priority(140),
-        Column::number("Live bytes").keep(),
-        Column::number("% of peak").priority(120),
-        Column::number("Allocations").priority(100),
-    ])
-    .title("What was live at the peak", "by the operator that allocated it");
-    for r in rows {
-        table.row(vec![
-            Cell::text(&r.operator),
-            Cell::text(&r.device),
-            Cell::bytes(r.bytes),
-            Cell::share(r.share).role(Role::Device),
-            Cell::maybe(r.count, Cell::count),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Operator"), |r| Cell::text(&r.operator))
+        .add(Column::text("Device").priority(140), |r| Cell::text(&r.device))
+        .metric("bytes", KEEP, |r| Cell::bytes(r.bytes))
+        .metric("share", 120, |r| Cell::share(r.share).role(Role::Device))
+        .metric("count", 100, |r| Cell::maybe(r.count, Cell::count))
+        .table()
+        .title("What was live at the peak", "by the operator that allocated it")
 }
 
 fn stacks_table(rows: &[PeakStackRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("Live bytes").keep(),
-        Column::text("Device").priority(90),
-        Column::number("Allocations").priority(80),
-        Column::text("Operator").keep(),
-        Column::name("Stack").flexible(24, print::end_ellipsis),
-    ])
-    .title("What was live at the peak", "by operator and Python stack");
-    for r in rows {
-        table.row(vec![
-            Cell::bytes(r.bytes),
-            Cell::text(&r.device),
-            Cell::maybe(r.count, Cell::count),
-            Cell::text(&r.operator),
-            Cell::text(r.stack.join(" < ")),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("bytes", KEEP, |r| Cell::bytes(r.bytes))
+        .add(Column::text("Device").priority(90), |r| Cell::text(&r.device))
+        .metric("count", 80, |r| Cell::maybe(r.count, Cell::count))
+        .add(Column::text("Operator").keep(), |r| Cell::text(&r.operator))
+        .add(Column::name("Stack").flexible(24, print::end_ellipsis), |r| Cell::text(r.stack.join(" < ")))
+        .table()
+        .title("What was live at the peak", "by operator and Python stack")
 }

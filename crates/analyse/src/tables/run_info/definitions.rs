@@ -71,7 +71,7 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "count",
-        label: "Count",
+        label: "Events",
         text: "How many slices or points have this category and meaning; for a note, how often it happened.",
     },
     Definition {

@@ -7,9 +7,10 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::{Rule, Verdict};
 use stepscope_ground::Problem;
 
+use super::DIFF;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Role, Table, labelled, units, wrap};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, labelled, units, wrap};
 
 /// More sides than this have more pairs than anybody reads.
 const MAX_SIDES: usize = 50;
@@ -153,35 +154,25 @@ fn interval(low: Option<f64>, high: Option<f64>) -> Cell {
 }
 
 fn runs_table(rows: &[SideRow], by: ComparedBy) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Run").flexible(16, print::middle_ellipsis),
-        Column::number("Step").keep(),
-        Column::number("p95").priority(60),
-        Column::number("Samples").priority(80),
-        Column::number("Samples/s").priority(130),
-        Column::number("GPU busy").priority(110),
-        Column::number("MFU").priority(90),
-        Column::number("Peak memory").priority(100),
-        Column::number("Energy").priority(70),
-        Column::text("Against the first").keep(),
-        Column::number("Interval").priority(65),
-    ])
-    .title("Side by side", format!("steps; verdicts by the time {}", per(by)));
-    for row in rows {
-        table.row(vec![
-            Cell::text(&row.run),
-            Cell::time(row.mean_ns),
-            Cell::time(row.p95_ns),
-            Cell::maybe(row.samples_per_step, |samples| Cell::text(units::number(samples))),
-            Cell::maybe(row.samples_per_s, |rate| Cell::text(units::rate(rate))),
-            Cell::maybe(row.gpu_utilization, Cell::percent),
-            Cell::maybe(row.mfu, Cell::percent),
-            Cell::maybe(row.peak_allocated_bytes, Cell::bytes),
-            Cell::maybe(row.energy_j_per_step, |energy| Cell::text(units::joules(energy))),
-            judged(row.verdict, row.ratio),
-            interval(row.low, row.high),
-        ]);
-    }
+    let mut table = Columns::of(rows)
+        .defined_by(DIFF.definitions)
+        .add(Column::name("Run").flexible(16, print::middle_ellipsis), |r| Cell::text(&r.run))
+        .metric("mean_ns", KEEP, |r| Cell::time(r.mean_ns))
+        .metric("p95_ns", 60, |r| Cell::time(r.p95_ns))
+        .metric("samples_per_step", 80, |r| {
+            Cell::maybe(r.samples_per_step, |samples| Cell::text(units::number(samples)))
+        })
+        .metric("samples_per_s", 130, |r| Cell::maybe(r.samples_per_s, |rate| Cell::text(units::rate(rate))))
+        .metric("gpu_utilization", 110, |r| Cell::maybe(r.gpu_utilization, Cell::percent))
+        .metric("mfu", 90, |r| Cell::maybe(r.mfu, Cell::percent))
+        .metric("peak_allocated_bytes", 100, |r| Cell::maybe(r.peak_allocated_bytes, Cell::bytes))
+        .metric("energy_j_per_step", 70, |r| {
+            Cell::maybe(r.energy_j_per_step, |energy| Cell::text(units::joules(energy)))
+        })
+        .add(Column::text("Against the first").keep(), |r| judged(r.verdict, r.ratio))
+        .add(Column::number("Interval").priority(65), |r| interval(r.low, r.high))
+        .table()
+        .title("Side by side", format!("steps; verdicts by the time {}", per(by)));
     if by == ComparedBy::Step {
         table.note(
             "samples/s is unknown: not every run says how many samples its steps have (call step(samples=64)); if they differ, steps \
@@ -192,21 +183,12 @@ fn runs_table(rows: &[SideRow], by: ComparedBy) -> Table {
 }
 
 fn pairs_table(rows: &[PairRow], first: &str, by: ComparedBy) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Run").flexible(16, print::middle_ellipsis),
-        Column::text("Verdict").keep(),
-        Column::name("Than").flexible(16, print::middle_ellipsis),
-        Column::number("Interval").priority(100),
-    ])
-    .title("Each against each", format!("by the time {}; each at 95% confidence on its own", per(by)));
     // Those with the first are above.
-    for row in rows.iter().filter(|row| row.before != first) {
-        table.row(vec![
-            Cell::text(&row.after),
-            judged(Some(row.verdict), row.ratio),
-            Cell::text(&row.before),
-            interval(row.low, row.high),
-        ]);
-    }
-    table
+    Columns::of(rows.iter().filter(|r| r.before != first))
+        .add(Column::name("Run").flexible(16, print::middle_ellipsis), |r| Cell::text(&r.after))
+        .add(Column::text("Verdict").keep(), |r| judged(Some(r.verdict), r.ratio))
+        .add(Column::name("Than").flexible(16, print::middle_ellipsis), |r| Cell::text(&r.before))
+        .add(Column::number("Interval").priority(100), |r| interval(r.low, r.high))
+        .table()
+        .title("Each against each", format!("by the time {}; each at 95% confidence on its own", per(by)))
 }

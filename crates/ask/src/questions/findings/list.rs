@@ -8,7 +8,7 @@ use serde::Serialize;
 use stepscope_analyse::findings::{RULES, Threshold, Thresholds};
 
 use crate::answer::{Answer, Part};
-use crate::print::{self, Cell, Column, Role, Screen, Table};
+use crate::print::{self, Cell, Column, Columns, Role, Screen};
 
 /// Every rule with its thresholds. It needs no run.
 pub fn rules(thresholds: &Arc<Thresholds>) -> Answer {
@@ -97,14 +97,12 @@ fn rules_part(thresholds: &Thresholds) -> Part {
         thresholds: rule.thresholds.iter().map(|t| row(t, thresholds)).collect(),
     });
     let part = Part::new("rules", rows.collect(), |rows: &[RuleRow]| {
-        let mut table =
-            Table::new(vec![Column::text("Rule").keep(), Column::text("").keep(), Column::name("Looks for")])
-                .title("Rules", "turn one off with `off = [\"rule\"]` under [findings] in stepscope.toml");
-        for rule in rows {
-            let on = if rule.on { "on" } else { "off" };
-            table.row(vec![Cell::text(rule.name), Cell::text(on), Cell::text(rule.about)]);
-        }
-        table
+        Columns::of(rows)
+            .add(Column::text("Rule").keep(), |rule| Cell::text(rule.name))
+            .add(Column::text("").keep(), |rule| Cell::text(if rule.on { "on" } else { "off" }))
+            .add(Column::name("Looks for"), |rule| Cell::text(rule.about))
+            .table()
+            .title("Rules", "turn one off with `off = [\"rule\"]` under [findings] in stepscope.toml")
     });
     Part { on_screen: false, ..part }
 }
@@ -112,22 +110,16 @@ fn rules_part(thresholds: &Thresholds) -> Part {
 fn thresholds_part(thresholds: &Thresholds) -> Part {
     let rows = Thresholds::all().map(|t| row(t, thresholds)).collect();
     let part = Part::new("thresholds", rows, |rows: &[ThresholdRow]| {
-        let mut table = Table::new(vec![
-            Column::text("Threshold").keep(),
-            Column::number("Default").priority(100),
-            Column::number("In effect").keep(),
-            Column::name("Of"),
-        ])
-        .title("Thresholds", "set one with `\"name\" = value` under [findings.thresholds] in stepscope.toml");
-        for t in rows {
-            table.row(vec![
-                Cell::text(t.name),
-                Cell::text(t.default.to_string()),
-                Cell::text(t.value.to_string()),
-                Cell::text(t.text),
-            ]);
-        }
-        table
+        Columns::of(rows)
+            .add(Column::text("Threshold").keep(), |t| Cell::text(t.name))
+            .add(Column::number("Default").priority(100), |t| Cell::text(t.default.to_string()))
+            .add(Column::number("In effect").keep(), |t| Cell::text(t.value.to_string()))
+            .add(Column::name("Of"), |t| Cell::text(t.text))
+            .table()
+            .title(
+                "Thresholds",
+                "set one with `\"name\" = value` under [findings.thresholds] in stepscope.toml",
+            )
     });
     Part { on_screen: false, ..part }
 }

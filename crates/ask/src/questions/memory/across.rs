@@ -7,10 +7,11 @@ use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 use super::super::TOP;
+use super::QUESTION;
 use super::of_snapshot::name;
 use crate::answer::Answer;
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Growth below this is not listed.
@@ -48,24 +49,16 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 }
 
 fn table(rows: &[AcrossRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("Grown").keep(),
-        Column::number("Per snapshot").priority(130),
-        Column::number("First").priority(110),
-        Column::number("Last").priority(120),
-        Column::text("Allocator").priority(90),
-        Column::name("Line").flexible(24, print::middle_ellipsis),
-    ]);
     let size = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-    for row in rows {
-        table.row(vec![
-            Cell::text(units::delta_bytes(size(row.grown_bytes_across))).role(Role::Warn),
-            Cell::bytes(size(row.growth_bytes_per_snapshot)),
-            Cell::bytes(size(row.levels[0])),
-            Cell::bytes(size(row.levels[row.levels.len() - 1])),
-            Cell::text(name(row.device)),
-            Cell::text(&row.name),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("grown_bytes_across", KEEP, |r| {
+            Cell::text(units::delta_bytes(size(r.grown_bytes_across))).role(Role::Warn)
+        })
+        .metric("growth_bytes_per_snapshot", 130, |r| Cell::bytes(size(r.growth_bytes_per_snapshot)))
+        .add(Column::number("First").priority(110), |r| Cell::bytes(size(r.levels[0])))
+        .add(Column::number("Last").priority(120), |r| Cell::bytes(size(r.levels[r.levels.len() - 1])))
+        .add(Column::text("Allocator").priority(90), |r| Cell::text(name(r.device)))
+        .add(Column::name("Line").flexible(24, print::middle_ellipsis), |r| Cell::text(&r.name))
+        .table()
 }

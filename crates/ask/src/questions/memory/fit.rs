@@ -14,9 +14,10 @@ use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 use stepscope_model::{Order, Snapshot};
 
+use super::QUESTION;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Role, Table, units, wrap};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units, wrap};
 
 /// Sizes of devices, where nothing says how much there is.
 const COMMON_GIB: [u64; 10] = [8, 16, 24, 40, 48, 80, 96, 141, 192, 288];
@@ -340,21 +341,14 @@ fn in_words(seen: &[Seen<'_>], reserved: &Line, fits: Option<&LargestRow>) -> St
 }
 
 fn largest_table(rows: &[LargestRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Memory"),
-        Column::number("Largest batch").keep(),
-        Column::number("At least").priority(130),
-        Column::number("At most").priority(120),
-    ]);
-    let known = rows.iter().all(|row| row.known);
-    for row in rows {
-        table.row(vec![
-            Cell::text(size(row.limit_bytes)),
-            Cell::maybe(row.largest_batch, Cell::count),
-            Cell::maybe(row.largest_batch_low, Cell::count),
-            Cell::maybe(row.largest_batch_high, Cell::count),
-        ]);
-    }
+    let known = rows.iter().all(|r| r.known);
+    let table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Memory"), |r| Cell::text(size(r.limit_bytes)))
+        .metric("largest_batch", KEEP, |r| Cell::maybe(r.largest_batch, Cell::count))
+        .metric("largest_batch_low", 130, |r| Cell::maybe(r.largest_batch_low, Cell::count))
+        .metric("largest_batch_high", 120, |r| Cell::maybe(r.largest_batch_high, Cell::count))
+        .table();
     let words = match known {
         true => "what the process can have",
         false => {
@@ -365,64 +359,42 @@ fn largest_table(rows: &[LargestRow]) -> Table {
 }
 
 fn fit_table(rows: &[FitRow], two: bool) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Peak of"),
-        Column::number("Fixed").keep(),
-        Column::number("Per sample").keep(),
-        Column::number("Residual").priority(120),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(row.of),
-            Cell::bytes(row.fixed_bytes),
-            Cell::bytes(row.bytes_per_sample),
-            Cell::maybe(row.residual_bytes, Cell::bytes),
-        ]);
-    }
+    let table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Peak of"), |r| Cell::text(r.of))
+        .metric("fixed_bytes", KEEP, |r| Cell::bytes(r.fixed_bytes))
+        .metric("bytes_per_sample", KEEP, |r| Cell::bytes(r.bytes_per_sample))
+        .metric("residual_bytes", 120, |r| Cell::maybe(r.residual_bytes, Cell::bytes))
+        .table();
     let words = if two { "exact through two runs: no residual" } else { "least squares" };
     table.title("The line", words)
 }
 
 fn runs_table(rows: &[RunRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("Batch").keep(),
-        Column::number("In use, peak").keep(),
-        Column::number("Reserved, peak").priority(130),
-        Column::number("Off the line").priority(120),
-        Column::name("Run").flexible(24, print::middle_ellipsis),
-    ]);
     let bytes = |bytes: u64| Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
-    for row in rows {
-        table.row(vec![
-            Cell::count(row.batch),
-            bytes(row.peak_allocated_bytes),
-            Cell::maybe(row.peak_reserved_bytes, bytes),
-            Cell::text(units::delta_bytes(row.off_bytes)),
-            Cell::text(&row.run),
-        ]);
-    }
-    table.title("Runs", "the most at once on the device that held most")
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("batch", KEEP, |r| Cell::count(r.batch))
+        .metric("peak_allocated_bytes", KEEP, |r| bytes(r.peak_allocated_bytes))
+        .metric("peak_reserved_bytes", 130, |r| Cell::maybe(r.peak_reserved_bytes, bytes))
+        .metric("off_bytes", 120, |r| Cell::text(units::delta_bytes(r.off_bytes)))
+        .add(Column::name("Run").flexible(24, print::middle_ellipsis), |r| Cell::text(&r.run))
+        .table()
+        .title("Runs", "the most at once on the device that held most")
 }
 
 fn changes_table(rows: &[ChangeRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Change"),
-        Column::number("Saves").keep(),
-        Column::number("Fixed").priority(110),
-        Column::number("Per sample").priority(120),
-        Column::number("Largest batch").keep(),
-        Column::text("Arithmetic").flexible(30, print::end_ellipsis).priority(100),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(row.change),
-            Cell::bytes(i64::try_from(row.saved_bytes).unwrap_or(i64::MAX)),
-            Cell::bytes(row.fixed_bytes),
-            Cell::bytes(row.bytes_per_sample),
-            Cell::maybe(row.largest_batch, Cell::count).role(Role::Device),
-            Cell::text(row.arithmetic),
-        ]);
-    }
-    let limit = rows.first().map_or_else(String::new, |row| size(row.limit_bytes));
+    let table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Change"), |r| Cell::text(r.change))
+        .metric("saved_bytes", KEEP, |r| Cell::bytes(i64::try_from(r.saved_bytes).unwrap_or(i64::MAX)))
+        .metric("fixed_bytes", 110, |r| Cell::bytes(r.fixed_bytes))
+        .metric("bytes_per_sample", 120, |r| Cell::bytes(r.bytes_per_sample))
+        .metric("largest_batch", KEEP, |r| Cell::maybe(r.largest_batch, Cell::count).role(Role::Device))
+        .add(Column::text("Arithmetic").flexible(30, print::end_ellipsis).priority(100), |r| {
+            Cell::text(r.arithmetic)
+        })
+        .table();
+    let limit = rows.first().map_or_else(String::new, |r| size(r.limit_bytes));
     table.title("What would make room", format!("estimates, for {limit}"))
 }

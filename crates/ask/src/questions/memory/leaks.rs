@@ -14,12 +14,13 @@ use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
 use super::super::TOP;
+use super::QUESTION;
 use super::of_profile::{end_words, lines_table};
 use super::of_snapshot::{chosen, name, profile};
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::options::RowsAsked;
-use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Lines that were left, when they are not what was asked for.
@@ -128,77 +129,50 @@ fn words(found: &Leaks) -> String {
 }
 
 fn leaks_table(rows: &[LeakRow], frames: Option<usize>) -> Table {
-    let per = rows.first().map_or("iteration", |row| row.per);
-    let several = rows.iter().any(|row| row.device != rows[0].device);
-    let mut columns = Vec::new();
-    if frames.is_none() {
-        columns.push(Column::name("Function"));
-    }
-    columns.extend([
-        Column::number(if per == "second" { "Per second" } else { "Per iteration" }).keep(),
-        Column::number("At least").priority(120),
-        Column::number("At most").priority(120),
-        Column::number("Held").priority(140),
-        Column::number("Pieces").priority(90),
-        Column::number("Compared").priority(80),
-    ]);
-    if several {
-        columns.push(Column::text("Allocator").priority(130));
-    }
-    columns.push(match frames {
-        None => Column::text("Where").flexible(14, print::middle_ellipsis).keep(),
-        Some(_) => Column::name("Stack").flexible(24, print::end_ellipsis),
-    });
-    let mut table = Table::new(columns);
-    for row in rows {
-        let mut cells = Vec::new();
-        if frames.is_none() {
-            cells.push(Cell::text(&row.function));
-        }
-        let held = i64::try_from(row.held_bytes).unwrap_or(i64::MAX);
-        cells.extend([
-            Cell::text(units::delta_bytes(row.growth_bytes_each)).role(Role::Warn),
-            Cell::bytes(row.growth_low),
-            Cell::bytes(row.growth_high),
-            Cell::bytes(held),
-            Cell::count(row.held_count),
-            Cell::count(row.compared),
-        ]);
-        if several {
-            cells.push(Cell::text(name(row.device)));
-        }
-        cells.push(Cell::text(match frames {
-            None if row.line == 0 => row.file.clone(),
-            None => format!("{}:{}", row.file, row.line),
-            Some(frames) => row.stack.iter().take(frames.max(1)).cloned().collect::<Vec<_>>().join(" < "),
-        }));
-        table.row(cells);
-    }
-    table
+    let per = rows.first().map_or("iteration", |r| r.per);
+    let several = rows.iter().any(|r| r.device != rows[0].device);
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add_if(frames.is_none(), Column::name("Function"), |r| Cell::text(&r.function))
+        .add(Column::number(if per == "second" { "Per second" } else { "Per iteration" }).keep(), |r| {
+            Cell::text(units::delta_bytes(r.growth_bytes_each)).role(Role::Warn)
+        })
+        .metric("growth_low", 120, |r| Cell::bytes(r.growth_low))
+        .metric("growth_high", 120, |r| Cell::bytes(r.growth_high))
+        .metric("held_bytes", 140, |r| Cell::bytes(i64::try_from(r.held_bytes).unwrap_or(i64::MAX)))
+        .metric("held_count", 90, |r| Cell::count(r.held_count))
+        .metric("compared", 80, |r| Cell::count(r.compared))
+        .add_if(several, Column::text("Allocator").priority(130), |r| Cell::text(name(r.device)))
+        .add(
+            match frames {
+                None => Column::text("Where").flexible(14, print::middle_ellipsis).keep(),
+                Some(_) => Column::name("Stack").flexible(24, print::end_ellipsis),
+            },
+            |r| {
+                Cell::text(match frames {
+                    None if r.line == 0 => r.file.clone(),
+                    None => format!("{}:{}", r.file, r.line),
+                    Some(frames) => r.stack.iter().take(frames.max(1)).cloned().collect::<Vec<_>>().join(" < "),
+                })
+            },
+        )
+        .table()
 }
 
 fn full_table(rows: &[FullRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Memory"),
-        Column::number(if rows.iter().any(|row| row.per == "iteration") {
-            "Iterations left"
-        } else {
-            "Seconds left"
+    let counts = rows.iter().any(|r| r.per == "iteration");
+    let left = if counts { "Iterations left" } else { "Seconds left" };
+    let table = Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Memory"), |r| {
+            let size = units::bytes(i64::try_from(r.limit_bytes).unwrap_or(i64::MAX));
+            Cell::text(if r.known { format!("{size}, all there is") } else { size })
         })
-        .keep(),
-        Column::number("Time left").keep(),
-        Column::text("Allocator").priority(90),
-    ]);
-    for row in rows {
-        let size = units::bytes(i64::try_from(row.limit_bytes).unwrap_or(i64::MAX));
-        table.row(vec![
-            Cell::text(if row.known { format!("{size}, all there is") } else { size }),
-            Cell::count(row.iterations_left),
-            Cell::maybe(row.left_ns, Cell::time),
-            Cell::text(name(row.device)),
-        ]);
-    }
-    let known = rows.iter().all(|row| row.known);
+        .add(Column::number(left).keep(), |r| Cell::count(r.iterations_left))
+        .metric("left_ns", KEEP, |r| Cell::maybe(r.left_ns, Cell::time))
+        .add(Column::text("Allocator").priority(90), |r| Cell::text(name(r.device)))
+        .table();
+    let known = rows.iter().all(|r| r.known);
     let words = match known {
         true => "at this rate",
         false => "at this rate; the snapshot does not say how much the device has, so common sizes",

@@ -7,9 +7,10 @@ use serde::Serialize;
 use stepscope_analyse::tables::heap::{HeapReport, LineMemoryRow};
 use stepscope_ground::Problem;
 
+use super::QUESTION;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::regex_of;
 
 const NONE: &str = "no lines in this file; name functions: stepscope run --memory --lines load train.py";
@@ -73,41 +74,29 @@ fn blocks(rows: &[SourceMemory]) -> impl Iterator<Item = &[SourceMemory]> {
 
 fn table(rows: &[SourceMemory]) -> Table {
     let allocates = rows.iter().any(|row| row.line.allocated_bytes != 0);
-    let mut columns = vec![
-        Column::number("Line").keep(),
-        Column::number("Mem usage").keep(),
-        Column::number("Increment").keep(),
-        Column::number("Occurrences").priority(110),
-    ];
-    if allocates {
-        columns.push(Column::number("Allocated").priority(120));
-    }
-    columns.push(Column::text("Source").flexible(24, print::end_ellipsis).keep());
     let first = &rows[0].line;
     let place = match first.function_line {
         0 => first.file.clone(),
         line => format!("{}:{line}", first.file),
     };
-    let mut table = Table::new(columns).title(&first.function, place);
     let largest = rows.iter().map(|row| row.line.increment_bytes).max().unwrap_or(0);
-    for SourceMemory { line, source } in rows {
-        let role = match line.increment_bytes {
-            grown if grown > 0 && grown >= largest / 2 => Role::Warn,
-            _ => Role::Dim,
-        };
-        let number = if line.line == 0 { String::new() } else { line.line.to_string() };
-        let memory = i64::try_from(line.memory_bytes).unwrap_or(i64::MAX);
-        let mut cells = vec![
-            Cell::text(number).role(Role::Dim),
-            Cell::bytes(memory),
-            Cell::text(units::delta_bytes(line.increment_bytes)).role(role),
-            Cell::count(line.occurrences),
-        ];
-        if allocates {
-            cells.push(Cell::bytes(line.allocated_bytes));
-        }
-        cells.push(Cell::text(source.as_deref().unwrap_or_default()));
-        table.row(cells);
-    }
-    table
+    let role = |grown: i64| if grown > 0 && grown >= largest / 2 { Role::Warn } else { Role::Dim };
+    Columns::of(rows.iter().map(|row| (&row.line, &row.source)))
+        .defined_by(QUESTION.definitions)
+        .add(Column::number("Line").keep(), |(line, _)| {
+            Cell::text(if line.line == 0 { String::new() } else { line.line.to_string() }).role(Role::Dim)
+        })
+        .metric("memory_bytes", KEEP, |(line, _)| {
+            Cell::bytes(i64::try_from(line.memory_bytes).unwrap_or(i64::MAX))
+        })
+        .metric("increment_bytes", KEEP, |(line, _)| {
+            Cell::text(units::delta_bytes(line.increment_bytes)).role(role(line.increment_bytes))
+        })
+        .metric("occurrences", 110, |(line, _)| Cell::count(line.occurrences))
+        .metric_if(allocates, "allocated_bytes", 120, |(line, _)| Cell::bytes(line.allocated_bytes))
+        .add(Column::text("Source").flexible(24, print::end_ellipsis).keep(), |(_, source)| {
+            Cell::text(source.as_deref().unwrap_or_default())
+        })
+        .table()
+        .title(&first.function, place)
 }

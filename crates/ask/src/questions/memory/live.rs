@@ -9,11 +9,12 @@ use stepscope_ground::Problem;
 use stepscope_model::{Ns, Snapshot};
 
 use super::super::TOP;
+use super::QUESTION;
 use super::of_snapshot::name;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::options::AtMoment;
-use crate::print::{self, Cell, Column, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Groupings that only snapshots have.
@@ -75,30 +76,14 @@ pub(super) fn answer(
 }
 
 fn live_table(rows: &[LiveRow], heading: &'static str, several: bool) -> Table {
-    let mut columns = vec![
-        Column::number("Live").keep(),
-        Column::number("% of live").priority(120),
-        Column::number("Pieces").priority(90),
-        Column::number("Asked for").priority(80),
-    ];
-    if several {
-        columns.push(Column::text("Allocator").priority(110));
-    }
-    columns.push(Column::name(heading).flexible(24, print::middle_ellipsis));
-    let mut table = Table::new(columns);
     let size = |bytes: u64| Cell::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
-    for row in rows {
-        let mut cells = vec![
-            size(row.live_bytes_then),
-            Cell::share(row.live_share).role(Role::Device),
-            Cell::count(row.live_count_then),
-            size(row.requested_bytes),
-        ];
-        if several {
-            cells.push(Cell::text(name(row.device)));
-        }
-        cells.push(Cell::text(&row.name));
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("live_bytes_then", KEEP, |r| size(r.live_bytes_then))
+        .metric("live_share", 120, |r| Cell::share(r.live_share).role(Role::Device))
+        .metric("live_count_then", 90, |r| Cell::count(r.live_count_then))
+        .metric("requested_bytes", 80, |r| size(r.requested_bytes))
+        .add_if(several, Column::text("Allocator").priority(110), |r| Cell::text(name(r.device)))
+        .add(Column::name(heading).flexible(24, print::middle_ellipsis), |r| Cell::text(&r.name))
+        .table()
 }

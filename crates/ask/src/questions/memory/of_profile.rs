@@ -5,10 +5,11 @@ use stepscope_ground::Problem;
 use stepscope_model::Profile;
 
 use super::super::TOP;
+use super::QUESTION;
 use super::line_by_line;
 use crate::answer::{Answer, Draw, Part};
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Plot, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;
 
 const NONE: &str = "no memory in this profile; `stepscope run --memory` records it";
@@ -130,66 +131,34 @@ fn picture(report: &HeapReport) -> Draw {
 
 /// Lines by what they held.
 pub(in super::super) fn lines_table(rows: &[HeapLineRow], leaks: bool) -> Table {
-    let growth = rows.iter().any(|row| row.growth_bytes.is_some());
-    let mut columns = vec![Column::name("Function")];
-    let peak = [Column::number("At the peak").keep(), Column::number("% of peak").priority(150)];
-    let end = Column::number("At the end").keep();
-    if leaks {
-        columns.extend([end, Column::number("Pieces").priority(90)]);
-    } else {
-        columns.extend(peak);
-        columns.extend([Column::number("Pieces").priority(90), end]);
-    }
-    if growth {
-        columns.push(Column::number("Growth").priority(130));
-    }
-    columns.extend([
-        Column::number("Allocated").priority(120),
-        Column::number("Allocations").priority(100),
-        Column::text("Where").flexible(14, print::middle_ellipsis).keep(),
-    ]);
-    let mut table = Table::new(columns);
+    let growth = rows.iter().any(|r| r.growth_bytes.is_some());
     let count = |count: i64| Cell::count(count.unsigned_abs());
-    for row in rows {
-        let mut cells = vec![Cell::text(&row.function)];
-        if leaks {
-            cells.extend([Cell::bytes(row.live_bytes), count(row.live_count)]);
-        } else {
-            let share = Cell::share(row.peak_share).role(Role::Host);
-            cells.extend([
-                Cell::bytes(row.peak_bytes),
-                share,
-                count(row.peak_count),
-                Cell::bytes(row.live_bytes),
-            ]);
-        }
-        if growth {
-            cells.push(Cell::maybe(row.growth_bytes, |bytes| Cell::text(units::delta_bytes(bytes))));
-        }
-        cells.extend([Cell::bytes(row.allocated_bytes), count(row.allocations), Cell::text(row.place())]);
-        table.row(cells);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Function"), |r| Cell::text(&r.function))
+        .metric_if(leaks, "live_bytes", KEEP, |r| Cell::bytes(r.live_bytes))
+        .metric_if(leaks, "live_count", 90, |r| count(r.live_count))
+        .metric_if(!leaks, "peak_bytes", KEEP, |r| Cell::bytes(r.peak_bytes))
+        .metric_if(!leaks, "peak_share", 150, |r| Cell::share(r.peak_share).role(Role::Host))
+        .metric_if(!leaks, "peak_count", 90, |r| count(r.peak_count))
+        .metric_if(!leaks, "live_bytes", KEEP, |r| Cell::bytes(r.live_bytes))
+        .metric_if(growth, "growth_bytes", 130, |r| {
+            Cell::maybe(r.growth_bytes, |bytes| Cell::text(units::delta_bytes(bytes)))
+        })
+        .metric("allocated_bytes", 120, |r| Cell::bytes(r.allocated_bytes))
+        .metric("allocations", 100, |r| count(r.allocations))
+        .add(Column::text("Where").flexible(14, print::middle_ellipsis).keep(), |r| Cell::text(r.place()))
+        .table()
 }
 
 fn stacks_table(rows: &[HeapStackRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("At the peak").keep(),
-        Column::number("% of peak").priority(120),
-        Column::number("Pieces").priority(80),
-        Column::number("At the end").priority(110),
-        Column::number("Allocated").priority(100),
-        Column::name("Stack").flexible(24, print::end_ellipsis),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::bytes(row.peak_bytes),
-            Cell::share(row.peak_share).role(Role::Host),
-            Cell::count(row.peak_count.unsigned_abs()),
-            Cell::bytes(row.live_bytes),
-            Cell::bytes(row.allocated_bytes),
-            Cell::text(row.stack.join(" < ")),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .metric("peak_bytes", KEEP, |r| Cell::bytes(r.peak_bytes))
+        .metric("peak_share", 120, |r| Cell::share(r.peak_share).role(Role::Host))
+        .metric("peak_count", 80, |r| Cell::count(r.peak_count.unsigned_abs()))
+        .metric("live_bytes", 110, |r| Cell::bytes(r.live_bytes))
+        .metric("allocated_bytes", 100, |r| Cell::bytes(r.allocated_bytes))
+        .add(Column::name("Stack").flexible(24, print::end_ellipsis), |r| Cell::text(r.stack.join(" < ")))
+        .table()
 }

@@ -11,9 +11,10 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
 use stepscope_model::{BlockState, Profile, Segment, Snapshot};
 
+use super::QUESTION;
 use crate::answer::Part;
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Table, units};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -23,7 +24,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "allocated_bytes_peak",
-        label: "In use, peak",
+        label: "Peak in use",
         text: "The most bytes that the program held at once since the history begins.",
     },
     Definition {
@@ -33,7 +34,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "reserved_bytes_peak",
-        label: "Reserved, peak",
+        label: "Peak reserved",
         text: "The most bytes that the allocator had taken at once since the history begins.",
     },
     Definition {
@@ -236,59 +237,35 @@ pub(in super::super) fn name(device: i64) -> String {
 }
 
 fn devices_table(rows: &[DeviceRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Allocator"),
-        Column::number("In use").keep(),
-        Column::number("Peak").keep(),
-        Column::number("Reserved").priority(150),
-        Column::number("Peak").priority(120),
-        Column::number("Free inside").priority(140),
-        Column::number("Largest free").priority(130),
-        Column::number("Pending").priority(90),
-        Column::number("Taken").priority(80),
-        Column::number("Returned").priority(80),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(name(row.device)),
-            size(row.allocated_bytes_now),
-            size(row.allocated_bytes_peak),
-            size(row.reserved_bytes_now),
-            size(row.reserved_bytes_peak),
-            size(row.free_bytes),
-            size(row.largest_free_bytes),
-            size(row.pending_bytes),
-            Cell::count(row.segments_taken),
-            Cell::count(row.segments_returned),
-        ]);
-    }
-    table.title("Allocators", "bytes in use by the program, and what the allocator holds")
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Allocator"), |r| Cell::text(name(r.device)))
+        .metric("allocated_bytes_now", KEEP, |r| size(r.allocated_bytes_now))
+        .metric("allocated_bytes_peak", KEEP, |r| size(r.allocated_bytes_peak))
+        .metric("reserved_bytes_now", 150, |r| size(r.reserved_bytes_now))
+        .metric("reserved_bytes_peak", 120, |r| size(r.reserved_bytes_peak))
+        .metric("free_bytes", 140, |r| size(r.free_bytes))
+        .metric("largest_free_bytes", 130, |r| size(r.largest_free_bytes))
+        .metric("pending_bytes", 90, |r| size(r.pending_bytes))
+        .metric("segments_taken", 80, |r| Cell::count(r.segments_taken))
+        .metric("segments_returned", 80, |r| Cell::count(r.segments_returned))
+        .table()
+        .title("Allocators", "bytes in use by the program, and what the allocator holds")
 }
 
 fn refusals_table(rows: &[RefusalRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Allocator"),
-        Column::number("Asked for").keep(),
-        Column::number("In use").keep(),
-        Column::number("Reserved").priority(120),
-        Column::number("Free inside").priority(140),
-        Column::number("Largest free").priority(130),
-        Column::number("Left on device").priority(100),
-        Column::text("Why").flexible(24, print::end_ellipsis).keep(),
-    ]);
-    for row in rows {
-        table.row(vec![
-            Cell::text(name(row.device)),
-            size(row.asked_bytes),
-            size(row.allocated_bytes),
-            size(row.reserved_bytes),
-            size(row.free_bytes),
-            size(row.largest_free_bytes),
-            size(row.device_free_bytes),
-            Cell::text(reason(row)),
-        ]);
-    }
-    table.title("Out of memory", "requests that could not be met")
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Allocator"), |r| Cell::text(name(r.device)))
+        .metric("asked_bytes", KEEP, |r| size(r.asked_bytes))
+        .add(Column::number("In use").keep(), |r| size(r.allocated_bytes))
+        .metric("reserved_bytes", 120, |r| size(r.reserved_bytes))
+        .metric("free_bytes", 140, |r| size(r.free_bytes))
+        .metric("largest_free_bytes", 130, |r| size(r.largest_free_bytes))
+        .metric("device_free_bytes", 100, |r| size(r.device_free_bytes))
+        .add(Column::text("Why").flexible(24, print::end_ellipsis).keep(), |r| Cell::text(reason(r)))
+        .table()
+        .title("Out of memory", "requests that could not be met")
 }
 
 fn reason(row: &RefusalRow) -> String {

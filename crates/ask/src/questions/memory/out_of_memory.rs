@@ -11,10 +11,11 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
+use super::QUESTION;
 use super::of_snapshot::name;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
-use crate::print::{self, Cell, Column, Role, Table, units, wrap};
+use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units, wrap};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -204,33 +205,20 @@ fn in_words(oom: &OutOfMemory) -> String {
 }
 
 fn holders_table(rows: &[HolderRow]) -> Table {
-    let several = rows.iter().any(|row| (row.refusal, row.device) != (rows[0].refusal, rows[0].device));
-    let mut columns = vec![
-        Column::name("Function"),
-        Column::number("Held").keep(),
-        Column::number("% in use").priority(140),
-        Column::number("Pieces").priority(90),
-        Column::text("Guess").priority(130),
-        Column::text("Where").flexible(14, print::middle_ellipsis).keep(),
-    ];
-    if several {
-        columns.insert(0, Column::text("Request").priority(150));
-    }
-    let mut table = Table::new(columns);
-    for row in rows {
-        let place = if row.line == 0 { row.file.clone() } else { format!("{}:{}", row.file, row.line) };
-        let mut cells = vec![
-            Cell::text(&row.function),
-            Cell::bytes(i64::try_from(row.held_bytes).unwrap_or(i64::MAX)),
-            Cell::share(row.held_share).role(Role::Device),
-            Cell::count(row.held_count),
-            Cell::text(row.category),
-            Cell::text(place),
-        ];
-        if several {
-            cells.insert(0, Cell::text(format!("{} on {}", row.refusal, name(row.device))));
-        }
-        table.row(cells);
-    }
-    table.title("What held most then", "the largest lines; what they are for is a guess from stacks")
+    let several = rows.iter().any(|r| (r.refusal, r.device) != (rows[0].refusal, rows[0].device));
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add_if(several, Column::text("Request").priority(150), |r| {
+            Cell::text(format!("{} on {}", r.refusal, name(r.device)))
+        })
+        .add(Column::name("Function"), |r| Cell::text(&r.function))
+        .metric("held_bytes", KEEP, |r| Cell::bytes(i64::try_from(r.held_bytes).unwrap_or(i64::MAX)))
+        .metric("held_share", 140, |r| Cell::share(r.held_share).role(Role::Device))
+        .metric("held_count", 90, |r| Cell::count(r.held_count))
+        .add(Column::text("Guess").priority(130), |r| Cell::text(r.category))
+        .add(Column::text("Where").flexible(14, print::middle_ellipsis).keep(), |r| {
+            Cell::text(if r.line == 0 { r.file.clone() } else { format!("{}:{}", r.file, r.line) })
+        })
+        .table()
+        .title("What held most then", "the largest lines; what they are for is a guess from stacks")
 }

@@ -10,9 +10,10 @@ use stepscope_model::{Attr, Order, Program, Trace};
 
 use super::super::TOP;
 use super::super::hlo::program_of;
+use super::QUESTION;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
-use crate::print::{Cell, Column, Role, Table, end_ellipsis, units};
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -244,67 +245,47 @@ fn size(bytes: u64) -> Cell {
 }
 
 fn plans_table(rows: &[ProgramPlanRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Program"),
-        Column::text("Ran").priority(60),
-        Column::number("Planned").keep(),
-        Column::number("Peak").keep(),
-        Column::number("Arguments").priority(150),
-        Column::number("Results").priority(140),
-        Column::number("Donated").priority(130),
-        Column::number("Temporaries").priority(145),
-        Column::number("Constants").priority(70),
-        Column::text("Peak at").flexible(14, end_ellipsis).priority(80),
-    ])
-    .title("Memory of compiled programs", "as the compiler planned it");
-    for row in rows {
-        table.row(vec![
-            Cell::text(format!("{} ({})", row.program, row.program_id)),
-            if row.ran { Cell::text("yes") } else { Cell::text("no").role(Role::Dim) },
-            size(row.planned_bytes),
-            Cell::maybe(row.program_peak_bytes, size),
-            size(row.argument_bytes),
-            size(row.result_bytes),
-            size(row.aliased_bytes),
-            size(row.temporary_bytes),
-            size(row.constant_bytes),
-            Cell::maybe(row.peak_at.as_deref(), Cell::text),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Program"), |r| Cell::text(format!("{} ({})", r.program, r.program_id)))
+        .add(Column::text("Ran").priority(60), |r| {
+            if r.ran { Cell::text("yes") } else { Cell::text("no").role(Role::Dim) }
+        })
+        .metric("planned_bytes", KEEP, |r| size(r.planned_bytes))
+        .metric("program_peak_bytes", KEEP, |r| Cell::maybe(r.program_peak_bytes, size))
+        .metric("argument_bytes", 150, |r| size(r.argument_bytes))
+        .metric("result_bytes", 140, |r| size(r.result_bytes))
+        .metric("aliased_bytes", 130, |r| size(r.aliased_bytes))
+        .metric("temporary_bytes", 145, |r| size(r.temporary_bytes))
+        .metric("constant_bytes", 70, |r| size(r.constant_bytes))
+        .add(Column::text("Peak at").flexible(14, end_ellipsis).priority(80), |r| {
+            Cell::maybe(r.peak_at.as_deref(), Cell::text)
+        })
+        .table()
+        .title("Memory of compiled programs", "as the compiler planned it")
 }
 
 fn buffers_table(rows: &[LiveBufferRow], several: bool) -> Table {
-    let mut columns = vec![Column::name("Instruction")];
-    if several {
-        columns.push(Column::text("Program").flexible(12, end_ellipsis).priority(145));
-    }
-    columns.extend([
-        Column::text("For").priority(140),
-        Column::number("Size").keep(),
-        Column::number("% of peak").priority(130),
-        Column::text("Shape").flexible(14, end_ellipsis).priority(135),
-        Column::text("Line").priority(125),
-        Column::text("Path").flexible(16, crate::print::middle_ellipsis).priority(80),
-    ]);
-    let mut table = Table::new(columns);
-    for row in rows {
-        let mut cells = vec![Cell::text(&row.instruction)];
-        if several {
-            cells.push(Cell::text(&row.program));
-        }
-        let place = row.buffer_file.as_deref().zip(row.buffer_line);
-        cells.extend([
-            Cell::text(row.kind),
-            size(row.buffer_bytes),
-            Cell::maybe(row.buffer_share, |share| Cell::share(share).role(Role::Device)),
-            Cell::text(&row.shape),
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Instruction"), |r| Cell::text(&r.instruction))
+        .add_if(several, Column::text("Program").flexible(12, end_ellipsis).priority(145), |r| {
+            Cell::text(&r.program)
+        })
+        .add(Column::text("For").priority(140), |r| Cell::text(r.kind))
+        .metric("buffer_bytes", KEEP, |r| size(r.buffer_bytes))
+        .metric("buffer_share", 130, |r| {
+            Cell::maybe(r.buffer_share, |share| Cell::share(share).role(Role::Device))
+        })
+        .add(Column::text("Shape").flexible(14, end_ellipsis).priority(135), |r| Cell::text(&r.shape))
+        .add(Column::text("Line").priority(125), |r| {
+            let place = r.buffer_file.as_deref().zip(r.buffer_line);
             Cell::maybe(place, |(file, line)| {
                 Cell::text(format!("{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file)))
-            }),
-            Cell::maybe(row.op_path.as_deref(), Cell::text),
-        ]);
-        table.row(cells);
-    }
-    table
+            })
+        })
+        .add(Column::text("Path").flexible(16, middle_ellipsis).priority(80), |r| {
+            Cell::maybe(r.op_path.as_deref(), Cell::text)
+        })
+        .table()
 }

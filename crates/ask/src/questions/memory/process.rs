@@ -2,8 +2,9 @@
 
 use stepscope_analyse::memory::process::ProcessMemory;
 
+use super::QUESTION;
 use crate::answer::{Draw, Part};
-use crate::print::{self, Cell, Column, Plot, Role, Table, units};
+use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 
 pub(super) fn part(rows: Vec<ProcessMemory>) -> Part {
     let there = !rows.is_empty();
@@ -32,24 +33,19 @@ fn curve(rows: &[ProcessMemory]) -> Draw {
 }
 
 fn table(rows: &[ProcessMemory]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Process").keep(),
-        Column::text("Measure").keep(),
-        Column::number("First").priority(110),
-        Column::number("Peak").keep(),
-        Column::number("Peak at").priority(90),
-        Column::number("Last").priority(120),
-    ])
-    .title("Memory of the process", "as the operating system counts it; PSS shares out what processes share");
-    for row in rows {
-        table.row(vec![
-            Cell::maybe(row.process, |number| Cell::text(number.to_string())),
-            Cell::text(row.measure),
-            Cell::bytes(row.process_first_bytes),
-            Cell::bytes(row.process_peak_bytes),
-            Cell::time(row.process_peak_at_ns),
-            Cell::bytes(row.process_last_bytes),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Process").keep(), |r| {
+            Cell::maybe(r.process, |number| Cell::text(number.to_string()))
+        })
+        .add(Column::text("Measure").keep(), |r| Cell::text(r.measure))
+        .metric("process_first_bytes", 110, |r| Cell::bytes(r.process_first_bytes))
+        .metric("process_peak_bytes", KEEP, |r| Cell::bytes(r.process_peak_bytes))
+        .metric("process_peak_at_ns", 90, |r| Cell::time(r.process_peak_at_ns))
+        .metric("process_last_bytes", 120, |r| Cell::bytes(r.process_last_bytes))
+        .table()
+        .title(
+            "Memory of the process",
+            "as the operating system counts it; PSS shares out what processes share",
+        )
 }

@@ -45,7 +45,7 @@ pub(super) const OWN: &[Definition] = &[
     },
     Definition {
         field: "device_collectives_ns",
-        label: "Device collectives",
+        label: "Collectives",
         text: "Kernels named `nccl…`, while nothing more important ran.",
     },
     Definition {
@@ -55,12 +55,12 @@ pub(super) const OWN: &[Definition] = &[
     },
     Definition {
         field: "device_compute_32_ns",
-        label: "Device compute, 32-bit",
+        label: "Compute 32-bit",
         text: "All other kernels, and copies whose names XProf does not know.",
     },
     Definition {
         field: "device_compute_16_ns",
-        label: "Device compute, 16-bit",
+        label: "Compute 16-bit",
         text: "Kernels whose names contain `half` or `fp16`.",
     },
     Definition {
@@ -85,12 +85,12 @@ pub(super) const OWN: &[Definition] = &[
     },
     Definition {
         field: "min_ns",
-        label: "Shortest",
+        label: "Min",
         text: "The shortest of them; in the table of kernels, the shortest run.",
     },
     Definition {
         field: "max_ns",
-        label: "Longest",
+        label: "Max",
         text: "The longest of them; in the table of kernels, the longest run.",
     },
     Definition {
@@ -133,7 +133,7 @@ pub(super) const OWN: &[Definition] = &[
     },
     Definition {
         field: "shared_bytes",
-        label: "Shared",
+        label: "Shared mem",
         text: "Static and dynamic shared memory of a block; unknown on AMD, where XProf prints 0.",
     },
     Definition { field: "block", label: "Block", text: "Threads of a block, in three dimensions." },

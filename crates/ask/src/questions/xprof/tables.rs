@@ -6,7 +6,8 @@ use stepscope_analyse::peers::xprof::memory::XprofMemoryRow;
 use stepscope_analyse::peers::xprof::ops::{XprofOpRow, XprofSide};
 use stepscope_analyse::peers::xprof::steps::{InputBound, XprofStepRow, XprofSummary};
 
-use crate::print::{Cell, Column, Role, Table, units};
+use super::QUESTION;
+use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 
 pub(super) fn summary(of: &XprofSummary) -> Table {
     let mut table = Table::new(vec![Column::text("").keep(), Column::number("").keep()])
@@ -41,169 +42,97 @@ pub(super) fn summary(of: &XprofSummary) -> Table {
 }
 
 pub(super) fn steps(rows: &[XprofStepRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Step").keep(),
-        Column::number("Time").keep(),
-        Column::number("All others").keep(),
-        Column::number("Compilation").priority(20),
-        Column::number("Output").priority(50),
-        Column::number("Input").keep(),
-        Column::number("Kernel launch").priority(30),
-        Column::number("Host compute").keep(),
-        Column::number("Collectives").priority(40),
-        Column::number("Device to device").priority(45),
-        Column::number("Compute 32-bit").keep(),
-        Column::number("Compute 16-bit").keep(),
-    ])
-    .title("Step time breakdown", "each moment counts once, for the most important thing in it");
-    for r in rows {
-        table.row(vec![
-            Cell::text(&*r.step),
-            Cell::time(r.time_ns),
-            Cell::time(r.all_others_ns).role(Role::Idle),
-            Cell::time(r.compilation_ns),
-            Cell::time(r.output_ns),
-            Cell::time(r.input_ns),
-            Cell::time(r.kernel_launch_ns),
-            Cell::time(r.host_compute_ns),
-            Cell::time(r.device_collectives_ns),
-            Cell::time(r.device_to_device_ns),
-            Cell::time(r.device_compute_32_ns).role(Role::Device),
-            Cell::time(r.device_compute_16_ns).role(Role::Device),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Step").keep(), |r| Cell::text(&*r.step))
+        .metric("time_ns", KEEP, |r| Cell::time(r.time_ns))
+        .metric("all_others_ns", KEEP, |r| Cell::time(r.all_others_ns).role(Role::Idle))
+        .metric("compilation_ns", 20, |r| Cell::time(r.compilation_ns))
+        .metric("output_ns", 50, |r| Cell::time(r.output_ns))
+        .metric("input_ns", KEEP, |r| Cell::time(r.input_ns))
+        .metric("kernel_launch_ns", 30, |r| Cell::time(r.kernel_launch_ns))
+        .metric("host_compute_ns", KEEP, |r| Cell::time(r.host_compute_ns))
+        .metric("device_collectives_ns", 40, |r| Cell::time(r.device_collectives_ns))
+        .metric("device_to_device_ns", 45, |r| Cell::time(r.device_to_device_ns))
+        .metric("device_compute_32_ns", KEEP, |r| Cell::time(r.device_compute_32_ns).role(Role::Device))
+        .metric("device_compute_16_ns", KEEP, |r| Cell::time(r.device_compute_16_ns).role(Role::Device))
+        .table()
+        .title("Step time breakdown", "each moment counts once, for the most important thing in it")
 }
 
 pub(super) fn ops(rows: &[XprofOpRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("Side").keep(),
-        Column::text("Type").priority(60),
-        Column::name("Operation").keep(),
-        Column::number("Occurrences").keep(),
-        Column::number("Total").keep(),
-        Column::number("Average").priority(50),
-        Column::number("Self").keep(),
-        Column::number("Share").keep(),
-        Column::number("Without idle").priority(40),
-    ])
-    .title("Framework operators", "as XProf counts them, with idle time");
-    for r in rows {
-        let side = match r.side {
-            XprofSide::Device => "device",
-            XprofSide::Host => "host",
-        };
-        table.row(vec![
-            Cell::text(side),
-            Cell::text(&*r.kind),
-            Cell::text(&*r.operation),
-            Cell::count(r.occurrences),
-            Cell::time(r.total_ns),
-            Cell::time(r.mean_ns.round() as i64),
-            Cell::time(r.self_ns),
-            Cell::share(r.share).role(Role::Accent),
-            Cell::maybe(r.busy_share, Cell::share),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::text("Side").keep(), |r| {
+            let side = match r.side {
+                XprofSide::Device => "device",
+                XprofSide::Host => "host",
+            };
+            Cell::text(side)
+        })
+        .add(Column::text("Type").priority(60), |r| Cell::text(&*r.kind))
+        .add(Column::name("Operation").keep(), |r| Cell::text(&*r.operation))
+        .metric("occurrences", KEEP, |r| Cell::count(r.occurrences))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("mean_ns", 50, |r| Cell::time(r.mean_ns.round() as i64))
+        .metric("self_ns", KEEP, |r| Cell::time(r.self_ns))
+        .metric("share", KEEP, |r| Cell::share(r.share).role(Role::Accent))
+        .metric("busy_share", 40, |r| Cell::maybe(r.busy_share, Cell::share))
+        .table()
+        .title("Framework operators", "as XProf counts them, with idle time")
 }
 
 pub(super) fn kernels(rows: &[XprofKernelRow]) -> Table {
     let yes = |is: bool| Cell::text(if is { "yes" } else { "no" });
-    let mut table = Table::new(vec![
-        Column::name("Kernel").keep(),
-        Column::number("Registers").priority(50),
-        Column::number("Shared").priority(50),
-        Column::number("Block").priority(40),
-        Column::number("Grid").priority(40),
-        Column::number("Occupancy").priority(60),
-        Column::text("Eligible").priority(30),
-        Column::text("Tensor core").priority(70),
-        Column::name("Op").priority(20),
-        Column::number("Occurrences").keep(),
-        Column::number("Total").keep(),
-        Column::number("Average").keep(),
-        Column::number("Min").priority(35),
-        Column::number("Max").priority(35),
-    ])
-    .title("Kernels", "as XProf counts them: one row for each way of launching");
-    for r in rows {
-        table.row(vec![
-            Cell::text(&*r.kernel),
-            Cell::maybe(r.registers, |n| Cell::count(n.max(0) as u64)),
-            Cell::maybe(r.shared_bytes, Cell::bytes),
-            Cell::text(&*r.block),
-            Cell::text(&*r.grid),
-            Cell::maybe(r.occupancy, Cell::percent),
-            yes(r.tensor_core_eligible),
-            yes(r.uses_tensor_cores),
-            Cell::text(&*r.op),
-            Cell::count(r.occurrences),
-            Cell::time(r.total_ns),
-            Cell::time(r.mean_ns),
-            Cell::time(r.min_ns),
-            Cell::time(r.max_ns),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Kernel").keep(), |r| Cell::text(&*r.kernel))
+        .metric("registers", 50, |r| Cell::maybe(r.registers, |n| Cell::count(n.max(0) as u64)))
+        .metric("shared_bytes", 50, |r| Cell::maybe(r.shared_bytes, Cell::bytes))
+        .add(Column::number("Block").priority(40), |r| Cell::text(&*r.block))
+        .add(Column::number("Grid").priority(40), |r| Cell::text(&*r.grid))
+        .metric("occupancy", 60, |r| Cell::maybe(r.occupancy, Cell::percent))
+        .add(Column::text("Eligible").priority(30), |r| yes(r.tensor_core_eligible))
+        .add(Column::text("Tensor core").priority(70), |r| yes(r.uses_tensor_cores))
+        .add(Column::name("Op").priority(20), |r| Cell::text(&*r.op))
+        .metric("occurrences", KEEP, |r| Cell::count(r.occurrences))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("mean_ns", KEEP, |r| Cell::time(r.mean_ns))
+        .metric("min_ns", 35, |r| Cell::time(r.min_ns))
+        .metric("max_ns", 35, |r| Cell::time(r.max_ns))
+        .table()
+        .title("Kernels", "as XProf counts them: one row for each way of launching")
 }
 
 pub(super) fn hlo(rows: &[XprofHloRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::number("Program").priority(60),
-        Column::text("Category").keep(),
-        Column::name("HLO").keep(),
-        Column::name("Framework op").priority(30),
-        Column::number("Occurrences").keep(),
-        Column::number("Total").keep(),
-        Column::number("Average").priority(50),
-        Column::number("Self").keep(),
-        Column::number("Share").keep(),
-    ])
-    .title("HLO instructions", "as XProf counts them");
-    for r in rows {
-        table.row(vec![
-            Cell::text(r.program.to_string()),
-            Cell::text(&*r.category),
-            Cell::text(&*r.hlo),
-            Cell::text(&*r.framework_op),
-            Cell::count(r.occurrences),
-            Cell::time(r.total_ns),
-            Cell::time(r.mean_ns.round() as i64),
-            Cell::time(r.self_ns),
-            Cell::share(r.share).role(Role::Accent),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::number("Program").priority(60), |r| Cell::text(r.program.to_string()))
+        .add(Column::text("Category").keep(), |r| Cell::text(&*r.category))
+        .add(Column::name("HLO").keep(), |r| Cell::text(&*r.hlo))
+        .add(Column::name("Framework op").priority(30), |r| Cell::text(&*r.framework_op))
+        .metric("occurrences", KEEP, |r| Cell::count(r.occurrences))
+        .metric("total_ns", KEEP, |r| Cell::time(r.total_ns))
+        .metric("mean_ns", 50, |r| Cell::time(r.mean_ns.round() as i64))
+        .metric("self_ns", KEEP, |r| Cell::time(r.self_ns))
+        .metric("share", KEEP, |r| Cell::share(r.share).role(Role::Accent))
+        .table()
+        .title("HLO instructions", "as XProf counts them")
 }
 
 pub(super) fn memory(rows: &[XprofMemoryRow]) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Allocator").keep(),
-        Column::number("Changes").priority(40),
-        Column::number("Peak ever").keep(),
-        Column::number("Peak").keep(),
-        Column::number("At").priority(50),
-        Column::number("Heap").keep(),
-        Column::number("Stack").priority(60),
-        Column::number("Free").keep(),
-        Column::number("Fragmentation").keep(),
-        Column::number("Capacity").priority(30),
-    ])
-    .title("Memory profile", "each allocator at its highest level, as XProf counts it");
-    for r in rows {
-        table.row(vec![
-            Cell::text(&*r.allocator),
-            Cell::count(r.changes),
-            Cell::bytes(r.lifetime_peak_bytes),
-            Cell::bytes(r.peak_bytes),
-            Cell::time(r.peak_at_ns),
-            Cell::bytes(r.heap_bytes),
-            Cell::bytes(r.stack_bytes),
-            Cell::bytes(r.free_bytes),
-            Cell::maybe(r.fragmentation, Cell::percent),
-            Cell::bytes(r.capacity_bytes),
-        ]);
-    }
-    table
+    Columns::of(rows)
+        .defined_by(QUESTION.definitions)
+        .add(Column::name("Allocator").keep(), |r| Cell::text(&*r.allocator))
+        .metric("changes", 40, |r| Cell::count(r.changes))
+        .metric("lifetime_peak_bytes", KEEP, |r| Cell::bytes(r.lifetime_peak_bytes))
+        .metric("peak_bytes", KEEP, |r| Cell::bytes(r.peak_bytes))
+        .metric("peak_at_ns", 50, |r| Cell::time(r.peak_at_ns))
+        .metric("heap_bytes", KEEP, |r| Cell::bytes(r.heap_bytes))
+        .metric("stack_bytes", 60, |r| Cell::bytes(r.stack_bytes))
+        .metric("free_bytes", KEEP, |r| Cell::bytes(r.free_bytes))
+        .metric("fragmentation", KEEP, |r| Cell::maybe(r.fragmentation, Cell::percent))
+        .metric("capacity_bytes", 30, |r| Cell::bytes(r.capacity_bytes))
+        .table()
+        .title("Memory profile", "each allocator at its highest level, as XProf counts it")
 }
