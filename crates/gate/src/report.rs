@@ -4,7 +4,7 @@ mod github;
 mod junit;
 
 use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Role, Table, markdown, middle_ellipsis, units};
+use stepscope_ask::print::{Cell, Column, Columns, Role, Table, markdown, middle_ellipsis, units};
 
 use crate::check::{Checked, Finding, Outcome};
 use crate::explain::Explanation;
@@ -110,27 +110,18 @@ pub fn cause_table(checked: &Checked, explanation: &Explanation) -> Table {
         true => "per step",
         false => "per step, from traces; the verdict does not rest on them",
     };
-    let mut table = Table::new(vec![
-        Column::number("Change").keep(),
-        Column::number("Before"),
-        Column::number("After"),
-        Column::text("Cause"),
-        Column::text("Sure").priority(60),
-        Column::name("Where").flexible(24, middle_ellipsis),
-    ])
-    .title("What takes more time", from)
-    .when_empty("no place takes more time than before");
-    for row in &explanation.rows {
-        table.row(vec![
-            Cell::text(units::delta_time(row.delta_ns)).role(Role::Warn),
-            Cell::time(row.before_ns),
-            Cell::time(row.after_ns),
-            Cell::text(row.cause),
-            Cell::text(if row.is_noise { "may be noise" } else { "yes" }).role(Role::Dim),
-            Cell::text(&row.place),
-        ]);
-    }
-    table
+    Columns::of(&explanation.rows)
+        .add(Column::number("Change").keep(), |r| Cell::text(units::delta_time(r.delta_ns)).role(Role::Warn))
+        .add(Column::number("Before"), |r| Cell::time(r.before_ns))
+        .add(Column::number("After"), |r| Cell::time(r.after_ns))
+        .add(Column::text("Cause"), |r| Cell::text(r.cause))
+        .add(Column::text("Sure").priority(60), |r| {
+            Cell::text(if r.is_noise { "may be noise" } else { "yes" }).role(Role::Dim)
+        })
+        .add(Column::name("Where").flexible(24, middle_ellipsis), |r| Cell::text(&r.place))
+        .table()
+        .title("What takes more time", from)
+        .when_empty("no place takes more time than before")
 }
 
 /// For a comment on a pull request.

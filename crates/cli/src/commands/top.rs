@@ -12,7 +12,7 @@ use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Table, middle_ellipsis};
+use stepscope_ask::print::{Cell, Column, Columns, middle_ellipsis};
 use stepscope_record::Roots;
 use stepscope_record::clock::now_ns;
 use stepscope_record::monitor::Devices;
@@ -107,26 +107,16 @@ impl Watching {
             ));
         }
         let rows = self.rows(SortBy::Own, "");
-        let mut table = Table::new(vec![
-            Column::number("Own"),
-            Column::number("Total"),
-            Column::number("Own time"),
-            Column::number("Total time"),
-            Column::name("Function").flexible(20, middle_ellipsis),
-            Column::text("Place").flexible(12, middle_ellipsis),
-        ])
-        .title(format!("Process {}", self.pid), [self.headline(), self.gpus()].concat().join(" · "))
-        .when_empty("no thread ran Python code");
-        for row in rows.iter().take(if args.top == 0 { usize::MAX } else { args.top }) {
-            table.row(vec![
-                Cell::share(row.own),
-                Cell::share(row.total),
-                Cell::time(row.own_ns),
-                Cell::time(row.total_ns),
-                Cell::text(row.function.clone()),
-                Cell::text(row.place.clone()),
-            ]);
-        }
+        let table = Columns::of(rows.iter().take(if args.top == 0 { usize::MAX } else { args.top }))
+            .add(Column::number("Own"), |r| Cell::share(r.own))
+            .add(Column::number("Total"), |r| Cell::share(r.total))
+            .add(Column::number("Own time"), |r| Cell::time(r.own_ns))
+            .add(Column::number("Total time"), |r| Cell::time(r.total_ns))
+            .add(Column::name("Function").flexible(20, middle_ellipsis), |r| Cell::text(&r.function))
+            .add(Column::text("Place").flexible(12, middle_ellipsis), |r| Cell::text(&r.place))
+            .table()
+            .title(format!("Process {}", self.pid), [self.headline(), self.gpus()].concat().join(" · "))
+            .when_empty("no thread ran Python code");
         let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
         let screen = terminal::detect(&io::stdout());
         Ok(emit(out, &screen, args.format, &table, &values)?)

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::functions::{FunctionRow, functions};
-use stepscope_ask::print::{Cell, Column, Role, Table, middle_ellipsis, units};
+use stepscope_ask::print::{Cell, Column, Columns, Role, middle_ellipsis, units};
 use stepscope_ask::{Ask, answer, write as write_answer};
 use stepscope_formats::{SvgOptions, write_pprof, write_speedscope, write_svg};
 use stepscope_ground::moment::{minute_text, now_ns};
@@ -244,31 +244,24 @@ fn difference(
     let mut rows: Vec<((String, String), [f64; 4])> = rows.into_iter().collect();
     let change = |row: &[f64; 4]| row[1] - row[0];
     rows.sort_by(|a, b| change(&b.1).abs().total_cmp(&change(&a.1).abs()).then_with(|| a.0.cmp(&b.0)));
-    let mut table = Table::new(vec![
-        Column::name("Function").flexible(20, middle_ellipsis),
-        Column::number("Own before"),
-        Column::number("Own after"),
-        Column::number("Change (points)"),
-        Column::number("Total before"),
-        Column::number("Total after"),
-        Column::text("Place").flexible(12, middle_ellipsis),
-    ])
-    .title(title, "shares of the time in which Python ran, by what changed most")
-    .when_empty("no functions");
-    for ((name, place), shares) in rows.iter().take(if top == 0 { usize::MAX } else { top }) {
-        let by = change(shares);
-        let role = if by > 0.0 { Role::Warn } else { Role::Good };
+    let points = |by: f64| {
         let shown = Cell::text(format!("{:+.1}", by * 100.0));
-        table.row(vec![
-            Cell::text(name.clone()),
-            Cell::percent(shares[0]),
-            Cell::percent(shares[1]),
-            if by.abs() < 0.0005 { shown } else { shown.role(role) },
-            Cell::percent(shares[2]),
-            Cell::percent(shares[3]),
-            Cell::text(place.clone()),
-        ]);
-    }
+        match by {
+            by if by.abs() < 0.0005 => shown,
+            by => shown.role(if by > 0.0 { Role::Warn } else { Role::Good }),
+        }
+    };
+    let table = Columns::of(rows.iter().take(if top == 0 { usize::MAX } else { top }))
+        .add(Column::name("Function").flexible(20, middle_ellipsis), |((name, _), _)| Cell::text(name))
+        .add(Column::number("Own before"), |(_, shares)| Cell::percent(shares[0]))
+        .add(Column::number("Own after"), |(_, shares)| Cell::percent(shares[1]))
+        .add(Column::number("Change (points)"), |(_, shares)| points(change(shares)))
+        .add(Column::number("Total before"), |(_, shares)| Cell::percent(shares[2]))
+        .add(Column::number("Total after"), |(_, shares)| Cell::percent(shares[3]))
+        .add(Column::text("Place").flexible(12, middle_ellipsis), |((_, place), _)| Cell::text(place))
+        .table()
+        .title(title, "shares of the time in which Python ran, by what changed most")
+        .when_empty("no functions");
     Ok(table.write(out, &terminal::detect(&io::stdout()))?)
 }
 
