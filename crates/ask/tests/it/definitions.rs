@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
-use stepscope_ask::{Ask, QUESTIONS, Question, answer};
+use stepscope_ask::{Ask, DIFF, QUESTIONS, Question, answer};
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::DocumentKind;
 
@@ -183,6 +183,34 @@ fn a_question_gives_a_field_one_meaning() {
         assert_eq!(shown.len(), texts.len(), "{}: a field is not shown", question.name);
     }
     assert!(odd.is_empty(), "fields with other than one meaning:\n{}", odd.join("\n"));
+}
+
+/// The fields whose definitions a file of a question takes its headings from.
+fn metrics(text: &str) -> impl Iterator<Item = &str> {
+    let calls = text.split(".metric").skip(1).filter(|call| call.starts_with(['(', '_']));
+    calls.filter_map(|call| call.split('"').nth(1))
+}
+
+#[test]
+fn headings_of_metrics_are_defined() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/questions");
+    let (mut found, mut undefined) = (0, Vec::new());
+    for question in QUESTIONS.iter().copied().chain([&DIFF]) {
+        let definitions = question.all_definitions();
+        let own = folder.join(question.name.replace('-', "_"));
+        let inside = std::fs::read_dir(&own).into_iter().flatten().map(|entry| entry.unwrap().path());
+        for file in inside.chain([own.with_extension("rs")]) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for field in metrics(&text) {
+                found += 1;
+                if !definitions.iter().any(|d| d.field == field) {
+                    undefined.push(format!("{}: {field}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(found > 200, "only {found} metrics in {}", folder.display());
+    assert!(undefined.is_empty(), "headings without a definition:\n{}", undefined.join("\n"));
 }
 
 #[test]
