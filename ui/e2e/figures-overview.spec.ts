@@ -29,8 +29,8 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
       expect(await figures(page)).toEqual({
         "Mean step": time(average?.wall_ns ?? 0),
         "GPU utilization": share(device?.utilization),
-        "Est. SM efficiency": share(device?.sm_efficiency),
-        "Est. occupancy": share(device?.occupancy),
+        "SM efficiency": share(device?.sm_efficiency),
+        Occupancy: share(device?.occupancy),
         "Tensor cores":
           (device?.tensor_core_unknown_share ?? 0) > 0
             ? atLeast(device?.tensor_core_share ?? 0)

@@ -41,7 +41,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, nccl: TRACES.nccl 
     expect(await column("Calls")).toEqual(first.map((row) => count(row.calls)));
     expect(await column("Total")).toEqual(first.map((row) => time(row.total_ns)));
     expect(await column("Mean")).toEqual(first.map((row) => time(row.mean_ns)));
-    expect(await column("Share")).toEqual(first.map((row) => percent(row.share)));
+    expect(await column("% kernels")).toEqual(first.map((row) => percent(row.share)));
     const ledger = page.locator(".ledger");
     await expect(ledger).toContainText(`${count(totals.kernel_calls)} kernels ${time(totals.kernel_ns)}`);
   });

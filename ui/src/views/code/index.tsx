@@ -31,7 +31,7 @@ function choices(by: Group): ColumnChoice[] {
     { field: "wait_share", label: "Of the steps", usual: true },
     { field: "device_ns", label: "Device", usual: true },
     { field: "device_share", label: "% device", usual: true },
-    { field: "backward_device_ns", label: "Backward", usual: false },
+    { field: "backward_device_ns", label: "Backward device", usual: false },
     { field: "device_work", label: "Device work", usual: false },
     { field: "calls", label: "Count", usual: false },
   ];

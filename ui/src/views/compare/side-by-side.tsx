@@ -24,16 +24,16 @@ interface Column {
 const some = <T,>(value: T | null, text: (value: T) => string) => (value === null ? undefined : text(value));
 
 const COLUMNS: Column[] = [
-  { field: "mean_ns", label: "Step", cell: (row) => time(row.mean_ns) },
+  { field: "mean_ns", label: "Mean step", cell: (row) => time(row.mean_ns) },
   { field: "p95_ns", label: "p95", cell: (row) => time(row.p95_ns) },
-  { field: "samples_per_step", label: "Samples", cell: (row) => some(row.samples_per_step, plainCount) },
+  { field: "samples_per_step", label: "Samples/step", cell: (row) => some(row.samples_per_step, plainCount) },
   { field: "samples_per_s", label: "Samples/s", cell: (row) => some(row.samples_per_s, plainCount) },
   { field: "gpu_utilization", label: "GPU busy", cell: (row) => some(row.gpu_utilization, percent) },
   { field: "mfu", label: "MFU", cell: (row) => some(row.mfu, percent) },
   { field: "peak_allocated_bytes", label: "Peak memory", cell: (row) => some(row.peak_allocated_bytes, bytes) },
   {
     field: "energy_j_per_step",
-    label: "Energy per step",
+    label: "Energy/step",
     cell: (row) => some(row.energy_j_per_step, (joules) => `${digits(joules)} J`),
   },
 ];

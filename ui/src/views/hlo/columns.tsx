@@ -42,9 +42,9 @@ const LABELS: Record<string, string> = {
   total_ns: "Total",
   mean_ns: "Mean",
   tflops: "FLOP/s",
-  of_peak_flops: "% of peak",
+  of_peak_flops: "% peak FLOP/s",
   gbs: "Bandwidth",
-  of_peak_bandwidth: "% of peak",
+  of_peak_bandwidth: "% peak memory",
   flops: "FLOPs",
   bytes: "Bytes",
   source: "Line",
@@ -81,8 +81,8 @@ const WIDTHS: Record<string, string> = {
   share: "124px",
   tflops: "116px",
   gbs: "100px",
-  of_peak_flops: "96px",
-  of_peak_bandwidth: "96px",
+  of_peak_flops: "124px",
+  of_peak_bandwidth: "124px",
 };
 
 export function columns(

@@ -150,7 +150,7 @@ function Streams({ answer }: { answer: Gaps }) {
   const text = (field: string) => definition(answer.definitions, field);
   const columns: Column<StreamRow>[] = [
     { field: "stream", label: "Stream", align: "left", cell: (row) => `${row.stream} of device ${row.device}` },
-    { field: "slices", label: "Slices", text: text("slices") },
+    { field: "slices", label: "Work", text: text("slices") },
     { field: "busy_ns", label: "Busy", text: text("busy_ns") },
     { field: "host_wait_ns", label: "Host wait", text: text("host_wait_ns") },
     { field: "kernel_wait_ns", label: "Kernel wait", text: text("kernel_wait_ns") },

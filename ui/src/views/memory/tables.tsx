@@ -102,7 +102,7 @@ function Operators({ device, operators, definitions }: Props) {
         </span>
       ),
     },
-    figure("self_allocation_count", "Self allocations", "128px"),
+    figure("self_allocation_count", "Self allocs", "128px"),
     figure("self_increase_bytes", "Self increase", "112px"),
     figure("allocated_bytes", "Allocated", "96px"),
     figure("increase_bytes", "Increase", "96px"),

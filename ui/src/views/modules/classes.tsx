@@ -78,7 +78,7 @@ export function Classes(props: {
     ...(onDevice
       ? [
           figure("device_self_ns", "Device self", "116px"),
-          figure("backward_device_self_ns", "Backward device", "144px"),
+          figure("backward_device_self_ns", "Backward self", "144px"),
         ]
       : []),
     figure("host_self_ns", "Host self", "116px"),

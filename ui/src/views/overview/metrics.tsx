@@ -53,8 +53,8 @@ const SHARES: {
   unknown?: (row: GpuRow) => number;
 }[] = [
   { field: "utilization", label: "GPU utilization", note: (row) => `over ${time(row.window_ns)}` },
-  { field: "sm_efficiency", label: "Est. SM efficiency" },
-  { field: "occupancy", label: "Est. occupancy" },
+  { field: "sm_efficiency", label: "SM efficiency" },
+  { field: "occupancy", label: "Occupancy" },
   {
     field: "tensor_core_share",
     label: "Tensor cores",

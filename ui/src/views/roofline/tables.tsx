@@ -83,8 +83,8 @@ export function Unmodelled({ answer }: { answer: Roofline }) {
             text: definition(answer.definitions, "kernels"),
             width: "70px",
           },
-          { field: "device_ns", label: "Device time", width: "100px" },
-          { field: "share", label: "Share", text: definition(answer.definitions, "share"), width: "76px" },
+          { field: "device_ns", label: "Device", width: "100px" },
+          { field: "share", label: "% device", text: definition(answer.definitions, "share"), width: "76px" },
         ]}
       />
     </Card>

@@ -133,7 +133,7 @@ function All({ answer }: { answer: TransfersAnswer }) {
     defined<TransferRow>(definitions, "direction", { align: "left", cell: (row) => word(row.direction) }),
     defined<TransferRow>(definitions, "memory", { width: "90px", cell: (row) => word(row.memory) }),
     { field: "calls", label: "Copies", text: text("calls"), width: "72px" },
-    { field: "bytes", label: "Moved", text: text("bytes"), width: "90px" },
+    { field: "bytes", label: "Bytes", text: text("bytes"), width: "90px" },
     {
       field: "total_ns",
       label: "Time",
@@ -148,7 +148,7 @@ function All({ answer }: { answer: TransfersAnswer }) {
       width: "100px",
     },
     defined<TransferRow>(definitions, "bytes_per_second", { width: "96px" }),
-    defined<TransferRow>(definitions, "large_bytes_per_second", { label: "Large copies", width: "96px" }),
+    defined<TransferRow>(definitions, "large_bytes_per_second", { width: "96px" }),
     defined<TransferRow>(definitions, "of_bus", { width: "80px" }),
   ];
   return (
