@@ -2,7 +2,7 @@
 
 import type { KernelsAnswer, MemoryAnswer, OpsAnswer } from "../src/data/wire.ts";
 import { bytes, count, percent, shortName, time } from "../src/parts/format.ts";
-import type { ModuleRow, ModulesAnswer } from "../src/views/modules/types.ts";
+import type { ModulesAnswer } from "../src/views/modules/types.ts";
 import { expectAccessible } from "./support/axe.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
@@ -108,7 +108,7 @@ test("memory", async ({ page, open }) => {
 
 test("modules", async ({ page, open }) => {
   await open(TRACES.stacks, "modules", { open: "all" });
-  const { modules, ledger } = ask<ModulesAnswer<ModuleRow>>("modules", TRACES.stacks, "--top", "0");
+  const { modules, ledger } = ask<ModulesAnswer>("modules", TRACES.stacks, "--top", "0");
   expect(modules.length).toBeGreaterThan(10);
   const shown = await rowsOf(page, "Modules");
   expect(shown.length).toBe(modules.length);

@@ -1,5 +1,6 @@
 //! What a question comes to: typed rows and facts for programs, tables and drawings for people.
 
+use std::any::type_name;
 use std::io::{self, Write};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -63,7 +64,7 @@ pub struct Fact {
     pub key: &'static str,
     /// Its value.
     pub value: Value,
-    schema: fn(&mut SchemaGenerator) -> Schema,
+    type_name: &'static str,
 }
 
 impl Next {
@@ -98,7 +99,7 @@ impl Answer {
     pub fn fact<T: Serialize + JsonSchema>(mut self, key: &'static str, value: &T) -> Answer {
         // A report's own types always become JSON.
         let value = serde_json::to_value(value).unwrap_or_default();
-        self.facts.push(Fact { key, value, schema: SchemaGenerator::subschema_for::<T> });
+        self.facts.push(Fact { key, value, type_name: type_name::<T>() });
         self
     }
 
@@ -115,9 +116,9 @@ impl Answer {
 }
 
 impl Fact {
-    /// The type of its value.
-    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
-        (self.schema)(generator)
+    /// What Rust calls the type of its value.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.type_name
     }
 }
 
@@ -216,6 +217,11 @@ impl Part {
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         self.rows.schema(generator)
     }
+
+    /// What Rust calls the type of a row.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.rows.type_name()
+    }
 }
 
 /// Rows of some type.
@@ -225,6 +231,7 @@ pub(crate) trait Rows: Send + Sync {
     fn values(&self, range: std::ops::Range<usize>) -> Vec<Value>;
     fn table(&self) -> Table;
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
+    fn type_name(&self) -> &'static str;
 }
 
 /// Makes a table of rows.
@@ -256,5 +263,9 @@ impl<R: Serialize + JsonSchema + Send + Sync> Rows for Typed<R> {
 
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         generator.subschema_for::<R>()
+    }
+
+    fn type_name(&self) -> &'static str {
+        type_name::<R>()
     }
 }

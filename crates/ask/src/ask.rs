@@ -13,6 +13,7 @@ use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Domain, Trace};
 
 use crate::answer::Answer;
+use crate::form::Form;
 use crate::options::{Given, OPTIONS, OptionSpec, RowsAsked};
 
 /// One question. Everything about it is here: the command line, the server, the report and Python read this and need no
@@ -37,14 +38,16 @@ pub struct Question {
     pub report_by: Option<&'static [&'static str]>,
     /// What its numbers mean.
     pub definitions: &'static [&'static [Definition]],
-    /// Which kinds of files it can be asked about.
-    pub answers_for: &'static [DocumentKind],
+    /// What its answers hold, for each kind of file that it can be asked about.
+    pub forms: &'static [Form],
     /// Works it out. There is at least one run.
     pub answer: fn(&Ask, &[Arc<Run>]) -> Result<Answer, Problem>,
 }
 
 /// Questions about a timeline.
 pub(crate) const TRACES: &[DocumentKind] = &[DocumentKind::Trace];
+/// Questions about profiles and memory snapshots.
+pub(crate) const PROFILES: &[DocumentKind] = &[DocumentKind::Profile];
 /// Questions about functions, lines and stacks, which a trace may hold too.
 pub(crate) const TRACES_AND_PROFILES: &[DocumentKind] = &[DocumentKind::Trace, DocumentKind::Profile];
 
@@ -80,6 +83,26 @@ impl Question {
     /// Whether its answer has findings: the user's settings change it.
     pub fn judges(&self) -> bool {
         matches!(self.name, "summary" | "findings" | "diff")
+    }
+
+    /// Whether it can be asked about a kind of file.
+    pub fn answers_for(&self, kind: DocumentKind) -> bool {
+        self.forms.iter().any(|form| form.about.contains(&kind))
+    }
+
+    /// The form of an answer about this kind of file. An error names what no form lists: a mistake of ours, not of who asks.
+    pub fn form_of(&self, kind: DocumentKind, answer: &Answer) -> Result<&'static Form, Problem> {
+        let mut why = Vec::new();
+        for form in self.forms.iter().filter(|form| form.about.contains(&kind)) {
+            match form.misfit(answer) {
+                None => return Ok(form),
+                Some(misfit) => why.push(format!("{}: {misfit}", form.name)),
+            }
+        }
+        Err(Problem::new(
+            format!("the answer to `{}` has none of its forms: {}", self.name, why.join("; ")),
+            "list what it holds in the question's `forms`",
+        ))
     }
 
     /// Whether it takes an option.

@@ -9,6 +9,7 @@
 
 mod answer;
 mod ask;
+mod form;
 mod options;
 pub mod print;
 mod questions;
@@ -23,6 +24,7 @@ use stepscope_ground::Problem;
 
 pub use answer::{Answer, Fact, Next, Part};
 pub use ask::{Ask, Group, Question, Sources};
+pub use form::{Form, Member, MemberKind};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};
 pub use questions::{DIFF, QUESTIONS, RunRow, diff_words, find, rules, run_row, runs_part};
 
@@ -31,7 +33,7 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let Some(first) = runs.first() else {
         return Err(Problem::new("no trace given", "give a trace file or a folder"));
     };
-    if let Some(other) = runs.iter().find(|run| !ask.question().answers_for.contains(&run.kind())) {
+    if let Some(other) = runs.iter().find(|run| !ask.question().answers_for(run.kind())) {
         return Err(not_about(ask.question(), other));
     }
     let mut answer = (ask.question().answer)(ask, runs)?;
@@ -39,13 +41,17 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     answer.definitions = ask.question().all_definitions();
     answer.origin_ns = first.trace().origin().0;
     answer.whole_names = ask.full;
+    // The page's types are those of the forms: every test that asks anything checks them.
+    if cfg!(debug_assertions) {
+        ask.question().form_of(first.kind(), &answer)?;
+    }
     Ok(answer)
 }
 
 /// Why a question has no answer about this kind of file, and which have one.
 fn not_about(question: &Question, run: &Run) -> Problem {
     let kind = run.kind();
-    let fitting = QUESTIONS.iter().filter(|other| other.answers_for.contains(&kind)).map(|other| other.name);
+    let fitting = QUESTIONS.iter().filter(|other| other.answers_for(kind)).map(|other| other.name);
     let fitting: Vec<&str> = fitting.collect();
     let source = &run.trace().meta().source;
     let what = format!("`{}` needs a timeline, and this is {} ({})", question.name, kind.what(), source.format);

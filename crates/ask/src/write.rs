@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Part};
@@ -17,6 +19,18 @@ pub struct Page {
     pub offset: usize,
     /// Rows at most.
     pub limit: usize,
+}
+
+/// What every answer has beside its tables and facts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AnswerFrame<'a> {
+    /// What to add to a time of this answer to get the file's own time.
+    origin_ns: i64,
+    /// Words to the reader that are not part of the data.
+    remarks: &'a [String],
+    /// What its numbers mean, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definitions: Option<&'a [Definition]>,
 }
 
 /// The answer as one JSON object: each part under its key, facts beside them.
@@ -47,10 +61,11 @@ fn finish(mut object: Map<String, Value>, answer: &Answer, explain: bool) -> Map
     for fact in &answer.facts {
         object.insert(fact.key.to_owned(), fact.value.clone());
     }
-    object.insert("origin_ns".to_owned(), answer.origin_ns.into());
-    object.insert("remarks".to_owned(), json!(answer.remarks));
-    if explain {
-        object.insert("definitions".to_owned(), json!(answer.definitions));
+    let definitions = explain.then_some(&answer.definitions[..]);
+    let frame = AnswerFrame { origin_ns: answer.origin_ns, remarks: &answer.remarks, definitions };
+    // A struct with names always becomes an object.
+    if let Ok(Value::Object(frame)) = serde_json::to_value(frame) {
+        object.extend(frame);
     }
     object
 }

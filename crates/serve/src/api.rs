@@ -1,6 +1,5 @@
 //! What the page asks about a run, as functions from a path and a query to bytes. The server and the report use the same.
 
-use serde_json::json;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::functions::value_of;
 use stepscope_analyse::views::flame::{FlameQuery, Weight, flame, profile_flame};
@@ -15,6 +14,7 @@ use crate::path;
 use crate::question::{self, number, pairs};
 use crate::reply::Reply;
 use crate::run::Run;
+use crate::sent::{Counters, Names, PathPieces, ShownPages};
 use crate::shown::shown;
 use crate::source::source;
 
@@ -38,7 +38,7 @@ pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, 
         "counters" => counters(run, query),
         "flame" => flames(run, query),
         "path" => critical(run, query),
-        "shown" => Reply::json(&json!({ "pages": shown(run) })),
+        "shown" => Reply::json(&ShownPages { pages: shown(run) }),
         "source" => source_of(run, query),
         "memory" => return memory(run, rest, query),
         _ => return None,
@@ -107,7 +107,7 @@ fn names(run: &Run, query: &str) -> Result<Reply, Problem> {
         .collect::<Option<_>>()
         .ok_or_else(|| wrong(&asked))?;
     let names: Vec<&str> = ids.iter().map(|&id| run.run.timeline().name(run.run.trace(), id)).collect();
-    Reply::json(&json!({ "names": names }))
+    Reply::json(&Names { names })
 }
 
 fn slice(run: &Run, id: &str) -> Result<Reply, Problem> {
@@ -190,13 +190,13 @@ fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
 fn counters(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = Window::of(query)?;
     let counters = run.run.timeline().counters(run.run.trace(), asked.from, asked.to, asked.buckets);
-    Reply::json(&json!({ "counters": counters }))
+    Reply::json(&Counters { counters })
 }
 
 fn critical(run: &Run, query: &str) -> Result<Reply, Problem> {
     let asked = Window::of(query)?;
     let pieces = path::within(run.run.critical_path(), run.run.trace(), (asked.from, asked.to), asked.buckets);
-    Reply::json(&json!({ "pieces": pieces }))
+    Reply::json(&PathPieces { pieces })
 }
 
 fn flames(run: &Run, query: &str) -> Result<Reply, Problem> {

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::json;
+use serde::Serialize;
 use stepscope_ground::Problem;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -31,7 +31,8 @@ use crate::guard;
 use crate::history;
 use crate::reply::Reply;
 use crate::run::Run;
-use crate::runs::{Asked, Runs};
+use crate::runs::{Asked, RunState, Runs};
+use crate::sent::{Opened, Refused, ServiceOpened, StillLoading};
 use crate::service;
 
 /// Ports tried upward from the default before giving up.
@@ -267,15 +268,17 @@ async fn runs(
         let runs = shared.runs.clone();
         let _ = tokio::task::spawn_blocking(move || runs.refresh()).await;
     }
-    let list = json!({
-        "version": shared.version,
-        "watching": shared.watch,
-        "runs": shared.runs.list(),
-        "history": shared.runs.backend.histories().is_some(),
-        "service": shared.runs.backend.service().map(|hours| json!({ "name": hours.store().name() })),
-        "problem": shared.runs.problem(),
-    });
-    as_json(StatusCode::OK, &list)
+    let backend = &shared.runs.backend;
+    let opened = Opened {
+        version: &shared.version,
+        watching: shared.watch,
+        runs: shared.runs.list(),
+        history: backend.histories().is_some(),
+        service: backend.service().map(|hours| ServiceOpened { name: hours.store().name() }),
+        problem: shared.runs.problem(),
+        report: None,
+    };
+    as_json(StatusCode::OK, &opened)
 }
 
 async fn about_run(
@@ -405,7 +408,7 @@ fn ready(runs: &Arc<Runs>, id: u32) -> Result<Arc<Run>, Box<Response>> {
     Err(Box::new(match runs.get(id, PATIENCE) {
         Asked::Ready(run) => return Ok(run),
         Asked::Loading(read, total) => {
-            let body = json!({ "run": id, "state": "loading", "read_bytes": read, "total_bytes": total });
+            let body = StillLoading { run: id, state: RunState::Loading, read_bytes: read, total_bytes: total };
             as_json(StatusCode::ACCEPTED, &body)
         }
         Asked::Failed(why) => problem(StatusCode::UNPROCESSABLE_ENTITY, &why),
@@ -457,10 +460,13 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 fn problem(status: StatusCode, why: &Problem) -> Response {
-    as_json(status, &json!({ "error": why }))
+    as_json(status, &Refused { error: why })
 }
 
-fn as_json(status: StatusCode, value: &serde_json::Value) -> Response {
+fn as_json(status: StatusCode, value: &impl Serialize) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (status, kind, value.to_string()).into_response()
+    match serde_json::to_vec(value) {
+        Ok(body) => (status, kind, body).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }

@@ -19,6 +19,7 @@ mod reply;
 mod report;
 mod run;
 mod runs;
+mod sent;
 mod service;
 mod shown;
 mod source;

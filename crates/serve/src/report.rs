@@ -13,13 +13,15 @@ mod service;
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use stepscope_analyse::findings::Thresholds;
 use stepscope_ask::QUESTIONS;
 use stepscope_ground::Problem;
 
 use crate::api::reply;
 use crate::run::Run;
+use crate::runs::Listed;
+use crate::sent::{Opened, ReportMade};
 use crate::source::{largest_files, source};
 use crate::source_files::SourceFiles;
 use pack::{Packed, pack};
@@ -126,20 +128,16 @@ fn finished(
     left_out: Vec<String>,
     options: &ReportOptions,
 ) -> Result<Report, Problem> {
-    let runs: Vec<Value> = (labels.iter().enumerate())
-        .map(|(id, label)| {
-            json!({
-                "id": id, "path": label, "label": label, "state": "ready", "read_bytes": 0, "total_bytes": 0,
-            })
-        })
-        .collect();
-    let meta = json!({
-        "version": options.version,
-        "watching": false,
-        "runs": runs,
-        "report": { "made": options.label, "left_out": left_out },
-    });
-    sections.push(pack("meta", &meta)?);
+    let opened = Opened {
+        version: &options.version,
+        watching: false,
+        runs: (0..).zip(labels).map(|(id, label)| Listed::in_report(id, label)).collect(),
+        history: false,
+        service: None,
+        problem: None,
+        report: Some(ReportMade { made: &options.label, left_out: &left_out }),
+    };
+    sections.push(pack("meta", &opened)?);
     let html = page.with(&options.label, &sections);
     if html.len() > options.max_bytes {
         return Err(Problem::new(

@@ -57,14 +57,29 @@ pub(crate) struct Listed {
     /// For people: a path that is not Unicode is shown as well as it can be, and asked for by its number.
     path: String,
     label: String,
-    bytes: u64,
+    /// Stored bytes; a report does not tell.
+    bytes: Option<u64>,
     modified_ms: Option<u64>,
-    state: &'static str,
+    state: RunState,
     read_bytes: u64,
     total_bytes: u64,
     error: Option<Problem>,
     /// Still being recorded: asking for fresh runs gives a newer one.
     recording: bool,
+}
+
+/// How far a run is from being asked about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunState {
+    /// Nobody asked for it yet.
+    Waiting,
+    /// It is being read.
+    Loading,
+    /// It is in memory.
+    Ready,
+    /// It cannot be read.
+    Failed,
 }
 
 /// What came of asking for a run.
@@ -208,6 +223,24 @@ impl Inner {
     }
 }
 
+impl Listed {
+    /// A run inside a report, which has its name only.
+    pub(crate) fn in_report(id: u32, label: &str) -> Listed {
+        Listed {
+            id,
+            path: label.to_owned(),
+            label: label.to_owned(),
+            bytes: None,
+            modified_ms: None,
+            state: RunState::Ready,
+            read_bytes: 0,
+            total_bytes: 0,
+            error: None,
+            recording: false,
+        }
+    }
+}
+
 impl Entry {
     fn listed(&self) -> Listed {
         let (read_bytes, total_bytes) = match &self.state {
@@ -215,16 +248,16 @@ impl Entry {
             _ => (0, self.found.bytes),
         };
         let (state, error) = match &self.state {
-            State::Waiting => ("waiting", None),
-            State::Loading(_) => ("loading", None),
-            State::Ready(_) => ("ready", None),
-            State::Failed(problem) => ("failed", Some(problem.clone())),
+            State::Waiting => (RunState::Waiting, None),
+            State::Loading(_) => (RunState::Loading, None),
+            State::Ready(_) => (RunState::Ready, None),
+            State::Failed(problem) => (RunState::Failed, Some(problem.clone())),
         };
         Listed {
             id: self.id,
             path: self.found.path.display().to_string(),
             label: self.found.label.clone(),
-            bytes: self.found.bytes,
+            bytes: Some(self.found.bytes),
             modified_ms: self.found.modified_ms,
             state,
             read_bytes,

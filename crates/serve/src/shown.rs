@@ -52,7 +52,7 @@ pub(crate) fn shown(run: &Run) -> Vec<&'static str> {
 
 fn has_rows(run: &Run, question: &str, parts: &[&str]) -> bool {
     let Ok(ask) = Ask::new(question) else { return false };
-    if !ask.question().answers_for.contains(&run.run.kind()) {
+    if !ask.question().answers_for(run.run.kind()) {
         return false;
     }
     let Ok(answer) = run.ask(&format!("{question}?[]"), &ask) else { return false };

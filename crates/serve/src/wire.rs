@@ -1,267 +1,125 @@
-//! The types of everything the page is sent, as TypeScript: `ui/src/data/wire.ts` is written by the test below, so that
-//! no copy of a Rust type is kept by hand.
+//! The types of everything the page is sent, as TypeScript. `ui/src/data/wire.ts` is written by a test from the Rust types
+//! and the forms of answers, never from examples; another test holds what is really sent against the same schemas.
+
+mod conforms;
+mod examples;
+mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
-use stepscope_analyse::compare::{ComparedBy, PairRow, SideRow};
-use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
-use stepscope_analyse::tables::functions::EdgeRow;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, PictureHead};
-use stepscope_analyse::views::timeline::{Area, Counter, Details, Hits, Layout};
-use stepscope_ask::{Ask, DIFF, QUESTIONS, Question, answer};
-use stepscope_formats::{OpenOptions, open, open_trace};
-use stepscope_ground::Problem;
+use stepscope_analyse::views::timeline::{Area, Details, Hits, Layout};
+use stepscope_ask::write::{self, AnswerFrame};
+use stepscope_ask::{DIFF, Form, MemberKind, QUESTIONS, Question, answer};
 use stepscope_production::dashboard::ServiceDashboard;
 
+use self::conforms::misfit;
+use self::examples::{asked, profiles, traces};
+use self::typescript::{comment, declaration, key, list, typescript};
+use crate::api::reply;
 use crate::backend::{BaselineListed, MetricHistory};
-use crate::path::Stretch;
+use crate::run::Run;
 use crate::runs::Listed;
+use crate::sent::{Counters, Names, Opened, PathPieces, Refused, ReportMade, ShownPages, StillLoading};
 use crate::source::SourceFile;
-
-/// A part or a fact of an answer: its types, and in how many of the answers it is.
-#[derive(Default)]
-struct Member {
-    types: BTreeSet<String>,
-    seen: usize,
-}
-
-#[derive(Default)]
-struct AnswerType {
-    members: BTreeMap<&'static str, Member>,
-    /// Parts with rows, which can be asked for page by page.
-    paged: BTreeSet<&'static str>,
-    answers: usize,
-}
+use crate::source_files::SourceFiles;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Traces that together have everything: kernels, stacks, modules, memory, communication, data loading, compiled programs, and
-/// nothing.
-fn runs() -> Vec<Arc<Run>> {
-    let fixtures = root().join("fixtures/pytorch");
-    let paths = [
-        "2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz",
-        "2.11-h200/conv_slow_loader/conv_slow_loader.pt.trace.json.gz",
-        "mini/mini.pt.trace.json",
-        "../xla/layers.xplane.pb",
-    ];
-    let read = |path: &&str| open_trace(&fixtures.join(path), &OpenOptions::default()).unwrap();
-    paths.iter().map(read).map(|trace| Arc::new(Run::new(trace))).collect()
+/// Schemas of what is written, not of what could be read.
+fn generator() -> SchemaGenerator {
+    SchemaSettings::default().for_serialize().into_generator()
 }
 
-/// Profiles that together have everything: calls, lines, stacks and memory.
-fn profiles() -> Vec<Arc<Run>> {
-    let fixtures = root().join("fixtures/profiles");
-    let paths = [
-        "demo-3.11.pstats",
-        "hot-5.1.lprof",
-        "pyspy.raw",
-        "cache.mem",
-        "../memory/out_of_memory_by_shortage.pickle.gz",
-    ];
-    let read = |path: &&str| open(&fixtures.join(path), &OpenOptions::default()).unwrap();
-    paths.iter().map(read).map(|document| Arc::new(Run::of_document(document))).collect()
+fn questions() -> impl Iterator<Item = &'static Question> {
+    QUESTIONS.iter().copied().chain([&DIFF])
 }
 
-/// The types of the answers about some runs.
-fn answers(generator: &mut SchemaGenerator, runs: &[Arc<Run>]) -> BTreeMap<&'static str, AnswerType> {
-    let mut all: BTreeMap<&'static str, AnswerType> = BTreeMap::new();
-    let fits = |question: &Question| runs.iter().all(|run| question.answers_for.contains(&run.kind()));
-    for question in QUESTIONS.iter().copied().chain([&DIFF]).filter(|question| fits(question)) {
-        let of_question = all.entry(question.name).or_default();
-        let flags = question.report_by.unwrap_or_default().iter().filter(|word| !question.by.contains(word));
-        let ways: Vec<Option<(&str, &str)>> = question
-            .variants()
-            .map(|by| by.map(|by| ("by", by)))
-            .chain(flags.map(|&flag| Some((flag, "1"))))
-            .chain((question.name == "hlo").then_some(Some(("around", "custom-call.1"))))
-            .collect();
-        for (way, run) in ways.iter().flat_map(|way| runs.iter().map(move |run| (way, run))) {
-            let ask = Ask::with(question.name, *way).unwrap();
-            // Some questions have no answer about a trace without a device, and some flags none about a trace.
-            let both = [runs[0].clone(), run.clone()];
-            let asked = if question.name == DIFF.name { &both[..] } else { &both[1..] };
-            let Ok(answer) = answer(&ask, asked) else { continue };
-            of_question.answers += 1;
-            let mut members: BTreeMap<&'static str, String> = BTreeMap::new();
-            for part in answer.parts.iter().filter(|part| part.in_json) {
-                let row = typescript(part.schema(generator).as_value());
-                if !part.is_single() {
-                    of_question.paged.insert(part.key);
-                }
-                members.insert(part.key, if part.is_single() { row } else { list(&row) });
-            }
-            for fact in &answer.facts {
-                members.insert(fact.key, typescript(fact.schema(generator).as_value()));
-            }
-            for (key, kind) in members {
-                let member = of_question.members.entry(key).or_default();
-                member.seen += 1;
-                member.types.insert(kind);
-            }
-        }
+/// Every type that the page is sent outside of answers.
+fn declare_all(generator: &mut SchemaGenerator) {
+    fn declare<T: JsonSchema>(generator: &mut SchemaGenerator) {
+        generator.subschema_for::<T>();
     }
-    all
+    declare::<AnswerFrame<'_>>(generator);
+    declare::<Opened<'_>>(generator);
+    declare::<StillLoading>(generator);
+    declare::<Refused<'_>>(generator);
+    declare::<Names<'_>>(generator);
+    declare::<Counters>(generator);
+    declare::<PathPieces<'_>>(generator);
+    declare::<ShownPages>(generator);
+    declare::<BaselineListed>(generator);
+    declare::<MetricHistory>(generator);
+    declare::<ServiceDashboard>(generator);
+    declare::<SourceFile>(generator);
+    declare::<Layout>(generator);
+    declare::<Details>(generator);
+    declare::<Area>(generator);
+    declare::<Hits>(generator);
+    declare::<Flame>(generator);
+    declare::<MemoryAbout>(generator);
+    declare::<PictureHead>(generator);
+    declare::<Instant>(generator);
+    declare::<AllocationDetails>(generator);
 }
 
-fn list(of: &str) -> String {
-    if of.contains('|') { format!("({of})[]") } else { format!("{of}[]") }
-}
-
-/// A schema as a type.
-fn typescript(schema: &Value) -> String {
-    let Some(schema) = schema.as_object() else { return "unknown".to_owned() };
-    let union = |of: &[Value]| {
-        let all: BTreeSet<String> = of.iter().map(typescript).collect();
-        // `null` is read more easily at the end.
-        let (null, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|kind| kind == "null");
-        rest.into_iter().chain(null).collect::<Vec<_>>().join(" | ")
-    };
-    if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
-        return name.rsplit('/').next().unwrap_or(name).to_owned();
+/// The members of a form as TypeScript.
+fn interface(form: &Form, question: &str, generator: &mut SchemaGenerator) -> String {
+    let mut text =
+        format!("/** An answer to `{question}`. */\nexport interface {} extends AnswerFrame {{\n", form.name);
+    for member in form.members() {
+        let one = typescript(member.schema(generator).as_value());
+        let kind = if member.kind == MemberKind::Rows { list(&one) } else { one };
+        let optional = if member.always { "" } else { "?" };
+        let _ = writeln!(text, "  {}{optional}: {kind};", member.key);
     }
-    if let Some(value) = schema.get("const") {
-        return value.to_string();
-    }
-    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
-        return values.iter().map(Value::to_string).collect::<Vec<_>>().join(" | ");
-    }
-    for key in ["anyOf", "oneOf"] {
-        if let Some(of) = schema.get(key).and_then(Value::as_array) {
-            return union(of);
-        }
-    }
-    match schema.get("type") {
-        Some(Value::Array(kinds)) => {
-            let one = |kind: &Value| {
-                let mut schema = schema.clone();
-                schema.insert("type".to_owned(), kind.clone());
-                Value::Object(schema)
-            };
-            union(&kinds.iter().map(one).collect::<Vec<_>>())
-        }
-        Some(Value::String(kind)) => match kind.as_str() {
-            "integer" | "number" => "number".to_owned(),
-            "string" => "string".to_owned(),
-            "boolean" => "boolean".to_owned(),
-            "null" => "null".to_owned(),
-            "array" => match (schema.get("prefixItems").and_then(Value::as_array), schema.get("items")) {
-                (Some(items), _) => {
-                    format!("[{}]", items.iter().map(typescript).collect::<Vec<_>>().join(", "))
-                }
-                (None, Some(item)) => list(&typescript(item)),
-                (None, None) => "unknown[]".to_owned(),
-            },
-            "object" => match schema.get("properties") {
-                Some(_) => fields(schema, "  "),
-                None => {
-                    let of = schema.get("additionalProperties").map_or("unknown".to_owned(), typescript);
-                    format!("Record<string, {of}>")
-                }
-            },
-            _ => "unknown".to_owned(),
-        },
-        _ => "unknown".to_owned(),
-    }
-}
-
-/// The fields of an object, in braces.
-fn fields(schema: &serde_json::Map<String, Value>, indent: &str) -> String {
-    let mut text = String::from("{\n");
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, field) in properties.into_iter().flatten() {
-        if let Some(about) = field.get("description").and_then(Value::as_str) {
-            let _ = writeln!(text, "{indent}/** {} */", about.replace('\n', " "));
-        }
-        let kind = typescript(field).replace('\n', &format!("\n{indent}"));
-        let _ = writeln!(text, "{indent}{name}: {kind};");
-    }
-    text.push('}');
-    text
-}
-
-fn declare<T: JsonSchema>(generator: &mut SchemaGenerator) {
-    generator.subschema_for::<T>();
+    text + "}\n"
 }
 
 fn generated() -> String {
-    let mut generator = SchemaGenerator::default();
-    let of_traces = answers(&mut generator, &runs());
-    let of_profiles = answers(&mut generator, &profiles());
-    declare::<Definition>(&mut generator);
-    declare::<Problem>(&mut generator);
-    declare::<Listed>(&mut generator);
-    declare::<BaselineListed>(&mut generator);
-    declare::<ComparedBy>(&mut generator);
-    declare::<SideRow>(&mut generator);
-    declare::<PairRow>(&mut generator);
-    declare::<MetricHistory>(&mut generator);
-    declare::<ServiceDashboard>(&mut generator);
-    declare::<SourceFile>(&mut generator);
-    declare::<EdgeRow>(&mut generator);
-    declare::<Layout>(&mut generator);
-    declare::<Details>(&mut generator);
-    declare::<Counter>(&mut generator);
-    declare::<Area>(&mut generator);
-    declare::<Hits>(&mut generator);
-    declare::<Flame>(&mut generator);
-    declare::<MemoryAbout>(&mut generator);
-    declare::<PictureHead>(&mut generator);
-    declare::<Instant>(&mut generator);
-    declare::<AllocationDetails>(&mut generator);
-    declare::<Stretch<'static>>(&mut generator);
+    let mut generator = generator();
+    declare_all(&mut generator);
+    let mut answers: BTreeMap<&str, String> = BTreeMap::new();
+    for question in questions() {
+        for form in question.forms {
+            let known = answers.insert(form.name, interface(form, question.name, &mut generator));
+            assert!(known.is_none(), "two forms are called alike: {}", form.name);
+        }
+    }
     let mut text = String::from(
         "// What the server sends, written by a test of `crates/serve` from the Rust types: `make wire` writes it anew.\n\
          // All times are nanoseconds since the trace's first event.\n",
     );
     let definitions: BTreeMap<&String, &Value> = generator.definitions().iter().collect();
-    let alike: Vec<_> =
-        definitions.keys().filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();
+    let alike: Vec<_> = definitions
+        .keys()
+        .filter(|name| name.ends_with(|c: char| c.is_ascii_digit()) || answers.contains_key(name.as_str()))
+        .collect();
     assert!(
         alike.is_empty(),
         "several types are called alike; rename one of each with #[schemars(rename)]: {alike:?}"
     );
     for (name, schema) in definitions {
-        assert!(
-            !name.ends_with(|c: char| c.is_ascii_digit()),
-            "two types are called alike: {name}; rename one"
-        );
-        text.push('\n');
-        if let Some(about) = schema.get("description").and_then(Value::as_str) {
-            let _ = writeln!(text, "/** {} */", about.replace('\n', " "));
-        }
-        let _ = match schema.as_object().filter(|s| s.contains_key("properties") && !s.contains_key("oneOf")) {
-            Some(object) => writeln!(text, "export interface {name} {}", fields(object, "  ")),
-            None => writeln!(text, "export type {name} = {};", typescript(schema)),
-        };
+        let _ = write!(text, "\n{}{}", comment(schema, ""), declaration(name, schema));
     }
-    let of_traces = of_traces.into_iter().map(|(question, answer)| (question, answer, "Answer", ""));
-    let of_profiles =
-        of_profiles.into_iter().map(|(question, answer)| (question, answer, "OfProfile", " about a profile"));
-    for (question, answer, ending, about) in of_traces.chain(of_profiles) {
-        let name: String = question.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
-        let _ =
-            writeln!(text, "\n/** The answer to `{question}`{about}. */\nexport interface {name}{ending} {{");
-        for (key, member) in &answer.members {
-            let optional = if member.seen < answer.answers { "?" } else { "" };
-            let types = member.types.iter().cloned().collect::<Vec<_>>().join(" | ");
-            let _ = writeln!(text, "  {key}{optional}: {types};");
-        }
-        for key in &answer.paged {
-            let _ = writeln!(text, "  {key}_total?: number;");
-        }
-        text.push_str("  definitions?: Definition[];\n  origin_ns: number;\n  remarks: string[];\n}\n");
+    for answer in answers.values() {
+        let _ = write!(text, "\n{answer}");
     }
-    text
+    text.push_str("\n/** The forms of answers, by question. */\nexport interface Answers {\n");
+    for question in questions() {
+        let forms: Vec<&str> = question.forms.iter().map(|form| form.name).collect();
+        let _ = writeln!(text, "  {}: {};", key(question.name), forms.join(" | "));
+    }
+    text + "}\n"
 }
 
 #[test]
@@ -273,4 +131,121 @@ fn the_page_has_the_types_of_what_it_is_sent() {
     }
     let held = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(held == text, "ui/src/data/wire.ts is not what the Rust types say: run `make wire`");
+}
+
+/// Holds an answer against its form, member by member.
+fn check_answer(
+    form: &Form,
+    object: &serde_json::Map<String, Value>,
+    generator: &mut SchemaGenerator,
+) -> Option<String> {
+    let mut frame = object.clone();
+    for member in form.members() {
+        let Some(value) = frame.remove(member.key) else { continue };
+        let schema = member.schema(generator);
+        let rows = match (member.kind, &value) {
+            (MemberKind::Rows, Value::Array(rows)) => rows.as_slice(),
+            _ => std::slice::from_ref(&value),
+        };
+        let wrong = rows.iter().find_map(|row| misfit(row, schema.as_value(), generator.definitions()));
+        if let Some(wrong) = wrong {
+            return Some(format!("{}: {wrong}", member.key));
+        }
+    }
+    let schema = generator.subschema_for::<AnswerFrame<'_>>();
+    misfit(&Value::Object(frame), schema.as_value(), generator.definitions())
+}
+
+#[test]
+fn answers_are_what_their_forms_say() {
+    let mut generator = generator();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    for runs in [traces(), profiles()] {
+        for question in questions() {
+            for (what, ask, asked) in asked(question, &runs) {
+                // Some questions have no answer about a trace without a device, and some flags none about a trace.
+                let Ok(found) = answer(&ask, &asked) else { continue };
+                let form = question
+                    .form_of(asked[0].kind(), &found)
+                    .unwrap_or_else(|why| panic!("{what}: {}", why.what));
+                seen.insert(form.name);
+                let wrong = check_answer(form, &write::object(&found, true), &mut generator);
+                assert!(wrong.is_none(), "{what} is no {}: {}", form.name, wrong.unwrap_or_default());
+            }
+        }
+    }
+    let unseen: Vec<&str> = questions()
+        .flat_map(|question| question.forms)
+        .map(|form| form.name)
+        .filter(|name| !seen.contains(name))
+        .collect();
+    assert!(unseen.is_empty(), "no example has these forms; add one to `examples.rs`: {unseen:?}");
+}
+
+/// Holds what an endpoint sends against the type that the page takes it for.
+fn check_reply<T: JsonSchema>(run: &Run, path: &str, query: &str) -> bool {
+    let Some(Ok(reply)) = reply(run, path, query) else { return false };
+    let body = match path {
+        // A picture begins with the length of its head.
+        "memory/picture" => {
+            let length = u64::from_le_bytes(*reply.body.first_chunk().unwrap()) as usize;
+            &reply.body[8..8 + length]
+        }
+        _ => &reply.body[..],
+    };
+    check::<T>(&serde_json::from_slice(body).unwrap(), path);
+    true
+}
+
+fn check<T: JsonSchema>(value: &Value, what: &str) {
+    let mut generator = generator();
+    let schema = generator.subschema_for::<T>();
+    let wrong = misfit(value, schema.as_value(), generator.definitions());
+    assert!(wrong.is_none(), "{what}: {}", wrong.unwrap_or_default());
+}
+
+#[test]
+fn endpoints_send_what_their_types_say() {
+    let mut sent: BTreeMap<&str, bool> = BTreeMap::new();
+    for run in traces().into_iter().chain(profiles()) {
+        let file = run.profile().and_then(|profile| {
+            let named = profile.stacks.frames().map(|(_, frame)| profile.stacks.text(frame.file));
+            named.filter(|name| !name.is_empty()).map(str::to_owned).next()
+        });
+        let run = Run::new(run, SourceFiles::default(), Arc::default());
+        let mut note = |path, answered| *sent.entry(path).or_default() |= answered;
+        note("timeline", check_reply::<Layout>(&run, "timeline", ""));
+        note("names", check_reply::<Names<'_>>(&run, "names", "ids=0"));
+        note("slice", check_reply::<Details>(&run, "slice/0", ""));
+        note("area", check_reply::<Area>(&run, "area", "rows=0-40"));
+        note("search", check_reply::<Hits>(&run, "search", "q=a&limit=50"));
+        note("counters", check_reply::<Counters>(&run, "counters", "buckets=10"));
+        note("path", check_reply::<PathPieces<'_>>(&run, "path", "buckets=100"));
+        note("shown", check_reply::<ShownPages>(&run, "shown", ""));
+        for weight in ["weight=host", "weight=device", "weight=module"] {
+            note("flame", check_reply::<Flame>(&run, "flame", weight));
+        }
+        let source = format!("file={}", file.unwrap_or_default());
+        note("source", check_reply::<SourceFile>(&run, "source", &source));
+        note("memory/about", check_reply::<MemoryAbout>(&run, "memory/about", ""));
+        note("memory/picture", check_reply::<PictureHead>(&run, "memory/picture", "to=1000&high=1e9"));
+        note("memory/state", check_reply::<Instant>(&run, "memory/state", "state=1"));
+        note("memory/flame", check_reply::<Flame>(&run, "memory/flame", "state=1"));
+        note("memory/allocation", check_reply::<AllocationDetails>(&run, "memory/allocation", "id=0"));
+        note("memory/segment", check_reply::<AllocationDetails>(&run, "memory/allocation", "id=0&of=segments"));
+    }
+    let silent: Vec<_> = sent.iter().filter(|(_, answered)| !**answered).map(|(path, _)| path).collect();
+    assert!(silent.is_empty(), "no example gets an answer from {silent:?}");
+    let mut opened = Opened {
+        version: "1",
+        watching: false,
+        runs: vec![Listed::in_report(0, "a")],
+        history: false,
+        service: None,
+        problem: None,
+        report: None,
+    };
+    check::<Opened<'_>>(&serde_json::to_value(&opened).unwrap(), "what is open");
+    opened.report = Some(ReportMade { made: "a", left_out: &[] });
+    check::<Opened<'_>>(&serde_json::to_value(&opened).unwrap(), "what is open in a report");
 }

@@ -23,7 +23,16 @@ import type {
   SideBySide,
   SourceFile,
 } from "./types.ts";
-import type { BaselineListed, MetricHistory } from "./wire.ts";
+import type {
+  BaselineListed,
+  Counters,
+  MetricHistory,
+  Names,
+  PathPieces,
+  Refused,
+  ShownPages,
+  StillLoading,
+} from "./wire.ts";
 
 const GONE: Problem = {
   message: "The server is not responding.",
@@ -96,7 +105,7 @@ export class HttpSource implements Source {
   }
 
   async names(run: number, ids: number[]): Promise<string[]> {
-    const { names } = await this.#json<{ names: string[] }>(`api/r/${run}/names?ids=${ids.join(",")}`);
+    const { names } = await this.#json<Names>(`api/r/${run}/names?ids=${ids.join(",")}`);
     return names;
   }
 
@@ -120,12 +129,12 @@ export class HttpSource implements Source {
     signal?: AbortSignal,
   ): Promise<Counter[]> {
     const path = `api/r/${run}/counters${query({ from, to, buckets })}`;
-    return (await this.#json<{ counters: Counter[] }>(path, signal)).counters;
+    return (await this.#json<Counters>(path, signal)).counters;
   }
 
   async path(run: number, from: number, to: number, buckets: number): Promise<PathPiece[]> {
     const path = `api/r/${run}/path${query({ from, to, buckets })}`;
-    return (await this.#json<{ pieces: PathPiece[] }>(path)).pieces;
+    return (await this.#json<PathPieces>(path)).pieces;
   }
 
   flame(run: number, weight: string, options: Options = {}, signal?: AbortSignal): Promise<Flame> {
@@ -133,7 +142,7 @@ export class HttpSource implements Source {
   }
 
   async shown(run: number, signal?: AbortSignal): Promise<string[]> {
-    return (await this.#json<{ pages: string[] }>(`api/r/${run}/shown`, signal)).pages;
+    return (await this.#json<ShownPages>(`api/r/${run}/shown`, signal)).pages;
   }
 
   source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile> {
@@ -175,11 +184,7 @@ export class HttpSource implements Source {
     for (let wait = 60; ; wait = Math.min(wait * 1.5, 500)) {
       const response = await this.#fetch(path, signal);
       if (response.status === 202) {
-        const { run, read_bytes, total_bytes } = (await response.json()) as {
-          run: number;
-          read_bytes: number;
-          total_bytes: number;
-        };
+        const { run, read_bytes, total_bytes } = (await response.json()) as StillLoading;
         this.#watcher.loading(run, read_bytes, total_bytes);
         await sleep(wait, signal);
         continue;
@@ -204,7 +209,7 @@ export class HttpSource implements Source {
 
 async function problemIn(response: Response): Promise<Problem> {
   try {
-    const { error } = (await response.json()) as { error: Problem };
+    const { error } = (await response.json()) as Refused;
     return error;
   } catch {
     // Its own refusals are JSON.

@@ -29,7 +29,7 @@ import type {
   SideBySide,
   SourceFile,
 } from "./types.ts";
-import type { BaselineListed, KernelRow, MetricHistory } from "./wire.ts";
+import type { BaselineListed, Counters, KernelRow, MetricHistory, PathPieces, ShownPages } from "./wire.ts";
 
 /** Slices in one section of details. */
 const DETAILS = 4096;
@@ -176,12 +176,12 @@ class PackSource implements Source {
   }
 
   async counters(run: number, from: number, to: number): Promise<Counter[]> {
-    const all = await need(jsonSection<{ counters: Counter[] }>(of(run, "counters")), "the counters");
+    const all = await need(jsonSection<Counters>(of(run, "counters")), "the counters");
     return all.counters.map((counter) => within(counter, from, to));
   }
 
   async path(run: number, from: number, to: number): Promise<PathPiece[]> {
-    const all = await need(jsonSection<{ pieces: PathPiece[] }>(of(run, "path")), "the critical path");
+    const all = await need(jsonSection<PathPieces>(of(run, "path")), "the critical path");
     return all.pieces.filter((piece) => piece.start_ns < to && piece.start_ns + piece.dur_ns > from);
   }
 
@@ -230,7 +230,7 @@ class PackSource implements Source {
   }
 
   async shown(run: number): Promise<string[]> {
-    return (await need(jsonSection<{ pages: string[] }>(of(run, "shown")), "its pages")).pages;
+    return (await need(jsonSection<ShownPages>(of(run, "shown")), "its pages")).pages;
   }
 
   async source(run: number, file: string): Promise<SourceFile> {

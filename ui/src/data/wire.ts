@@ -35,6 +35,20 @@ export interface AccountRow {
   unlinked_ns: number;
 }
 
+/** A line that holds more in each snapshot. */
+export interface AcrossRow {
+  /** The device. */
+  device: number;
+  /** The line, as `file(line): function`. */
+  name: string;
+  /** What it holds in each. */
+  levels: number[];
+  /** From the first to the last. */
+  grown_bytes_across: number;
+  /** On average. */
+  growth_bytes_per_snapshot: number;
+}
+
 /** One thing to change. */
 export interface Advice {
   /** What kind of thing: `holds`, `grows` or `churns`. */
@@ -113,6 +127,16 @@ export interface AllocatorMap {
 
 /** What an amount counts. */
 export type AmountUnit = "bytes" | "nanoseconds" | "samples";
+
+/** What every answer has beside its tables and facts. */
+export interface AnswerFrame {
+  /** What to add to a time of this answer to get the file's own time. */
+  origin_ns: number;
+  /** Words to the reader that are not part of the data. */
+  remarks: string[];
+  /** What its numbers mean, where that was asked for. */
+  definitions?: Definition[];
+}
 
 /** What an area holds. */
 export interface Area {
@@ -525,6 +549,11 @@ export interface CounterSeries {
   device: string | null;
   /** Its mean at each point. */
   values: (number | null)[];
+}
+
+/** Counters between two moments. */
+export interface Counters {
+  counters: Counter[];
 }
 
 /** How much was measured. */
@@ -1028,6 +1057,18 @@ export interface FindingChange {
 
 /** Which of the runs has a finding. */
 export type FindingState = "both" | "gone" | "new";
+
+/** A peak as a fixed part and one per sample. */
+export interface FitRow {
+  /** `in use` or `reserved`. */
+  of: string;
+  /** Whatever the batch. */
+  fixed_bytes: number;
+  /** Per sample. */
+  bytes_per_sample: number;
+  /** How far runs are off; none for two. */
+  residual_bytes: number | null;
+}
 
 /** The answer: a tree in columns, one entry a node. Parents stand before their children; siblings are ordered by falling total, with what is put together last. */
 export interface Flame {
@@ -1906,6 +1947,20 @@ export interface LaneInfo {
   last_ns: number | null;
 }
 
+/** The largest batch within a limit. */
+export interface LargestRow {
+  /** The limit. */
+  limit_bytes: number;
+  /** Whether the process is known to have it; otherwise it is a common size. */
+  known: boolean;
+  /** The largest batch; none if memory does not grow with the batch. */
+  largest_batch: number | null;
+  /** At least. */
+  largest_batch_low: number | null;
+  /** At most. */
+  largest_batch_high: number | null;
+}
+
 /** One device's launches. */
 export interface LaunchRow {
   /** The device. */
@@ -1947,7 +2002,7 @@ export interface Layout {
   /** From the first event to the last end. */
   extent_ns: number;
   /** From the first slice to the last end of one: instants alone may lie far outside. */
-  work_ns: number[];
+  work_ns: [number, number];
   /** Groups in the order of the picture. */
   groups: GroupInfo[];
   /** Rows, group by group. */
@@ -2032,9 +2087,10 @@ export interface Listed {
   /** For people: a path that is not Unicode is shown as well as it can be, and asked for by its number. */
   path: string;
   label: string;
-  bytes: number;
+  /** Stored bytes; a report does not tell. */
+  bytes: number | null;
   modified_ms: number | null;
-  state: string;
+  state: RunState;
   read_bytes: number;
   total_bytes: number;
   error: Problem | null;
@@ -2385,6 +2441,11 @@ export interface ModulesLedger {
   misnested: number;
 }
 
+/** Names of slices, in the order they were asked for. */
+export interface Names {
+  names: string[];
+}
+
 /** Who takes whose result. */
 export interface NeighborEdge {
   /** The node whose result is taken. */
@@ -2474,6 +2535,9 @@ export interface NoteInfo {
   detail: string;
 }
 
+/** Why a request could not be met. */
+export type Obstacle = "fragmentation" | "set apart" | "shortage";
+
 /** One refused request. */
 export interface OomRow {
   /** Which, counted from 1. */
@@ -2496,8 +2560,7 @@ export interface OomRow {
   device_free_bytes: number;
   /** What was missing. */
   missing_bytes: number;
-  /** `fragmentation`, `set apart` (for another stream or pool) or `shortage`. */
-  why: string;
+  why: Obstacle;
   /** Whether the device had room, so that a limit on the process refused. */
   limited: boolean;
   /** Whether segments could grow. */
@@ -2569,6 +2632,23 @@ export interface OpRow {
   tc_self_share: number | null;
   /** The part of `device_total_ns` on tensor cores; none without device time. */
   tc_total_share: number | null;
+}
+
+/** What is open. The page asks for it first, and every report holds it. */
+export interface Opened {
+  /** The version of this program. */
+  version: string;
+  /** Whether new traces appear by themselves. */
+  watching: boolean;
+  runs: Listed[];
+  /** Whether baselines are open beside the runs, or instead of them. */
+  history: boolean;
+  /** Set if what is open was written by a service that is watched. */
+  service: ServiceOpened | null;
+  /** Why the last look for traces failed, if it did. */
+  problem: Problem | null;
+  /** Set in a report: what it is, and what was left out of it. */
+  report?: ReportMade;
 }
 
 /** What ranks do together. */
@@ -2674,6 +2754,11 @@ export interface PathClassRow {
   on_path_ns: number;
   /** Its part of the path. */
   share: number;
+}
+
+/** The critical path between two moments. */
+export interface PathPieces {
+  pieces: Stretch[];
 }
 
 /** Time of one name on the path. */
@@ -2941,8 +3026,12 @@ export interface RefusalRow {
   free_bytes: number;
   /** In one piece. */
   largest_free_bytes: number;
-  /** `fragmentation` if what was free would have been enough in one piece, `set apart` if one piece was but belonged to another stream or pool, otherwise `shortage`. */
-  why: string;
+  why: Obstacle;
+}
+
+/** A question without an answer. */
+export interface Refused {
+  error: Problem;
 }
 
 /** All ranges of one name. */
@@ -3086,6 +3175,14 @@ export interface Report {
   bytes_per_event: number | null;
 }
 
+/** A report in one file. */
+export interface ReportMade {
+  /** What it was made of. */
+  made: string;
+  /** What it lacks, in words. */
+  left_out: string[];
+}
+
 /** A device and its peaks. */
 export interface RooflineDevice {
   /** Its number. */
@@ -3155,6 +3252,24 @@ export interface RooflineTotals {
   modelled_gbs: number | null;
 }
 
+/** A change that makes room, by an estimate. */
+export interface RoomRow {
+  /** The change. */
+  change: string;
+  /** How much lower the peak of the run with the largest batch would be. */
+  saved_bytes: number;
+  /** Whatever the batch. */
+  fixed_bytes: number;
+  /** Per sample. */
+  bytes_per_sample: number;
+  /** The limit that the batch is for. */
+  limit_bytes: number;
+  /** The largest batch with the change. */
+  largest_batch: number | null;
+  /** How it was worked out, and what it costs. */
+  arithmetic: string;
+}
+
 /** One route. */
 export interface RouteRow {
   /** Its name. */
@@ -3206,6 +3321,23 @@ export interface RowInfo {
   /** The last end. */
   last_ns: number;
 }
+
+/** A run of some batch. */
+export interface RunRow {
+  /** The file. */
+  run: string;
+  /** Samples per step. */
+  batch: number;
+  /** The most in use. */
+  peak_allocated_bytes: number;
+  /** The most reserved; none where the file does not say. */
+  peak_reserved_bytes: number | null;
+  /** How far off the line. */
+  off_bytes: number;
+}
+
+/** How far a run is from being asked about. */
+export type RunState = "failed" | "loading" | "ready" | "waiting";
 
 /** A service over a stretch of time. */
 export interface ServiceDashboard {
@@ -3259,6 +3391,11 @@ export interface ServiceDashboard {
   definitions: Definition[];
 }
 
+/** A watched service. */
+export interface ServiceOpened {
+  name: string;
+}
+
 /** Requests over time. */
 export interface ServiceSeries {
   /** How many ended. */
@@ -3290,6 +3427,11 @@ export interface Shown {
   dur_ns: number;
   /** The slice; in machine output its number in this file. */
   slice: number;
+}
+
+/** The pages with something to show about a run. */
+export interface ShownPages {
+  pages: string[];
 }
 
 /** Where a collective runs. */
@@ -3376,6 +3518,28 @@ export interface SourceLine {
   source: string | null;
 }
 
+/** One line and its text. */
+export interface SourceMemory {
+  /** The function. */
+  function: string;
+  /** The file. */
+  file: string;
+  /** The line it starts at. */
+  function_line: number;
+  /** The line; 0 where the whole function is meant. */
+  line: number;
+  /** How often it ran. */
+  occurrences: number;
+  /** The most of the process that was in memory after it. */
+  memory_bytes: number;
+  /** What was in memory after it and not before, over all its runs. */
+  increment_bytes: number;
+  /** Bytes that the line itself allocated, or what it called outside the user's code. */
+  allocated_bytes: number;
+  /** The line's text, where the file could be read. */
+  source: string | null;
+}
+
 /** How the durations of a row are spread. */
 export interface Spread {
   /** Half of them take no longer. */
@@ -3444,6 +3608,15 @@ export interface StepUse {
   coverage: number | null;
   /** Whether so little is covered that both utilizations are lower bounds. */
   lower_bound: boolean;
+}
+
+/** A run that is being read: ask again. */
+export interface StillLoading {
+  run: number;
+  state: RunState;
+  read_bytes: number;
+  /** 0 if unknown. */
+  total_bytes: number;
 }
 
 /** One stream's gaps by HTA's classes. */
@@ -3858,614 +4031,602 @@ export interface XprofSummary {
   input_bound: InputBound;
 }
 
-/** The answer to `account`. */
-export interface AccountAnswer {
+/** An answer to `account`. */
+export interface AccountAnswer extends AnswerFrame {
   causes: CauseRow[];
   devices: AccountRow[];
   steps: AccountRow[];
   synthetic: boolean;
   verdict: Verdict | null;
-  causes_total?: number;
-  devices_total?: number;
-  steps_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `code`. */
-export interface CodeAnswer {
+/** An answer to `code`. */
+export interface CodeAnswer extends AnswerFrame {
   code: CodeRow[];
   device_ns: number;
   wait_ns: number;
   wall_ns: number;
-  code_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `collectives`. */
-export interface CollectivesAnswer {
+/** An answer to `collectives`. */
+export interface CollectivesAnswer extends AnswerFrame {
   collectives: CollectiveRow[];
   totals: CollectivesTotals;
-  collectives_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `compile`. */
-export interface CompileAnswer {
-  eager?: EagerRow[];
-  health?: Health[];
-  kernels?: GeneratedRow[];
-  phases?: CompilePhase[];
-  regions?: CompiledRegion[];
-  eager_total?: number;
-  health_total?: number;
-  kernels_total?: number;
-  phases_total?: number;
-  regions_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `compile`. */
+export interface CompileAnswer extends AnswerFrame {
+  health: Health[];
+  regions: CompiledRegion[];
 }
 
-/** The answer to `critical-path`. */
-export interface CriticalPathAnswer {
+/** An answer to `compile`. */
+export interface CompileByEager extends AnswerFrame {
+  eager: EagerRow[];
+}
+
+/** An answer to `compile`. */
+export interface CompileByKernel extends AnswerFrame {
+  kernels: GeneratedRow[];
+}
+
+/** An answer to `compile`. */
+export interface CompileByPhase extends AnswerFrame {
+  phases: CompilePhase[];
+}
+
+/** An answer to `critical-path`. */
+export interface CriticalPathAnswer extends AnswerFrame {
   classes: PathClassRow[];
-  path?: PathRow[];
-  pieces?: PieceRow[];
   wall_ns: number;
-  classes_total?: number;
-  path_total?: number;
-  pieces_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  path: PathRow[];
 }
 
-/** The answer to `diff`. */
-export interface DiffAnswer {
-  after: StepSide;
-  before: StepSide;
+/** An answer to `critical-path`. */
+export interface CriticalPathByPiece extends AnswerFrame {
+  classes: PathClassRow[];
+  wall_ns: number;
+  pieces: PieceRow[];
+}
+
+/** An answer to `diff`. */
+export interface DiffAnswer extends AnswerFrame {
   causes: CauseChange[];
-  delta_ns: number;
+  rows: ChangeRow[];
   figures: FigureRow[];
   findings: FindingChange[];
+  before: StepSide;
+  after: StepSide;
+  delta_ns: number;
   judged: Judged;
-  rows: ChangeRow[];
   unlike: string[];
-  causes_total?: number;
-  figures_total?: number;
-  findings_total?: number;
-  rows_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `findings`. */
-export interface FindingsAnswer {
-  could_not_look: CouldNotLook[];
+/** An answer to `findings`. */
+export interface FindingsAnswer extends AnswerFrame {
   findings: Finding[];
   step_ns: number;
-  steps: number;
-  unprofiled_step_high_ns: number;
-  unprofiled_step_low_ns: number;
   unprofiled_step_ns: number;
+  unprofiled_step_low_ns: number;
+  unprofiled_step_high_ns: number;
+  steps: number;
+  could_not_look: CouldNotLook[];
   worst: Severity | null;
-  findings_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `functions`. */
-export interface FunctionsAnswer {
-  calls: number | null;
+/** An answer to `functions`. */
+export interface FunctionsAnswer extends AnswerFrame {
   functions: FunctionRow[];
-  primitive_calls: number | null;
-  samples: number | null;
-  total: number;
   unit: AmountUnit;
   value: string;
+  total: number;
+  samples: number | null;
   waiting_ns: number | null;
-  functions_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  calls: number | null;
+  primitive_calls: number | null;
 }
 
-/** The answer to `gaps`. */
-export interface GapsAnswer {
+/** An answer to `functions`. */
+export interface FunctionsCallees extends AnswerFrame {
+  callees: EdgeRow[];
+  unit: AmountUnit;
+}
+
+/** An answer to `functions`. */
+export interface FunctionsCallers extends AnswerFrame {
+  callers: EdgeRow[];
+  unit: AmountUnit;
+}
+
+/** An answer to `gaps`. */
+export interface GapsAnswer extends AnswerFrame {
+  kinds: GapKindRow[];
   culprits: CulpritRow[];
   gaps: GapRow[];
-  kinds: GapKindRow[];
   streams: StreamGapsRow[];
   totals: GapsTotals;
-  culprits_total?: number;
-  gaps_total?: number;
-  kinds_total?: number;
-  streams_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `gpu`. */
-export interface GpuAnswer {
+/** An answer to `gpu`. */
+export interface GpuAnswer extends AnswerFrame {
   gpu: GpuRow[];
   streams: StreamRow[];
-  gpu_total?: number;
-  streams_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `graphs`. */
-export interface GraphsAnswer {
+/** An answer to `graphs`. */
+export interface GraphsAnswer extends AnswerFrame {
+  graphs: GraphRow[];
   calls_without_work: number;
-  graphs?: GraphRow[];
-  nodes?: NodeRow[];
-  graphs_total?: number;
-  nodes_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `hlo`. */
-export interface HloAnswer {
-  edges?: NeighborEdge[];
-  inside?: FusedRow[];
-  instructions?: InstructionRow[];
-  nodes?: NeighborRow[];
-  totals?: InstructionsTotals;
-  within?: ProgramPlace;
-  edges_total?: number;
-  inside_total?: number;
-  instructions_total?: number;
-  nodes_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `graphs`. */
+export interface GraphsByNode extends AnswerFrame {
+  nodes: NodeRow[];
+  calls_without_work: number;
 }
 
-/** The answer to `hta`. */
-export interface HtaAnswer {
-  breakdown?: TemporalRow[];
-  critical_path?: HtaPathRow[];
-  idle?: HtaIdleRow[];
-  launches?: HtaLaunchesRow[];
-  queue?: HtaQueueRow[];
-  breakdown_total?: number;
-  critical_path_total?: number;
-  idle_total?: number;
-  launches_total?: number;
-  queue_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `hlo`. */
+export interface HloAnswer extends AnswerFrame {
+  instructions: InstructionRow[];
+  totals: InstructionsTotals;
 }
 
-/** The answer to `info`. */
-export interface InfoAnswer {
+/** An answer to `hlo`. */
+export interface HloAround extends AnswerFrame {
+  nodes: NeighborRow[];
+  inside: FusedRow[];
+  edges: NeighborEdge[];
+  within: ProgramPlace;
+}
+
+/** An answer to `hta`. */
+export interface HtaAnswer extends AnswerFrame {
+  breakdown: TemporalRow[];
+}
+
+/** An answer to `hta`. */
+export interface HtaByCriticalPath extends AnswerFrame {
+  critical_path: HtaPathRow[];
+}
+
+/** An answer to `hta`. */
+export interface HtaByIdle extends AnswerFrame {
+  idle: HtaIdleRow[];
+}
+
+/** An answer to `hta`. */
+export interface HtaByLaunches extends AnswerFrame {
+  launches: HtaLaunchesRow[];
+}
+
+/** An answer to `hta`. */
+export interface HtaByQueue extends AnswerFrame {
+  queue: HtaQueueRow[];
+}
+
+/** An answer to `info`. */
+export interface InfoAnswer extends AnswerFrame {
   info: Report;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `kernels`. */
-export interface KernelsAnswer {
+/** An answer to `info`. */
+export interface InfoOfProfile extends AnswerFrame {
+  profile: ProfileInfo;
+  info: Report;
+}
+
+/** An answer to `kernels`. */
+export interface KernelsAnswer extends AnswerFrame {
+  kernels: KernelRow[];
   copies: CopyRow[];
-  kernels?: KernelRow[];
   totals: KernelsTotals;
-  copies_total?: number;
-  kernels_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `launches`. */
-export interface LaunchesAnswer {
-  launches?: LaunchRow[];
-  queue?: DeviceQueuePoint[];
-  launches_total?: number;
-  queue_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `kernels`. */
+export interface KernelsByCopies extends AnswerFrame {
+  copies: CopyRow[];
+  totals: KernelsTotals;
 }
 
-/** The answer to `lines`. */
-export interface LinesAnswer {
+/** An answer to `launches`. */
+export interface LaunchesAnswer extends AnswerFrame {
+  launches: LaunchRow[];
+}
+
+/** An answer to `launches`. */
+export interface LaunchesByQueue extends AnswerFrame {
+  queue: DeviceQueuePoint[];
+}
+
+/** An answer to `lines`. */
+export interface LinesAnswer extends AnswerFrame {
   lines: SourceLine[];
-  total: number;
   unit: AmountUnit;
-  lines_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  total: number;
 }
 
-/** The answer to `loading`. */
-export interface LoadingAnswer {
+/** An answer to `loading`. */
+export interface LoadingAnswer extends AnswerFrame {
   loading: LoadingRow[];
   operators: LoaderOp[];
+  workers: boolean | null;
   range: string | null;
   totals: LoadingTotals;
-  workers: boolean | null;
-  loading_total?: number;
-  operators_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `memory`. */
-export interface MemoryAnswer {
-  buffers?: LiveBufferRow[];
-  devices?: DeviceMemory[];
-  events?: Event[];
-  live?: LiveRow[];
-  operators?: OperatorMemory[];
-  peak?: PeakRow[] | PeakStackRow[];
-  process?: ProcessMemory[];
+/** An answer to `memory`. */
+export interface MemoryAcross extends AnswerFrame {
+  across: AcrossRow[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryAnswer extends AnswerFrame {
+  devices: DeviceMemory[];
+  process: ProcessMemory[];
   programs?: ProgramPlanRow[];
-  records?: number;
-  buffers_total?: number;
-  devices_total?: number;
-  events_total?: number;
-  live_total?: number;
-  operators_total?: number;
-  peak_total?: number;
-  process_total?: number;
-  programs_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  buffers?: LiveBufferRow[];
+  records: number;
+  range_ns?: [number, number];
+  operators: OperatorMemory[];
 }
 
-/** The answer to `modules`. */
-export interface ModulesAnswer {
+/** An answer to `memory`. */
+export interface MemoryByBuffer extends AnswerFrame {
+  buffers: LiveBufferRow[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryByEvent extends AnswerFrame {
+  devices: DeviceMemory[];
+  process: ProcessMemory[];
+  programs?: ProgramPlanRow[];
+  buffers?: LiveBufferRow[];
+  records: number;
+  range_ns?: [number, number];
+  events: Event[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryByLine extends AnswerFrame {
+  line_memory: SourceMemory[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryByPeak extends AnswerFrame {
+  devices: DeviceMemory[];
+  process: ProcessMemory[];
+  programs?: ProgramPlanRow[];
+  buffers?: LiveBufferRow[];
+  records: number;
+  range_ns?: [number, number];
+  peak: PeakRow[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryByProgram extends AnswerFrame {
+  programs: ProgramPlanRow[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryByStack extends AnswerFrame {
+  devices: DeviceMemory[];
+  process: ProcessMemory[];
+  programs?: ProgramPlanRow[];
+  buffers?: LiveBufferRow[];
+  records: number;
+  range_ns?: [number, number];
+  peak: PeakStackRow[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryFit extends AnswerFrame {
+  largest: LargestRow[];
+  fit: FitRow[];
+  runs: RunRow[];
+  changes: RoomRow[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryLeaks extends AnswerFrame {
+  leaks: LeakRow[];
+  full: FullRow[];
+  left_lines: HeapLineRow[];
+  looked_at: LookedAtRow[];
+  total_growth_bytes_each: number;
+  iterations: number | null;
+  iteration_ns: number | null;
+}
+
+/** An answer to `memory`. */
+export interface MemoryLive extends AnswerFrame {
+  live: LiveRow[];
+  moment_ns?: number | null;
+}
+
+/** An answer to `memory`. */
+export interface MemoryOfProfile extends AnswerFrame {
+  peak_bytes: number;
+  peak_at_ns: number;
+  end_bytes: number;
+  peak_rss_bytes: number | null;
+  sample_bytes: number;
+  recorded_ns: number;
+  earlier_at_ns: number | null;
+  allocators?: DeviceRow[];
+  refusals?: RefusalRow[];
+  heap_lines: HeapLineRow[];
+  curve: MemoryPoint[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryOfProfileByLine extends AnswerFrame {
+  peak_bytes: number;
+  peak_at_ns: number;
+  end_bytes: number;
+  peak_rss_bytes: number | null;
+  sample_bytes: number;
+  recorded_ns: number;
+  earlier_at_ns: number | null;
+  allocators?: DeviceRow[];
+  refusals?: RefusalRow[];
+  line_memory: SourceMemory[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryOfProfileByStack extends AnswerFrame {
+  peak_bytes: number;
+  peak_at_ns: number;
+  end_bytes: number;
+  peak_rss_bytes: number | null;
+  sample_bytes: number;
+  recorded_ns: number;
+  earlier_at_ns: number | null;
+  allocators?: DeviceRow[];
+  refusals?: RefusalRow[];
+  heap_stacks: HeapStackRow[];
+  curve: MemoryPoint[];
+}
+
+/** An answer to `memory`. */
+export interface MemoryOutOfMemory extends AnswerFrame {
+  out_of_memory: OomRow[];
+  holders: HolderRow[];
+}
+
+/** An answer to `modules`. */
+export interface ModulesAnswer extends AnswerFrame {
+  modules: Module[];
   ledger: ModulesLedger;
-  modules: ModuleClassRow[] | Module[];
   origin: Origin;
-  modules_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `ops`. */
-export interface OpsAnswer {
+/** An answer to `modules`. */
+export interface ModulesByClass extends AnswerFrame {
+  modules: ModuleClassRow[];
+  ledger: ModulesLedger;
+  origin: Origin;
+}
+
+/** An answer to `ops`. */
+export interface OpsAnswer extends AnswerFrame {
+  ops: OpRow[];
   annotations: OpRow[];
   calls: OpRow[];
   memory_outside: OpRow | null;
-  ops: OpRow[];
   totals: OpsTotals;
-  annotations_total?: number;
-  calls_total?: number;
-  ops_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `phases`. */
-export interface PhasesAnswer {
+/** An answer to `phases`. */
+export interface PhasesAnswer extends AnswerFrame {
   phases: PhaseRow[];
   totals: PhaseTotals;
-  phases_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `regions`. */
-export interface RegionsAnswer {
-  ledger: RegionsLedger;
+/** An answer to `regions`. */
+export interface RegionsAnswer extends AnswerFrame {
   regions: RegionRow[];
-  regions_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  ledger: RegionsLedger;
 }
 
-/** The answer to `roofline`. */
-export interface RooflineAnswer {
-  coverage: number | null;
-  devices: RooflineDevice[];
-  lower_bound: boolean;
-  mean_hfu: number | null;
-  mean_mfu: number | null;
+/** An answer to `roofline`. */
+export interface RooflineAnswer extends AnswerFrame {
   roofline: RooflineRow[];
-  steps: StepUse[];
-  totals: RooflineTotals;
   unmodelled: UnmodelledRow[];
-  roofline_total?: number;
-  steps_total?: number;
-  unmodelled_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  steps: StepUse[];
+  devices: RooflineDevice[];
+  mean_mfu: number | null;
+  mean_hfu: number | null;
+  coverage: number | null;
+  lower_bound: boolean;
+  totals: RooflineTotals;
 }
 
-/** The answer to `serving`. */
-export interface ServingAnswer {
-  between_ns: number;
-  found_by: FoundBy;
-  iterations: Iteration[];
+/** An answer to `serving`. */
+export interface ServingAnswer extends AnswerFrame {
   kinds: KindRow[];
-  on_other_threads: number;
+  iterations: Iteration[];
+  found_by: FoundBy;
   span_ns: number;
-  iterations_total?: number;
-  kinds_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  between_ns: number;
+  on_other_threads: number;
 }
 
-/** The answer to `stacks`. */
-export interface StacksAnswer {
+/** An answer to `diff`. */
+export interface SideBySide extends AnswerFrame {
+  runs: SideRow[];
+  pairs: PairRow[];
+  by: ComparedBy;
+  sentence: string;
+  unlike: string[];
+}
+
+/** An answer to `stacks`. */
+export interface StacksAnswer extends AnswerFrame {
   stacks: Row[];
-  total_ns: number;
   weight: Weight;
-  stacks_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  total_ns: number;
 }
 
-/** The answer to `steps`. */
-export interface StepsAnswer {
+/** An answer to `stacks`. */
+export interface StacksOfProfile extends AnswerFrame {
+  stacks: FoldedRow[];
+  unit: AmountUnit;
+  total: number;
+}
+
+/** An answer to `steps`. */
+export interface StepsAnswer extends AnswerFrame {
   average: Parts | null;
-  device_slices_outside: number;
-  inferred_from: string | null;
   spread: Spread | null;
-  steps: BreakdownRow[] | DeviceStep[];
   synthetic: boolean;
-  steps_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  inferred_from: string | null;
+  device_slices_outside: number;
+  steps: BreakdownRow[];
 }
 
-/** The answer to `summary`. */
-export interface SummaryAnswer {
+/** An answer to `steps`. */
+export interface StepsByDevice extends AnswerFrame {
+  average: Parts | null;
+  spread: Spread | null;
+  synthetic: boolean;
+  inferred_from: string | null;
+  device_slices_outside: number;
+  steps: DeviceStep[];
+}
+
+/** An answer to `summary`. */
+export interface SummaryAnswer extends AnswerFrame {
+  steps: BreakdownRow[];
   causes: CauseOfStep[];
-  copies: CopyRow[];
-  could_not_look: CouldNotLook[];
-  findings: Finding[];
+  top: TopRow[];
   gpu: GpuRow[];
-  hot_functions: HotFunction[];
-  info: Report;
-  kernels: KernelRow[];
-  memory: DeviceMemory[];
-  notes: NoteInfo[];
   ops: OpRow[];
   regions: OpRow[];
-  samples_per_s: number | null;
-  samples_per_step: number | null;
-  step_ns: number;
-  steps: BreakdownRow[];
-  top: TopRow[];
-  uncovered: string | null;
-  unit: AmountUnit;
-  unprofiled_step_high_ns: number | null;
-  unprofiled_step_low_ns: number | null;
-  unprofiled_step_ns: number | null;
+  kernels: KernelRow[];
+  copies: CopyRow[];
+  memory: DeviceMemory[];
+  findings: Finding[];
+  info: Report;
+  hot_functions: HotFunction[];
   verdict: Verdict | null;
-  causes_total?: number;
-  copies_total?: number;
-  findings_total?: number;
-  gpu_total?: number;
-  hot_functions_total?: number;
-  kernels_total?: number;
-  memory_total?: number;
-  ops_total?: number;
-  regions_total?: number;
-  steps_total?: number;
-  top_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  uncovered: string | null;
+  could_not_look: CouldNotLook[];
+  step_ns: number;
+  samples_per_step: number | null;
+  samples_per_s: number | null;
+  unprofiled_step_ns: number | null;
+  unprofiled_step_low_ns: number | null;
+  unprofiled_step_high_ns: number | null;
+  notes: NoteInfo[];
+  unit: AmountUnit;
 }
 
-/** The answer to `threads`. */
-export interface ThreadsAnswer {
+/** An answer to `summary`. */
+export interface SummaryOfHeap extends AnswerFrame {
+  heap_lines: HeapLineRow[];
+  left_lines: HeapLineRow[];
+  advice: Advice[];
+  of_device: string | null;
+  peak_bytes: number;
+  peak_at_ns: number;
+  end_bytes: number;
+  peak_rss_bytes: number | null;
+  notes: NoteInfo[];
+}
+
+/** An answer to `summary`. */
+export interface SummaryOfProfile extends AnswerFrame {
+  hot_functions: HotFunction[];
+  hot_lines: HotLine[];
+  findings: Finding[];
+  verdict: Verdict | null;
+  notes: NoteInfo[];
+  unit: AmountUnit;
+}
+
+/** An answer to `threads`. */
+export interface ThreadsAnswer extends AnswerFrame {
+  threads: ThreadRow[];
   processes: LockRow[];
   tasks: TaskRow[];
-  threads: ThreadRow[];
-  processes_total?: number;
-  tasks_total?: number;
-  threads_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `transfers`. */
-export interface TransfersAnswer {
+/** An answer to `transfers`. */
+export interface TransfersAnswer extends AnswerFrame {
   transfers: BusRow[];
-  transfers_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
 }
 
-/** The answer to `waits`. */
-export interface WaitsAnswer {
-  totals: WaitsTotals;
+/** An answer to `waits`. */
+export interface WaitsAnswer extends AnswerFrame {
   waits: WaitRow[];
-  waits_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  totals: WaitsTotals;
 }
 
-/** The answer to `what-if`. */
-export interface WhatIfAnswer {
-  steps: ReplayedStep[];
+/** An answer to `what-if`. */
+export interface WhatIfAnswer extends AnswerFrame {
   what_if: ReplayRow[];
-  steps_total?: number;
-  what_if_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+  steps: ReplayedStep[];
 }
 
-/** The answer to `xprof`. */
-export interface XprofAnswer {
-  hlo?: XprofHloRow[];
-  kernels?: XprofKernelRow[];
-  memory?: XprofMemoryRow[];
-  ops?: XprofOpRow[];
-  steps?: XprofStepRow[];
-  summary?: XprofSummary;
-  hlo_total?: number;
-  kernels_total?: number;
-  memory_total?: number;
-  ops_total?: number;
-  steps_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `xprof`. */
+export interface XprofAnswer extends AnswerFrame {
+  summary: XprofSummary;
+  steps: XprofStepRow[];
 }
 
-/** The answer to `findings` about a profile. */
-export interface FindingsOfProfile {
-  could_not_look: CouldNotLook[];
-  findings: Finding[];
-  step_ns: number;
-  steps: number;
-  unprofiled_step_high_ns: number;
-  unprofiled_step_low_ns: number;
-  unprofiled_step_ns: number;
-  worst: Severity | null;
-  findings_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `xprof`. */
+export interface XprofByHlo extends AnswerFrame {
+  hlo: XprofHloRow[];
 }
 
-/** The answer to `functions` about a profile. */
-export interface FunctionsOfProfile {
-  calls: number | null;
-  functions: FunctionRow[];
-  primitive_calls: number | null;
-  samples: number | null;
-  total: number;
-  unit: AmountUnit;
-  value: string;
-  waiting_ns: number | null;
-  functions_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `xprof`. */
+export interface XprofByKernels extends AnswerFrame {
+  kernels: XprofKernelRow[];
 }
 
-/** The answer to `info` about a profile. */
-export interface InfoOfProfile {
-  info: Report;
-  profile: ProfileInfo;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `xprof`. */
+export interface XprofByMemory extends AnswerFrame {
+  memory: XprofMemoryRow[];
 }
 
-/** The answer to `lines` about a profile. */
-export interface LinesOfProfile {
-  lines: SourceLine[];
-  total: number;
-  unit: AmountUnit;
-  lines_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** An answer to `xprof`. */
+export interface XprofByOps extends AnswerFrame {
+  ops: XprofOpRow[];
 }
 
-/** The answer to `memory` about a profile. */
-export interface MemoryOfProfile {
-  allocators?: DeviceRow[];
-  curve?: MemoryPoint[];
-  earlier_at_ns?: number | null;
-  end_bytes?: number;
-  full?: FullRow[];
-  heap_lines?: HeapLineRow[];
-  heap_stacks?: HeapStackRow[];
-  holders?: HolderRow[];
-  iteration_ns?: number | null;
-  iterations?: number | null;
-  leaks?: LeakRow[];
-  left_lines?: HeapLineRow[];
-  live?: LiveRow[];
-  looked_at?: LookedAtRow[];
-  moment_ns?: number | null;
-  out_of_memory?: OomRow[];
-  peak_at_ns?: number;
-  peak_bytes?: number;
-  peak_rss_bytes?: number | null;
-  recorded_ns?: number;
-  refusals?: RefusalRow[];
-  sample_bytes?: number;
-  total_growth_bytes_each?: number;
-  allocators_total?: number;
-  curve_total?: number;
-  full_total?: number;
-  heap_lines_total?: number;
-  heap_stacks_total?: number;
-  holders_total?: number;
-  leaks_total?: number;
-  left_lines_total?: number;
-  live_total?: number;
-  looked_at_total?: number;
-  out_of_memory_total?: number;
-  refusals_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
-}
-
-/** The answer to `stacks` about a profile. */
-export interface StacksOfProfile {
-  stacks: FoldedRow[];
-  total: number;
-  unit: AmountUnit;
-  stacks_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
-}
-
-/** The answer to `summary` about a profile. */
-export interface SummaryOfProfile {
-  advice?: Advice[];
-  end_bytes?: number;
-  findings?: Finding[];
-  heap_lines?: HeapLineRow[];
-  hot_functions?: HotFunction[];
-  hot_lines?: HotLine[];
-  left_lines?: HeapLineRow[];
-  notes: NoteInfo[];
-  of_device?: string | null;
-  peak_at_ns?: number;
-  peak_bytes?: number;
-  peak_rss_bytes?: number | null;
-  unit?: AmountUnit;
-  verdict?: Verdict | null;
-  advice_total?: number;
-  findings_total?: number;
-  heap_lines_total?: number;
-  hot_functions_total?: number;
-  hot_lines_total?: number;
-  left_lines_total?: number;
-  definitions?: Definition[];
-  origin_ns: number;
-  remarks: string[];
+/** The forms of answers, by question. */
+export interface Answers {
+  summary: SummaryAnswer | SummaryOfProfile | SummaryOfHeap;
+  findings: FindingsAnswer;
+  "what-if": WhatIfAnswer;
+  account: AccountAnswer;
+  steps: StepsAnswer | StepsByDevice;
+  "critical-path": CriticalPathAnswer | CriticalPathByPiece;
+  regions: RegionsAnswer;
+  phases: PhasesAnswer;
+  ops: OpsAnswer;
+  kernels: KernelsAnswer | KernelsByCopies;
+  hlo: HloAnswer | HloAround;
+  modules: ModulesAnswer | ModulesByClass;
+  code: CodeAnswer;
+  functions: FunctionsAnswer | FunctionsCallers | FunctionsCallees;
+  lines: LinesAnswer;
+  stacks: StacksAnswer | StacksOfProfile;
+  threads: ThreadsAnswer;
+  serving: ServingAnswer;
+  compile: CompileAnswer | CompileByKernel | CompileByEager | CompileByPhase;
+  gaps: GapsAnswer;
+  launches: LaunchesAnswer | LaunchesByQueue;
+  waits: WaitsAnswer;
+  loading: LoadingAnswer;
+  transfers: TransfersAnswer;
+  gpu: GpuAnswer;
+  collectives: CollectivesAnswer;
+  graphs: GraphsAnswer | GraphsByNode;
+  roofline: RooflineAnswer;
+  memory: MemoryAnswer | MemoryByEvent | MemoryByPeak | MemoryByStack | MemoryByProgram | MemoryByBuffer | MemoryOfProfile | MemoryOfProfileByStack | MemoryByLine | MemoryOfProfileByLine | MemoryLive | MemoryLeaks | MemoryOutOfMemory | MemoryAcross | MemoryFit;
+  hta: HtaAnswer | HtaByIdle | HtaByQueue | HtaByLaunches | HtaByCriticalPath;
+  xprof: XprofAnswer | XprofByOps | XprofByKernels | XprofByHlo | XprofByMemory;
+  info: InfoAnswer | InfoOfProfile;
+  diff: DiffAnswer | SideBySide;
 }

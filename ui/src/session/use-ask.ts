@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isAbort, problemOf } from "../data/source.ts";
 import type { Answer, Options, Problem } from "../data/types.ts";
+import type { Answers } from "../data/wire.ts";
 import { busy } from "./busy.ts";
 import { runId, source } from "./state.ts";
 
@@ -37,13 +38,25 @@ export function useLoaded<T>(key: string | undefined, ask: (signal: AbortSignal)
   return state;
 }
 
-/** A command's answer for the run looked at. Name what you expect: `useAsk<WaitsAnswer>("waits")`. */
-export function useAsk<T extends object>(
-  command: string,
+/** The commands that may answer in this form. */
+type CommandOf<A> = { [C in keyof Answers]: A extends Answers[C] ? C : never }[keyof Answers];
+
+/** A command's answer for the run looked at. Name the form that the options ask for: `useAsk<WaitsAnswer>("waits")`. */
+export function useAsk<A extends Answers[keyof Answers]>(
+  command: CommandOf<A>,
   options: Options = {},
   when = true,
-): Loaded<T & Answer> {
+): Loaded<A> {
+  return useAsked<A>(command, options, when);
+}
+
+/** The answer to any question, whatever it holds. */
+export function useAnyAnswer(command: string, options: Options = {}): Loaded<Answer> {
+  return useAsked<Answer>(command, options, true);
+}
+
+function useAsked<A>(command: string, options: Options, when: boolean): Loaded<A> {
   const run = runId.value;
   const key = run === undefined || !when ? undefined : JSON.stringify([run, command, options]);
-  return useLoaded(key, (signal) => source.ask(run ?? 0, command, options, signal) as Promise<T & Answer>);
+  return useLoaded<A>(key, (signal) => source.ask(run ?? 0, command, options, signal) as Promise<A & Answer>);
 }

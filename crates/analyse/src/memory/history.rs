@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stepscope_model::{Action, HistoryBlock, HistoryEntry, HistoryTable, Segment, Snapshot, StackId};
 
 pub use super::columns::Level;
@@ -61,25 +63,16 @@ pub struct FailedAllocation {
 }
 
 /// Why a request could not be met.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Obstacle {
     /// What was free would have been enough, but lay in pieces.
     Fragmentation,
     /// One free piece was large enough, but the request could not use it: a stream and a pool keep their own.
+    #[serde(rename = "set apart")]
     SetApart,
     /// Too little was free.
     Shortage,
-}
-
-impl Obstacle {
-    /// In one or two words.
-    pub fn label(self) -> &'static str {
-        match self {
-            Obstacle::Fragmentation => "fragmentation",
-            Obstacle::SetApart => "set apart",
-            Obstacle::Shortage => "shortage",
-        }
-    }
 }
 
 impl FailedAllocation {

@@ -19,6 +19,7 @@ use stepscope_analyse::threads::activity::Activity;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{self, Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
@@ -42,7 +43,17 @@ pub(super) const QUESTION: Question = Question {
         OWN,
         &[STEP, WALL, PARTIAL],
     ],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "AccountAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<CauseRow>("causes"),
+            rows::<AccountRow>("devices"),
+            rows::<AccountRow>("steps"),
+            fact::<bool>("synthetic"),
+            fact::<Option<verdict::Verdict>>("verdict"),
+        ]],
+    }],
     answer,
 };
 

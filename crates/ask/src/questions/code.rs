@@ -10,6 +10,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
@@ -25,7 +26,16 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["call"]),
     definitions: &[code::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "CodeAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<CodeRow>("code"),
+            fact::<i64>("device_ns"),
+            fact::<i64>("wait_ns"),
+            fact::<i64>("wall_ns"),
+        ]],
+    }],
     answer,
 };
 

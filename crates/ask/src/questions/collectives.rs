@@ -12,6 +12,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
@@ -25,7 +26,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[collectives::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "CollectivesAnswer",
+        about: TRACES,
+        members: &[&[rows::<CollectiveRow>("collectives"), fact::<CollectivesTotals>("totals")]],
+    }],
     answer,
 };
 

@@ -10,6 +10,7 @@ use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::{Arranged, arrange};
 
@@ -29,7 +30,16 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&["kernel", "eager", "phase"]),
     definitions: &[compiled::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "CompileAnswer",
+            about: TRACES,
+            members: &[&[rows::<Health>("health"), rows::<CompiledRegion>("regions")]],
+        },
+        Form { name: "CompileByKernel", about: TRACES, members: &[&[rows::<GeneratedRow>("kernels")]] },
+        Form { name: "CompileByEager", about: TRACES, members: &[&[rows::<EagerRow>("eager")]] },
+        Form { name: "CompileByPhase", about: TRACES, members: &[&[rows::<CompilePhase>("phases")]] },
+    ],
     answer,
 };
 

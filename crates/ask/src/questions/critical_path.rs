@@ -10,6 +10,7 @@ use super::kernels::shown_name;
 use super::{TOP, host_name};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
@@ -27,9 +28,15 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[critical_path::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[
+        Form { name: "CriticalPathAnswer", about: TRACES, members: &[CLASSES, &[rows::<PathRow>("path")]] },
+        Form { name: "CriticalPathByPiece", about: TRACES, members: &[CLASSES, &[rows::<PieceRow>("pieces")]] },
+    ],
     answer,
 };
+
+/// What both groupings have.
+const CLASSES: &[Member] = &[rows::<ClassRow>("classes"), fact::<i64>("wall_ns")];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;

@@ -24,6 +24,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Screen, Table, labelled, units, wrap};
 use crate::rows::arrange;
 
@@ -45,7 +46,24 @@ pub static DIFF: Question = Question {
     options: &["sort", "top", "filter", "device"],
     report_by: None,
     definitions: &[compare::DEFINITIONS, samples::DEFINITIONS, &[ENERGY]],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "DiffAnswer",
+            about: TRACES,
+            members: &[&[
+                rows::<CauseChange>("causes"),
+                rows::<ChangeRow>("rows"),
+                rows::<FigureRow>("figures"),
+                rows::<FindingChange>("findings"),
+                fact::<StepSide>("before"),
+                fact::<StepSide>("after"),
+                fact::<i64>("delta_ns"),
+                fact::<Judged>("judged"),
+                fact::<Vec<String>>("unlike"),
+            ]],
+        },
+        Form { name: "SideBySide", about: TRACES, members: &[several::MEMBERS] },
+    ],
     answer,
 };
 

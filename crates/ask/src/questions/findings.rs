@@ -16,6 +16,7 @@ use stepscope_model::DocumentKind;
 
 use crate::answer::{Answer, Next, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::form::{Form, fact, rows};
 use crate::options::RowsAsked;
 use crate::print::Table;
 use crate::rows::{Arranged, arrange};
@@ -38,7 +39,20 @@ pub(super) const QUESTION: Question = Question {
     options: &["top", "filter", "step"],
     report_by: Some(&[]),
     definitions: &[findings::DEFINITIONS, STEP, OWN],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[Form {
+        name: "FindingsAnswer",
+        about: TRACES_AND_PROFILES,
+        members: &[&[
+            rows::<Finding>("findings"),
+            fact::<i64>("step_ns"),
+            fact::<i64>("unprofiled_step_ns"),
+            fact::<i64>("unprofiled_step_low_ns"),
+            fact::<i64>("unprofiled_step_high_ns"),
+            fact::<usize>("steps"),
+            fact::<Vec<CouldNotLook>>("could_not_look"),
+            fact::<Option<Severity>>("worst"),
+        ]],
+    }],
     answer,
 };
 

@@ -13,6 +13,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::form::{Form, fact, rows};
 use crate::options::RowsAsked;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::{arrange, regex_of};
@@ -32,7 +33,32 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "callers", "callees", "value"],
     report_by: Some(&[]),
     definitions: &[functions::DEFINITIONS, functions::EDGE_DEFINITIONS],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[
+        Form {
+            name: "FunctionsAnswer",
+            about: TRACES_AND_PROFILES,
+            members: &[&[
+                rows::<FunctionRow>("functions"),
+                fact::<AmountUnit>("unit"),
+                fact::<String>("value"),
+                fact::<i64>("total"),
+                fact::<Option<u64>>("samples"),
+                fact::<Option<i64>>("waiting_ns"),
+                fact::<Option<u64>>("calls"),
+                fact::<Option<u64>>("primitive_calls"),
+            ]],
+        },
+        Form {
+            name: "FunctionsCallers",
+            about: TRACES_AND_PROFILES,
+            members: &[&[rows::<EdgeRow>("callers"), fact::<AmountUnit>("unit")]],
+        },
+        Form {
+            name: "FunctionsCallees",
+            about: TRACES_AND_PROFILES,
+            members: &[&[rows::<EdgeRow>("callees"), fact::<AmountUnit>("unit")]],
+        },
+    ],
     answer,
 };
 

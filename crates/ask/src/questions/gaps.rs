@@ -14,6 +14,7 @@ use stepscope_ground::Problem;
 use super::TOP;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::options::RowsAsked;
 use crate::print::units;
 use crate::rows::arrange;
@@ -32,7 +33,17 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full"],
     report_by: Some(&["kind", "culprit", "gap"]),
     definitions: &[gaps::DEFINITIONS, account::IDLE_DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "GapsAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<gaps::GapKindRow>("kinds"),
+            rows::<gaps::CulpritRow>("culprits"),
+            rows::<gaps::GapRow>("gaps"),
+            rows::<gaps::StreamRow>("streams"),
+            fact::<GapsTotals>("totals"),
+        ]],
+    }],
     answer,
 };
 

@@ -11,6 +11,7 @@ use stepscope_ground::Problem;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
@@ -24,7 +25,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[utilization::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "GpuAnswer",
+        about: TRACES,
+        members: &[&[rows::<GpuRow>("gpu"), rows::<StreamRow>("streams")]],
+    }],
     answer,
 };
 

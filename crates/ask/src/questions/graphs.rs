@@ -10,6 +10,7 @@ use super::TOP;
 use super::kernels::shown_name;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
@@ -23,7 +24,18 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full"],
     report_by: Some(&["node"]),
     definitions: &[graphs::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "GraphsAnswer",
+            about: TRACES,
+            members: &[&[rows::<GraphRow>("graphs"), fact::<u64>("calls_without_work")]],
+        },
+        Form {
+            name: "GraphsByNode",
+            about: TRACES,
+            members: &[&[rows::<NodeRow>("nodes"), fact::<u64>("calls_without_work")]],
+        },
+    ],
     answer,
 };
 

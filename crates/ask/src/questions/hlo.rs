@@ -6,7 +6,7 @@ mod table;
 use std::sync::Arc;
 
 use stepscope_analyse::roofline::instructions::{
-    self, Instructions, InstructionsBy, InstructionsQuery, instructions,
+    self, InstructionRow, Instructions, InstructionsBy, InstructionsQuery, InstructionsTotals, instructions,
 };
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
@@ -15,6 +15,7 @@ use stepscope_model::Trace;
 use super::TOP;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::units;
 use crate::rows::arrange;
 
@@ -34,7 +35,14 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "program", "around"],
     report_by: Some(&["category", "line", "path", "program"]),
     definitions: &[instructions::DEFINITIONS, around::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "HloAnswer",
+            about: TRACES,
+            members: &[&[rows::<InstructionRow>("instructions"), fact::<InstructionsTotals>("totals")]],
+        },
+        Form { name: "HloAround", about: TRACES, members: &[around::MEMBERS] },
+    ],
     answer,
 };
 

@@ -18,6 +18,7 @@ use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
@@ -31,7 +32,13 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top"],
     report_by: None,
     definitions: &[OWN],
-    answers_for: TRACES,
+    forms: &[
+        Form { name: "HtaAnswer", about: TRACES, members: &[&[rows::<TemporalRow>("breakdown")]] },
+        Form { name: "HtaByIdle", about: TRACES, members: &[&[rows::<HtaIdleRow>("idle")]] },
+        Form { name: "HtaByQueue", about: TRACES, members: &[&[rows::<HtaQueueRow>("queue")]] },
+        Form { name: "HtaByLaunches", about: TRACES, members: &[&[rows::<HtaLaunchesRow>("launches")]] },
+        Form { name: "HtaByCriticalPath", about: TRACES, members: &[&[rows::<HtaPathRow>("critical_path")]] },
+    ],
     answer,
 };
 

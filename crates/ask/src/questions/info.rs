@@ -11,6 +11,7 @@ use stepscope_model::DocumentKind;
 use super::notes;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::form::{Form, single};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 
 pub(super) const QUESTION: Question = Question {
@@ -23,7 +24,14 @@ pub(super) const QUESTION: Question = Question {
     options: &[],
     report_by: Some(&[]),
     definitions: &[run_info::DEFINITIONS, profile_info::DEFINITIONS],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[
+        Form { name: "InfoAnswer", about: TRACES, members: &[&[single::<Report>("info")]] },
+        Form {
+            name: "InfoOfProfile",
+            about: PROFILES,
+            members: &[&[single::<ProfileInfo>("profile"), single::<Report>("info")]],
+        },
+    ],
     answer,
 };
 

@@ -18,6 +18,7 @@ use stepscope_model::{Kind, Trace};
 use super::{TOP, ops::unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::options::ChangeWord;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
@@ -32,7 +33,22 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "full", "op"],
     report_by: Some(&["op", "launch", "stream", "copies"]),
     definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "KernelsAnswer",
+            about: TRACES,
+            members: &[&[
+                rows::<KernelRow>("kernels"),
+                rows::<CopyRow>("copies"),
+                fact::<KernelsTotals>("totals"),
+            ]],
+        },
+        Form {
+            name: "KernelsByCopies",
+            about: TRACES,
+            members: &[&[rows::<CopyRow>("copies"), fact::<KernelsTotals>("totals")]],
+        },
+    ],
     answer,
 };
 

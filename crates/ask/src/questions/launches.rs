@@ -12,6 +12,7 @@ use super::ops::ratio;
 use super::{TOP, gpu_name};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
@@ -25,7 +26,10 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "step", "device"],
     report_by: Some(&["queue"]),
     definitions: &[launches::DEFINITIONS, launches::QUEUE_DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[
+        Form { name: "LaunchesAnswer", about: TRACES, members: &[&[rows::<LaunchRow>("launches")]] },
+        Form { name: "LaunchesByQueue", about: TRACES, members: &[&[rows::<DeviceQueuePoint>("queue")]] },
+    ],
     answer,
 };
 

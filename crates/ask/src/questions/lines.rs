@@ -15,6 +15,7 @@ use stepscope_model::Profile;
 use super::functions::{amount_text, chosen_value};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::form::{Form, fact, rows};
 use crate::print::{self, Column, Table};
 use crate::rows::regex_of;
 use blocks::Block;
@@ -30,7 +31,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["function", "top", "value"],
     report_by: Some(&[]),
     definitions: &[lines::DEFINITIONS],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[Form {
+        name: "LinesAnswer",
+        about: TRACES_AND_PROFILES,
+        members: &[&[rows::<SourceLine>("lines"), fact::<AmountUnit>("unit"), fact::<i64>("total")]],
+    }],
     answer,
 };
 

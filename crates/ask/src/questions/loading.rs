@@ -11,6 +11,7 @@ use stepscope_ground::Problem;
 use super::ops::{ratio, share, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
@@ -24,7 +25,17 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "step"],
     report_by: Some(&[]),
     definitions: &[data_loading::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "LoadingAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<LoadingRow>("loading"),
+            rows::<LoaderOp>("operators"),
+            fact::<Option<bool>>("workers"),
+            fact::<Option<String>>("range"),
+            fact::<LoadingTotals>("totals"),
+        ]],
+    }],
     answer,
 };
 

@@ -25,6 +25,7 @@ use stepscope_model::{DocumentKind, Ns, Trace};
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::form::{Form, Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;
 
@@ -73,9 +74,74 @@ pub(super) const QUESTION: Question = Question {
         out_of_memory::DEFINITIONS,
         heap::MORE_DEFINITIONS,
     ],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[
+        Form {
+            name: "MemoryAnswer",
+            about: TRACES,
+            members: &[OF_TRACE, &[rows::<OperatorMemory>("operators")]],
+        },
+        Form { name: "MemoryByEvent", about: TRACES, members: &[OF_TRACE, &[rows::<Event>("events")]] },
+        Form { name: "MemoryByPeak", about: TRACES, members: &[OF_TRACE, &[rows::<PeakRow>("peak")]] },
+        Form { name: "MemoryByStack", about: TRACES, members: &[OF_TRACE, &[rows::<PeakStackRow>("peak")]] },
+        Form {
+            name: "MemoryByProgram",
+            about: TRACES,
+            members: &[&[rows::<plan::ProgramPlanRow>("programs")]],
+        },
+        Form { name: "MemoryByBuffer", about: TRACES, members: &[&[rows::<plan::LiveBufferRow>("buffers")]] },
+        Form {
+            name: "MemoryOfProfile",
+            about: PROFILES,
+            members: &[
+                of_profile::FACTS,
+                of_snapshot::MEMBERS,
+                &[rows::<heap::HeapLineRow>("heap_lines"), rows::<heap::MemoryPoint>("curve")],
+            ],
+        },
+        Form {
+            name: "MemoryOfProfileByStack",
+            about: PROFILES,
+            members: &[
+                of_profile::FACTS,
+                of_snapshot::MEMBERS,
+                &[rows::<heap::HeapStackRow>("heap_stacks"), rows::<heap::MemoryPoint>("curve")],
+            ],
+        },
+        Form { name: "MemoryByLine", about: TRACES, members: &[line_by_line::MEMBERS] },
+        Form {
+            name: "MemoryOfProfileByLine",
+            about: PROFILES,
+            members: &[of_profile::FACTS, of_snapshot::MEMBERS, line_by_line::MEMBERS],
+        },
+        Form {
+            name: "MemoryLive",
+            about: TRACES_AND_PROFILES,
+            members: &[&[
+                rows::<memory::live_at::LiveRow>("live"),
+                fact::<Option<i64>>("moment_ns").sometimes(),
+            ]],
+        },
+        Form { name: "MemoryLeaks", about: PROFILES, members: &[leaks::MEMBERS] },
+        Form { name: "MemoryOutOfMemory", about: PROFILES, members: &[out_of_memory::MEMBERS] },
+        Form {
+            name: "MemoryAcross",
+            about: PROFILES,
+            members: &[&[rows::<memory::across::AcrossRow>("across")]],
+        },
+        Form { name: "MemoryFit", about: TRACES_AND_PROFILES, members: &[fit::MEMBERS] },
+    ],
     answer,
 };
+
+/// What the memory of a trace has however it is grouped; plans where the file has compiled programs.
+const OF_TRACE: &[Member] = &[
+    rows::<DeviceMemory>("devices"),
+    rows::<memory::process::ProcessMemory>("process"),
+    rows::<plan::ProgramPlanRow>("programs").sometimes(),
+    rows::<plan::LiveBufferRow>("buffers").sometimes(),
+    fact::<u64>("records"),
+    fact::<[i64; 2]>("range_ns").sometimes(),
+];
 
 const NONE: &str = "no allocations in this trace; record with profile_memory=True to see them";
 const NONE_OF_XLA: &str =

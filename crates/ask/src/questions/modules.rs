@@ -12,6 +12,7 @@ use stepscope_ground::Problem;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
@@ -25,7 +26,26 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["class"]),
     definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "ModulesAnswer",
+            about: TRACES,
+            members: &[&[
+                rows::<Module>("modules"),
+                fact::<modules::Ledger>("ledger"),
+                fact::<modules::Origin>("origin"),
+            ]],
+        },
+        Form {
+            name: "ModulesByClass",
+            about: TRACES,
+            members: &[&[
+                rows::<ClassRow>("modules"),
+                fact::<modules::Ledger>("ledger"),
+                fact::<modules::Origin>("origin"),
+            ]],
+        },
+    ],
     answer,
 };
 

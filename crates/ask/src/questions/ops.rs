@@ -12,6 +12,7 @@ use stepscope_ground::Problem;
 use super::TOP;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, end_ellipsis, units};
 use crate::rows::{Arranged, arrange};
 
@@ -29,7 +30,17 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "frames", "full", "own-threads", "by-launch"],
     report_by: Some(&["shape", "shape-lists", "stack", "overload"]),
     definitions: &[ops::DEFINITIONS, flops::DEFINITIONS, ops::TOTALS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "OpsAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<OpRow>("ops"),
+            rows::<OpRow>("annotations"),
+            rows::<OpRow>("calls"),
+            fact::<Option<OpRow>>("memory_outside"),
+            fact::<OpsTotals>("totals"),
+        ]],
+    }],
     answer,
 };
 

@@ -8,6 +8,7 @@ use stepscope_ground::Problem;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
@@ -22,7 +23,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[phases::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "PhasesAnswer",
+        about: TRACES,
+        members: &[&[rows::<PhaseRow>("phases"), fact::<Totals>("totals")]],
+    }],
     answer,
 };
 

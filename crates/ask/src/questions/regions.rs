@@ -11,6 +11,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
@@ -24,7 +25,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[regions::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "RegionsAnswer",
+        about: TRACES,
+        members: &[&[rows::<RegionRow>("regions"), fact::<Ledger>("ledger")]],
+    }],
     answer,
 };
 

@@ -14,6 +14,7 @@ use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
@@ -30,7 +31,21 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["name"]),
     definitions: &[roofline::DEFINITIONS, roofline::STEP_DEFINITIONS, roofline::HARDWARE_DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "RooflineAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<roofline::RooflineRow>("roofline"),
+            rows::<roofline::UnmodelledRow>("unmodelled"),
+            rows::<roofline::StepUse>("steps"),
+            fact::<Vec<roofline::RooflineDevice>>("devices"),
+            fact::<Option<f64>>("mean_mfu"),
+            fact::<Option<f64>>("mean_hfu"),
+            fact::<Option<f64>>("coverage"),
+            fact::<bool>("lower_bound"),
+            fact::<RooflineTotals>("totals"),
+        ]],
+    }],
     answer,
 };
 

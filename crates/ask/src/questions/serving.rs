@@ -11,6 +11,7 @@ use super::TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
@@ -28,7 +29,18 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[serving::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "ServingAnswer",
+        about: TRACES,
+        members: &[&[
+            rows::<KindRow>("kinds"),
+            rows::<Iteration>("iterations"),
+            fact::<FoundBy>("found_by"),
+            fact::<i64>("span_ns"),
+            fact::<i64>("between_ns"),
+            fact::<u64>("on_other_threads"),
+        ]],
+    }],
     answer,
 };
 

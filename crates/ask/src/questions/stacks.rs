@@ -13,6 +13,7 @@ use super::functions::{amount, amount_text, chosen_value};
 use super::ops::share;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, end_ellipsis, units};
 use crate::rows::arrange;
 
@@ -26,7 +27,18 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device", "value"],
     report_by: None,
     definitions: &[stacks::DEFINITIONS, stacks::FOLDED_DEFINITIONS],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[
+        Form {
+            name: "StacksAnswer",
+            about: TRACES,
+            members: &[&[rows::<stacks::Row>("stacks"), fact::<Weight>("weight"), fact::<i64>("total_ns")]],
+        },
+        Form {
+            name: "StacksOfProfile",
+            about: PROFILES,
+            members: &[&[rows::<FoldedRow>("stacks"), fact::<AmountUnit>("unit"), fact::<i64>("total")]],
+        },
+    ],
     answer,
 };
 

@@ -14,6 +14,7 @@ use stepscope_ground::Problem;
 
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Asked, Group, Question, TRACES};
+use crate::form::{Form, Member, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
@@ -27,9 +28,21 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["device"]),
     definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN],
-    answers_for: TRACES,
+    forms: &[
+        Form { name: "StepsAnswer", about: TRACES, members: &[FACTS, &[rows::<BreakdownRow>("steps")]] },
+        Form { name: "StepsByDevice", about: TRACES, members: &[FACTS, &[rows::<DeviceStep>("steps")]] },
+    ],
     answer,
 };
+
+/// What is said about steps however they are grouped.
+const FACTS: &[Member] = &[
+    fact::<Option<Parts>>("average"),
+    fact::<Option<Spread>>("spread"),
+    fact::<bool>("synthetic"),
+    fact::<Option<String>>("inferred_from"),
+    fact::<u64>("device_slices_outside"),
+];
 
 /// What is said once.
 const OWN: &[Definition] = &[

@@ -25,6 +25,7 @@ use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown;
 use stepscope_analyse::steps::samples::{self, Samples};
 use stepscope_analyse::tables::flops;
+use stepscope_analyse::tables::functions::AmountUnit;
 use stepscope_analyse::tables::heap;
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelsQuery};
 use stepscope_analyse::tables::lines::Lines;
@@ -44,7 +45,8 @@ use self::why::Why;
 use super::findings::STEP;
 use super::findings::words::Whole;
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, Asked, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Asked, Group, PROFILES, Question, TRACES};
+use crate::form::{Form, Member, fact, rows, single};
 use crate::print::{Table, units};
 use crate::rows::arrange;
 
@@ -77,9 +79,40 @@ pub(super) const QUESTION: Question = Question {
         hot::DEFINITIONS,
         heap::DEFINITIONS,
     ],
-    answers_for: TRACES_AND_PROFILES,
+    forms: &[
+        Form { name: "SummaryAnswer", about: TRACES, members: &[MEMBERS] },
+        Form { name: "SummaryOfProfile", about: PROFILES, members: &[of_profile::MEMBERS] },
+        Form { name: "SummaryOfHeap", about: PROFILES, members: &[of_heap::MEMBERS] },
+    ],
     answer,
 };
+
+/// What the summary of a trace holds.
+const MEMBERS: &[Member] = &[
+    rows::<breakdown::BreakdownRow>("steps"),
+    rows::<time::CauseOfStep>("causes"),
+    rows::<top::TopRow>("top"),
+    rows::<GpuRow>("gpu"),
+    rows::<ops::OpRow>("ops"),
+    rows::<ops::OpRow>("regions"),
+    rows::<kernels::KernelRow>("kernels"),
+    rows::<copies::CopyRow>("copies"),
+    rows::<memory::DeviceMemory>("memory"),
+    rows::<Finding>("findings"),
+    single::<run_info::Report>("info"),
+    rows::<hot::HotFunction>("hot_functions"),
+    fact::<Option<verdict::Verdict>>("verdict"),
+    fact::<Option<String>>("uncovered"),
+    fact::<Vec<findings::CouldNotLook>>("could_not_look"),
+    fact::<i64>("step_ns"),
+    fact::<Option<f64>>("samples_per_step"),
+    fact::<Option<f64>>("samples_per_s"),
+    fact::<Option<i64>>("unprofiled_step_ns"),
+    fact::<Option<i64>>("unprofiled_step_low_ns"),
+    fact::<Option<i64>>("unprofiled_step_high_ns"),
+    fact::<Vec<run_info::NoteInfo>>("notes"),
+    fact::<AmountUnit>("unit"),
+];
 
 /// Where tables of the summary use one name for different numbers, this says which is which.
 const OWN: &[Definition] = &[

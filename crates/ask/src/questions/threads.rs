@@ -10,6 +10,7 @@ use super::TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
@@ -23,7 +24,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter"],
     report_by: Some(&[]),
     definitions: &[lock::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "ThreadsAnswer",
+        about: TRACES,
+        members: &[&[rows::<ThreadRow>("threads"), rows::<LockRow>("processes"), rows::<TaskRow>("tasks")]],
+    }],
     answer,
 };
 

@@ -16,6 +16,7 @@ use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table};
 use crate::rows::arrange;
 
@@ -29,7 +30,7 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[transfers::DEFINITIONS, OWN],
-    answers_for: TRACES,
+    forms: &[Form { name: "TransfersAnswer", about: TRACES, members: &[&[rows::<BusRow>("transfers")]] }],
     answer,
 };
 

@@ -12,6 +12,7 @@ use super::ops::ratio;
 use super::{TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
 
@@ -25,7 +26,11 @@ pub(super) const QUESTION: Question = Question {
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[waits::DEFINITIONS],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "WaitsAnswer",
+        about: TRACES,
+        members: &[&[rows::<WaitRow>("waits"), fact::<WaitsTotals>("totals")]],
+    }],
     answer,
 };
 

@@ -16,6 +16,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
@@ -47,7 +48,11 @@ pub(super) const QUESTION: Question = Question {
     ],
     report_by: Some(&[]),
     definitions: &[what_if::DEFINITIONS, OWN],
-    answers_for: TRACES,
+    forms: &[Form {
+        name: "WhatIfAnswer",
+        about: TRACES,
+        members: &[&[rows::<ReplayRow>("what_if"), rows::<ReplayedStep>("steps")]],
+    }],
     answer,
 };
 

@@ -6,11 +6,11 @@ mod tables;
 use std::sync::Arc;
 
 use stepscope_analyse::peers::xprof::blind::{Blind, blind};
-use stepscope_analyse::peers::xprof::hlo::hlo;
-use stepscope_analyse::peers::xprof::kernels::kernels;
-use stepscope_analyse::peers::xprof::memory::memory;
-use stepscope_analyse::peers::xprof::ops::ops;
-use stepscope_analyse::peers::xprof::steps::{XprofSteps, steps};
+use stepscope_analyse::peers::xprof::hlo::{XprofHloRow, hlo};
+use stepscope_analyse::peers::xprof::kernels::{XprofKernelRow, kernels};
+use stepscope_analyse::peers::xprof::memory::{XprofMemoryRow, memory};
+use stepscope_analyse::peers::xprof::ops::{XprofOpRow, ops};
+use stepscope_analyse::peers::xprof::steps::{XprofStepRow, XprofSteps, XprofSummary, steps};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
@@ -18,6 +18,7 @@ use super::TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
 use crate::ask::{Ask, Group, Question, TRACES};
+use crate::form::{Form, rows, single};
 use crate::print::units;
 use crate::rows::arrange;
 
@@ -31,7 +32,17 @@ pub(super) const QUESTION: Question = Question {
     options: &["filter", "sort", "top"],
     report_by: None,
     definitions: &[definitions::OWN],
-    answers_for: TRACES,
+    forms: &[
+        Form {
+            name: "XprofAnswer",
+            about: TRACES,
+            members: &[&[single::<XprofSummary>("summary"), rows::<XprofStepRow>("steps")]],
+        },
+        Form { name: "XprofByOps", about: TRACES, members: &[&[rows::<XprofOpRow>("ops")]] },
+        Form { name: "XprofByKernels", about: TRACES, members: &[&[rows::<XprofKernelRow>("kernels")]] },
+        Form { name: "XprofByHlo", about: TRACES, members: &[&[rows::<XprofHloRow>("hlo")]] },
+        Form { name: "XprofByMemory", about: TRACES, members: &[&[rows::<XprofMemoryRow>("memory")]] },
+    ],
     answer,
 };
 

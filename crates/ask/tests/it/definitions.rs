@@ -107,9 +107,7 @@ fn fields_of(question: &'static Question) -> Fields {
         let fits = |run: &&Arc<Run>| {
             // HTA knows PyTorch's traces only.
             let other = question.name == "hta" && run.trace().meta().framework.is_some();
-            question.answers_for.contains(&run.kind())
-                && !other
-                && (run.kind() == DocumentKind::Trace || !*grouped)
+            question.answers_for(run.kind()) && !other && (run.kind() == DocumentKind::Trace || !*grouped)
         };
         for run in runs().iter().filter(fits) {
             let answer =

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
 use stepscope_ground::Problem;
 use stepscope_production::dashboard::ServiceDashboard;
 use stepscope_production::{Hours, Period};
 
 use super::html;
 use super::pack::pack;
+use crate::sent::{Opened, ReportMade, ServiceOpened};
 
 /// Routes that can be chosen in the file.
 const MAX_ROUTES: usize = 20;
@@ -32,13 +32,15 @@ pub fn service_report(hours: &Hours, period: Period, version: &str) -> Result<Ve
         dashboards.insert(route, dashboard);
     }
     dashboards.insert(String::new(), all);
-    let meta = json!({
-        "version": version,
-        "watching": false,
-        "runs": [],
-        "service": { "name": name },
-        "report": { "made": name, "left_out": [] },
-    });
-    let sections = [pack("services", &dashboards)?, pack("meta", &meta)?];
+    let opened = Opened {
+        version,
+        watching: false,
+        runs: Vec::new(),
+        history: false,
+        service: Some(ServiceOpened { name: name.clone() }),
+        problem: None,
+        report: Some(ReportMade { made: &name, left_out: &[] }),
+    };
+    let sections = [pack("services", &dashboards)?, pack("meta", &opened)?];
     Ok(html::bundle()?.with(&name, &sections))
 }

@@ -5,14 +5,14 @@ import { rowsOf } from "../../data/rows.ts";
 import type { Answer, Definition } from "../../data/types.ts";
 import { type AnyRow, arrangedRows, columnsOf, plain } from "../../parts/answer-columns.ts";
 import { Defined, definition } from "../../parts/figure.tsx";
-import { byField, shortName } from "../../parts/format.ts";
+import { byField, count, shortName } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useXla } from "../../session/framework.ts";
 import { param } from "../../session/route.ts";
 import { source } from "../../session/state.ts";
-import { useAsk } from "../../session/use-ask.ts";
+import { useAnyAnswer } from "../../session/use-ask.ts";
 import "./style.css";
 
 const ROWS = 1000;
@@ -42,7 +42,7 @@ function Tables(props: {
   hint: string;
   first: boolean;
 }) {
-  const answer = useAsk<object>(props.question, { by: props.by, top: ROWS, step: param("step") });
+  const answer = useAnyAnswer(props.question, { by: props.by, top: ROWS + 1, step: param("step") });
   // A report holds no answer where there is none.
   if (answer.problem && source.isReport)
     return props.first ? <Empty title={props.empty} hint={props.hint} /> : null;
@@ -56,14 +56,7 @@ function Tables(props: {
           <>
             <Facts answer={data} />
             {tables.map(([part, rows]) => (
-              <PartTable
-                key={part}
-                part={part}
-                rows={rows}
-                total={Number(data[`${part}_total`] ?? rows.length)}
-                definitions={data.definitions}
-                text={props.text}
-              />
+              <PartTable key={part} part={part} rows={rows} definitions={data.definitions} text={props.text} />
             ))}
           </>
         );
@@ -108,12 +101,13 @@ function Facts({ answer }: { answer: Answer }) {
 function PartTable(props: {
   part: string;
   rows: AnyRow[];
-  total: number;
   definitions: Definition[] | undefined;
   text: string;
 }) {
   const [sort, setSort] = useState<string>();
-  const rows = useMemo(() => arrangedRows(props.rows, props.text, sort), [props.rows, props.text, sort]);
+  // One more than is shown was asked for.
+  const first = useMemo(() => props.rows.slice(0, ROWS), [props.rows]);
+  const rows = useMemo(() => arrangedRows(first, props.text, sort), [first, props.text, sort]);
   const xla = useXla();
   // How PyTorch would count is no question where it did not run.
   const columns = useMemo(
@@ -124,8 +118,7 @@ function PartTable(props: {
     [props.rows, props.definitions, xla],
   );
   if (props.rows.length === 0) return null;
-  const note =
-    props.total > props.rows.length ? `the first ${props.rows.length} of ${props.total} rows` : undefined;
+  const note = props.rows.length > ROWS ? `the first ${count(ROWS)} rows` : undefined;
   return (
     <Card title={plain(props.part)} note={note} class="answer-table">
       <Table

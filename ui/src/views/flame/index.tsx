@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame as Columns } from "../../data/types.ts";
-import type { InfoOfProfile } from "../../data/wire.ts";
+import type { InfoAnswer, InfoOfProfile } from "../../data/wire.ts";
 import { Await, Empty, Trouble } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
 import { go, param, pushParams, setParams } from "../../session/route.ts";
@@ -22,7 +22,7 @@ export function Flame() {
   const step = param("step");
   const key = run === undefined ? undefined : JSON.stringify(["flame", run, weight, step]);
   const loaded = useLoaded(key, (signal) => source.flame(run ?? 0, weight, { step }, signal));
-  const info = useAsk<Partial<InfoOfProfile>>("info");
+  const info = useAsk<InfoAnswer | InfoOfProfile>("info");
   if (loaded.problem)
     return (
       <div class="flame">
@@ -39,7 +39,7 @@ export function Flame() {
           columns={columns}
           weight={weight}
           stale={columns.weight !== weight}
-          isProfile={info.data?.profile !== undefined}
+          isProfile={info.data !== undefined && "profile" in info.data}
         />
       )}
     </Await>

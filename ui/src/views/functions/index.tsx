@@ -1,6 +1,7 @@
 // Functions of a profile, or of the Python calls and samples of a trace: one table, with callers and callees below a row.
 
-import type { Answer, Definition } from "../../data/types.ts";
+import type { Definition } from "../../data/types.ts";
+import type { FunctionsAnswer, FunctionsCallees, FunctionsCallers } from "../../data/wire.ts";
 import { Browse, browseOptions, dash, valueCell } from "../../parts/browse.tsx";
 import { type ColumnChoice, chosenFields } from "../../parts/columns.tsx";
 import { definition, Share } from "../../parts/figure.tsx";
@@ -18,16 +19,10 @@ import "./style.css";
 const TOP = 12;
 const EDGES = 12;
 
-interface Largest {
-  functions: FunctionRow[];
-  unit: Unit;
-  total: number;
-}
-
 export function Functions() {
   const options = browseOptions("", "");
   const table = useRows<FunctionRow>("functions", "functions", options);
-  const largest = useAsk<Largest>("functions", { top: TOP });
+  const largest = useAsk<FunctionsAnswer>("functions", { top: TOP });
   const unit = largest.data?.unit ?? "nanoseconds";
   const text = (field: string) => definition(table.answer?.definitions, field);
   const all = choicesOf(largest.data?.functions ?? [], unit);
@@ -112,8 +107,8 @@ function columns(
 /** Who called a function and what it called. */
 function Detail({ row, unit }: { row: FunctionRow; unit: Unit }) {
   const pattern = exactFunction(row);
-  const callers = useAsk<{ callers: EdgeRow[] }>("functions", { callers: pattern, top: EDGES });
-  const callees = useAsk<{ callees: EdgeRow[] }>("functions", { callees: pattern, top: EDGES });
+  const callers = useAsk<FunctionsCallers>("functions", { callers: pattern, top: EDGES });
+  const callees = useAsk<FunctionsCallees>("functions", { callees: pattern, top: EDGES });
   return (
     <div class="two-columns">
       <Await of={callers}>
@@ -130,15 +125,13 @@ function Detail({ row, unit }: { row: FunctionRow; unit: Unit }) {
   );
 }
 
-function Edges(
-  props: {
-    title: string;
-    rows: EdgeRow[];
-    side: "caller" | "callee";
-    unit: Unit;
-    definitions: Definition[] | undefined;
-  } & Pick<Answer, never>,
-) {
+function Edges(props: {
+  title: string;
+  rows: EdgeRow[];
+  side: "caller" | "callee";
+  unit: Unit;
+  definitions: Definition[] | undefined;
+}) {
   const { rows, side, unit } = props;
   const most = Math.max(1, ...rows.map(total));
   return (

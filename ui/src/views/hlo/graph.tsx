@@ -7,12 +7,12 @@ import { Await } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { type Drawing, layout, NODE } from "./layout.ts";
-import type { FusedRow, HloAnswer, NeighborRow } from "./types.ts";
+import type { FusedRow, HloAround, NeighborRow, ProgramPlace } from "./types.ts";
 
 /** The neighborhood of the instruction that was opened, or of the one that was clicked since. */
 export function Neighborhood({ name, program }: { name: string; program: number | undefined }) {
   const focus = param("node") ?? name;
-  const answer = useAsk<HloAnswer>("hlo", {
+  const answer = useAsk<HloAround>("hlo", {
     around: focus,
     program,
     step: param("step"),
@@ -27,13 +27,13 @@ export function Neighborhood({ name, program }: { name: string; program: number 
             Back to {name}
           </button>
         )}
-        <Await of={answer}>{(data) => <Within answer={data} />}</Await>
+        <Await of={answer}>{(data) => <Within place={data.within} />}</Await>
       </header>
       <Await of={answer}>
         {(data) => (
           <>
-            <Graph drawing={layout(data.nodes ?? [], data.edges ?? [])} />
-            <Inside rows={data.inside ?? []} />
+            <Graph drawing={layout(data.nodes, data.edges)} />
+            <Inside rows={data.inside} />
           </>
         )}
       </Await>
@@ -41,13 +41,11 @@ export function Neighborhood({ name, program }: { name: string; program: number 
   );
 }
 
-function Within({ answer }: { answer: HloAnswer }) {
-  const { within } = answer;
-  if (!within) return null;
-  const { caller } = within;
+function Within({ place }: { place: ProgramPlace }) {
+  const { caller } = place;
   return (
     <span class="quiet">
-      {within.computation} of {within.program}
+      {place.computation} of {place.program}
       {caller !== null && (
         <>
           , part of{" "}

@@ -36,7 +36,7 @@ export function Hlo() {
   const largest = useAsk<HloAnswer>("hlo", { by: parts, top: TOP, ...chosen });
   const first = useAsk<HloAnswer>("hlo", { by: by === "instruction" ? undefined : by, top: 1, ...chosen });
   const rows = largest.data?.instructions ?? [];
-  const totals = (largest.data?.totals ?? undefined) as InstructionsTotals | undefined;
+  const totals = largest.data?.totals;
   const all = choices(
     by,
     rows.some((row) => row.of_peak_bandwidth !== null),
@@ -85,7 +85,7 @@ export function Hlo() {
       command="hlo"
       options={options}
       choices={all}
-      columns={columns(chosenFields(all, param("cols")), by, first.data?.instructions?.[0]?.share ?? 1, text)}
+      columns={columns(chosenFields(all, param("cols")), by, first.data?.instructions[0]?.share ?? 1, text)}
       usualSort="self_ns"
       detail={(row) => <Detail key={`${row.name}-${row.program_id}`} row={row} by={by} />}
       empty={{

@@ -40,7 +40,7 @@ function LaunchedBy({ name }: { name: string }) {
     <MiniTable
       title="Launched by"
       of={useKernels(name, "op")}
-      rows={(data) => data.kernels ?? []}
+      rows={(data) => data.kernels}
       columns={[
         {
           label: "Operator",
@@ -69,7 +69,7 @@ function Launches({ name }: { name: string }) {
       title="Launch configurations"
       tall
       of={useKernels(name, "launch")}
-      rows={(data) => data.kernels ?? []}
+      rows={(data) => data.kernels}
       columns={[
         { label: "Grid", wide: true, cell: (row) => <code>{row.grid ?? "not recorded"}</code> },
         { label: "Block", cell: (row) => <code>{row.block ?? "–"}</code> },

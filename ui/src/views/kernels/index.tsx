@@ -41,7 +41,7 @@ export function Kernels() {
   const totals = answer?.totals as KernelTotals | undefined;
   const all = choices(by);
   const text = (field: string) => textOf(answer, field, by);
-  const shown = columns(chosenFields(all, param("cols")), largest.data?.kernels?.[0]?.share ?? 1, text);
+  const shown = columns(chosenFields(all, param("cols")), largest.data?.kernels[0]?.share ?? 1, text);
   return (
     <Browse
       view="kernels"
@@ -51,7 +51,7 @@ export function Kernels() {
           <Proportion
             label="Kernels"
             total_ns={largest.data.totals.kernel_ns}
-            portions={(largest.data.kernels ?? []).map((row) => ({ name: row.name, ns: row.total_ns }))}
+            portions={largest.data.kernels.map((row) => ({ name: row.name, ns: row.total_ns }))}
             onPick={(name) => setParams({ by: undefined, filter: exactly(name), open: 0 })}
           />
         )

@@ -16,7 +16,7 @@ export function Launches({ account }: { account: Account | undefined }) {
   if (!onDevice) return <NoDevice what="Launches are the calls with which the host submits work to a GPU." />;
   return (
     <Await of={launches}>
-      {({ launches: rows = [], definitions }) =>
+      {({ launches: rows, definitions }) =>
         rows.length === 0 ? (
           <Empty
             title="No launches in this selection."

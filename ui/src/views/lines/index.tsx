@@ -2,11 +2,11 @@
 
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
-import type { SourceLine } from "../../data/wire.ts";
+import type { LinesAnswer, SourceLine } from "../../data/wire.ts";
 import { arrangedRows } from "../../parts/answer-columns.ts";
 import { defined } from "../../parts/defined-column.ts";
 import { Share } from "../../parts/figure.tsx";
-import { amount, count, time, type Unit } from "../../parts/format.ts";
+import { amount, count, time } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Empty, Trouble } from "../../parts/states.tsx";
@@ -18,12 +18,6 @@ import { useAsk } from "../../session/use-ask.ts";
 const ROWS = 2000;
 
 type Row = SourceLine;
-
-interface LinesAnswer {
-  lines: Row[];
-  unit: Unit;
-  total: number;
-}
 
 export function Lines() {
   const answer = useAsk<LinesAnswer>("lines", { top: ROWS });

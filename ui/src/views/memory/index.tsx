@@ -2,8 +2,8 @@
 
 import { useEffect } from "preact/hooks";
 import type { StepsAnswer } from "../../data/account.ts";
-import type { Definition, Options } from "../../data/types.ts";
-import type { InfoAnswer } from "../../data/wire.ts";
+import type { Options } from "../../data/types.ts";
+import type { InfoAnswer, MemoryOfProfile } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
 import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
@@ -23,17 +23,22 @@ import { Tables } from "./tables.tsx";
 import type { DeviceMemory, MemoryAnswer, Span } from "./types.ts";
 
 export function Memory() {
-  const whole = useAsk<MemoryAnswer>("memory", { by: "op", top: 0 });
+  const whole = useAsk<MemoryAnswer | MemoryOfProfile>("memory", { by: "op", top: 0 });
   return (
     <Await of={whole}>
       {(answer) =>
         "allocators" in answer ? (
           <SnapshotMemory />
-        ) : !answer.devices || answer.devices.length === 0 ? (
+        ) : "heap_lines" in answer ? (
+          <Empty
+            title="This profile has no memory over time."
+            hint="The overview shows which lines hold the peak and what was left at the end."
+          />
+        ) : answer.devices.length === 0 ? (
           <div class="mem">
-            <Process rows={answer.process ?? []} definitions={answer.definitions} />
+            <Process rows={answer.process} definitions={answer.definitions} />
             <PlanOf answer={answer} />
-            {(answer.programs ?? []).length > 0 ? null : (answer.process ?? []).length > 0 ? (
+            {(answer.programs ?? []).length > 0 ? null : answer.process.length > 0 ? (
               <Empty
                 title="No allocations in this trace."
                 hint="To see which lines hold the memory, record the script with:"
@@ -80,8 +85,7 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
   const stepsAsked = useAsk<StepsAnswer>("steps");
   // A run without steps is answered as one without a number.
   const steps = (stepsAsked.data?.steps ?? []).filter((s) => s.step >= 0);
-  // A trace's answer always has them; a snapshot's, which has a page of its own, may not.
-  const devices = whole.devices ?? [];
+  const { devices } = whole;
   const device = chosenDevice(devices);
   const lastMark = Math.max(1, ...devices.map((d) => d.curve.at(-1)?.at_ns ?? 0));
   const extent = Math.max(info.data?.info.last_ns ?? 0, lastMark);
@@ -107,7 +111,7 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
 
   const answer = isNarrow ? part.data : whole;
   if (!device) return null;
-  const shown = answer?.devices?.find((d) => d.device === device.device);
+  const shown = answer?.devices.find((d) => d.device === device.device);
   const capacity =
     (device.device_id ?? -1) >= 0
       ? info.data?.info.devices.find((d) => d.index === device.device_id)?.total_memory_bytes
@@ -153,13 +157,13 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
           <Empty title={`No allocations on ${device.device} in this range.`} hint="Select a longer range." />
         )}
       </Card>
-      <Process rows={whole.process ?? []} definitions={whole.definitions} />
+      <Process rows={whole.process} definitions={whole.definitions} />
       <PlanOf answer={whole} />
       {shown && <LiveAtPeak device={shown} definitions={answer?.definitions} />}
       {answer && (
         <Tables
           device={device.device}
-          operators={answer.operators ?? []}
+          operators={answer.operators}
           definitions={answer.definitions}
           narrowed={narrowed}
         />
@@ -169,7 +173,7 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
 }
 
 /** What the compiler planned, if programs tell. */
-function PlanOf({ answer }: { answer: MemoryAnswer & { definitions?: Definition[] } }) {
+function PlanOf({ answer }: { answer: MemoryAnswer }) {
   const programs = answer.programs ?? [];
   if (programs.length === 0) return null;
   return <Plan programs={programs} buffers={answer.buffers ?? []} definitions={answer.definitions} />;

@@ -1,7 +1,7 @@
 // Memory that the compiler planned: what each program was given, and what is live when it needs most.
 
 import type { Definition } from "../../data/types.ts";
-import type { LiveBufferRow, MemoryAnswer, ProgramPlanRow } from "../../data/wire.ts";
+import type { LiveBufferRow, MemoryByBuffer, ProgramPlanRow } from "../../data/wire.ts";
 import { Defined, definition, Share } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
 import { bytes, count } from "../../parts/format.ts";
@@ -136,7 +136,7 @@ function Live(props: {
   const { program, first } = props;
   // A report holds the buffers of all programs in one answer.
   const options = { by: "buffer", program: source.isReport ? undefined : program.program_id, top: 0 };
-  const asked = useAsk<MemoryAnswer>("memory", options, first === undefined);
+  const asked = useAsk<MemoryByBuffer>("memory", options, first === undefined);
   const at = program.peak_at === null ? "" : ` at ${program.peak_at}`;
   return (
     <Card
@@ -148,9 +148,7 @@ function Live(props: {
         <Buffers rows={first} />
       ) : (
         <Await of={asked}>
-          {(data) => (
-            <Buffers rows={(data.buffers ?? []).filter((row) => row.program_id === program.program_id)} />
-          )}
+          {(data) => <Buffers rows={data.buffers.filter((row) => row.program_id === program.program_id)} />}
         </Await>
       )}
     </Card>

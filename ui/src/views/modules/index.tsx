@@ -15,7 +15,7 @@ import { Ledger } from "./ledger.tsx";
 import "./style.css";
 import { forestOf, inOrder, opensAtFirst, toggle, toggledOf } from "./tree.ts";
 import { TreeTable } from "./tree-table.tsx";
-import type { ClassRow, ModuleRow, ModulesAnswer } from "./types.ts";
+import type { ModuleRow, ModulesAnswer, ModulesByClass } from "./types.ts";
 
 const BY = [
   { value: "tree", name: "Tree" },
@@ -25,8 +25,8 @@ const BY = [
 export function Modules() {
   const by = param("by") === "class" ? "class" : "tree";
   const options = { top: 0, step: param("step"), device: param("device") };
-  const tree = useAsk<TreeAnswer>("modules", { by: "tree", ...options });
-  const classes = useAsk<ModulesAnswer<ClassRow>>("modules", { by: "class", ...options }, by === "class");
+  const tree = useAsk<ModulesAnswer>("modules", { by: "tree", ...options });
+  const classes = useAsk<ModulesByClass>("modules", { by: "class", ...options }, by === "class");
   const search = useRef<HTMLInputElement>(null);
   useEffect(
     () =>
@@ -96,9 +96,7 @@ export function Modules() {
   );
 }
 
-type TreeAnswer = ModulesAnswer<ModuleRow>;
-
-function Note({ answer }: { answer: TreeAnswer }) {
+function Note({ answer }: { answer: ModulesAnswer }) {
   const { misnested } = answer.ledger;
   return (
     <>
@@ -118,7 +116,7 @@ function isOpenNow(rows: readonly ModuleRow[]): (index: number) => boolean {
   return (index) => first(index) !== toggled.has(index);
 }
 
-function TreeTools({ answer }: { answer: TreeAnswer }) {
+function TreeTools({ answer }: { answer: ModulesAnswer }) {
   const columns = moduleColumns(answer.modules, answer.definitions, answer.ledger.device_ns);
   return (
     <>
@@ -133,7 +131,7 @@ function TreeTools({ answer }: { answer: TreeAnswer }) {
   );
 }
 
-function Tree({ answer }: { answer: TreeAnswer }) {
+function Tree({ answer }: { answer: ModulesAnswer }) {
   const rows = answer.modules;
   const forest = useMemo(() => forestOf(rows), [rows]);
   const columns = useMemo(

@@ -6,13 +6,13 @@ import { Icon } from "../../parts/icons.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Card } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
-import type { HeapLineRow, SummaryOfProfile } from "./types.ts";
+import type { HeapLineRow, SummaryOfHeap } from "./types.ts";
 
 const ROWS = 12;
 const WORDS: Record<string, string> = { grows: "grew by", churns: "allocated" };
 
 interface Props {
-  data: SummaryOfProfile;
+  data: SummaryOfHeap;
   about: string;
   /** Of a GPU's allocator: it has a history. */
   isSnapshot: boolean;
@@ -20,7 +20,7 @@ interface Props {
 
 export function HeapOverview({ data, about, isSnapshot }: Props) {
   const text = (field: string) => definition(data.definitions, field);
-  const advice = data.advice ?? [];
+  const { advice } = data;
   return (
     <div class="hot-page">
       <section class="card verdict host" aria-label="Verdict">
@@ -28,7 +28,7 @@ export function HeapOverview({ data, about, isSnapshot }: Props) {
           <Icon name="info" /> Memory
         </p>
         <p class="verdict-text">
-          {`The peak${data.of_device ? ` of ${data.of_device}` : ""} was ${bytes(data.peak_bytes ?? 0)}, at ${time(data.peak_at_ns ?? 0)}; ${bytes(data.end_bytes ?? 0)} was left at the end.`}
+          {`The peak${data.of_device ? ` of ${data.of_device}` : ""} was ${bytes(data.peak_bytes)}, at ${time(data.peak_at_ns)}; ${bytes(data.end_bytes)} was left at the end.`}
         </p>
         <p class="quiet">
           {about}
@@ -52,8 +52,8 @@ export function HeapOverview({ data, about, isSnapshot }: Props) {
           </ul>
         </Card>
       )}
-      <Lines title="Who held the peak" rows={data.heap_lines ?? []} text={text} />
-      <Lines title="What was left at the end" rows={data.left_lines ?? []} text={text} />
+      <Lines title="Who held the peak" rows={data.heap_lines} text={text} />
+      <Lines title="What was left at the end" rows={data.left_lines} text={text} />
     </div>
   );
 }

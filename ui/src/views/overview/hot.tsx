@@ -9,7 +9,14 @@ import { href } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { Findings } from "./finding-list.tsx";
 import { HeapOverview } from "./heap.tsx";
-import type { FindingsAnswer, HotFunction, HotLine, InfoOfProfile, SummaryOfProfile } from "./types.ts";
+import type {
+  FindingsAnswer,
+  HotFunction,
+  HotLine,
+  InfoOfProfile,
+  SummaryOfHeap,
+  SummaryOfProfile,
+} from "./types.ts";
 
 const ROWS = 12;
 
@@ -135,8 +142,9 @@ function Head({ text, children }: { text: string | undefined; children: string }
 
 /** The overview of a file without a timeline. */
 export function ProfileOverview({ info }: { info: InfoOfProfile }) {
-  const summary = useAsk<SummaryOfProfile>("summary");
-  const findings = useAsk<FindingsAnswer>("findings", {}, (summary.data?.findings?.length ?? 0) > 0);
+  const summary = useAsk<SummaryOfProfile | SummaryOfHeap>("summary");
+  const found = summary.data && "findings" in summary.data && summary.data.findings.length > 0;
+  const findings = useAsk<FindingsAnswer>("findings", {}, found === true);
   const held = info.profile;
   const about = [
     info.info.format,
@@ -147,8 +155,7 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
     <Await of={summary}>
       {(data) => {
         const text = (field: string) => definition(data.definitions, field);
-        const unit = data.unit ?? "samples";
-        if (data.heap_lines)
+        if ("heap_lines" in data)
           return (
             <HeapOverview
               data={data}
@@ -165,11 +172,9 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
               <p class="verdict-text">{data.verdict ? `${data.verdict.text}.` : "This profile is empty."}</p>
               <p class="quiet">{about.filter(Boolean).join(" · ")}</p>
             </section>
-            {(data.findings ?? []).length > 0 && (
-              <Await of={findings}>{(of) => <Findings of={of} definitions={of.definitions} />}</Await>
-            )}
-            <HotFunctions rows={data.hot_functions ?? []} unit={unit} text={text} />
-            <HotLines rows={data.hot_lines ?? []} unit={unit} text={text} />
+            {found && <Await of={findings}>{(of) => <Findings of={of} definitions={of.definitions} />}</Await>}
+            <HotFunctions rows={data.hot_functions} unit={data.unit} text={text} />
+            <HotLines rows={data.hot_lines} unit={data.unit} text={text} />
           </div>
         );
       }}

@@ -29,12 +29,11 @@ import type {
 import { Verdict } from "./verdict.tsx";
 
 export function Overview() {
-  const info = useAsk<InfoAnswer & Partial<InfoOfProfile>>("info");
+  const info = useAsk<InfoAnswer | InfoOfProfile>("info");
   // A file that cannot be read is one problem, not one for each card.
   if (info.problem && !info.data) return <Trouble problem={info.problem} />;
   if (!info.data) return <div class="skeleton" />;
-  const profile = info.data.profile;
-  return profile ? <ProfileOverview info={{ ...info.data, profile }} /> : <TraceOverview info={info.data} />;
+  return "profile" in info.data ? <ProfileOverview info={info.data} /> : <TraceOverview info={info.data} />;
 }
 
 function TraceOverview({ info }: { info: InfoAnswer }) {

@@ -17,6 +17,7 @@ export type {
   RooflineAnswer as Roofline,
   Severity,
   SummaryAnswer as Summary,
+  SummaryOfHeap,
   SummaryOfProfile,
   TopRow,
 } from "../../data/wire.ts";

@@ -10,10 +10,20 @@ use stepscope_ground::Problem;
 use super::DIFF;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
+use crate::form::{Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, labelled, units, wrap};
 
 /// More sides than this have more pairs than anybody reads.
 const MAX_SIDES: usize = 50;
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[
+    rows::<SideRow>("runs"),
+    rows::<PairRow>("pairs"),
+    fact::<ComparedBy>("by"),
+    fact::<String>("sentence"),
+    fact::<Vec<String>>("unlike"),
+];
 
 pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     ask.refuse(

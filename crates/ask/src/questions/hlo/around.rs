@@ -13,6 +13,7 @@ use stepscope_model::{Order, Program, ProgramGraph, Trace};
 
 use super::QUESTION;
 use crate::answer::{Answer, Part};
+use crate::form::{Member, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 
 /// Neighbors of the instruction itself on each side.
@@ -118,6 +119,14 @@ struct ProgramPlace {
     /// The instruction that holds or calls that computation.
     caller: Option<String>,
 }
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[
+    rows::<NeighborRow>("nodes"),
+    rows::<FusedRow>("inside"),
+    rows::<NeighborEdge>("edges"),
+    fact::<ProgramPlace>("within"),
+];
 
 pub(super) fn answer(
     trace: &Trace,

@@ -17,6 +17,7 @@ use stepscope_model::{Order, Snapshot};
 use super::QUESTION;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
+use crate::form::{Member, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units, wrap};
 
 /// Sizes of devices, where nothing says how much there is.
@@ -54,6 +55,7 @@ struct LargestRow {
 
 /// A change that makes room, by an estimate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RoomRow")]
 struct ChangeRow {
     /// The change.
     change: &'static str,
@@ -77,6 +79,14 @@ struct Seen<'a> {
     limit: Option<u64>,
     snapshot: Option<(&'a Snapshot, &'a History)>,
 }
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[
+    rows::<LargestRow>("largest"),
+    rows::<FitRow>("fit"),
+    rows::<RunRow>("runs"),
+    rows::<ChangeRow>("changes"),
+];
 
 pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     ask.refuse(

@@ -19,6 +19,7 @@ use super::of_profile::{end_words, lines_table};
 use super::of_snapshot::{chosen, name, profile};
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
+use crate::form::{Member, fact, rows};
 use crate::options::RowsAsked;
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
@@ -54,6 +55,17 @@ fn looked_at(found: &Leaks) -> LookedAtRow {
         told: words(found),
     }
 }
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[
+    rows::<LeakRow>("leaks"),
+    rows::<FullRow>("full"),
+    rows::<HeapLineRow>("left_lines"),
+    rows::<LookedAtRow>("looked_at"),
+    fact::<i64>("total_growth_bytes_each"),
+    fact::<Option<u64>>("iterations"),
+    fact::<Option<i64>>("iteration_ns"),
+];
 
 pub(super) fn answer(
     ask: &Ask,

@@ -10,6 +10,7 @@ use stepscope_ground::Problem;
 use super::QUESTION;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
+use crate::form::{Member, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::regex_of;
 
@@ -23,6 +24,9 @@ pub(super) struct SourceMemory {
     /// The line's text, where the file could be read.
     source: Option<String>,
 }
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[rows::<SourceMemory>("line_memory")];
 
 pub(super) fn answer(ask: &Ask, report: &HeapReport, profile: &str) -> Result<Answer, Problem> {
     let mut lines = report.line_memory.clone();

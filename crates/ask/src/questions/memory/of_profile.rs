@@ -9,12 +9,24 @@ use super::QUESTION;
 use super::line_by_line;
 use crate::answer::{Answer, Draw, Part};
 use crate::ask::Ask;
+use crate::form::{Member, fact};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;
 
 const NONE: &str = "no memory in this profile; `stepscope run --memory` records it";
 /// Options that are about a timeline.
 const OF_TRACES: &[&str] = &["step", "from", "to"];
+
+/// What is said once about the whole profile.
+pub(super) const FACTS: &[Member] = &[
+    fact::<u64>("peak_bytes"),
+    fact::<i64>("peak_at_ns"),
+    fact::<u64>("end_bytes"),
+    fact::<Option<u64>>("peak_rss_bytes"),
+    fact::<u64>("sample_bytes"),
+    fact::<i64>("recorded_ns"),
+    fact::<Option<i64>>("earlier_at_ns"),
+];
 
 /// `device`: which one it is, where there are several.
 pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String>) -> Result<Answer, Problem> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::history::{FailedAllocation, History};
+use stepscope_analyse::memory::history::{FailedAllocation, History, Obstacle};
 use stepscope_analyse::memory::of_snapshot;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
@@ -14,6 +14,7 @@ use stepscope_model::{BlockState, Profile, Segment, Snapshot};
 use super::QUESTION;
 use crate::answer::Part;
 use crate::ask::Ask;
+use crate::form::{Member, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Table, units};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -119,10 +120,12 @@ pub(super) struct RefusalRow {
     free_bytes: u64,
     /// In one piece.
     largest_free_bytes: u64,
-    /// `fragmentation` if what was free would have been enough in one piece, `set apart` if one piece was but belonged to
-    /// another stream or pool, otherwise `shortage`.
-    why: &'static str,
+    why: Obstacle,
 }
+
+/// What an answer about a snapshot holds beside the memory's lines or stacks.
+pub(super) const MEMBERS: &[Member] =
+    &[rows::<DeviceRow>("allocators").sometimes(), rows::<RefusalRow>("refusals").sometimes()];
 
 pub(super) fn parts(snapshot: &Snapshot, histories: &[History]) -> Vec<Part> {
     let devices: Vec<DeviceRow> = histories.iter().map(|history| device(snapshot, history)).collect();
@@ -192,7 +195,7 @@ fn refused(device: i64, refusal: &FailedAllocation) -> RefusalRow {
         reserved_bytes: refusal.level.reserved,
         free_bytes: refusal.free(),
         largest_free_bytes: refusal.largest_gap,
-        why: refusal.obstacle().label(),
+        why: refusal.obstacle(),
     }
 }
 
@@ -271,8 +274,10 @@ fn refusals_table(rows: &[RefusalRow]) -> Table {
 fn reason(row: &RefusalRow) -> String {
     let bytes = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     match row.why {
-        "fragmentation" => "fragmentation: set expandable_segments:True".to_owned(),
-        "set apart" => "set apart for another stream or pool".to_owned(),
-        _ => format!("shortage: {} too little", bytes(row.asked_bytes.saturating_sub(row.free_bytes))),
+        Obstacle::Fragmentation => "fragmentation: set expandable_segments:True".to_owned(),
+        Obstacle::SetApart => "set apart for another stream or pool".to_owned(),
+        Obstacle::Shortage => {
+            format!("shortage: {} too little", bytes(row.asked_bytes.saturating_sub(row.free_bytes)))
+        }
     }
 }

@@ -15,6 +15,7 @@ use super::QUESTION;
 use super::of_snapshot::name;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
+use crate::form::{Member, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units, wrap};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -69,8 +70,7 @@ struct OomRow {
     device_free_bytes: u64,
     /// What was missing.
     missing_bytes: u64,
-    /// `fragmentation`, `set apart` (for another stream or pool) or `shortage`.
-    why: &'static str,
+    why: Obstacle,
     /// Whether the device had room, so that a limit on the process refused.
     limited: bool,
     /// Whether segments could grow.
@@ -86,6 +86,9 @@ struct OomRow {
     /// All of it, as a colleague would tell it.
     told: String,
 }
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[rows::<OomRow>("out_of_memory"), rows::<HolderRow>("holders")];
 
 pub(super) fn answer(
     ask: &Ask,
@@ -150,7 +153,7 @@ fn row(number: usize, oom: &OutOfMemory) -> OomRow {
         largest_free_bytes: refusal.largest_gap,
         device_free_bytes: refusal.device_free,
         missing_bytes: oom.missing,
-        why: oom.obstacle.label(),
+        why: oom.obstacle,
         limited: oom.limited,
         expandable_segments: oom.expandable,
         expandable_segments_help: oom.expandable_helps(),

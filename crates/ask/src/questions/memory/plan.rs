@@ -78,7 +78,7 @@ const FEW_BUFFERS: usize = 10;
 
 /// What a program was given.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct ProgramPlanRow {
+pub(super) struct ProgramPlanRow {
     /// The program.
     program: String,
     /// Its number.
@@ -99,7 +99,7 @@ struct ProgramPlanRow {
 
 /// A buffer that is live when its program needs most memory.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct LiveBufferRow {
+pub(super) struct LiveBufferRow {
     /// The program.
     program: String,
     /// Its number.

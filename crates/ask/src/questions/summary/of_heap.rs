@@ -5,12 +5,14 @@ use std::sync::Arc;
 use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::heap::{Advice, HeapLineRow, HeapReport, advice, growth, heap, snapshot_advice};
+use stepscope_analyse::tables::run_info::NoteInfo;
 use stepscope_model::{Order, Profile, Severity};
 
 use super::super::memory::{allocator_name, end_words, lines_table, peak_words};
 use super::first::{beside_labels, section};
 use super::of_profile::{note_lines, notes};
 use crate::answer::{Answer, Next, Part};
+use crate::form::{Member, fact, rows};
 use crate::print::{self, Role, units, wrap};
 
 /// Lines on the screen.
@@ -19,6 +21,19 @@ const SHOWN: usize = 6;
 const MOST: usize = 20;
 /// Other devices that are named.
 const OTHERS: usize = 8;
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[
+    rows::<HeapLineRow>("heap_lines"),
+    rows::<HeapLineRow>("left_lines"),
+    rows::<Advice>("advice"),
+    fact::<Option<String>>("of_device"),
+    fact::<u64>("peak_bytes"),
+    fact::<i64>("peak_at_ns"),
+    fact::<u64>("end_bytes"),
+    fact::<Option<u64>>("peak_rss_bytes"),
+    fact::<Vec<NoteInfo>>("notes"),
+];
 
 pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let report = heap(profile);

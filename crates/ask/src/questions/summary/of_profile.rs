@@ -2,25 +2,38 @@
 
 use std::sync::Arc;
 
-use stepscope_analyse::findings;
+use stepscope_analyse::causes::verdict::Verdict;
+use stepscope_analyse::findings::{self, Finding};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::functions::value_of;
+use stepscope_analyse::tables::functions::{AmountUnit, value_of};
 use stepscope_analyse::tables::lines::{Lines, lines};
+use stepscope_analyse::tables::run_info::NoteInfo;
 use stepscope_model::{Profile, Severity};
 
 use super::super::findings::words::Whole;
 use super::super::functions::words;
 use super::first::{beside_labels, section};
 use super::fix::{self, Fix};
-use super::hot::{HotSpots, functions_table, lines_table};
+use super::hot::{HotFunction, HotLine, HotSpots, functions_table, lines_table};
 use crate::answer::{Answer, Next, Part};
 use crate::ask::Ask;
+use crate::form::{Member, fact, rows};
 use crate::print::{self, Role, Screen, units, wrap};
 
 /// Notes shown; `stepscope info` has all of them.
 const NOTES: usize = 3;
 /// Lines that findings may take: functions and lines follow.
 const FIX_LINES: usize = 12;
+
+/// What such an answer holds.
+pub(super) const MEMBERS: &[Member] = &[
+    rows::<HotFunction>("hot_functions"),
+    rows::<HotLine>("hot_lines"),
+    rows::<Finding>("findings"),
+    fact::<Option<Verdict>>("verdict"),
+    fact::<Vec<NoteInfo>>("notes"),
+    fact::<AmountUnit>("unit"),
+];
 
 pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     let none = Lines::default();

@@ -1,7 +1,7 @@
 // What grows from iteration to iteration: which line, how fast, and when memory runs out.
 
 import type { Definition } from "../../../data/types.ts";
-import type { FullRow, LeakRow, LookedAtRow, MemoryOfProfile } from "../../../data/wire.ts";
+import type { FullRow, LeakRow, LookedAtRow, MemoryLeaks } from "../../../data/wire.ts";
 import { Defined, definition } from "../../../parts/figure.tsx";
 import { bytes, count, time } from "../../../parts/format.ts";
 import { SourceLink } from "../../../parts/source-link.tsx";
@@ -12,11 +12,11 @@ import { many } from "./words.ts";
 const ROWS = 5;
 
 export function Leaks({ device }: { device: number }) {
-  const { data } = useAsk<MemoryOfProfile>("memory", { leaks: true });
-  const looked = data?.looked_at?.find((row) => row.device === device);
+  const { data } = useAsk<MemoryLeaks>("memory", { leaks: true });
+  const looked = data?.looked_at.find((row) => row.device === device);
   if (!data || !looked) return null;
-  const rows = (data.leaks ?? []).filter((row) => row.device === device);
-  const full = (data.full ?? []).filter((row) => row.device === device);
+  const rows = data.leaks.filter((row) => row.device === device);
+  const full = data.full.filter((row) => row.device === device);
   if (rows.length === 0) return <NothingGrows looked={looked} />;
   return (
     <Card title="What grows" class="snap-leaks largest" note={looked.told}>

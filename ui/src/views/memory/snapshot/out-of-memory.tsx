@@ -1,12 +1,18 @@
 // Requests that the allocator could not meet: why, and what held the memory then.
 
 import type { Definition, MemoryDevice } from "../../../data/types.ts";
-import type { HolderRow, MemoryOfProfile, OomRow } from "../../../data/wire.ts";
+import type { HolderRow, MemoryOutOfMemory, Obstacle, OomRow } from "../../../data/wire.ts";
 import { Defined, definition, Figure, Share } from "../../../parts/figure.tsx";
 import { bytes, count } from "../../../parts/format.ts";
 import { SourceLink } from "../../../parts/source-link.tsx";
 import { Await, Card } from "../../../parts/states.tsx";
 import { useAsk } from "../../../session/use-ask.ts";
+
+const REASONS: Record<Obstacle, string> = {
+  fragmentation: "fragmentation",
+  "set apart": "free memory was set apart",
+  shortage: "a shortage",
+};
 
 interface Props {
   device: MemoryDevice;
@@ -14,15 +20,15 @@ interface Props {
 }
 
 export function OutOfMemory({ device, onState }: Props) {
-  const asked = useAsk<MemoryOfProfile>("memory", { oom: true }, device.refusal_count > 0);
+  const asked = useAsk<MemoryOutOfMemory>("memory", { oom: true }, device.refusal_count > 0);
   if (device.refusal_count === 0) return null;
   return (
     <Await of={asked}>
       {(data) => {
-        const rows = (data.out_of_memory ?? []).filter((row) => row.device === device.device);
+        const rows = data.out_of_memory.filter((row) => row.device === device.device);
         // Programs that catch the error and try again have many; the last one counts.
         const last = rows.at(-1);
-        const holders = (data.holders ?? []).filter(
+        const holders = data.holders.filter(
           (row) => row.device === device.device && row.refusal === last?.refusal,
         );
         return last ? <One row={last} holders={holders} data={data} device={device} onState={onState} /> : null;
@@ -31,7 +37,7 @@ export function OutOfMemory({ device, onState }: Props) {
   );
 }
 
-function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOfProfile }) {
+function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOutOfMemory }) {
   const { row, holders, device, onState } = props;
   const definitions = props.data.definitions ?? [];
   const moment = device.refusals[row.refusal - 1];
@@ -40,11 +46,7 @@ function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOfP
   const text = (field: string) => definition(definitions, field);
   const isShortage = row.why === "shortage";
   return (
-    <Card
-      title={isShortage ? "Out of memory: a shortage" : "Out of memory: fragmentation"}
-      class="snap-oom largest"
-      note={note}
-    >
+    <Card title={`Out of memory: ${REASONS[row.why]}`} class="snap-oom largest" note={note}>
       <p class="snap-told">
         {row.told}{" "}
         {moment && (
