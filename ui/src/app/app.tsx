@@ -101,6 +101,7 @@ function Body({ children, needsRun }: { children: preact.ComponentChildren; need
   const chosen = run.value;
   if (!needsRun) return <div class="body">{children}</div>;
   if (!chosen) {
+    if (runs.value.problem) return <Trouble problem={runs.value.problem} />;
     const hint = runs.value.watching
       ? "Watching this folder: new traces appear here automatically."
       : "Run `stepscope view` with a trace or a folder.";
