@@ -3,10 +3,10 @@
 
 import type { ComponentChildren } from "preact";
 import type { Rows } from "../data/rows.ts";
-import type { Options, Problem } from "../data/types.ts";
+import type { Answer, Options, Problem } from "../data/types.ts";
 import { param, setParams } from "../session/route.ts";
 import { runId, source } from "../session/state.ts";
-import { type ColumnChoice, ColumnMenu } from "./columns.tsx";
+import { type ColumnChoice, ColumnMenu, named } from "./columns.tsx";
 import { Filter } from "./filter.tsx";
 import { byField, shortName } from "./format.ts";
 import { Icon } from "./icons.tsx";
@@ -31,7 +31,12 @@ interface Props<R> {
   /** Left of the filter, and right of it. */
   grouping: ComponentChildren;
   more?: ComponentChildren;
-  table: { rows: Rows<R> | undefined; problem: Problem | undefined; pending: boolean };
+  table: {
+    rows: Rows<R> | undefined;
+    answer: Answer | undefined;
+    problem: Problem | undefined;
+    pending: boolean;
+  };
   label: string;
   command: string;
   options: Options;
@@ -47,7 +52,9 @@ interface Props<R> {
 }
 
 export function Browse<R>(props: Props<R>) {
-  const { rows, problem, pending } = props.table;
+  const { rows, answer, problem, pending } = props.table;
+  // One name for a number, here and in the terminal's explanation.
+  const choices = named(props.choices, answer?.definitions);
   const open = Number.parseInt(param("open") ?? "", 10);
   return (
     <div class="browse">
@@ -64,7 +71,7 @@ export function Browse<R>(props: Props<R>) {
         />
         <span class="grow" />
         {props.more}
-        <ColumnMenu all={props.choices} value={param("cols")} onChange={(cols) => setParams({ cols })} />
+        <ColumnMenu all={choices} value={param("cols")} onChange={(cols) => setParams({ cols })} />
         <Csv command={props.command} options={{ ...props.options, top: 0 }} />
       </div>
       {problem && <Trouble problem={problem} />}
@@ -73,7 +80,7 @@ export function Browse<R>(props: Props<R>) {
           <Table
             fill
             label={props.label}
-            columns={props.columns}
+            columns={named(props.columns, answer?.definitions)}
             rows={rows}
             sort={param("sort") ?? props.usualSort}
             onSort={(field) => changeTable({ sort: props.sortAs?.[field] ?? field })}

@@ -1,5 +1,6 @@
 // Which columns a table shows: kept in the URL as `cols=a,b,c`, left out while it is the usual choice.
 
+import type { Definition } from "../data/types.ts";
 import { Icon } from "./icons.tsx";
 import { Menu } from "./menu.tsx";
 
@@ -10,6 +11,15 @@ export interface ColumnChoice {
   usual: boolean;
   /** Cannot be taken away: the name of a row. */
   fixed?: boolean;
+}
+
+/** The same under the names that the answer gives its numbers; what it does not define keeps its own. */
+export function named<C extends { field: string; label: string }>(
+  columns: readonly C[],
+  definitions: Definition[] | undefined,
+): C[] {
+  const known = new Map(definitions?.map((definition) => [definition.field, definition.label]));
+  return columns.map((column) => ({ ...column, label: known.get(column.field) ?? column.label }));
 }
 
 /** The fields to show, in the table's own order; unknown ones are ignored. */

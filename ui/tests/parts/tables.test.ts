@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../src/data/types.ts";
-import { type ColumnChoice, chosenFields, toggledFields } from "../../src/parts/columns.tsx";
+import { type ColumnChoice, chosenFields, named, toggledFields } from "../../src/parts/columns.tsx";
 import { exactly } from "../../src/parts/filter.tsx";
 import { windowAround } from "../../src/parts/jump.tsx";
 import { place, placeBeside } from "../../src/parts/place.ts";
@@ -29,6 +29,12 @@ describe("columns", () => {
     expect(more).toBe("name,calls,total,flops");
     expect(toggledFields(all, more, "flops")).toBeUndefined();
     expect(toggledFields(all, "name", "name")).toBe("name");
+  });
+
+  it("have the names that the answer gives its numbers", () => {
+    const definitions = [{ field: "total", label: "Total time", text: "All of it." }];
+    expect(named(all, definitions).map((c) => c.label)).toEqual(["Name", "Calls", "Total time", "FLOPs"]);
+    expect(named(all, undefined)).toEqual(all);
   });
 
   it("fit the grouping", () => {

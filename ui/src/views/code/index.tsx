@@ -33,7 +33,7 @@ function choices(by: Group): ColumnChoice[] {
     { field: "device_share", label: "% device", usual: true },
     { field: "backward_device_ns", label: "Backward device", usual: false },
     { field: "device_work", label: "Device work", usual: false },
-    { field: "calls", label: "Count", usual: false },
+    { field: "calls", label: "Calls", usual: false },
   ];
 }
 
