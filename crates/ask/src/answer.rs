@@ -65,6 +65,7 @@ pub struct Fact {
     /// Its value.
     pub value: Value,
     type_name: &'static str,
+    schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
 impl Next {
@@ -99,7 +100,8 @@ impl Answer {
     pub fn fact<T: Serialize + JsonSchema>(mut self, key: &'static str, value: &T) -> Answer {
         // A report's own types always become JSON.
         let value = serde_json::to_value(value).unwrap_or_default();
-        self.facts.push(Fact { key, value, type_name: type_name::<T>() });
+        let schema = SchemaGenerator::subschema_for::<T>;
+        self.facts.push(Fact { key, value, type_name: type_name::<T>(), schema });
         self
     }
 
@@ -116,7 +118,12 @@ impl Answer {
 }
 
 impl Fact {
-    /// What Rust calls the type of its value.
+    /// The type of its value.
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+
+    /// What Rust calls that type.
     pub(crate) fn type_name(&self) -> &'static str {
         self.type_name
     }

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_answer_of_another_form_is_told_by_what_it_holds() {
-        let form = Form {
+        const FORM: Form = Form {
             name: "Example",
             about: &[DocumentKind::Trace],
             members: &[
@@ -129,7 +129,7 @@ mod tests {
             ],
         };
         let sizes = || Part::data("sizes", vec![1u64]);
-        let misfit = |answer: &Answer| form.misfit(answer).unwrap_or_default();
+        let misfit = |answer: &Answer| FORM.misfit(answer).unwrap_or_default();
         assert_eq!(misfit(&Answer::new(vec![sizes()]).fact("at", &Some(1i64))), "");
         assert_eq!(misfit(&Answer::new(vec![sizes()])), "'at' is missing");
         let more = Answer::new(vec![sizes()]).fact("at", &None::<i64>).fact("more", &1);

@@ -7,7 +7,9 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use stepscope_record::{CounterStat as InnerStat, CounterStats as InnerStats, Monitor as Inner, MonitorOptions};
+use stepscope_record::{
+    CounterStat as InnerStat, CounterStats as InnerStats, Monitor as Inner, MonitorOptions,
+};
 
 /// Samples the machine from a thread that Python does not hold up.
 #[pyclass(module = "stepscope", frozen)]

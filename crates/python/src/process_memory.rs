@@ -73,7 +73,8 @@ fn high_water_bytes() -> Option<u64> {
 
 fn status_mark_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_ascii_whitespace().next()?;
+    let kilobytes =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_ascii_whitespace().next()?;
     Some(kilobytes.parse::<u64>().ok()? * 1024)
 }
 

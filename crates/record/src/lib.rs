@@ -19,7 +19,9 @@ pub mod spy;
 mod trace_names;
 
 pub use doctor::{Check, State, doctor};
-pub use monitor::{CounterInfo, CounterStat, CounterStats, Missing, Monitor, MonitorOptions, Roots, Summary, end_all};
+pub use monitor::{
+    CounterInfo, CounterStat, CounterStats, Missing, Monitor, MonitorOptions, Roots, Summary, end_all,
+};
 pub use own_sampler::{OwnSampler, hide_thread, show_thread};
 pub use recording::{CounterValue, Recording, Told};
 pub use regions::{

@@ -10,7 +10,7 @@ use stepscope_model::DocumentKind;
 
 use super::notes;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Group, PROFILES, Question, TRACES};
 use crate::form::{Form, single};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 

@@ -24,7 +24,7 @@ use stepscope_model::{DocumentKind, Ns, Trace};
 
 use super::TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Group, PROFILES, Question, TRACES, TRACES_AND_PROFILES};
 use crate::form::{Form, Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;

@@ -12,7 +12,7 @@ use super::TOP;
 use super::functions::{amount, amount_text, chosen_value};
 use super::ops::share;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Group, PROFILES, Question, TRACES};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, end_ellipsis, units};
 use crate::rows::arrange;

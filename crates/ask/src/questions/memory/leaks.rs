@@ -9,7 +9,7 @@ use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, MIN_GROWTH_BYTES, leaks};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::GrowthRule;
-use stepscope_analyse::tables::heap::heap;
+use stepscope_analyse::tables::heap::{HeapLineRow, heap};
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
