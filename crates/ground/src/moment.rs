@@ -28,6 +28,12 @@ pub fn minute_text(minute: i64) -> String {
     text(minute.saturating_mul(60), "%Y-%m-%dT%H:%MZ")
 }
 
+/// `02:07` of minutes since 1970; where another minute is not of the same day, `Nov 17, 02:07`.
+pub fn clock_text(minute: i64, near: i64) -> String {
+    let same_day = minute.div_euclid(1_440) == near.div_euclid(1_440);
+    text(minute.saturating_mul(60), if same_day { "%H:%M" } else { "%b %-d, %H:%M" })
+}
+
 /// `2026-11-17T01:05:09.250Z` of nanoseconds since 1970.
 pub fn moment_text(ns: i64) -> String {
     Timestamp::from_nanosecond(ns.into())
@@ -84,6 +90,9 @@ mod tests {
         assert_eq!(moment_text(951_782_399_250_000_000), "2000-02-28T23:59:59.250Z");
         assert_eq!(moment_text(-1), "1969-12-31T23:59:59.999Z");
         assert_eq!(minute_text(951_782_400 / 60), "2000-02-29T00:00Z");
+        let leap_day = 951_782_400 / 60;
+        assert_eq!(clock_text(leap_day + 127, leap_day + 1_439), "02:07");
+        assert_eq!(clock_text(leap_day + 127, leap_day + 1_440), "Feb 29, 02:07");
         assert_eq!(folder_name(1_798_761_599), "2026_12_31_23_59_59");
         // Where calendars end.
         assert_eq!(second_text(i64::MAX), "9999-12-30T22:00:00Z");

@@ -45,16 +45,13 @@ pub(crate) struct HourSums {
     pub targets: BTreeMap<i64, Vec<(String, String, TargetCount)>>,
     pub exemplars: Vec<Exemplar>,
     pub notes: Vec<String>,
-    /// The first minute of the hour that has anything, and for how long it was watched.
-    pub first_minute: Option<(i64, u64)>,
+    /// When somebody began to count in that hour.
+    pub began_ns: Option<i64>,
 }
 
 impl HourSums {
     fn of(hour: Hour, grain: i64, period: Option<Period>) -> Self {
-        let first_minute = hour.minutes.first_key_value().map(|(minute, of)| {
-            (*minute, of.processes.values().map(|gauges| gauges.watched_ns).max().unwrap_or(0))
-        });
-        let mut sums = Self { notes: hour.notes, first_minute, ..Self::default() };
+        let mut sums = Self { notes: hour.notes, began_ns: hour.began_ns, ..Self::default() };
         let mut kept = KeptByHour::default();
         for exemplar in hour.exemplars {
             let minute = exemplar.ended_ns.div_euclid(60_000_000_000);

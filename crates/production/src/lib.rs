@@ -4,7 +4,6 @@ mod alert;
 mod block;
 mod counters;
 mod crc;
-pub mod dashboard;
 mod exemplar;
 mod hours;
 mod monitor;
@@ -18,6 +17,7 @@ mod sla;
 mod stacks;
 mod stats;
 mod store;
+pub mod thresholds;
 mod writer;
 
 pub use alert::{
@@ -36,6 +36,7 @@ pub use period::Period;
 pub use recorder::{
     About, Counted, Limits, MAX_NAME, NO_PARENT, Recorder, RegionId, Request, RouteId, Span, Wanted,
 };
+pub use report::dashboard::{self, verdict};
 pub use retention::Retention;
 pub use segment::{Process, SCHEMA};
 pub use sketch::{DEFAULT_SCALE, MAX_BUCKETS, Parts, Sketch};

@@ -1,6 +1,7 @@
 //! What a service did over a stretch of time: traffic, latencies, targets, what changed, and its slowest requests.
 
 mod changes;
+pub mod dashboard;
 mod definitions;
 pub(crate) mod gather;
 mod print;
@@ -18,19 +19,20 @@ use crate::period::Period;
 use crate::sketch::Sketch;
 use crate::stats::{OTHER, RouteStats};
 use crate::store::Store;
+use crate::thresholds::GROWN_SHARE;
+use dashboard::ServiceDashboard;
+use dashboard::verdict::Verdict;
 use gather::{Gathered, Spread};
 
 pub use changes::LevelChange;
 pub use definitions::DEFINITIONS;
-pub use print::{markdown, tables, text};
+pub use print::{change, markdown, rate, tables, text};
 pub use targets::{Burn, TargetReport};
 
 /// Time of a request that none of its regions covers.
 pub const OUTSIDE: &str = "(outside regions)";
 /// Examples in a report at most.
 const MAX_EXEMPLARS: usize = 100;
-/// A region that took this share of a request more than before has grown.
-const GROWN: f64 = 0.01;
 
 /// What a period is compared with.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -61,12 +63,16 @@ impl Against {
 /// A service over a stretch of time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
+    /// What to know first.
+    pub verdict: Verdict,
     /// The first minute, in UTC.
     pub from: String,
     /// The minute after the last one.
     pub until: String,
     /// How many minutes that is.
     pub minutes: i64,
+    /// What rates divide by: the period without what is before the first count or after now, in seconds.
+    pub counted_seconds: f64,
     /// Processes that answered requests.
     pub processes: u64,
     /// Processor time that they used, all together.
@@ -208,16 +214,18 @@ impl Report {
     /// Reports over a period.
     pub fn make(store: &Store, period: Period, against: Against) -> Result<Self, Problem> {
         let compared = against.period(period);
-        let gathered = Gathered::read(&Hours::new(store.clone()), period, compared, Spread::Nothing)?;
+        let hours = Hours::new(store.clone());
+        let gathered = Gathered::read(&hours, period, compared, Spread::Nothing)?;
         let mut made = Self::of(&gathered, period, compared);
+        made.verdict = ServiceDashboard::of(&hours, &gathered, &made, period, compared, None).verdict;
         made.gpu_energy_j = gpu_energy_j(store.folder(), period);
         Ok(made)
     }
 
     pub(crate) fn of(gathered: &Gathered, period: Period, compared: Option<Period>) -> Self {
         let minutes = period.minutes();
-        let seconds = gathered.seconds(period);
-        let seconds_before = compared.map_or(1.0, |compared| gathered.seconds(compared));
+        let seconds = gathered.counted_seconds(period);
+        let seconds_before = compared.map_or(1.0, |compared| gathered.counted_seconds(compared));
         let mut routes: Vec<RouteReport> = gathered
             .now
             .iter()
@@ -239,9 +247,11 @@ impl Report {
         };
         let before = all(&gathered.before);
         Self {
+            verdict: Verdict::default(),
             from: minute_text(period.from),
             until: minute_text(period.until),
             minutes,
+            counted_seconds: seconds,
             processes: gathered.processes.len() as u64,
             process_cpu_ns: gathered.gauges.cpu_ns,
             max_rss_bytes: gathered.gauges.max_rss_bytes,
@@ -346,10 +356,9 @@ fn grown(before: &[(String, u64)], after: &[(String, u64)]) -> Option<Grown> {
         after.iter().map(|(name, ns)| Grown { region: name.clone(), before_ns: then(name), after_ns: *ns });
     let most = each.max_by_key(|grown| grown.after_ns.saturating_sub(grown.before_ns))?;
     let more = most.after_ns.saturating_sub(most.before_ns);
-    (more as f64 > GROWN * total as f64 && more > 0).then_some(most)
+    (more as f64 > GROWN_SHARE * total as f64 && more > 0).then_some(most)
 }
 
-/// The slowest of each route, then those kept at random; the slowest first in each group.
 /// Examples of one route or all: the slowest, then some at random.
 pub(crate) fn exemplars(gathered: &Gathered, route: Option<&str>) -> Vec<Exemplar> {
     let kept = || gathered.kept.iter().filter(|(name, _)| route.is_none_or(|route| route == *name));

@@ -1,7 +1,9 @@
 //! Reading what services left in a folder, an hour at a time: by minute and route, all processes together.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use stepscope_ground::Problem;
 
@@ -9,6 +11,10 @@ use crate::block::{Block, Gauges};
 use crate::exemplar::Exemplar;
 use crate::segment::{self, Process};
 use crate::stats::RouteStats;
+
+const MINUTE_NS: i64 = 60_000_000_000;
+/// Files that grow under the same name.
+const GROWING: [&str; 2] = ["samples", "jsonl"];
 
 /// A folder of services.
 #[derive(Clone, Debug)]
@@ -38,6 +44,8 @@ pub struct Minute {
 pub struct Hour {
     /// Minutes since 1970, with what happened in each.
     pub minutes: BTreeMap<i64, Minute>,
+    /// When the first of the processes began to count in it, in nanoseconds since 1970.
+    pub began_ns: Option<i64>,
     /// Examples of all processes.
     pub exemplars: Vec<Exemplar>,
     /// What could not be read.
@@ -106,6 +114,17 @@ impl Store {
         folder.join(segment::MARK).is_file()
     }
 
+    /// When something in it was last written, in nanoseconds since 1970. The minute that is open is replaced each second,
+    /// which changes the directory itself; samples and alerts are added to files.
+    pub fn changed_ns(&self) -> Option<i64> {
+        let grows = |path: &PathBuf| {
+            path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| GROWING.contains(&ending))
+        };
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let grown = entries.filter(grows).filter_map(|path| modified_ns(&path)).max();
+        modified_ns(&self.folder).max(grown)
+    }
+
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -123,31 +142,34 @@ impl Hour {
 
     /// Reads open minutes. They come first: one that closes meanwhile is then found in both places, and its number says
     /// so. The other way round it could be in neither.
-    fn add_open(&mut self, files: &[HourFile]) -> HashMap<Process, Block> {
+    fn add_open(&mut self, files: &[HourFile]) -> HashMap<Process, (Block, i64)> {
         let mut open = HashMap::new();
         for HourFile { name, path, .. } in files.iter().filter(|file| file.name.open) {
             let Some(contents) = segment::read(path) else { continue };
             self.note(path, contents.trouble);
             if let Some(block) = contents.blocks.into_iter().next() {
-                open.insert(name.process.clone(), block);
+                // A minute is written when something was asked. A process that ended in it, or is idle, was watched up to
+                // its last write, not up to now.
+                let written_ns = modified_ns(path).unwrap_or(i64::MAX);
+                open.insert(name.process.clone(), (block, written_ns));
             }
         }
         open
     }
 
-    fn add_closed(&mut self, files: &[HourFile], mut open: HashMap<Process, Block>) {
+    fn add_closed(&mut self, files: &[HourFile], mut open: HashMap<Process, (Block, i64)>) {
         for HourFile { name, path, .. } in files.iter().filter(|file| !file.name.open) {
             let Some(contents) = segment::read(path) else { continue };
             self.note(path, contents.trouble);
             for block in contents.blocks {
-                if open.get(&name.process).is_some_and(|open| open.sequence <= block.sequence) {
+                if open.get(&name.process).is_some_and(|(open, _)| open.sequence <= block.sequence) {
                     open.remove(&name.process);
                 }
-                self.add(&name.process, block);
+                self.add(&name.process, block, i64::MAX);
             }
         }
-        for (process, block) in open {
-            self.add(&process, block);
+        for (process, (block, written_ns)) in open {
+            self.add(&process, block, written_ns);
         }
     }
 
@@ -158,7 +180,13 @@ impl Hour {
         }
     }
 
-    fn add(&mut self, process: &Process, block: Block) {
+    /// Adds a minute that was watched up to a moment, or up to its end.
+    fn add(&mut self, process: &Process, block: Block, watched_until_ns: i64) {
+        let starts_ns = block.minute.saturating_mul(MINUTE_NS);
+        let ends_ns = starts_ns.saturating_add(MINUTE_NS).min(watched_until_ns);
+        let watched_ns = i64::try_from(block.gauges.watched_ns).unwrap_or(MINUTE_NS);
+        let began_ns = ends_ns.saturating_sub(watched_ns).max(starts_ns);
+        self.began_ns = Some(self.began_ns.map_or(began_ns, |known| known.min(began_ns)));
         let minute = self.minutes.entry(block.minute).or_default();
         minute.processes.entry(process.clone()).or_default().merge(&block.gauges);
         for (route, stats) in block.routes {
@@ -169,6 +197,11 @@ impl Hour {
         }
         self.exemplars.extend(block.exemplars);
     }
+}
+
+fn modified_ns(path: &Path) -> Option<i64> {
+    let modified = fs::metadata(path).and_then(|about| about.modified()).ok()?;
+    modified.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_nanos()).ok())
 }
 
 fn unreadable(folder: &Path, error: &std::io::Error) -> Problem {

@@ -1,9 +1,8 @@
 //! A service in production, for the page: its dashboard over any stretch of time, and word when there is more to see.
 
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{StatusCode, header};
@@ -41,25 +40,7 @@ pub(crate) fn reply(hours: &Hours, query: &str) -> Result<Reply, Problem> {
         _ => Period::parse(given("last").unwrap_or("1h"), now_ns())?,
     };
     let route = given("route").filter(|route| !route.is_empty());
-    let mut dashboard = ServiceDashboard::make(hours, period, route)?;
-    dashboard.newest_ns = changed_ns(hours.store().folder()).filter(|_| dashboard.last.is_some());
-    Reply::json(&dashboard)
-}
-
-/// Files that grow under the same name.
-const GROWING: [&str; 2] = ["samples", "jsonl"];
-
-/// When something in the directory was last written. The minute that is open is replaced each second, which changes the
-/// directory itself; samples and alerts are added to files.
-fn changed_ns(folder: &Path) -> Option<i64> {
-    let modified = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
-    let grows = |path: &PathBuf| {
-        path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| GROWING.contains(&ending))
-    };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let grown = entries.filter(grows).filter_map(|path| modified(&path)).max();
-    let changed = modified(folder).max(grown)?;
-    changed.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_nanos()).ok())
+    Reply::json(&ServiceDashboard::make(hours, period, route)?)
 }
 
 /// Looks at the directory for as long as there may be anybody to tell.
@@ -71,7 +52,7 @@ pub(crate) async fn watch_directory(backend: Arc<dyn Backend>, changes: Arc<watc
         }
         let backend = backend.clone();
         // A look may hang on a network drive.
-        let look = move || backend.service().and_then(|hours| changed_ns(hours.store().folder()));
+        let look = move || backend.service().and_then(|hours| hours.store().changed_ns());
         if let Ok(Some(changed)) = tokio::task::spawn_blocking(look).await {
             changes.send_if_modified(|known| std::mem::replace(known, changed) != changed);
         }

@@ -12,7 +12,8 @@ from .._native import service_report
 class ServiceReport:
     """What a service did over a stretch of time.
 
-    ``data`` holds all of it as plain values, times in nanoseconds; ``print(report)`` shows tables.
+    ``verdict`` is what to know first, in a sentence. ``data`` holds all of it as plain values, times in nanoseconds;
+    ``print(report)`` shows the sentence and tables.
     """
 
     def __init__(self, data: dict[str, Any], text: str, markdown: str) -> None:
@@ -29,6 +30,11 @@ class ServiceReport:
     def __repr__(self) -> str:
         total = self.data["total"]
         return f"<ServiceReport {self.data['from']} to {self.data['until']}: {total['requests']:,} requests>"
+
+    @property
+    def verdict(self) -> str:
+        """The first sentence: what is wrong, since when and where; ``data["verdict"]`` holds the evidence."""
+        return str(self.data["verdict"]["sentence"])
 
     def route(self, name: str) -> dict[str, Any]:
         """One route; a KeyError if it had no requests."""

@@ -57,6 +57,8 @@ def test_a_request_and_its_regions(tmp_path: pathlib.Path) -> None:
     ]
     assert slowest["id"].isdigit() and slowest["process"] == os.getpid()
     assert "/predict" in str(report) and "| /predict |" in report.to_markdown()
+    # What is said first is one sentence everywhere.
+    assert str(report).splitlines()[0] == report.verdict == report["verdict"]["sentence"]
 
 
 def test_errors_and_targets_are_counted_one_by_one(tmp_path: pathlib.Path) -> None:
@@ -460,7 +462,7 @@ def test_reports_say_what_they_cannot_read(tmp_path: pathlib.Path) -> None:
         read_report(tmp_path, against="me")
     empty = read_report(tmp_path)
     assert empty["total"]["requests"] == 0 and "no requests were kept" in str(empty)
-    assert repr(empty).endswith("0 requests>")
+    assert repr(empty).endswith("0 requests>") and empty.verdict == "No request ended in this period."
     with pytest.raises(KeyError):
         empty.route("/a")
 

@@ -95,7 +95,7 @@ export async function serveReport(page: Page): Promise<string> {
   const dashboards = Object.fromEntries(
     ["", "/predict", "/embed"].map((route) => [
       route,
-      { ...dashboardOf({ last: "6h", route: route || undefined }), newest_ns: null },
+      { ...dashboardOf({ last: "6h", route: route || undefined }, { report: true }), newest_ns: null },
     ]),
   );
   const meta = {

@@ -3,6 +3,8 @@
 
 import type {
   Exemplar,
+  Happening,
+  Matter,
   RouteRow,
   ServiceDashboard,
   ServiceQuery,
@@ -249,8 +251,55 @@ const DEFINITIONS = [
 export interface Staging {
   /** Leave out what a service may not have. */
   without?: ("regions" | "targets" | "counters" | "requests" | "trouble")[];
-  /** Minutes that have passed since the first question. */
-  later?: number;
+  /** As a file has it that is read later. */
+  report?: boolean;
+}
+
+/** A matter that has nothing but its sentence. */
+function matter(
+  kind: Matter["kind"],
+  tone: Matter["tone"],
+  word: string,
+  pieces: Matter["pieces"],
+  facts: Partial<Matter> = {},
+): Matter {
+  const sentence = pieces.filter((one) => typeof one === "string").join("");
+  const none = { since: null, until: null, minutes: null, route: null, grew: null };
+  return { kind, tone, word, sentence, pieces, ...none, ...facts };
+}
+
+/** What the server would say: slow, failed earlier, or all fine. */
+function verdictOf(of: Omit<ServiceDashboard, "verdict">, slow: boolean, now: boolean) {
+  const errors = ERRORS_AT >= of.from && ERRORS_AT < of.until && slow;
+  const from = { from: ERRORS_AT, until: ERRORS_AT + 14, near: of.until };
+  const failed = ["6.4% of requests failed from ", from, ": 1,204 requests; usually <0.1%."];
+  const nothing = { detail: null, movers: null, example: null, also: [] };
+  if (!slow) {
+    const text = `${of.route ?? "The service"} answers 41.2 requests per second; all targets are met.`;
+    return { ...matter("fine", "good", "All fine", [text]), ...nothing };
+  }
+  const time = { from: SLOW_AT, until: null, near: of.until };
+  const levels = "p95 rose from 64 ms to 190 ms (2.99×); inference grew most.";
+  const pieces = now
+    ? ["/predict has been slow since ", time, `: ${levels}`]
+    : ["/predict was slow from ", time, ` on: ${levels}`];
+  const power = { name: "GPU power", device: "GPU 0", unit: "watts" as const };
+  const example = of.exemplars
+    .map((one, at) => ({ ...one, at }))
+    .filter((one) => one.route === "/predict" && one.ended_ns >= SLOW_AT * 60e9)
+    .sort((a, b) => b.latency_ns - a.latency_ns)[0];
+  return {
+    ...matter("slow", "bad", "Slow", pieces, {
+      since: SLOW_AT,
+      minutes: Math.min(of.until, NOW) - SLOW_AT,
+      route: "/predict",
+      grew: { region: "inference", before_ns: 31 * MS, after_ns: 96.1 * MS },
+    }),
+    detail: "88.0% of requests to /predict missed p95<70ms in the last hour (5.0% may).",
+    movers: of.counters.length > 0 ? [{ ...power, before: 410, after: 220, score: 9 }] : null,
+    example: example?.at ?? null,
+    also: errors ? [matter("errors", "warn", "Errors earlier", failed)] : [],
+  };
 }
 
 /** The dashboard that the server would send. */
@@ -384,7 +433,27 @@ export function dashboardOf(asked: ServiceQuery, staging: Staging = {}): Service
       return exemplarOf(model, minute, index, index < 5);
     }),
   );
-  return {
+  const grew = { region: "inference", before_ns: 31 * MS, after_ns: 96.1 * MS };
+  const change = (metric: "p50" | "p95", before_ns: number, after_ns: number) => ({
+    route: "/predict",
+    metric,
+    minute: SLOW_AT,
+    before_ns,
+    after_ns,
+    pace: "slow" as const,
+    p: 0.0005,
+    grew,
+  });
+  const changes =
+    slowNow && about("/predict")
+      ? [change("p50", 40.2 * MS, 105.1 * MS), change("p95", 63.7 * MS, 190.4 * MS)]
+      : [];
+  const happened = changes.map(
+    ({ metric, minute }): Happening => ({ minute, kind: "worse", text: `${metric} of /predict went up` }),
+  );
+  if (slowNow)
+    happened.push({ minute: SLOW_AT + 6, kind: "alert", text: "Alert burn-fast: 17 times too fast" });
+  const made: Omit<ServiceDashboard, "verdict"> = {
     name: "ranker",
     from,
     until,
@@ -395,6 +464,8 @@ export function dashboardOf(asked: ServiceQuery, staging: Staging = {}): Service
     minutes,
     route: asked.route ?? null,
     processes: models.length > 0 ? 3 : 0,
+    counted_seconds: length * 60,
+    changed_share: 0.05,
     total: summaryOf(
       chosen.flatMap((model) => points.get(model.route)!),
       length,
@@ -464,42 +535,14 @@ export function dashboardOf(asked: ServiceQuery, staging: Staging = {}): Service
               Math.round(3 * rhythm(m) * (isSlow(m) ? 3 : 1) + Math.abs(wobble(m, 10))),
             ),
           ],
-    changes:
-      slowNow && about("/predict")
-        ? [
-            {
-              route: "/predict",
-              metric: "p50",
-              minute: SLOW_AT,
-              before_ns: 40.2 * MS,
-              after_ns: 105.1 * MS,
-              p: 0.0005,
-              grew: { region: "inference", before_ns: 31 * MS, after_ns: 96.1 * MS },
-            },
-            {
-              route: "/predict",
-              metric: "p95",
-              minute: SLOW_AT,
-              before_ns: 63.7 * MS,
-              after_ns: 190.4 * MS,
-              p: 0.0005,
-              grew: { region: "inference", before_ns: 31 * MS, after_ns: 96.1 * MS },
-            },
-          ]
-        : [],
+    changes,
     exemplars: kept.filter((one) => about(one.route)),
-    alerts: slowNow
-      ? [
-          {
-            at_ns: (SLOW_AT + 6) * 60e9,
-            rule: "burn-fast",
-            message: "/predict p95<70ms uses its error budget 17 times too fast",
-          },
-        ]
-      : [],
+    happened,
     notes: [],
     definitions: DEFINITIONS,
   };
+  const isSaid = slowNow && about("/predict");
+  return { ...made, verdict: verdictOf(made, isSaid, asked.from === undefined && !staging.report) };
 }
 
 function summaryQuantile(points: readonly Point[], z: number): number {

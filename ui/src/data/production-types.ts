@@ -5,13 +5,13 @@ import type { CounterSeries } from "./wire.ts";
 export type {
   CounterSeries as ServiceCounter,
   Exemplar,
-  Grown,
+  Happening,
   HeatMap as Heat,
   KeptSpan as Span,
-  LevelChange,
   RouteRow,
   ServiceDashboard,
-  ServiceSeries,
+  ServiceMatter as Matter,
+  ServiceTone as Tone,
   Summary,
   TargetSeries as TargetRow,
 } from "./wire.ts";

@@ -1,8 +1,8 @@
 // What the charts draw: lines with gaps, stacks, the heat map, marks; and the bars of one request.
 
 import { describe, expect, it } from "vitest";
-import { dashboardOf, SLOW_AT } from "../../e2e/support/service.ts";
-import { grouped, happenings, worstKind } from "../../src/views/production/board/events.ts";
+import { dashboardOf } from "../../e2e/support/service.ts";
+import { grouped, worstKind } from "../../src/views/production/board/events.ts";
 import {
   frameOf,
   linePath,
@@ -21,7 +21,8 @@ import {
 } from "../../src/views/production/board/heat-scale.ts";
 import { sorted } from "../../src/views/production/routes.tsx";
 import { longestOwn, outside, placed } from "../../src/views/production/spans.ts";
-import { changeOf, counterText, rate } from "../../src/views/production/words.ts";
+import { sentenceOf } from "../../src/views/production/verdict-card.tsx";
+import { changeOf, counterText, rate, toneOf } from "../../src/views/production/words.ts";
 
 const of = dashboardOf({ last: "1h" });
 const frame = frameOf({ ...of, from: 0, until: 6, point_minutes: 1, minutes: [0, 1, 2, 3, 4, 5] }, 60);
@@ -101,16 +102,8 @@ describe("the heat map", () => {
 });
 
 describe("marks", () => {
-  it("are the changes and alerts of what is shown", () => {
-    const all = happenings(of);
-    expect(all.map((one) => one.kind)).toEqual(["worse", "worse", "alert"]);
-    expect(all[0]?.minute).toBe(SLOW_AT);
-    expect(all[1]?.text).toContain("p95 of /predict went from 64 ms to 190 ms (2.99×); inference");
-    expect(happenings({ ...of, until: SLOW_AT })).toEqual([]);
-  });
-
   it("share a place where they would hide each other", () => {
-    const groups = grouped(happenings(of), (minute) => minute, 3);
+    const groups = grouped(of.happened, (minute) => minute, 3);
     expect(groups.map((group) => group.length)).toEqual([2, 1]);
     expect(worstKind(groups[0]!)).toBe("worse");
   });
@@ -162,12 +155,26 @@ it("routes are sorted by any number, names upwards", () => {
   expect(names("nonsense")).toEqual(names("time_share"));
 });
 
+it("the sentence of the server has its times in the zone of the reader", () => {
+  const { verdict } = dashboardOf({ last: "6h" });
+  expect(sentenceOf(verdict, "utc")).toMatch(/^\/predict has been slow since 02:07: p95 rose from 64 ms/);
+  expect(sentenceOf(verdict.also[0]!, "utc")).toContain("failed from Nov 16, 23:50 to Nov 17, 00:04: ");
+});
+
 it("numbers read as people say them", () => {
   expect([0, 0.004, 0.5, 41.23, 1204.4].map(rate)).toEqual(["0", "<0.01", "0.50", "41.2", "1,204"]);
   expect(changeOf(100, 112.3)).toBe("+12.3%");
   expect(changeOf(100, 96)).toBe("-4.0%");
   expect(changeOf(100, 299)).toBe("2.99×");
   expect(changeOf(0, 5)).toBeUndefined();
+  expect([110, 105, 104, 96, 95].map((after) => toneOf(100, after, 0.05))).toEqual([
+    "tone-bad",
+    "tone-bad",
+    "",
+    "",
+    "tone-good",
+  ]);
+  expect(toneOf(undefined, 5, 0.05)).toBe("");
   expect(counterText(51.3, "percent")).toBe("51.3%");
   expect(counterText(2 ** 30, "bytes")).toBe("1.00 GiB");
   expect(counterText(351.2, "watts")).toBe("351 W");

@@ -189,7 +189,8 @@ fn decimal(value: f64, unit: &str) -> String {
     String::new()
 }
 
-fn three_digits(value: f64) -> String {
+/// Three digits of a number: `1.23`, `12.3`, `123`.
+pub fn three_digits(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {

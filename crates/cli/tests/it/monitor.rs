@@ -12,6 +12,7 @@ use stepscope_production::{
 };
 
 use crate::processes::{fake_nvml, python, wait_for_looks};
+use crate::production::write_minute;
 use crate::{Program, run, stepscope, temp_folder, wait_until};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
@@ -413,16 +414,6 @@ fn two_hours_are_compared() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// The checksum of zip files.
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |sum, byte| {
-        (0..8).fold(
-            sum ^ u32::from(*byte),
-            |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 },
-        )
-    })
-}
-
 /// Minutes of a service in which `/predict` takes 300 ms: three that are over, and ten more, because a minute may end while
 /// the test runs.
 fn service(folder: &Path) {
@@ -432,13 +423,7 @@ fn service(folder: &Path) {
         let mut stats = RouteStats::default();
         (0..100).for_each(|_| stats.latency.record(300_000_000));
         let routes = BTreeMap::from([("/predict".to_owned(), stats)]);
-        let payload = Block { minute, sequence: at as u64, routes, ..Block::default() }.encode();
-        let mut bytes = b"SSPROD\x01\x00".to_vec();
-        bytes.extend((payload.len() as u32).to_le_bytes());
-        bytes.extend(crc32(&payload).to_le_bytes());
-        bytes.extend(payload);
-        let time = stepscope_ground::moment::minute_text(minute).replace(['-', ':'], "");
-        fs::write(folder.join(format!("{}_h_{}_00000001.minutes", &time[..11], at + 1)), bytes).unwrap();
+        write_minute(folder, at + 1, &Block { minute, sequence: at as u64, routes, ..Block::default() });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reports, `top` and the dashboard of a service that runs inside the test.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::time::{Instant, UNIX_EPOCH};
 
 use serde_json::Value;
-use stepscope_production::{Monitor, MonitorOptions, NO_PARENT, Request, Span, parse_targets};
+use stepscope_ground::moment::minute_text;
+use stepscope_production::{
+    Block, Monitor, MonitorOptions, NO_PARENT, RegionStats, Request, RouteStats, Span, parse_targets,
+};
 
 use crate::view::View;
 use crate::{PATIENCE, run, skip, temp_folder};
@@ -45,6 +48,28 @@ fn serve(monitor: &Arc<Monitor>, requests: u64) {
     monitor.flush();
 }
 
+/// The checksum of zip files.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum, byte| {
+        (0..8).fold(
+            sum ^ u32::from(*byte),
+            |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 },
+        )
+    })
+}
+
+/// Writes a minute of a process that counted it whenever that was.
+pub(crate) fn write_minute(folder: &Path, process: usize, block: &Block) {
+    let payload = block.encode();
+    let time = minute_text(block.minute).replace(['-', ':'], "");
+    let path = folder.join(format!("{}_h_{process}_00000001.minutes", &time[..11]));
+    let mut bytes = std::fs::read(&path).unwrap_or_else(|_| b"SSPROD\x01\x00".to_vec());
+    bytes.extend((payload.len() as u32).to_le_bytes());
+    bytes.extend(crc32(&payload).to_le_bytes());
+    bytes.extend(payload);
+    std::fs::write(path, bytes).unwrap();
+}
+
 fn said(args: &[&str]) -> String {
     let output = run(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -78,10 +103,58 @@ fn a_report_in_every_format() {
     }
 
     let top = said(&["production", "top", path, "--once"]);
-    // Behind the name of the folder, or below it where that is long.
-    assert!(top.lines().take(2).any(|line| line.contains("1 process · 2 targets missed")), "{top}");
+    assert_eq!(top.lines().next(), text.lines().next());
+    assert!(top.contains("1 process · 2 targets missed") && top.contains("/s over "), "{top}");
     let rows: Value = serde_json::from_str(&said(&["production", "top", path, "--format", "json"])).unwrap();
     assert_eq!((&rows[0]["route"], &rows[0]["now"]["requests"]), (&"/predict".into(), &100.into()));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn every_way_to_ask_gets_the_same_first_sentence() {
+    let folder = temp_folder("verdict");
+    std::fs::write(folder.join("stepscope-production.json"), r#"{"schema": 1}"#).unwrap();
+    // 2026-11-17, from 02:00 to 03:00 UTC: inference takes three times as long from 02:20 on.
+    let from = 20_774 * 1_440 + 120;
+    for minute in from..from + 60 {
+        let latency_ns = if minute < from + 20 { 40 } else { 120 } * MS;
+        let mut stats = RouteStats::default();
+        let mut inference = RegionStats { self_ns: 50 * (latency_ns - 9 * MS), ..RegionStats::default() };
+        (0..50).for_each(|_| stats.latency.record(latency_ns));
+        (0..50).for_each(|_| inference.duration.record(latency_ns - 9 * MS));
+        stats.regions.insert("inference".to_owned(), inference);
+        let routes = BTreeMap::from([("/predict".to_owned(), stats)]);
+        let sequence = minute as u64;
+        write_minute(&folder, 1, &Block { minute, sequence, routes, ..Block::default() });
+    }
+    let path = folder.to_str().unwrap();
+    let report =
+        |format: &str| said(&["production", "report", path, "--at", "2026-11-17T02", "--format", format]);
+    let json: Value = serde_json::from_str(&report("json")).unwrap();
+    let sentence = json["verdict"]["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with("/predict was slow from 02:20 UTC on: p95 rose from 40 ms to 1"),
+        "{sentence}"
+    );
+    assert!(sentence.ends_with("; inference grew most."), "{sentence}");
+    assert_eq!(report("table").lines().next(), Some(sentence));
+    assert_eq!(report("md").lines().next(), Some(format!("**{sentence}**").as_str()));
+    let view = View::start(&[path]);
+    let shown = view.json(&format!("api/service?from={from}&until={}", from + 60));
+    assert_eq!(shown["verdict"], json["verdict"]);
+    // A part of it is judged by what is in it; now there is only silence, wherever one looks.
+    let calm = view.json(&format!("api/service?from={from}&until={}", from + 15));
+    assert_eq!(calm["verdict"]["word"], "All fine");
+    let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7_200);
+    std::fs::File::open(&folder).unwrap().set_modified(hours_ago).unwrap();
+    for words in [
+        said(&["production", "report", path]),
+        said(&["production", "top", path, "--once"]),
+        view.json("api/service?last=1h")["verdict"]["sentence"].as_str().unwrap().to_owned(),
+    ] {
+        assert!(words.starts_with("Nothing has been written since "), "{words}");
+        assert!(words.contains(", for 2 hours: the service gets no requests, or is down."), "{words}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -8,13 +8,10 @@ use stepscope_analyse::statistics::{ChangeRule, change_points};
 
 use super::gather::{Gathered, PointSums};
 use super::{Grown, OUTSIDE, grown};
+use crate::thresholds::{CHANGED_SHARE, MIN_LEVEL_REQUESTS, Pace};
 
-/// A quantile of fewer requests is no level.
-const MIN_REQUESTS: u64 = 20;
 /// Routes that are searched: those with the most time.
 const MAX_ROUTES: usize = 20;
-/// Levels of latencies wander; less than this is no news.
-const MARGIN: f64 = 0.05;
 
 /// A change of level.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -30,6 +27,8 @@ pub struct LevelChange {
     pub before_ns: u64,
     /// The level after.
     pub after_ns: u64,
+    /// How it compares with the level before.
+    pub pace: Pace,
     /// How likely such a cut would be if the order of the points meant nothing.
     pub p: f64,
     /// The region that grew most, if the level rose.
@@ -52,26 +51,29 @@ pub(super) fn find(gathered: &Gathered) -> Vec<LevelChange> {
 fn of_route(route: &str, points: &BTreeMap<i64, PointSums>) -> Vec<LevelChange> {
     let enough: Vec<(i64, &PointSums)> = points
         .iter()
-        .filter(|(_, point)| point.requests >= MIN_REQUESTS)
+        .filter(|(_, point)| point.requests >= MIN_LEVEL_REQUESTS)
         .map(|(minute, point)| (*minute, point))
         .collect();
     let mut found = Vec::new();
     for metric in ["p50", "p95"] {
         let of = |point: &PointSums| if metric == "p50" { point.p50_ns } else { point.p95_ns };
         let values: Vec<f64> = enough.iter().map(|(_, point)| of(point) as f64).collect();
-        let changes = change_points(&values, &ChangeRule { margin: MARGIN, ..ChangeRule::default() });
+        let changes = change_points(&values, &ChangeRule { margin: CHANGED_SHARE, ..ChangeRule::default() });
         for (index, change) in changes.iter().enumerate() {
             let start = index.checked_sub(1).and_then(|at| changes.get(at)).map_or(0, |change| change.at);
             let end = changes.get(index + 1).map_or(enough.len(), |change| change.at);
-            let rose = change.after > change.before;
+            let (before_ns, after_ns) = (change.before as u64, change.after as u64);
+            let pace = Pace::of(before_ns, after_ns);
             found.push(LevelChange {
                 route: route.to_owned(),
                 metric,
                 minute: enough[change.at].0,
-                before_ns: change.before as u64,
-                after_ns: change.after as u64,
+                before_ns,
+                after_ns,
+                pace,
                 p: change.p,
-                grew: rose
+                grew: pace
+                    .is_worse()
                     .then(|| grown(&mean(&enough[start..change.at]), &mean(&enough[change.at..end])))
                     .flatten(),
             });

@@ -5,6 +5,11 @@ use stepscope_analyse::scope::definition::Definition;
 /// One entry per number.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
+        field: "verdict",
+        label: "Verdict",
+        text: "The worst of these: nothing was written for 3 minutes; a target is missed, or its budget burns too fast; a level of p95 or p50 rose (slow from 25% on, over once it is within 10% of where it was); far more requests failed than usual (1% or more of a point, and 4 times the usual share).",
+    },
+    Definition {
         field: "requests",
         label: "Requests",
         text: "Requests that ended in the period, in all processes. A request belongs to the minute it ended in.",
@@ -12,7 +17,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "per_second",
         label: "Per second",
-        text: "Requests divided by the length of the period, including minutes without requests. The period starts no earlier than the first count and ends no later than now.",
+        text: "Requests divided by the time that was counted: the period, including minutes without requests, but not what is before the first count or after now. The report and `top` say how long that is.",
     },
     Definition {
         field: "error_rate",

@@ -13,9 +13,11 @@ use crate::period::Period;
 use crate::segment::Process;
 use crate::sketch::Sketch;
 use crate::stats::{RouteStats, TargetCount};
+use crate::thresholds::{FAST_BURN_MINUTES, SLOW_BURN_MINUTES};
 
 /// Stretches that the error budget is looked at over, in minutes.
-pub(crate) const WINDOWS: [i64; 4] = [5, 30, 60, 360];
+pub(crate) const WINDOWS: [i64; 4] =
+    [FAST_BURN_MINUTES[0], SLOW_BURN_MINUTES[0], FAST_BURN_MINUTES[1], SLOW_BURN_MINUTES[1]];
 /// Notes of a report at most; the rest is counted.
 const MAX_NOTES: usize = 20;
 const MINUTE_NS: i64 = 60_000_000_000;
@@ -80,8 +82,8 @@ pub(crate) struct Gathered {
     pub notes: Vec<String>,
     /// The first and last hour of the whole store.
     pub stored: Option<(i64, i64)>,
-    /// The first minute of the whole store, if it was read, and for how long it was watched.
-    first_minute: Option<(i64, u64)>,
+    /// When somebody began to count, if the first hour of the whole store was read.
+    began_ns: Option<i64>,
 }
 
 /// Which requests are looked at over time.
@@ -170,19 +172,15 @@ impl Gathered {
 
     fn see_first(&mut self, hour: i64, sums: &HourSums) {
         if self.stored.is_some_and(|(first, _)| first == hour) {
-            self.first_minute = sums.first_minute;
+            self.began_ns = sums.began_ns;
         }
     }
 
-    /// How many seconds of a period there can be requests of: from where somebody began to count to now at most.
-    pub(crate) fn seconds(&self, period: Period) -> f64 {
-        let now_ns = now_ns();
-        let began_ns = self.first_minute.map_or(i64::MIN, |(minute, watched_ns)| {
-            let ended_ns = ((minute + 1) * MINUTE_NS).min(now_ns);
-            ended_ns - (watched_ns as i64).clamp(0, MINUTE_NS)
-        });
-        let from_ns = (period.from * MINUTE_NS).max(began_ns);
-        let until_ns = (period.until * MINUTE_NS).min(now_ns);
+    /// How many seconds of a period there can be requests of: from where somebody began to count to now at most. This is
+    /// what every rate divides by.
+    pub(crate) fn counted_seconds(&self, period: Period) -> f64 {
+        let from_ns = (period.from * MINUTE_NS).max(self.began_ns.unwrap_or(i64::MIN));
+        let until_ns = (period.until * MINUTE_NS).min(now_ns());
         ((until_ns - from_ns) as f64 / 1e9).max(1.0)
     }
 

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use stepscope_ask::print::{self, Cell, Column, Role, Screen, Table, middle_ellipsis, units};
 use stepscope_ground::moment::{minute_text, moment_text};
 
+use super::dashboard::verdict;
 use super::{Report, RouteReport, Summary};
 use crate::exemplar::Exemplar;
+use crate::thresholds::Pace;
 
 /// Rows of a table at most.
 const MAX_ROWS: usize = 20;
@@ -19,10 +21,9 @@ const SHOWN_FRAMES: usize = 3;
 
 /// The report on a screen.
 pub fn text(report: &Report, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
-    for (at, table) in tables(report).iter().enumerate() {
-        if at > 0 {
-            writeln!(out)?;
-        }
+    verdict::text(&report.verdict, out, screen)?;
+    for table in tables(report) {
+        writeln!(out)?;
         table.write(out, screen)?;
     }
     Ok(())
@@ -30,7 +31,9 @@ pub fn text(report: &Report, out: &mut dyn Write, screen: &Screen) -> io::Result
 
 /// The report as Markdown.
 pub fn markdown(report: &Report) -> String {
-    tables(report).iter().map(print::markdown).collect::<Vec<_>>().join("\n")
+    let tables = tables(report);
+    let all = std::iter::once(verdict::markdown(&report.verdict)).chain(tables.iter().map(print::markdown));
+    all.collect::<Vec<_>>().join("\n")
 }
 
 /// The report as tables; those with nothing to say are left out.
@@ -57,15 +60,18 @@ fn time(value: u64) -> Cell {
     Cell::time(ns(value))
 }
 
-fn change(before: Option<u64>, after: u64) -> Cell {
-    match before.filter(|before| *before > 0) {
-        Some(before) => {
-            let share = after as f64 / before as f64 - 1.0;
-            let role = if share > 0.05 { Role::Warn } else { Role::Dim };
-            Cell::text(units::delta_percent(share)).role(role)
-        }
-        None => Cell::nothing(),
-    }
+/// The change of a latency, in the color of what it means.
+pub fn change(before_ns: Option<u64>, after_ns: u64) -> Cell {
+    Cell::maybe(before_ns.filter(|before| *before > 0), |before_ns| {
+        let share = after_ns as f64 / before_ns as f64 - 1.0;
+        let role = if Pace::of(before_ns, after_ns).is_worse() { Role::Warn } else { Role::Dim };
+        Cell::text(units::delta_percent(share)).role(role)
+    })
+}
+
+/// A rate, and what it divides by: `0.5000/s over 10 m 58 s`.
+pub fn rate(per_second: f64, counted_seconds: f64) -> String {
+    format!("{} over {}", units::rate(per_second), units::time((counted_seconds * 1e9) as i64))
 }
 
 fn routes(report: &Report) -> Table {
@@ -75,7 +81,7 @@ fn routes(report: &Report) -> Table {
         report.from,
         report.until,
         units::count(total.requests),
-        units::rate(total.per_second),
+        rate(total.per_second, report.counted_seconds),
         units::percent(total.error_rate),
         match report.processes {
             1 => "1 process".to_owned(),

@@ -6,11 +6,7 @@ use serde::Serialize;
 use super::gather::{Gathered, WINDOWS};
 use crate::sla;
 use crate::stats::TargetCount;
-
-/// A month's budget is gone in two days at this rate: worth waking somebody.
-const FAST: f64 = 14.4;
-/// In five days.
-const SLOW: f64 = 6.0;
+use crate::thresholds::{FAST_BURN_MINUTES, FAST_BURN_TIMES, SLOW_BURN_MINUTES, SLOW_BURN_TIMES};
 
 /// One target of one route.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -49,6 +45,14 @@ pub struct Burn {
     pub rate: Option<f64>,
 }
 
+impl TargetReport {
+    /// The long stretch that its alert is about.
+    pub(crate) fn alerting(&self) -> Option<&Burn> {
+        let [_, minutes] = if self.alert? == "fast" { FAST_BURN_MINUTES } else { SLOW_BURN_MINUTES };
+        self.burn.iter().find(|burn| burn.minutes == minutes)
+    }
+}
+
 pub(super) fn reports(gathered: &Gathered) -> Vec<TargetReport> {
     let mut found = Vec::new();
     for (route, stats) in &gathered.now {
@@ -67,16 +71,12 @@ pub(super) fn reports(gathered: &Gathered) -> Vec<TargetReport> {
                     rate: target.burn_rate(requests, missed),
                 })
                 .collect();
-            let over = |minutes: i64, rate: f64| {
-                burn.iter().any(|b| b.minutes == minutes && b.rate.is_some_and(|r| r > rate))
+            let burns = |stretches: [i64; 2], times: f64| {
+                let over = |b: &Burn| b.rate.is_some_and(|rate| rate > times);
+                stretches.iter().all(|minutes| burn.iter().any(|b| b.minutes == *minutes && over(b)))
             };
-            let alert = if over(5, FAST) && over(60, FAST) {
-                Some("fast")
-            } else if over(30, SLOW) && over(360, SLOW) {
-                Some("slow")
-            } else {
-                None
-            };
+            let fast = burns(FAST_BURN_MINUTES, FAST_BURN_TIMES).then_some("fast");
+            let alert = fast.or_else(|| burns(SLOW_BURN_MINUTES, SLOW_BURN_TIMES).then_some("slow"));
             found.push(TargetReport {
                 route: route.clone(),
                 target: text.clone(),

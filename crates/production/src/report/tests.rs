@@ -201,3 +201,39 @@ fn damage_and_overflow_are_said() {
     assert!(shown.contains("(other) abc (process 77, failed)") && shown.contains("    inner"), "{shown}");
     fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_rate_divides_by_what_was_counted_and_says_so() {
+    let folder = folder("rate");
+    let now_ns = stepscope_ground::moment::now_ns();
+    let at = now_ns.div_euclid(60_000_000_000) - 10;
+    // A process that answered a hundred requests in seven seconds, and ended in the middle of the minute.
+    let mut block = minute(at, 10 * MS, 0);
+    block.gauges.watched_ns = 7_000 * MS;
+    let process = Process { host: "h".to_owned(), id: 1, token: 1 };
+    let path = folder.join(Name { hour: at.div_euclid(60), process, open: true }.text());
+    segment::replace(&path, &block).unwrap();
+    let ended_ns = at * 60_000_000_000 + 17_000_000_000;
+    let ended = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(ended_ns as u64);
+    fs::File::options().append(true).open(&path).unwrap().set_modified(ended).unwrap();
+
+    let store = Store::open(&folder).unwrap();
+    let report = Report::make(&store, Period::last(60, now_ns), Against::Before).unwrap();
+    let began_ns = ended_ns - 7_000_000_000;
+    let since = |now_ns: i64| (now_ns - began_ns) as f64 / 1e9;
+    let seconds = since(now_ns)..=since(stepscope_ground::moment::now_ns());
+    assert!(seconds.contains(&report.counted_seconds), "{} is not in {seconds:?}", report.counted_seconds);
+    assert!((report.total.per_second * report.counted_seconds - 100.0).abs() < 1e-9);
+    // The page and `top` divide by the same.
+    let page = ServiceDashboard::make(&Hours::new(store.clone()), Period::last(60, now_ns), None).unwrap();
+    assert!((page.total.per_second * page.counted_seconds - 100.0).abs() < 1e-9);
+    assert!((page.counted_seconds - report.counted_seconds).abs() < 60.0);
+    // A period that is shorter than that is a rate over the period, and says so.
+    let hour = Report::make(&store, Period { from: at, until: at + 2 }, Against::Before).unwrap();
+    assert!((hour.counted_seconds - 110.0).abs() < 1e-6, "{}", hour.counted_seconds);
+    let mut out = Vec::new();
+    text(&hour, &mut out, &Screen::plain(160)).unwrap();
+    let shown = String::from_utf8(out).unwrap();
+    assert!(shown.contains("100 requests (0.9091/s over 110.0 s)"), "{shown}");
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -15,7 +15,8 @@ const MAX_ROUTES: usize = 20;
 
 /// Writes the dashboard of a service over a period as one file.
 pub fn service_report(hours: &Hours, period: Period, version: &str) -> Result<Vec<u8>, Problem> {
-    let make = |route: Option<&str>| ServiceDashboard::make(hours, period, route);
+    let make =
+        |route: Option<&str>| ServiceDashboard::make(hours, period, route).map(ServiceDashboard::for_later);
     let mut all = make(None)?;
     let mut largest: Vec<(String, f64)> =
         all.routes.iter().map(|row| (row.route.clone(), row.time_share)).collect();

@@ -5,14 +5,13 @@ import type { ServiceDashboard } from "../../data/production-types.ts";
 import { count } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Card } from "../../parts/states.tsx";
-import { happenings } from "./board/events.ts";
 import type { Zone } from "./clock.ts";
 import { MomentLink } from "./zoom.tsx";
 
 const MOST = 50;
 
 export function Happened({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
-  const all = happenings(of).reverse();
+  const all = [...of.happened].reverse();
   return (
     <div class="card-column">
       {all.length > 0 && (

@@ -1,6 +1,6 @@
 // A service in production: is it slow now, since when, which route, which region, and one such request.
 
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { ServiceDashboard } from "../../data/production-types.ts";
 import { Card, Empty, Trouble } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
@@ -18,7 +18,6 @@ import { Routes } from "./routes.tsx";
 import { Targets } from "./targets.tsx";
 import { Tiles } from "./tiles.tsx";
 import { useService } from "./use-service.ts";
-import { verdictOf } from "./verdict.ts";
 import { VerdictCard } from "./verdict-card.tsx";
 import "./style.css";
 import "./board/style.css";
@@ -57,7 +56,7 @@ function Dashboard() {
       <Header {...{ of: data, period, zone, connection }} />
       {problem && <Trouble problem={problem} />}
       <div class={stale ? "sv-page stale" : "sv-page"} aria-busy={stale}>
-        <Shown {...{ of: data, period, now, zone }} />
+        <Shown {...{ of: data, period, zone }} />
       </div>
       {open !== undefined && <Request of={data} open={open} zone={zone} />}
     </>
@@ -67,15 +66,14 @@ function Dashboard() {
 /** Opens a request; the browser's back closes it. */
 const openRequest = (key: string) => pushParams({ request: key });
 
-function Shown(props: { of: ServiceDashboard; period: Period; now: boolean; zone: Zone }) {
-  const { of, now, zone } = props;
+function Shown(props: { of: ServiceDashboard; period: Period; zone: Zone }) {
+  const { of, zone } = props;
   const any = of.total.requests > 0;
-  const verdict = useMemo(() => verdictOf(of, now, zone), [of, now, zone]);
   return (
     <>
       {any ? (
         <>
-          <VerdictCard {...{ of, verdict, zone }} onOpen={openRequest} />
+          <VerdictCard of={of} zone={zone} onOpen={openRequest} />
           <Tiles of={of} />
           <HeatCard of={of} zone={zone} onOpen={openRequest} />
         </>

@@ -8,7 +8,7 @@ import { Card } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { param, pushParams, setParams } from "../../session/route.ts";
 import { Spark } from "./spark.tsx";
-import { changeOf, rate } from "./words.ts";
+import { changeOf, rate, toneOf } from "./words.ts";
 
 /** By what the rows can be sorted; the usual one first. */
 const SORTS: Record<string, (row: RouteRow) => number | string> = {
@@ -46,7 +46,16 @@ export function Routes({ of }: { of: ServiceDashboard }) {
       text: definition(of.definitions, "p95_ns"),
       cell: (row) => time(row.now.p95_ns),
     },
-    { field: "change", label: "Change", text: "Change of p95 from the period before.", cell: changed },
+    {
+      field: "change",
+      label: "Change",
+      text: "Change of p95 from the period before.",
+      cell: ({ now, before }) => (
+        <span class={toneOf(before?.p95_ns, now.p95_ns, of.changed_share) || "quiet"}>
+          {changeOf(before?.p95_ns, now.p95_ns) ?? "–"}
+        </span>
+      ),
+    },
     {
       field: "course",
       label: "p95 over time",
@@ -113,10 +122,4 @@ export function Routes({ of }: { of: ServiceDashboard }) {
       />
     </Card>
   );
-}
-
-function changed({ now, before }: RouteRow) {
-  const text = changeOf(before?.p95_ns, now.p95_ns);
-  const worse = before ? now.p95_ns / Math.max(1, before.p95_ns) - 1 : 0;
-  return <span class={worse > 0.1 ? "tone-bad" : worse < -0.1 ? "tone-good" : "quiet"}>{text ?? "–"}</span>;
 }

@@ -6,10 +6,7 @@ import { percent, time } from "../../parts/format.ts";
 import { perSecond } from "./board/frame.ts";
 import { spanOf } from "./clock.ts";
 import { Spark } from "./spark.tsx";
-import { changeOf, rate } from "./words.ts";
-
-/** A change above this share is worth a color. */
-const NOTABLE = 0.1;
+import { changeOf, rate, toneOf } from "./words.ts";
 
 export function Tiles({ of }: { of: ServiceDashboard }) {
   const { total, total_before: before, series } = of;
@@ -19,7 +16,7 @@ export function Tiles({ of }: { of: ServiceDashboard }) {
   const time_ns = (field: "p50_ns" | "p95_ns" | "p99_ns") => ({
     value: time(total[field]),
     change: changeOf(before?.[field], total[field]),
-    worse: before ? total[field] / before[field] - 1 : 0,
+    tone: toneOf(before?.[field], total[field], of.changed_share),
     values: series[field],
     text: definition(of.definitions, "p95_ns"),
     color: `sv-${field.slice(0, 3)}`,
@@ -41,8 +38,10 @@ export function Tiles({ of }: { of: ServiceDashboard }) {
         label="Error rate"
         value={percent(total.error_rate)}
         change={changeOf(before?.error_rate, total.error_rate)}
-        worse={
-          before && total.error_rate > 0.001 ? total.error_rate / Math.max(1e-9, before.error_rate) - 1 : 0
+        tone={
+          before && total.error_rate > 0.001
+            ? toneOf(Math.max(1e-9, before.error_rate), total.error_rate, of.changed_share)
+            : ""
         }
         values={rates}
         color="sv-errors"
@@ -60,15 +59,13 @@ function Tile(props: {
   label: string;
   value: string;
   change: string | undefined;
-  /** By which share it became worse; nothing if more is neither good nor bad. */
-  worse?: number;
+  /** Whether it became better or worse; nothing if more is neither. */
+  tone?: string;
   values: readonly (number | null)[];
   color: string;
   text: string | undefined;
   note: string | undefined;
 }) {
-  const worse = props.worse ?? 0;
-  const tone = worse > NOTABLE ? "tone-bad" : worse < -NOTABLE ? "tone-good" : "";
   return (
     <div class="sv-tile">
       <div class="figure-label">
@@ -76,7 +73,7 @@ function Tile(props: {
       </div>
       <div class="sv-tile-value">
         {props.value}
-        {props.change && <span class={`sv-change ${tone}`}>{props.change}</span>}
+        {props.change && <span class={`sv-change ${props.tone ?? ""}`}>{props.change}</span>}
       </div>
       <Spark values={props.values} color={props.color} width={200} height={26} />
       {props.note && <div class="sv-tile-note">{props.note}</div>}

@@ -1,51 +1,55 @@
 // The verdict as the reader meets it: one sentence, the facts beside it, and a request that shows it.
 
-import type { ServiceDashboard } from "../../data/production-types.ts";
+import type { Matter, ServiceDashboard, Tone } from "../../data/production-types.ts";
 import { about, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { pushParams } from "../../session/route.ts";
-import { spanOf, type Zone } from "./clock.ts";
+import { shortMoment, spanOf, stretchOf, type Zone } from "./clock.ts";
 import { keyOf } from "./merge.ts";
-import { moversAt } from "./movers.ts";
-import { exampleOf, type Grade, type Verdict } from "./verdict.ts";
 import { counterText } from "./words.ts";
 import { MomentLink } from "./zoom.tsx";
 
 const ICONS = { bad: "warn", warn: "warn", good: "check", none: "info" } as const satisfies Record<
-  Grade,
+  Tone,
   string
 >;
 /** More would hide the first. */
 const MOST_ALSO = 3;
 const MOST_MOVERS = 2;
 
-export function VerdictCard(props: {
-  of: ServiceDashboard;
-  verdict: Verdict;
-  zone: Zone;
-  onOpen: (key: string) => void;
-}) {
-  const { of, verdict } = props;
+/** The sentence of the server, with times as the reader's clock shows them. */
+export function sentenceOf({ pieces }: Matter, zone: Zone): string {
+  const text = (piece: Matter["pieces"][number]) => {
+    if (typeof piece === "string") return piece;
+    const { from, until, near } = piece;
+    return until === null ? shortMoment(from, near, zone) : stretchOf(from, until, near, zone);
+  };
+  return pieces.map(text).join("");
+}
+
+export function VerdictCard(props: { of: ServiceDashboard; zone: Zone; onOpen: (key: string) => void }) {
+  const { of, zone } = props;
+  const { verdict } = of;
   const { also } = verdict;
-  const example = verdict.grade === "good" ? undefined : exampleOf(verdict, of.exemplars);
+  const example = verdict.example === null ? undefined : of.exemplars[verdict.example];
   return (
-    <section class={`card sv-verdict ${verdict.grade}`} aria-label="Verdict">
+    <section class={`card sv-verdict ${verdict.tone}`} aria-label="Verdict">
       <header class="sv-word">
-        <Icon name={ICONS[verdict.grade]} /> {verdict.word}
+        <Icon name={ICONS[verdict.tone]} /> {verdict.word}
         {example && (
           <button type="button" class="primary" onClick={() => props.onOpen(keyOf(example))}>
             Show one such request <span class="sv-light">{time(example.latency_ns)}</span>
           </button>
         )}
       </header>
-      <p class="sv-sentence">{verdict.sentence}</p>
+      <p class="sv-sentence">{sentenceOf(verdict, zone)}</p>
       {verdict.detail && <p>{verdict.detail}</p>}
-      {verdict.grade !== "good" && <Facts {...props} />}
+      {verdict.tone !== "good" && <Facts of={of} zone={zone} />}
       {also.length > 0 && (
         <ul class="sv-also">
           {also.slice(0, MOST_ALSO).map((one) => (
             <li key={one.sentence}>
-              <b class={one.grade}>{one.word}</b> {one.sentence}
+              <b class={one.tone}>{one.word}</b> {sentenceOf(one, zone)}
             </li>
           ))}
           {also.length > MOST_ALSO && <li class="quiet">and {also.length - MOST_ALSO} more</li>}
@@ -62,24 +66,14 @@ export function VerdictCard(props: {
   );
 }
 
-/** Where the requests of a period end, or the period if there are none after a minute. */
-function endOf(of: ServiceDashboard, minute: number): number {
-  const asked = of.minutes.filter((_, index) => (of.series.requests[index] ?? 0) > 0);
-  const end = Math.min(of.until, (asked.at(-1) ?? of.until) + of.point_minutes);
-  return end > minute ? end : of.until;
-}
-
 /** Since when, which route, which region, which counter moved with it; and ways to look at each. */
-function Facts({ of, verdict, zone }: { of: ServiceDashboard; verdict: Verdict; zone: Zone }) {
-  const { minute, route, grew } = verdict;
-  const movers = minute === null ? undefined : moversAt(minute, of)?.slice(0, MOST_MOVERS);
-  const inside = minute !== null && minute >= of.from && minute < of.until;
+function Facts({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
+  const { since, minutes, route, grew, movers } = of.verdict;
   return (
     <div class="sv-facts">
-      {inside && (
+      {since !== null && minutes !== null && (
         <Fact name="Since">
-          <MomentLink {...{ minute, of, zone }} />{" "}
-          <span class="quiet">{spanOf((verdict.until ?? endOf(of, minute)) - minute)}</span>
+          <MomentLink {...{ minute: since, of, zone }} /> <span class="quiet">{spanOf(minutes)}</span>
         </Fact>
       )}
       {route !== null && (
@@ -99,10 +93,10 @@ function Facts({ of, verdict, zone }: { of: ServiceDashboard; verdict: Verdict; 
           <span class="quiet">{`${about(grew.before_ns)} → ${about(grew.after_ns)}`}</span>
         </Fact>
       )}
-      {movers?.map(({ counter, before, after }) => (
-        <Fact key={`${counter.name} ${counter.device}`} name="Moved with it">
-          {[counter.name, counter.device].filter(Boolean).join(", ")}{" "}
-          <span class="quiet">{`${counterText(before, counter.unit)} → ${counterText(after, counter.unit)}`}</span>
+      {movers?.slice(0, MOST_MOVERS).map(({ name, device, unit, before, after }) => (
+        <Fact key={`${name} ${device}`} name="Moved with it">
+          {[name, device].filter(Boolean).join(", ")}{" "}
+          <span class="quiet">{`${counterText(before, unit)} → ${counterText(after, unit)}`}</span>
         </Fact>
       ))}
       {movers?.length === 0 && (

@@ -17,6 +17,13 @@ export function changeOf(before: number | undefined, after: number): string | un
   return Math.abs(share) < 0.0005 ? "±0%" : `${share < 0 ? "-" : "+"}${percent(Math.abs(share))}`;
 }
 
+/** How a number that should be low compares with the one before: a change by less than a share has no color. */
+export function toneOf(before: number | undefined, after: number, share: number): string {
+  if (before === undefined || !(before > 0)) return "";
+  const change = after / before - 1;
+  return change >= share ? "tone-bad" : change <= -share ? "tone-good" : "";
+}
+
 /** A counter's value in its unit. Percents are from 0 to 100. */
 export function counterText(value: number, unit: CounterUnit): string {
   if (unit === "percent") return percent(value / 100);

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stepscope_ask::print::{Cell, Column, Role, Screen, Table, middle_ellipsis, sparkline, units};
 use stepscope_production::dashboard::{RouteRow, ServiceDashboard};
-use stepscope_production::{Hours, Period, Store};
+use stepscope_production::report::{change, rate};
+use stepscope_production::{Hours, Period, Store, verdict};
 use stepscope_record::clock::now_ns;
 use stepscope_record::spy::{interrupted, notice_interrupts};
 
@@ -15,7 +16,7 @@ use crate::args::ServiceTop;
 use crate::commands::top::keys::{Key, Keys};
 use crate::commands::top::screen;
 use crate::failure::Failure;
-use crate::format::emit;
+use crate::format::{Format, emit};
 use crate::terminal;
 
 /// How often the screen is drawn.
@@ -65,6 +66,10 @@ pub(super) fn run(args: &ServiceTop, out: &mut dyn Write) -> Result<(), Failure>
     }
     let now = look(args, &hours)?;
     let screen = terminal::detect(&io::stdout());
+    if args.format == Format::Table {
+        verdict::text(&now.verdict, out, &screen)?;
+        writeln!(out)?;
+    }
     let rows: Vec<Value> = sorted(&now, SortBy::default()).into_iter().map(|row| json!(row)).collect();
     Ok(emit(
         out,
@@ -119,8 +124,11 @@ fn draw(now: &ServiceDashboard, last: &str, sort: SortBy, out: &mut dyn Write) -
     let screen = terminal::detect(&io::stdout());
     let height = terminal_size::terminal_size().map_or(USUAL_HEIGHT, |(_, height)| usize::from(height.0));
     let mut text = Vec::new();
+    verdict::text(&now.verdict, &mut text, &screen)?;
+    writeln!(text)?;
+    let above = text.iter().filter(|byte| **byte == b'\n').count();
     // Title, head, line and the help below take five lines.
-    table(now, last, sort, &screen, height.saturating_sub(7).max(1)).write(&mut text, &screen)?;
+    table(now, last, sort, &screen, height.saturating_sub(7 + above).max(1)).write(&mut text, &screen)?;
     let text = String::from_utf8_lossy(&text);
     write!(out, "\u{1b}[H")?;
     for line in text.lines().take(height.saturating_sub(2)) {
@@ -149,7 +157,7 @@ fn sorted(now: &ServiceDashboard, sort: SortBy) -> Vec<&RouteRow> {
 fn facts(now: &ServiceDashboard) -> Vec<String> {
     let total = &now.total;
     vec![
-        units::rate(total.per_second),
+        rate(total.per_second, now.counted_seconds),
         format!("{} failed", units::percent(total.error_rate)),
         format!("p95 {}", units::time(total.p95_ns as i64)),
         match now.processes {
@@ -188,11 +196,6 @@ fn table(now: &ServiceDashboard, last: &str, sort: SortBy, screen: &Screen, most
     .when_empty("no requests yet");
     let rows = sorted(now, sort);
     for row in rows.iter().take(most) {
-        let change = row.before.as_ref().filter(|before| before.p95_ns > 0).map(|before| {
-            let share = row.now.p95_ns as f64 / before.p95_ns as f64 - 1.0;
-            let role = if share > 0.05 { Role::Warn } else { Role::Dim };
-            Cell::text(units::delta_percent(share)).role(role)
-        });
         let missed = now.targets.iter().any(|target| target.target.route == row.route && !target.target.kept);
         let name = Cell::text(row.route.clone());
         let chart: Vec<i64> = row.p95_ns.iter().map(|ns| ns.unwrap_or(0) as i64).collect();
@@ -203,7 +206,7 @@ fn table(now: &ServiceDashboard, last: &str, sort: SortBy, screen: &Screen, most
             if row.now.errors > 0 { errors.role(Role::Warn) } else { errors },
             Cell::time(row.now.p50_ns as i64),
             Cell::time(row.now.p95_ns as i64),
-            change.unwrap_or_else(Cell::nothing),
+            change(row.before.as_ref().map(|before| before.p95_ns), row.now.p95_ns),
             Cell::time(row.now.p99_ns as i64),
             Cell::text(sparkline(&Screen { palette: screen.palette, ..Screen::plain(CHART) }, &chart, CHART)),
             row.grew.as_ref().map_or_else(Cell::nothing, |grew| {

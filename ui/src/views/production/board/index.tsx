@@ -14,7 +14,7 @@ import { pointAt, zoomInto } from "../period.ts";
 import { zoomTo } from "../zoom.tsx";
 import { Axis } from "./axis.tsx";
 import { Charts } from "./charts.tsx";
-import { type Happening, happenings } from "./events.ts";
+import type { Happening } from "./events.ts";
 import { type Frame, frameOf, LEFT, RIGHT } from "./frame.ts";
 import { HeatMap } from "./heat.tsx";
 import { cursor, forget, marked } from "./pointer.ts";
@@ -76,7 +76,7 @@ function Drawn(props: Props & { children: (frame: Frame, marks: readonly Happeni
   const size = useSize(box);
   const width = Math.max(0, size.width - LEFT - RIGHT);
   const frame = useMemo(() => frameOf(of, width), [of, width]);
-  const marks = useMemo(() => happenings(of), [of]);
+  const marks = of.happened;
   // Before the charts go, so that another period does not begin with a cursor at an old place.
   useEffect(() => forget, []);
   const minuteAt = (event: PointerEvent) => {

@@ -67,16 +67,23 @@ pub(super) fn of(
     (series.collect(), found.notes)
 }
 
+/// Units as they are written, and what the page calls them; any other is a count.
+const UNITS: &[(&str, &str)] = &[
+    ("%", "percent"),
+    ("bytes", "bytes"),
+    ("bytes/s", "bytes_per_second"),
+    ("W", "watts"),
+    ("°C", "celsius"),
+    ("MHz", "megahertz"),
+    ("J", "joules"),
+];
+
 /// What the page calls a unit.
-fn unit(text: &str) -> &'static str {
-    match text {
-        "%" => "percent",
-        "bytes" => "bytes",
-        "bytes/s" => "bytes_per_second",
-        "W" => "watts",
-        "°C" => "celsius",
-        "MHz" => "megahertz",
-        "J" => "joules",
-        _ => "count",
-    }
+fn unit(sign: &str) -> &'static str {
+    UNITS.iter().find(|(written, _)| *written == sign).map_or("count", |(_, name)| name)
+}
+
+/// How a unit of the page is written.
+pub(crate) fn unit_sign(name: &str) -> &'static str {
+    UNITS.iter().find(|(_, known)| *known == name).map_or("", |(sign, _)| sign)
 }

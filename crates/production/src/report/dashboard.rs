@@ -1,6 +1,8 @@
 //! A service as its page shows it: everything over time on one axis, for all routes or one.
 
 mod counters;
+mod happened;
+pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +10,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
+use stepscope_ground::moment::now_ns;
 
-use crate::alert::alerts;
+use super::gather::{Gathered, PointSums, Spread};
+use super::{Against, DEFINITIONS, Grown, LevelChange, OUTSIDE, Report, Summary, TargetReport, exemplars};
 use crate::exemplar::Exemplar;
 use crate::hours::Hours;
 use crate::period::Period;
-use crate::report::gather::{Gathered, PointSums, Spread};
-use crate::report::{
-    Against, DEFINITIONS, Grown, LevelChange, OUTSIDE, Report, Summary, TargetReport, exemplars,
-};
 use crate::sketch::Sketch;
 use crate::sla;
+use crate::thresholds::CHANGED_SHARE;
+use verdict::Verdict;
+
+use counters::unit_sign;
+pub use happened::{Happened, Happening};
 
 /// Buckets of the heat map per doubling, as a power of two: some 13 per decade.
 const HEAT_SCALE: i8 = 2;
@@ -32,6 +37,8 @@ const MORE_REGIONS: &str = "(more regions)";
 pub struct ServiceDashboard {
     /// What the service's directory is called.
     pub name: String,
+    /// What to know first.
+    pub verdict: Verdict,
     /// The first minute, in minutes since 1970.
     pub from: i64,
     /// The minute after the last one.
@@ -50,6 +57,10 @@ pub struct ServiceDashboard {
     pub route: Option<String>,
     /// Processes that answered.
     pub processes: u64,
+    /// What rates divide by: the period without what is before the first count or after now, in seconds.
+    pub counted_seconds: f64,
+    /// A latency that differs by less than this share from the one before is the same.
+    pub changed_share: f64,
     /// Numbers of the whole period.
     pub total: Summary,
     /// The same in the period before.
@@ -72,8 +83,8 @@ pub struct ServiceDashboard {
     pub changes: Vec<LevelChange>,
     /// Some requests, the slowest first.
     pub exemplars: Vec<Exemplar>,
-    /// Rules that fired.
-    pub alerts: Vec<AlertShown>,
+    /// Levels that changed and rules that fired, the oldest first.
+    pub happened: Vec<Happening>,
     /// What was left out, or could not be read.
     pub notes: Vec<String>,
     /// What the numbers mean.
@@ -164,17 +175,6 @@ pub struct CounterSeries {
     pub values: Vec<Option<f64>>,
 }
 
-/// A rule that fired, or was over.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AlertShown {
-    /// When, in nanoseconds since 1970.
-    pub at_ns: i64,
-    /// The rule.
-    pub rule: String,
-    /// What happened.
-    pub message: String,
-}
-
 impl ServiceDashboard {
     /// The page over a period, for one route or all.
     pub fn make(hours: &Hours, period: Period, route: Option<&str>) -> Result<Self, Problem> {
@@ -182,27 +182,25 @@ impl ServiceDashboard {
         let spread = route.map_or(Spread::All, Spread::Route);
         let gathered = Gathered::read(hours, period, compared, spread)?;
         let report = Report::of(&gathered, period, compared);
-        let mut made = Self::of(hours.store().name(), &gathered, report, period, compared, route);
-        let folder = hours.store().folder();
-        let (counters, notes) = counters::of(folder, period, made.point_minutes, &made.minutes);
-        made.counters.extend(counters);
-        made.notes.extend(notes);
-        let within = |at_ns: i64| period.contains(at_ns.div_euclid(60_000_000_000));
-        let alerts = alerts(folder).into_iter().filter(|event| within(event.at_ns));
-        made.alerts = alerts
-            .map(|event| AlertShown { at_ns: event.at_ns, rule: event.rule, message: event.message })
-            .collect();
-        Ok(made)
+        Ok(Self::of(hours, &gathered, &report, period, compared, route))
     }
 
-    fn of(
-        name: String,
+    /// The same for a file that is read later: nothing in it is about now.
+    pub fn for_later(mut self) -> Self {
+        self.newest_ns = None;
+        self.verdict = Verdict::of(&self, None);
+        self
+    }
+
+    pub(crate) fn of(
+        hours: &Hours,
         gathered: &Gathered,
-        report: Report,
+        report: &Report,
         period: Period,
         compared: Option<Period>,
         route: Option<&str>,
     ) -> Self {
+        let store = hours.store();
         let grain = gathered.point_minutes;
         let minutes: Vec<i64> =
             (period.from.div_euclid(grain) * grain..period.until).step_by(grain.max(1) as usize).collect();
@@ -253,16 +251,22 @@ impl ServiceDashboard {
             target: target.clone(),
             burn_over_time: burn(gathered, target, &minutes),
         });
-        Self {
-            name,
+        let changes: Vec<LevelChange> =
+            report.changes.iter().filter(|change| about(&change.route)).cloned().collect();
+        let (counters, unread) = counters::of(store.folder(), period, grain, &minutes);
+        let mut made = Self {
+            name: store.name(),
+            verdict: Verdict::default(),
             from: period.from,
             until: period.until,
             first: gathered.stored.map(|(first, _)| first * 60),
             last: gathered.stored.map(|(_, last)| last * 60 + 59),
-            newest_ns: None,
+            newest_ns: store.changed_ns().filter(|_| gathered.stored.is_some()),
             point_minutes: grain,
             route: route.map(str::to_owned),
             processes: report.processes,
+            counted_seconds: report.counted_seconds,
+            changed_share: CHANGED_SHARE,
             total,
             total_before,
             compared_from: compared.map(|compared| compared.from),
@@ -271,14 +275,16 @@ impl ServiceDashboard {
             heat: heat(gathered, &minutes),
             regions: regions(gathered, points, &minutes, route),
             targets: targets.collect(),
-            counters: own_counters(gathered, &minutes),
-            changes: report.changes.into_iter().filter(|change| about(&change.route)).collect(),
+            counters: own_counters(gathered, &minutes).into_iter().chain(counters).collect(),
+            happened: happened::of(&changes, store.folder(), period),
+            changes,
             exemplars: exemplars(gathered, route),
-            alerts: Vec::new(),
-            notes: report.notes,
+            notes: report.notes.iter().cloned().chain(unread).collect(),
             definitions: DEFINITIONS.to_vec(),
             minutes,
-        }
+        };
+        made.verdict = Verdict::of(&made, Some(now_ns()));
+        made
     }
 }
 
