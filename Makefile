@@ -5,7 +5,8 @@ CARGO ?= cargo
 PROFILE ?= release
 STEPSCOPE = target/$(PROFILE:dev=debug)/stepscope
 DEMO = fixtures/pytorch/2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz
-# What a profile is built with: the quick one leaves Arrow and Parquet files out, that of the tests has all that they have.
+# What a profile is built with: the quick one leaves out Arrow and Parquet files and OpenTelemetry, that of the tests has all that
+# they have.
 BUILD_release = -p stepscope-cli
 BUILD_quick = -p stepscope-cli --no-default-features
 BUILD_dev = --workspace

@@ -1,27 +1,30 @@
-//! Sending a message to a collector: one POST over plain HTTP, tried again where the collector asks for that.
+//! Sending a message to a collector: one POST over HTTP or HTTPS, tried again where the collector asks for that.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+mod reach;
+
+use std::io::Read;
 use std::time::{Duration, Instant};
 
+use rustls::CertificateError;
 use stepscope_ground::Problem;
 use stepscope_ground::protobuf::{Field, Fields};
+use ureq::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use ureq::http::{HeaderName, HeaderValue, Response, Uri};
+use ureq::{Agent, Body, Error};
 
 /// More of an answer is not read.
-const MAX_ANSWER: usize = 64 << 10;
-/// The longest that a header or a path may be.
-const MAX_WORD: usize = 4096;
+const MAX_ANSWER: u64 = 64 << 10;
+const HINT: &str = "check --endpoint, and the collector's own log";
 
-/// Where to send to: `http://host:port/path`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where to send to, and how to get there.
+#[derive(Clone, Debug)]
 pub struct Destination {
-    host: String,
-    port: u16,
-    path: String,
-    headers: Vec<(String, String)>,
+    uri: Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    agent: Agent,
 }
 
-/// How often and how long to try.
+/// How often to try.
 #[derive(Copy, Clone, Debug)]
 pub struct Retry {
     /// How often at most.
@@ -30,169 +33,161 @@ pub struct Retry {
     pub first: Duration,
     /// The longest wait, whatever the collector asks for.
     pub longest: Duration,
-    /// How long one attempt may take.
-    pub attempt: Duration,
 }
 
 impl Default for Retry {
     fn default() -> Self {
-        Self {
-            attempts: 5,
-            first: Duration::from_millis(500),
-            longest: Duration::from_secs(8),
-            attempt: Duration::from_secs(10),
-        }
+        Self { attempts: 5, first: Duration::from_millis(500), longest: Duration::from_secs(8) }
     }
 }
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It arrived. The words are the collector's, if it took only some of it.
-    Taken(Option<String>),
+    /// It arrived. The problem is the collector's, if it took only some of it.
+    Taken(Option<Problem>),
     /// Nobody took it; it may be sent again later.
-    NotNow(String),
-    /// The collector will never take it.
-    Refused(String),
-}
-
-/// An answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Answer {
-    status: u16,
-    retry_after: Option<u64>,
-    body: Vec<u8>,
+    NotNow(Problem),
+    /// The collector will not take it as it is.
+    Refused(Problem),
 }
 
 impl Destination {
-    /// Reads a URL. A path that is missing is `/`.
-    pub fn parse(url: &str, headers: Vec<(String, String)>) -> Result<Self, Problem> {
-        let shown: String = url.chars().take(100).collect();
-        if url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) {
-            return Err(Problem::new(
-                format!("only plain http is known here, not {shown}"),
-                "run an OpenTelemetry Collector on this machine and let it send on with TLS",
-            ));
-        }
-        let wrong =
-            || Problem::new(format!("this is not a collector URL: {shown}"), "write http://127.0.0.1:4318");
-        let rest = url.get(..7).filter(|start| start.eq_ignore_ascii_case("http://")).and(url.get(7..));
-        let rest = rest.ok_or_else(wrong)?;
-        let (place, path) = match rest.find('/') {
-            Some(at) => (&rest[..at], &rest[at..]),
-            None => (rest, "/"),
-        };
-        let (host, port) = match place.rsplit_once(':') {
-            // An IPv6 address without a port ends in a bracket.
-            Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
-            _ => (place, 80),
-        };
-        let fine = |text: &str| text.len() <= MAX_WORD && text.bytes().all(|b| (0x21..0x7f).contains(&b));
-        if host.is_empty() || host.contains('@') || !fine(host) || !fine(path) {
-            return Err(wrong());
-        }
-        for (name, value) in &headers {
-            let named =
-                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-            if !named || value.len() > MAX_WORD || value.bytes().any(|b| b < 0x20 || b == 0x7f) {
-                return Err(Problem::new(
+    /// Reads a URL. A path that is missing is `/`. `within`: how long one attempt may take. `certificate`: a file with the
+    /// certificates that are trusted instead of the system's. Proxies come from `variable`, as for other programs.
+    pub fn new(
+        url: &str,
+        headers: &[(String, String)],
+        within: Duration,
+        certificate: Option<&str>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Problem> {
+        let uri = reach::uri(url)?;
+        let header = |(name, value): &(String, String)| {
+            let read = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+            read.ok_or_else(|| {
+                Problem::new(
                     format!("this is not an HTTP header: {name}"),
                     "write NAME=VALUE, with letters, digits and dashes in the name",
-                ));
-            }
-        }
-        Ok(Self { host: host.to_owned(), port, path: path.to_owned(), headers })
+                )
+            })
+        };
+        let headers = headers.iter().map(header).collect::<Result<_, _>>()?;
+        let config = Agent::config_builder()
+            .timeout_global(Some(within))
+            .http_status_as_error(false)
+            // Headers may hold an access token: nobody else gets it.
+            .max_redirects(0)
+            .user_agent(concat!("stepscope/", env!("CARGO_PKG_VERSION")))
+            .proxy(reach::proxy(&uri, variable)?)
+            .tls_config(reach::tls(&uri, certificate)?);
+        Ok(Self { uri, headers, agent: config.build().new_agent() })
     }
 
     /// Sends, and tries again where that may help. `stop` ends the waiting.
     pub fn send(&self, body: &[u8], retry: Retry, stop: &dyn Fn() -> bool) -> Sent {
         let mut wait = retry.first;
-        let mut words = String::new();
-        for attempt in 0..retry.attempts.max(1) {
-            if attempt > 0 && !pause(wait.min(retry.longest), stop) {
-                break;
-            }
-            match self.post(body, retry.attempt) {
-                Ok(answer) if (200..300).contains(&answer.status) => {
-                    return Sent::Taken(partial_success(&answer.body));
-                }
-                // These ask to try again (OTLP); a gateway that has no collector behind it, too.
-                Ok(answer) if matches!(answer.status, 429 | 502 | 503 | 504) => {
-                    words = format!("the collector at {self} answers with status {}", answer.status);
-                    wait = answer.retry_after.map_or(wait * 2, Duration::from_secs);
+        let mut attempts = 1;
+        loop {
+            let (problem, asked) = match self.post(body) {
+                Ok(mut answer) if answer.status().is_success() => {
+                    return Sent::Taken(partial_success(&beginning(&mut answer)));
                 }
                 Ok(answer) => {
-                    return Sent::Refused(format!(
-                        "the collector at {self} answers with status {}",
-                        answer.status
-                    ));
+                    let status = answer.status().as_u16();
+                    let hint = match status {
+                        401 | 403 => "give its access token, such as --header authorization=…",
+                        _ => HINT,
+                    };
+                    let what = format!("the collector at {self} answers with status {status}");
+                    let problem = Problem::new(what, hint);
+                    // These ask to try again (OTLP); a gateway that has no collector behind it, too.
+                    if !matches!(status, 429 | 502 | 503 | 504) {
+                        return Sent::Refused(problem);
+                    }
+                    (problem, retry_after(&answer))
                 }
-                Err(error) => {
-                    words = format!("the collector at {self} cannot be reached: {error}");
-                    wait *= 2;
-                }
+                Err(error) => match self.distrust(&error) {
+                    Some(problem) => return Sent::Refused(problem),
+                    None => (self.unreachable(&error), None),
+                },
+            };
+            if attempts >= retry.attempts || !pause(asked.unwrap_or(wait).min(retry.longest), stop) {
+                return Sent::NotNow(problem);
             }
+            attempts += 1;
+            wait = (wait * 2).min(retry.longest);
         }
-        Sent::NotNow(words)
     }
 
-    fn post(&self, body: &[u8], most: Duration) -> io::Result<Answer> {
-        let deadline = Instant::now() + most;
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
-        let mut connected = None;
-        for address in (host, self.port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, left(deadline)?) {
-                Ok(stream) => {
-                    connected = Some(stream);
-                    break;
-                }
-                Err(error) => last = error,
-            }
-        }
-        let mut stream = connected.ok_or(last)?;
-        let mut head = format!(
-            "POST {} HTTP/1.1\r\nHost: {}:{}\r\nUser-Agent: stepscope/{}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {}\r\nConnection: close\r\n",
-            self.path,
-            self.host,
-            self.port,
-            env!("CARGO_PKG_VERSION"),
-            body.len()
-        );
+    fn post(&self, body: &[u8]) -> Result<Response<Body>, Error> {
+        let mut request = self.agent.post(&self.uri).header(CONTENT_TYPE, "application/x-protobuf");
         for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            request = request.header(name, value);
         }
-        head.push_str("\r\n");
-        stream.set_write_timeout(Some(left(deadline)?))?;
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body)?;
-        let mut bytes = Vec::new();
-        let mut part = [0; 4096];
-        loop {
-            if let Some(answer) = whole(&bytes) {
-                return Ok(answer);
+        // Ten seconds from now a connection that is kept may be half closed.
+        request.header(CONNECTION, "close").send(body)
+    }
+
+    /// What is wrong with its certificate, if anything is.
+    fn distrust(&self, error: &Error) -> Option<Problem> {
+        let rustls::Error::InvalidCertificate(why) = tls_error(error)? else { return None };
+        let (why, hint) = match why {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                ("it has expired".to_owned(), "renew it, or check the clock of this machine")
             }
-            stream.set_read_timeout(Some(left(deadline)?))?;
-            let read = stream.read(&mut part)?;
-            if read == 0 || bytes.len() > MAX_ANSWER {
-                return parse(&bytes)
-                    .map(|(answer, _)| answer)
-                    .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its answer is not HTTP"));
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                ("it is for another name".to_owned(), "use the name that the certificate is for")
             }
-            bytes.extend_from_slice(&part[..read]);
-        }
+            CertificateError::UnknownIssuer => (
+                "nobody whom this machine trusts has signed it".to_owned(),
+                "set OTEL_EXPORTER_OTLP_CERTIFICATE to a PEM file with the certificate of who signed it",
+            ),
+            other => (other.to_string(), "ask whoever runs the collector"),
+        };
+        Some(Problem::new(format!("the certificate of the collector at {self} is not trusted: {why}"), hint))
+    }
+
+    fn unreachable(&self, error: &Error) -> Problem {
+        let why = match error {
+            Error::Timeout(_) => "it takes too long".to_owned(),
+            Error::HostNotFound => "its name has no address".to_owned(),
+            Error::Protocol(_) => "its answer is not HTTP".to_owned(),
+            Error::Io(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        let hint = match tls_error(error) {
+            Some(_) => "check whether its URL begins with http:// or with https://",
+            None => HINT,
+        };
+        Problem::new(format!("the collector at {self} cannot be reached: {why}"), hint)
     }
 }
 
 impl std::fmt::Display for Destination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}:{}{}", self.host, self.port, self.path)
+        self.uri.fmt(f)
     }
 }
 
-fn left(deadline: Instant) -> io::Result<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(io::Error::new(io::ErrorKind::TimedOut, "it takes too long")) } else { Ok(left) }
+fn tls_error(error: &Error) -> Option<&rustls::Error> {
+    match error {
+        Error::Rustls(error) => Some(error),
+        Error::Io(error) => error.get_ref()?.downcast_ref(),
+        _ => None,
+    }
+}
+
+/// As much of an answer as is read. Its status has been read, so what fails here changes nothing.
+fn beginning(answer: &mut Response<Body>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = answer.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut bytes);
+    bytes
+}
+
+fn retry_after(answer: &Response<Body>) -> Option<Duration> {
+    let seconds = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }
 
 /// Waits; false if somebody said stop.
@@ -207,32 +202,8 @@ fn pause(wait: Duration, stop: &dyn Fn() -> bool) -> bool {
     !stop()
 }
 
-/// An answer that says how long it is and is all there.
-fn whole(bytes: &[u8]) -> Option<Answer> {
-    let (answer, length) = parse(bytes)?;
-    (answer.body.len() >= length?).then_some(answer)
-}
-
-/// The head of an answer and as much of its body as there is, with the length that it should have.
-fn parse(bytes: &[u8]) -> Option<(Answer, Option<usize>)> {
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
-    let head = String::from_utf8_lossy(&bytes[..end]);
-    let mut lines = head.split("\r\n");
-    let status = lines.next()?.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.parse().ok()?;
-    let mut answer = Answer { status, body: bytes[end + 4..].to_vec(), ..Answer::default() };
-    let mut length = None;
-    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
-        match name.to_ascii_lowercase().as_str() {
-            "retry-after" => answer.retry_after = value.trim().parse().ok(),
-            "content-length" => length = value.trim().parse().ok(),
-            _ => {}
-        }
-    }
-    Some((answer, length))
-}
-
 /// The words of `partial_success` in an answer of OTLP: field 1 with how many were refused, and why.
-fn partial_success(body: &[u8]) -> Option<String> {
+fn partial_success(body: &[u8]) -> Option<Problem> {
     let (_, Field::Bytes(body)) = Fields::new(body).next()?.ok().filter(|(field, _)| *field == 1)? else {
         return None;
     };
@@ -241,10 +212,11 @@ fn partial_success(body: &[u8]) -> Option<String> {
         match field.ok()? {
             (1, Field::Number(count)) => refused = count,
             (2, Field::Bytes(text)) => why = String::from_utf8_lossy(text).chars().take(200).collect(),
-            _ => return None,
+            _ => {}
         }
     }
-    (refused > 0 || !why.is_empty()).then(|| format!("the collector refused {refused} of them: {why}"))
+    let what = format!("the collector refused {refused} of them: {why}");
+    (refused > 0 || !why.is_empty()).then(|| Problem::new(what, "look into the collector's own log"))
 }
 
 #[cfg(test)]

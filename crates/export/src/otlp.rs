@@ -44,14 +44,15 @@ impl Otlp {
         Self { exporter, settings, since_ns, sent, order, waiting }
     }
 
-    /// Sends once. What it returns are words for the user; what was not taken is sent with the next.
-    pub fn push(&mut self, stop: &dyn Fn() -> bool) -> Result<Vec<String>, Problem> {
+    /// Sends once. What it returns is to be said; what was not taken is sent with the next.
+    pub fn push(&mut self, stop: &dyn Fn() -> bool) -> Result<Vec<Problem>, Problem> {
         let snapshot = self.exporter.snapshot(Duration::ZERO)?;
-        let mut words = snapshot.notes.clone();
+        let note = |note: &String| Problem::new(note, "check that the directory can be read, and is whole");
+        let mut said: Vec<Problem> = snapshot.notes.iter().map(note).collect();
         let resource = &self.settings.resource;
         let body = metrics_request(&families(&snapshot), resource, snapshot.began_ns, snapshot.taken_ns);
         // Counters are sums since the beginning: one that did not arrive is in the next one.
-        words.extend(self.deliver(&self.settings.metrics, &body, stop).err());
+        said.extend(self.deliver(&self.settings.metrics, &body, stop).err());
         for exemplar in snapshot.exemplars.iter().rev().filter(|exemplar| exemplar.ended_ns >= self.since_ns) {
             let name = (exemplar.key, exemplar.ended_ns);
             if self.sent.insert(name) {
@@ -70,17 +71,17 @@ impl Otlp {
             let body = traces_request(self.waiting.make_contiguous(), &self.settings.resource);
             match self.deliver(&self.settings.traces, &body, stop) {
                 Ok(()) => self.waiting.clear(),
-                Err(why) => words.push(why),
+                Err(why) => said.push(why),
             }
         }
-        Ok(words)
+        Ok(said)
     }
 
     /// `Err` where it should be sent again or something is to be said.
-    fn deliver(&self, to: &Destination, body: &[u8], stop: &dyn Fn() -> bool) -> Result<(), String> {
+    fn deliver(&self, to: &Destination, body: &[u8], stop: &dyn Fn() -> bool) -> Result<(), Problem> {
         match to.send(body, self.settings.retry, stop) {
             Sent::Taken(None) => Ok(()),
-            Sent::Taken(Some(words)) | Sent::NotNow(words) | Sent::Refused(words) => Err(words),
+            Sent::Taken(Some(problem)) | Sent::NotNow(problem) | Sent::Refused(problem) => Err(problem),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import email.message
 import http.server
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import threading
@@ -24,13 +26,14 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = f"00-{TRACE}-b7ad6b7169203331-01"
+CERTIFICATES = pathlib.Path(__file__).resolve().parents[3] / "crates/export/tests/certificates"
 
 
 class Collector:
     """Takes what is sent, or answers with these statuses first."""
 
-    def __init__(self, statuses: tuple[int, ...] = ()) -> None:
-        self.got: list[tuple[str, dict[str, str], bytes]] = []
+    def __init__(self, statuses: tuple[int, ...] = (), tls: bool = False) -> None:
+        self.got: list[tuple[str, email.message.Message, bytes]] = []
         waiting = list(statuses)
         collector = self
 
@@ -39,7 +42,7 @@ class Collector:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 status = waiting.pop(0) if waiting else 200
                 if status == 200:
-                    collector.got.append((self.path, dict(self.headers), body))
+                    collector.got.append((self.path, self.headers, body))
                 self.send_response(status)
                 if status == 429:
                     self.send_header("Retry-After", "0")
@@ -50,8 +53,12 @@ class Collector:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(CERTIFICATES / "server.pem", CERTIFICATES / "server-key.pem")
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.server.server_port}"
 
     def bodies(self, path: str) -> list[bytes]:
         return [body for at, _, body in self.got if at == path]
@@ -214,6 +221,19 @@ def test_a_busy_collector_is_tried_again_and_a_dead_one_is_said(folder: pathlib.
     done = export(folder, "--endpoint", refusing.url)
     assert done.returncode == 2 and "answers with status 400" in done.stderr and "hint:" in done.stderr
     refusing.server.shutdown()
+
+
+def test_a_collector_may_ask_for_https(folder: pathlib.Path) -> None:
+    secure = Collector(tls=True)
+    authority = str(CERTIFICATES / "authority.pem")
+    done = export(folder, "--endpoint", secure.url, OTEL_EXPORTER_OTLP_CERTIFICATE=authority)
+    assert done.returncode == 0, done.stderr
+    assert {path for path, _, _ in secure.got} == {"/v1/metrics", "/v1/traces"}
+    done = export(folder, "--endpoint", secure.url)
+    assert done.returncode == 2 and "is not trusted" in done.stderr, done.stderr
+    assert "hint: set OTEL_EXPORTER_OTLP_CERTIFICATE" in done.stderr
+    assert len(secure.got) == 2
+    secure.server.shutdown()
 
 
 def test_only_new_requests_are_sent_while_it_runs(tmp_path: pathlib.Path, collector: Collector) -> None:

@@ -1,11 +1,16 @@
 //! Where to send to and as whom: from arguments, else from the variables that every OpenTelemetry program obeys.
 
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
 use stepscope_ground::Problem;
 
 use crate::client::{Destination, Retry};
 
 /// Where collectors listen.
 const USUAL: &str = "http://127.0.0.1:4318";
+/// How long one attempt may take.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How to send.
 #[derive(Clone, Debug)]
@@ -21,9 +26,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// `endpoint`, `headers` (`NAME=VALUE`) and `service` come before the variables `OTEL_EXPORTER_OTLP_ENDPOINT` (and
-    /// `…_METRICS_ENDPOINT`, `…_TRACES_ENDPOINT`), `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` and
-    /// `OTEL_RESOURCE_ATTRIBUTES`. Without a name the service is called `fallback`.
+    /// `endpoint`, `headers` (`NAME=VALUE`) and `service` come before the variables `OTEL_EXPORTER_OTLP_ENDPOINT`,
+    /// `…_HEADERS`, `…_TIMEOUT` and `…_CERTIFICATE` (and `OTEL_EXPORTER_OTLP_METRICS_…`, `OTEL_EXPORTER_OTLP_TRACES_…`),
+    /// `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`. Without a name the service is called `fallback`.
     pub fn new(
         endpoint: Option<&str>,
         headers: &[String],
@@ -41,24 +46,26 @@ impl Settings {
                 "only http/protobuf is known here: set that, or give --endpoint http://127.0.0.1:4318",
             ));
         }
-        let mut all_headers = match variable("OTEL_EXPORTER_OTLP_HEADERS") {
-            Some(text) => pairs(&text),
-            None => Vec::new(),
-        };
+        let mut given = Vec::new();
         for header in headers {
             let (name, value) = header.split_once('=').ok_or_else(|| {
                 Problem::new(format!("this is not a header: {header}"), "write --header NAME=VALUE")
             })?;
-            all_headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name.trim()));
-            all_headers.push((name.trim().to_owned(), value.trim().to_owned()));
+            given.push((name.trim().to_owned(), value.trim().to_owned()));
         }
         let base = endpoint.map(str::to_owned).or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
         let base = base.unwrap_or_else(|| USUAL.to_owned());
         let to = |signal: &str, path: &str| {
+            let own = |name: &str| variable(&format!("OTEL_EXPORTER_OTLP_{signal}_{name}"));
+            let either = |name: &str| own(name).or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{name}")));
             // A variable of one signal holds the whole URL.
-            let own = variable(&format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")).filter(|_| endpoint.is_none());
-            let url = own.unwrap_or_else(|| format!("{}{path}", base.trim().trim_end_matches('/')));
-            Destination::parse(url.trim(), all_headers.clone())
+            let url = own("ENDPOINT").filter(|_| endpoint.is_none());
+            let url = url.unwrap_or_else(|| format!("{}{path}", base.trim().trim_end_matches('/')));
+            let mut headers = pairs(&either("HEADERS").unwrap_or_default());
+            headers.retain(|(known, _)| !given.iter().any(|(name, _)| known.eq_ignore_ascii_case(name)));
+            headers.extend(given.iter().cloned());
+            let within = either("TIMEOUT").map_or(Ok(USUAL_TIMEOUT), |text| timeout(&text))?;
+            Destination::new(url.trim(), &headers, within, either("CERTIFICATE").as_deref(), &variable)
         };
         let mut resource = variable("OTEL_RESOURCE_ATTRIBUTES").map_or_else(Vec::new, |text| pairs(&text));
         let named = service.map(str::to_owned).or_else(|| variable("OTEL_SERVICE_NAME"));
@@ -77,33 +84,21 @@ impl Settings {
     }
 }
 
+fn timeout(text: &str) -> Result<Duration, Problem> {
+    let ms = text.trim().parse().ok().filter(|ms| *ms > 0);
+    ms.map(Duration::from_millis).ok_or_else(|| {
+        Problem::new(
+            format!("OTEL_EXPORTER_OTLP_TIMEOUT is not a number of milliseconds: {}", text.trim()),
+            "write 10000 for ten seconds",
+        )
+    })
+}
+
 /// `a=1,b=two%20words`.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let each = text.split(',').filter_map(|pair| pair.split_once('='));
-    let each = each.map(|(key, value)| (key.trim().to_owned(), unescaped(value.trim())));
+    let each = each.map(|(key, value)| {
+        (key.trim().to_owned(), percent_decode_str(value.trim()).decode_utf8_lossy().into_owned())
+    });
     each.filter(|(key, _)| !key.is_empty()).collect()
-}
-
-/// Percent signs with two digits are the bytes that they name.
-fn unescaped(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut found = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex =
-            bytes.get(at + 1..at + 3).filter(|hex| bytes[at] == b'%' && hex.iter().all(u8::is_ascii_hexdigit));
-        let byte =
-            hex.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match byte {
-            Some(byte) => {
-                found.push(byte);
-                at += 3;
-            }
-            None => {
-                found.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&found).into_owned()
 }

@@ -34,7 +34,19 @@ fn variables_are_obeyed_and_arguments_come_first() {
     let grpc = [("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
     assert!(with(&grpc, None).unwrap_err().hint.contains("http/protobuf"));
     assert!(with(&grpc, Some("http://a")).is_ok());
-    assert!(with(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a")], None).is_err());
+    let tls = with(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a")], None).unwrap();
+    assert_eq!(tls.metrics.to_string(), "https://a/v1/metrics");
+    let own = [("OTEL_EXPORTER_OTLP_HEADERS", "a=1"), ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=3")];
+    let own = with(&own, None).unwrap();
+    assert!(format!("{:?}", own.metrics).contains("\"1\"") && format!("{:?}", own.traces).contains("\"3\""));
+    assert!(with(&[("OTEL_EXPORTER_OTLP_TIMEOUT", "2500")], None).is_ok());
+    for wrong in ["0", "2s"] {
+        let error = with(&[("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", wrong)], None).unwrap_err();
+        assert!(error.what.ends_with(wrong) && error.hint.contains("10000"), "{error}");
+    }
+    let missing =
+        [("OTEL_EXPORTER_OTLP_CERTIFICATE", "nowhere.pem"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a")];
+    assert!(with(&missing, None).unwrap_err().what.ends_with("nowhere.pem"));
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! `stepscope production export`: the numbers of a service for Prometheus, OpenTelemetry, StatsD, or as JSON lines.
 
+#[cfg(feature = "otlp")]
+mod otlp;
+
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -7,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stepscope_export::{
-    Endpoint, EndpointOptions, Exporter, Format, JsonLines, LinesError, Otlp, OtlpSettings, Pace, StatsD,
-    every, families, lines, render,
+    Endpoint, EndpointOptions, Exporter, Format, JsonLines, LinesError, Pace, StatsD, every, families, lines,
+    render,
 };
 use stepscope_production::{Period, Store};
 use stepscope_record::clock::now_ns;
@@ -21,8 +24,6 @@ use crate::input::remark;
 /// How often the directory is looked at for minutes that are over, and the endpoint for trouble.
 const LOOK: Duration = Duration::from_secs(1);
 const MINUTE_NS: i64 = 60_000_000_000;
-/// Requests that ended this long ago are sent with --once.
-const RECENT_NS: i64 = 60 * MINUTE_NS;
 
 pub(super) fn run(args: &ServiceExport, out: &mut dyn Write) -> Result<(), Failure> {
     let store = Store::open(&args.directory)?;
@@ -30,7 +31,13 @@ pub(super) fn run(args: &ServiceExport, out: &mut dyn Write) -> Result<(), Failu
     match args.to {
         Receiver::Prometheus => prometheus(args, Format::Text, out),
         Receiver::Openmetrics => prometheus(args, Format::OpenMetrics, out),
-        Receiver::Otlp => otlp(args, &store),
+        #[cfg(feature = "otlp")]
+        Receiver::Otlp => otlp::run(args, &store),
+        #[cfg(not(feature = "otlp"))]
+        Receiver::Otlp => Err(Failure::wrong_use(
+            "this build of stepscope does not send to OpenTelemetry collectors",
+            "build it whole: cargo install --path crates/cli; --to prometheus works here",
+        )),
         Receiver::Statsd => statsd(args),
         Receiver::Json => json(args, store, out),
     }
@@ -80,34 +87,6 @@ fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Resu
         }
         Ok::<_, Failure>(Pace::On)
     })
-}
-
-fn otlp(args: &ServiceExport, store: &Store) -> Result<(), Failure> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let (endpoint, service) = (args.endpoint.as_deref(), args.service.as_deref());
-    let settings = OtlpSettings::new(endpoint, &args.header, service, &store.name(), &variable)?;
-    let since = now_ns() - if args.once { RECENT_NS } else { 0 };
-    let mut otlp = Otlp::new(Arc::new(exporter(args)), settings, since);
-    let mut said = Said::default();
-    if args.once {
-        return match otlp.push(&interrupted)?.into_iter().next() {
-            None => Ok(()),
-            Some(words) => Err(Failure::wrong_use(words, "check --endpoint, and the collector's own log")),
-        };
-    }
-    every(args.interval, &interrupted, || {
-        match otlp.push(&interrupted) {
-            Ok(words) => said.say(words),
-            // A directory that is away for a moment comes back.
-            Err(error) => said.say([error.what]),
-        }
-        Ok::<_, Failure>(Pace::On)
-    })?;
-    // What ended since the last time.
-    if let Ok(words) = otlp.push(&|| true) {
-        said.say(words);
-    }
-    Ok(())
 }
 
 fn statsd(args: &ServiceExport) -> Result<(), Failure> {
