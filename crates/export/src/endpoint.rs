@@ -1,28 +1,45 @@
 //! `/metrics` over HTTP, for all workers of a service: whoever gets the port first serves it, the others try again now and
 //! then, so that one of them takes over when it ends.
 //!
-//! It has a thread of its own and a few for connections, each for a bounded time; what fails there stays there.
+//! It has a thread of its own, and one more while metrics are made; a connection has one request and a bounded time, and
+//! what fails there stays there.
 
+use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use stepscope_ground::Problem;
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{sleep, timeout};
 
 use crate::exporter::Exporter;
 use crate::exposition::{negotiate, render};
 use crate::families::families;
-use crate::http::{self, Answer, Bounds};
 
-/// How soon a wish to stop is noticed.
-const LOOK: Duration = Duration::from_millis(200);
 /// Monitors write once per second: looking more often finds nothing new.
 const MAX_AGE: Duration = Duration::from_millis(500);
+/// A request must have arrived whole by then, …
+const REQUEST_WITHIN: Duration = Duration::from_secs(5);
+/// … and its answer must have been taken by then.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+const MAX_HEAD: usize = 16 << 10;
+/// How long to wait where the system has no connection left to give.
+const BREATH: Duration = Duration::from_millis(200);
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 25\r\nConnection: close\r\n\r\ntoo many scrapes at once\n";
 const NO_SOCKET: RawFd = -1;
 
 /// How an endpoint serves.
@@ -44,15 +61,18 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Endpoint {
     shared: Arc<Shared>,
+    /// Who drops it ends the thread.
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    stop: AtomicBool,
+    exporter: Arc<Exporter>,
     /// The socket that listens.
     socket: AtomicI32,
-    connections: AtomicUsize,
+    /// Places for connections.
+    places: Arc<Semaphore>,
     local: Mutex<Option<SocketAddr>>,
 }
 
@@ -70,24 +90,32 @@ impl Endpoint {
             }
         };
         let shared = Arc::new(Shared {
-            stop: AtomicBool::new(false),
+            exporter,
             socket: AtomicI32::new(NO_SOCKET),
-            connections: AtomicUsize::new(0),
+            places: Arc::new(Semaphore::new(options.connections)),
             local: Mutex::new(None),
         });
-        if let Some(listener) = &first {
-            shared.serving(listener);
-        }
-        let (of_thread, address) = (shared.clone(), address.to_owned());
-        let run = move || of_thread.run(first, &address, &exporter, options);
-        let thread = std::thread::Builder::new().name("stepscope-metrics".to_owned()).spawn(run);
-        match thread {
-            Ok(thread) => Ok(Self { shared, thread: Some(thread) }),
-            Err(error) => Err(Problem::new(
+        shared.set_listener(first.as_ref());
+        let (stop, stopped) = oneshot::channel();
+        let serving = serve(shared.clone(), first, address.to_owned(), options.retry);
+        let run = || -> io::Result<JoinHandle<()>> {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime =
+                runtime.enable_all().max_blocking_threads(1).thread_name("stepscope-scrape").build()?;
+            std::thread::Builder::new().name("stepscope-metrics".to_owned()).spawn(move || {
+                runtime.spawn(serving);
+                let _ = runtime.block_on(stopped);
+                // Whoever is being answered is left alone, and so is whoever waits for this to end.
+                runtime.shutdown_background();
+            })
+        };
+        let thread = run().map_err(|error| {
+            Problem::new(
                 format!("no thread could be started to serve metrics: {error}"),
-                "raise the limit of threads (ulimit -u)",
-            )),
-        }
+                "raise the limits of threads and open files (ulimit -u, ulimit -n)",
+            )
+        })?;
+        Ok(Self { shared, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it serves; `None` while somebody else has the port.
@@ -103,10 +131,11 @@ impl Endpoint {
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::SeqCst);
+        drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.shared.set_listener(None);
     }
 }
 
@@ -118,120 +147,94 @@ fn bind(address: &str) -> io::Result<TcpListener> {
 }
 
 impl Shared {
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
-    }
-
-    fn serving(&self, listener: &TcpListener) {
-        self.socket.store(listener.as_raw_fd(), Ordering::SeqCst);
-        *self.local.lock().unwrap_or_else(PoisonError::into_inner) = listener.local_addr().ok();
-    }
-
-    fn run(
-        self: Arc<Self>,
-        first: Option<TcpListener>,
-        address: &str,
-        exporter: &Arc<Exporter>,
-        options: Options,
-    ) {
-        let mut listener = first;
-        while !self.stopped() {
-            let Some(found) = listener.take().or_else(|| bind(address).ok()) else {
-                let again = Instant::now() + options.retry;
-                while !self.stopped() && Instant::now() < again {
-                    std::thread::sleep(LOOK.min(options.retry));
-                }
-                continue;
-            };
-            self.serving(&found);
-            self.serve(&found, exporter, options);
-            // Before it closes: the number may then be another file's.
-            self.socket.store(NO_SOCKET, Ordering::SeqCst);
-            *self.local.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        }
-    }
-
-    /// Until the end, or until the socket is of no use.
-    fn serve(self: &Arc<Self>, listener: &TcpListener, exporter: &Arc<Exporter>, options: Options) {
-        let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as _ };
-        while !self.stopped() {
-            let mut waiting = [PollFd::new(listener, PollFlags::IN)];
-            match poll(&mut waiting, Some(&wait)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                Ok(_) => {}
-                Err(_) => return,
-            }
-            match listener.accept() {
-                Ok((stream, _)) => self.accepted(stream, exporter, options),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
-                // Too many open files, or a client that is gone: not at full speed.
-                Err(_) => std::thread::sleep(LOOK),
-            }
-        }
-    }
-
-    fn accepted(self: &Arc<Self>, mut stream: TcpStream, exporter: &Arc<Exporter>, options: Options) {
-        let _ = stream.set_nonblocking(false);
-        if self.connections.fetch_add(1, Ordering::SeqCst) >= options.connections {
-            self.connections.fetch_sub(1, Ordering::SeqCst);
-            let bounds = Bounds { write: LOOK, ..Bounds::default() };
-            let _ = http::write(&mut stream, &Answer::words(503, "too many scrapes at once"), false, bounds);
-            return;
-        }
-        let (shared, exporter) = (self.clone(), exporter.clone());
-        let run = move || {
-            // Whatever happens in there, the place is free afterwards.
-            let _guard = Place(shared);
-            answer(&mut stream, &exporter);
-        };
-        let spawned = std::thread::Builder::new().name("stepscope-scrape".to_owned()).spawn(run);
-        // Without a thread nobody gives the place back.
-        if spawned.is_err() {
-            self.connections.fetch_sub(1, Ordering::SeqCst);
-        }
+    fn set_listener(&self, listener: Option<&TcpListener>) {
+        self.socket.store(listener.map_or(NO_SOCKET, AsRawFd::as_raw_fd), Ordering::SeqCst);
+        let local = listener.and_then(|listener| listener.local_addr().ok());
+        *self.local.lock().unwrap_or_else(PoisonError::into_inner) = local;
     }
 }
 
-/// A connection that counts until it is over.
-struct Place(Arc<Shared>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-fn answer(stream: &mut TcpStream, exporter: &Exporter) {
-    let bounds = Bounds::default();
-    let (answer, without_body) = match http::read(stream, bounds) {
-        Err(None) => return,
-        Err(Some(status)) => (Answer::words(status, "this is not a request for metrics"), false),
-        Ok(asked) => {
-            let head = asked.method == "HEAD";
-            let answer = match (asked.method.as_str(), asked.path.as_str()) {
-                ("GET" | "HEAD", "/metrics") => metrics(exporter, &asked.accept),
-                ("GET" | "HEAD", "/") => Answer::words(200, "stepscope: metrics of a service are at /metrics"),
-                ("GET" | "HEAD", _) => Answer::words(404, "metrics are at /metrics"),
-                _ => Answer::words(405, "only GET and HEAD are known here"),
-            };
-            (answer, head)
+/// Gets the port, sooner or later, and answers whoever comes.
+async fn serve(shared: Arc<Shared>, first: Option<TcpListener>, address: String, retry: Duration) {
+    let mut found = first;
+    let listener = loop {
+        if let Some(listener) = found.take().or_else(|| bind(&address).ok()) {
+            shared.set_listener(Some(&listener));
+            match tokio::net::TcpListener::from_std(listener) {
+                Ok(listener) => break listener,
+                Err(_) => shared.set_listener(None),
+            }
         }
+        sleep(retry).await;
     };
-    let _ = http::write(stream, &answer, without_body, bounds);
-    let _ = stream.shutdown(std::net::Shutdown::Write);
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => match shared.places.clone().try_acquire_owned() {
+                Ok(place) => drop(tokio::spawn(answer(stream, shared.exporter.clone(), place))),
+                Err(_) => drop(stream.try_write(TOO_MANY)),
+            },
+            // Too many open files, or a client that is gone: not at full speed.
+            Err(_) => sleep(BREATH).await,
+        }
+    }
 }
 
-fn metrics(exporter: &Exporter, accept: &str) -> Answer {
+async fn answer(stream: TcpStream, exporter: Arc<Exporter>, _place: OwnedSemaphorePermit) {
+    let service = service_fn(move |request| respond(request, exporter.clone()));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(REQUEST_WITHIN);
+    builder.keep_alive(false).max_buf_size(MAX_HEAD).title_case_headers(true);
+    // A connection that breaks off is the client's affair.
+    let _ = timeout(ANSWER_WITHIN, builder.serve_connection(TokioIo::new(stream), service)).await;
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    exporter: Arc<Exporter>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let known = matches!(*request.method(), Method::GET | Method::HEAD);
+    Ok(match request.uri().path() {
+        _ if !known => {
+            let mut refused = words(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are known here");
+            refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            refused
+        }
+        "/metrics" => {
+            let accepted = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+            let accepted = accepted.collect::<Vec<_>>().join(",");
+            // Reading a directory takes long at times; others are answered meanwhile.
+            let made = tokio::task::spawn_blocking(move || metrics(&exporter, &accepted)).await;
+            made.unwrap_or_else(|_| words(StatusCode::INTERNAL_SERVER_ERROR, "metrics could not be made"))
+        }
+        "/" => words(StatusCode::OK, "stepscope: metrics of a service are at /metrics"),
+        _ => words(StatusCode::NOT_FOUND, "metrics are at /metrics"),
+    })
+}
+
+fn metrics(exporter: &Exporter, accepted: &str) -> Response<Full<Bytes>> {
     match exporter.affordable(MAX_AGE) {
         Ok(snapshot) => {
-            let format = negotiate(accept);
-            let body = render(&families(&snapshot), format);
-            Answer { status: 200, content_type: format.content_type(), body }
+            let format = negotiate(accepted);
+            response(StatusCode::OK, format.content_type(), render(&families(&snapshot), format))
         }
         // Old numbers with status 200 would hide that nobody knows the present ones.
-        Err(error) => Answer::words(503, error.to_string()),
+        Err(error) => words(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
     }
+}
+
+fn words(status: StatusCode, words: &str) -> Response<Full<Bytes>> {
+    response(status, "text/plain; charset=utf-8", format!("{words}\n").into_bytes())
+}
+
+fn response(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    for (name, value) in
+        [(CONTENT_TYPE, content_type), (CACHE_CONTROL, "no-store"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
+    {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 #[cfg(test)]

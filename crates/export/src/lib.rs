@@ -8,7 +8,6 @@ mod exporter;
 mod exposition;
 mod families;
 mod generated;
-mod http;
 mod kept;
 mod ledger;
 mod lines;

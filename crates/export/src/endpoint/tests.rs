@@ -1,4 +1,6 @@
 use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
 
 use super::*;
 use crate::testing::{block, folder, own_address, write};
@@ -76,8 +78,8 @@ fn metrics_are_served_in_the_format_asked_for() {
 #[test]
 fn odd_clients_get_an_answer_and_harm_nobody() {
     let (endpoint, address, folder) = started_with("odd", Options { connections: 2, ..options() });
-    let taken = || endpoint.shared.connections.load(Ordering::SeqCst);
-    let all_free = || until("all places are free", || (taken() == 0).then_some(()));
+    let free = || endpoint.shared.places.available_permits();
+    let all_free = || until("all places are free", || (free() == 2).then_some(()));
     assert_eq!(ask(address, "nonsense\r\n\r\n").0, 400);
     let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(40_000));
     assert!(matches!(ask(address, &long).0, 431 | 0));
@@ -85,7 +87,7 @@ fn odd_clients_get_an_answer_and_harm_nobody() {
     until("the third one is refused", || {
         all_free();
         let _silent = [(); 2].map(|()| TcpStream::connect(address).unwrap());
-        until("both places are taken", || (taken() == 2).then_some(()));
+        until("both places are taken", || (free() == 0).then_some(()));
         (ask(address, "GET /metrics HTTP/1.1\r\n\r\n").0 == 503).then_some(())
     });
     // They are gone: there is room again.
