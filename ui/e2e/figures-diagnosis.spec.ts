@@ -19,7 +19,7 @@ for (const step of [undefined, "3"]) {
       Longest: time(Math.max(...kinds.map((kind) => kind.max_ns))),
     });
     const first = culprits.slice(0, 8);
-    expect((await columnOf(page, "Causes of idle time", "Segments")).slice(0, 8)).toEqual(
+    expect((await columnOf(page, "Causes of idle time", "Pieces")).slice(0, 8)).toEqual(
       first.map((row) => count(row.pieces)),
     );
     const names = page.locator('table[aria-label="Causes of idle time"] tbody tr td:first-child');

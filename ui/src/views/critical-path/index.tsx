@@ -50,12 +50,7 @@ function Shown({ answer }: { answer: CriticalPath }) {
       ),
     },
     defined(definitions, "class", { width: "140px", cell: (row) => pathClass(row.class).label }),
-    {
-      field: "pieces",
-      label: "Segments",
-      text: definition(definitions, "pieces"),
-      width: "90px",
-    },
+    defined(definitions, "pieces", { width: "90px" }),
     defined(definitions, "on_path_ns", { width: "110px" }),
     defined(definitions, "share", {
       width: "150px",

@@ -123,20 +123,9 @@ function Culprits({ answer }: { answer: Gaps }) {
       cell: (row) => <Name name={row.culprit} short={shortName(row.culprit)} />,
     }),
     defined(definitions, "cause", { align: "left", width: "220px", cell: (row) => cause(row.cause).label }),
-    {
-      field: "pieces",
-      label: "Segments",
-      text: definition(definitions, "pieces"),
-      width: "90px",
-    },
+    defined(definitions, "pieces", { width: "90px" }),
     defined(definitions, "idle_ns", { width: "90px" }),
-    {
-      field: "share",
-      label: "Share of idle",
-      text: definition(definitions, "share"),
-      width: "150px",
-      cell: (row) => <Share share={row.share} of={most} />,
-    },
+    defined(definitions, "share", { width: "150px", cell: (row) => <Share share={row.share} of={most} /> }),
   ];
   return (
     <Card title="What keeps the device waiting" text={definition(definitions, "culprit")}>
@@ -147,14 +136,14 @@ function Culprits({ answer }: { answer: Gaps }) {
 
 function Streams({ answer }: { answer: Gaps }) {
   if (answer.streams.length < 2) return null;
-  const text = (field: string) => definition(answer.definitions, field);
+  const number = (field: keyof StreamRow & string) => defined<StreamRow>(answer.definitions, field);
   const columns: Column<StreamRow>[] = [
     { field: "stream", label: "Stream", align: "left", cell: (row) => `${row.stream} of device ${row.device}` },
-    { field: "slices", label: "Work", text: text("slices") },
-    { field: "busy_ns", label: "Busy", text: text("busy_ns") },
-    { field: "host_wait_ns", label: "Host wait", text: text("host_wait_ns") },
-    { field: "kernel_wait_ns", label: "Kernel wait", text: text("kernel_wait_ns") },
-    { field: "other_ns", label: "Other", text: text("other_ns") },
+    number("slices"),
+    number("busy_ns"),
+    number("host_wait_ns"),
+    number("kernel_wait_ns"),
+    number("other_ns"),
   ];
   return (
     <Card title="By stream" note="whole trace">

@@ -2,7 +2,6 @@
 
 import { rowsOf } from "../../data/rows.ts";
 import { defined } from "../../parts/defined-column.ts";
-import { definition } from "../../parts/figure.tsx";
 import { count, shortName, time } from "../../parts/format.ts";
 import { cause, gapKind, stepName } from "../../parts/key-names.ts";
 import { Name, Stack, timelineColumn } from "../../parts/links.tsx";
@@ -30,12 +29,7 @@ export function Longest({ answer }: { answer: Gaps }) {
           <span class="quiet">{cause(row.cause).label}</span>
         ),
     }),
-    {
-      field: "start_ns",
-      label: "At",
-      text: definition(definitions, "start_ns"),
-      width: "90px",
-    },
+    defined(definitions, "start_ns", { width: "90px" }),
     { field: "step", label: "Step", width: "70px", cell: (row) => stepName(row.step) },
     ...(several ? [{ field: "device", label: "Device", width: "64px" }] : []),
     defined<GapRow>(definitions, "idle_ns", { width: "90px" }),

@@ -79,9 +79,9 @@ export function Unmodelled({ answer }: { answer: Roofline }) {
           },
           {
             field: "kernels",
-            label: "Slices",
+            label: "Kernels",
             text: definition(answer.definitions, "kernels"),
-            width: "70px",
+            width: "80px",
           },
           { field: "device_ns", label: "Device", width: "100px" },
           { field: "share", label: "% device", text: definition(answer.definitions, "share"), width: "76px" },

@@ -126,27 +126,16 @@ function Rates({ answer }: { answer: TransfersAnswer }) {
 
 function All({ answer }: { answer: TransfersAnswer }) {
   const definitions = answer.definitions;
-  const text = (field: string) => definition(definitions, field);
   const several = new Set(answer.transfers.map((row) => row.device)).size > 1;
   const columns: Column<TransferRow>[] = [
     ...(several ? [{ field: "device", label: "Device", width: "64px" }] : []),
     defined<TransferRow>(definitions, "direction", { align: "left", cell: (row) => word(row.direction) }),
     defined<TransferRow>(definitions, "memory", { width: "90px", cell: (row) => word(row.memory) }),
-    { field: "calls", label: "Copies", text: text("calls"), width: "72px" },
-    { field: "bytes", label: "Bytes", text: text("bytes"), width: "90px" },
-    {
-      field: "total_ns",
-      label: "Time",
-      text: text("total_ns"),
-      width: "90px",
-    },
+    defined<TransferRow>(definitions, "calls", { width: "72px" }),
+    defined<TransferRow>(definitions, "bytes", { width: "90px" }),
+    defined<TransferRow>(definitions, "total_ns", { width: "90px" }),
     defined<TransferRow>(definitions, "exposed_ns", { width: "90px" }),
-    {
-      field: "host_ns",
-      label: "Host time",
-      text: text("host_ns"),
-      width: "100px",
-    },
+    defined<TransferRow>(definitions, "host_ns", { width: "100px" }),
     defined<TransferRow>(definitions, "bytes_per_second", { width: "96px" }),
     defined<TransferRow>(definitions, "large_bytes_per_second", { width: "96px" }),
     defined<TransferRow>(definitions, "of_bus", { width: "80px" }),

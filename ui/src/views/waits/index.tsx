@@ -64,12 +64,7 @@ function Shown({ answer }: { answer: Waits }) {
         </span>
       ),
     }),
-    {
-      field: "max_wait_ns",
-      label: "Longest",
-      text: text("max_wait_ns"),
-      width: "90px",
-    },
+    defined(definitions, "max_wait_ns", { width: "110px" }),
     timelineColumn((row) => ({
       start: row.longest_start_ns,
       length: Math.max(row.max_wait_ns, 1000),
