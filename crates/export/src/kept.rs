@@ -20,6 +20,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Kept {
     schema: u32,
     /// The first minute that was ever counted.

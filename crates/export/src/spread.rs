@@ -20,6 +20,7 @@ const PER_DOUBLING: f64 = 256.0;
 
 /// Durations of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Spread {
     /// How many.
     pub count: u64,

@@ -26,6 +26,7 @@ impl Default for Limits {
 
 /// All that is exported as a counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Totals {
     /// By route.
     pub routes: BTreeMap<String, RouteTotals>,
@@ -39,6 +40,7 @@ pub struct Totals {
 
 /// One route.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RouteTotals {
     /// Requests that failed.
     pub errors: u64,
@@ -71,6 +73,7 @@ pub struct RouteTotals {
 
 /// One region of a route.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RegionTotals {
     /// How long each was open.
     pub duration: Spread,
@@ -80,6 +83,7 @@ pub struct RegionTotals {
 
 /// One target of a route.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TargetTotals {
     /// Requests that it was held against.
     pub requests: u64,

@@ -11,6 +11,34 @@ pub enum Field<'a> {
     Bytes(&'a [u8]),
 }
 
+impl<'a> Field<'a> {
+    /// The number, if it is one.
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Field::Number(number) => Some(number),
+            Field::Bytes(_) => None,
+        }
+    }
+
+    /// The bytes, if it has any.
+    pub fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Field::Bytes(bytes) => Some(bytes),
+            Field::Number(_) => None,
+        }
+    }
+}
+
+/// A number with a sign as one without: small ones stay small.
+pub fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The number that [`zigzag`] was given.
+pub fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
 /// The fields of a message, one after the other. It ends after the first that is damaged.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
@@ -67,6 +95,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// A number of up to 64 bits in groups of seven, the lowest first.
+#[inline]
 pub fn varint(rest: &mut &[u8]) -> Result<u64, &'static str> {
     let mut number = 0;
     for at in 0..10 {
@@ -110,6 +139,8 @@ pub trait Put {
     fn fixed(&mut self, field: u32, value: u64);
     /// string, bytes, a message.
     fn bytes(&mut self, field: u32, value: impl AsRef<[u8]>);
+    /// A message that is written in place.
+    fn nested(&mut self, field: u32, write: impl FnOnce(&mut Message));
 
     /// A number, unless it is 0, which is what a missing one means.
     fn nonzero(&mut self, field: u32, value: u64) {
@@ -127,7 +158,7 @@ pub trait Put {
 
     /// sint32, sint64.
     fn signed(&mut self, field: u32, value: i64) {
-        self.number(field, ((value << 1) ^ (value >> 63)) as u64);
+        self.number(field, zigzag(value));
     }
 
     /// double.
@@ -137,13 +168,13 @@ pub trait Put {
 
     /// Several numbers in one field.
     fn packed(&mut self, field: u32, values: impl IntoIterator<Item = u64>) {
-        let mut inside = Message::new();
-        values.into_iter().for_each(|value| inside.varint(value));
-        self.bytes(field, inside);
+        self.nested(field, |inside| values.into_iter().for_each(|value| inside.varint(value)));
     }
 }
 
+// Inlined, for builds that do not optimize across crates: writing a record is hardly anything else.
 impl Put for Message {
+    #[inline]
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.push(value as u8 | 0x80);
@@ -167,6 +198,17 @@ impl Put for Message {
         self.varint(u64::from(field) << 3 | u64::from(LENGTH));
         self.varint(value.len() as u64);
         self.extend_from_slice(value);
+    }
+
+    fn nested(&mut self, field: u32, write: impl FnOnce(&mut Message)) {
+        self.varint(u64::from(field) << 3 | u64::from(LENGTH));
+        let start = self.len();
+        write(self);
+        // Its length is known now and comes before it.
+        let length = self.len() - start;
+        self.varint(length as u64);
+        let moved = self.len() - start - length;
+        self[start..].rotate_right(moved);
     }
 }
 
@@ -197,6 +239,15 @@ mod tests {
         let mut most = Message::new();
         most.signed(1, i64::MIN);
         assert_eq!(most, [8, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
+        for value in [0, -1, 1, -2, i64::MAX, i64::MIN] {
+            assert_eq!(unzigzag(zigzag(value)), value);
+        }
+        let (mut in_place, mut copied) = (Message::new(), Message::new());
+        for length in [0, 1, 127, 128, 20_000] {
+            in_place.nested(1, |inside| inside.extend(std::iter::repeat_n(7, length)));
+            copied.bytes(1, vec![7; length]);
+        }
+        assert_eq!(in_place, copied);
 
         let read: Vec<_> = Fields::new(&outer).collect::<Result<_, _>>().unwrap();
         let [(2, Field::Bytes(b"testing")), (3, Field::Bytes(_)), (4, Field::Number(3)), (6, packed), (5, one)] =

@@ -21,7 +21,7 @@ pub use writer::{CounterWriter, RECENT_MINUTES};
 pub(crate) use writer::{make_ready, unwritable};
 
 /// What a counter is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Column {
     /// Its name, without the number of its device: `gpu.power_w`.
     pub name: String,
@@ -45,7 +45,7 @@ impl Column {
 }
 
 /// What became of a counter over some samples.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// How many samples had a value.
     pub samples: u64,

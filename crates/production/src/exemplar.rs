@@ -12,7 +12,7 @@ use serde::Serialize;
 pub const MAX_ID: usize = 128;
 
 /// One region of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeptSpan {
     /// Its name.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct KeptSpan {
 }
 
 /// One request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Exemplar {
     /// Its route.
     pub route: String,

@@ -18,6 +18,7 @@ mod stacks;
 mod stats;
 mod store;
 pub mod thresholds;
+mod wire;
 mod writer;
 
 pub use alert::{
@@ -39,7 +40,7 @@ pub use recorder::{
 pub use report::dashboard::{self, verdict};
 pub use retention::Retention;
 pub use segment::{Process, SCHEMA};
-pub use sketch::{DEFAULT_SCALE, MAX_BUCKETS, Parts, Sketch};
+pub use sketch::{DEFAULT_SCALE, MAX_BUCKETS, Sketch};
 pub use sla::{Goal, MAX_TARGETS, Target, parse as parse_targets};
 pub use stacks::{CountedStack, StackFrame, StackWriter, Stacks, stack_hours, stacks};
 pub use stats::{OTHER, RegionStats, RouteStats, TargetCount};

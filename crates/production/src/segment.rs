@@ -13,8 +13,9 @@ use stepscope_ground::{WholeFile, write_whole};
 use crate::block::Block;
 use crate::crc::crc32;
 
-/// The version of the files that are written. Readers know this one and all before it.
-pub const SCHEMA: u16 = 1;
+/// The version of the files that are written. Readers know this one and all before it. A new field needs no new version:
+/// who does not know it skips it.
+pub const SCHEMA: u16 = 2;
 /// The file that says which version a folder has.
 pub(crate) const MARK: &str = "stepscope-production.json";
 
@@ -155,7 +156,7 @@ pub(crate) fn read(path: &Path) -> Option<Contents> {
 pub(crate) fn read_records<T>(
     path: &Path,
     what: &str,
-    mut decode: impl FnMut(&[u8]) -> Option<T>,
+    mut decode: impl FnMut(&[u8], u16) -> Option<T>,
 ) -> Option<Contents<T>> {
     let mut bytes = Vec::new();
     let opened = File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
@@ -180,7 +181,7 @@ pub(crate) fn read_records<T>(
     let mut contents = Contents { blocks: Vec::new(), trouble: None };
     let mut rest = &bytes[HEADER..];
     while !rest.is_empty() {
-        let found = next_record(rest).and_then(|(payload, after)| Some((decode(payload)?, after)));
+        let found = next_record(rest).and_then(|(payload, after)| Some((decode(payload, version)?, after)));
         let Some((block, after)) = found else {
             contents.trouble = Some(format!("is damaged after {} whole {what}", contents.blocks.len()));
             break;

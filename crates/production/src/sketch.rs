@@ -5,6 +5,7 @@
 //! Count, sum, least and largest are exact.
 
 mod bounds;
+mod codec;
 
 use std::collections::BTreeMap;
 
@@ -201,21 +202,6 @@ impl Sketch {
         (base - 1.0) / (base + 1.0)
     }
 
-    /// Takes a histogram apart that came from elsewhere and puts it together again; `None` if its parts contradict each
-    /// other.
-    pub fn from_parts(parts: Parts) -> Option<Self> {
-        let Parts { scale, offset, counts, zeros, sum, min, max } = parts;
-        let sane = (COARSEST..=bounds::FINEST).contains(&scale)
-            && counts.len() <= MAX_BUCKETS
-            && (-1..=64 << bounds::FINEST).contains(&offset);
-        let count = counts.iter().try_fold(zeros, |sum, n| sum.checked_add(*n))?;
-        if !sane || (count > 0 && min > max) {
-            return None;
-        }
-        let (min, max) = if count == 0 { (u64::MAX, 0) } else { (min, max) };
-        Some(Self { scale, offset, counts, zeros, count, sum, min, max, max_buckets: MAX_BUCKETS })
-    }
-
     fn add(&mut self, index: i32, count: u64) {
         if let Some(place) = self.counts.get_mut((index - self.offset) as usize) {
             *place += count;
@@ -273,25 +259,6 @@ impl Sketch {
         }
         (self.offset, self.counts) = (offset, counts);
     }
-}
-
-/// What a histogram is made of, as it is stored.
-#[derive(Clone, Debug, Default)]
-pub struct Parts {
-    /// Its scale.
-    pub scale: i8,
-    /// The number of its first bucket.
-    pub offset: i32,
-    /// The count of each bucket.
-    pub counts: Vec<u64>,
-    /// Values that are 0.
-    pub zeros: u64,
-    /// The sum of all values.
-    pub sum: u64,
-    /// The least value.
-    pub min: u64,
-    /// The largest value.
-    pub max: u64,
 }
 
 #[cfg(test)]

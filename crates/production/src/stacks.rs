@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 300;
 const MAX_MERGED: usize = 100_000;
 
 /// A function on a stack.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackFrame {
     /// Its name.
     pub name: String,

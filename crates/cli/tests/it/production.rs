@@ -63,7 +63,7 @@ pub(crate) fn write_minute(folder: &Path, process: usize, block: &Block) {
     let payload = block.encode();
     let time = minute_text(block.minute).replace(['-', ':'], "");
     let path = folder.join(format!("{}_h_{process}_00000001.minutes", &time[..11]));
-    let mut bytes = std::fs::read(&path).unwrap_or_else(|_| b"SSPROD\x01\x00".to_vec());
+    let mut bytes = std::fs::read(&path).unwrap_or_else(|_| b"SSPROD\x02\x00".to_vec());
     bytes.extend((payload.len() as u32).to_le_bytes());
     bytes.extend(crc32(&payload).to_le_bytes());
     bytes.extend(payload);

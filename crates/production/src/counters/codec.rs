@@ -1,11 +1,14 @@
-//! Minutes and samples of counters as bytes. The first byte of a record says what it holds.
+//! Minutes and samples of counters in files, with the numbers that their fields have there.
+
+use stepscope_ground::protobuf::{Field, Message, Put, varint};
 
 use super::{Column, Totals};
-use crate::block::{Bytes, number, signed, text};
+use crate::wire::{self, Wire, message};
 
 /// Counters of one process at most: eight GPUs have 150.
 pub(crate) const MAX_COLUMNS: usize = 4_096;
 
+/// The first byte of a record in files of schema 1 says what it holds.
 const COLUMNS: u8 = 0;
 const SAMPLE: u8 = 1;
 const MINUTE: u8 = 2;
@@ -22,146 +25,132 @@ pub(super) struct Minute {
     pub counters: Vec<(Column, Totals)>,
 }
 
+/// What the values of samples are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Columns {
+    pub watched: Option<u32>,
+    pub columns: Vec<Column>,
+}
+
 /// All counters at one moment, in the order of the columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sample {
     /// The minute that it is part of.
     pub sequence: u64,
     /// Nanoseconds since 1970.
     pub at_ns: i64,
-    pub values: Vec<Option<f64>>,
+    pub values: Values,
 }
 
-/// A record of a file of samples.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Entry {
-    /// What the values of the samples behind it are.
-    Columns(Option<u32>, Vec<Column>),
-    Sample(Sample),
+/// A value for each column, where there is one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Values(pub Vec<Option<f64>>);
+
+/// A record of a file of samples: columns, or a sample of those before it, or what only a newer version knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Entry {
+    pub columns: Option<Columns>,
+    pub sample: Option<Sample>,
 }
 
-fn float(out: &mut Vec<u8>, value: f64) {
-    out.extend_from_slice(&value.to_le_bytes());
-}
+message!(Minute { 1: minute, 2: sequence, 3: watched, 4: counters });
 
-fn column(out: &mut Vec<u8>, column: &Column) {
-    text(out, &column.name);
-    text(out, &column.unit);
-    optional(out, column.device);
-}
+message!(Column { 1: name, 2: unit, 3: device });
 
-fn optional(out: &mut Vec<u8>, value: Option<u32>) {
-    number(out, value.map_or(0, |value| u64::from(value) + 1));
-}
+message!(Columns { 1: watched, 2: columns });
+
+message!(Sample { 1: sequence, 2: at_ns, 3: values });
+
+message!(Entry { 1: columns, 2: sample });
 
 impl Minute {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![MINUTE];
-        signed(&mut out, self.minute);
-        number(&mut out, self.sequence);
-        optional(&mut out, self.watched);
-        number(&mut out, self.counters.len() as u64);
-        for (name, totals) in &self.counters {
-            column(&mut out, name);
-            number(&mut out, totals.samples);
-            for value in [totals.first, totals.last, totals.min, totals.max, totals.sum] {
-                float(&mut out, value);
-            }
-        }
-        out
-    }
-
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut from = Bytes { rest: bytes.strip_prefix(&[MINUTE])? };
-        let (minute, sequence) = (from.signed()?, from.number()?);
-        let watched = from.optional()?;
-        let mut counters = Vec::new();
-        for _ in 0..from.items().filter(|items| *items <= MAX_COLUMNS as u64)? {
-            let name = from.column()?;
-            let samples = from.number()?;
-            let [first, last, min, max, sum] =
-                [from.float()?, from.float()?, from.float()?, from.float()?, from.float()?];
-            if samples == 0 || min > max {
-                return None;
-            }
-            counters.push((name, Totals { samples, first, last, min, max, sum }));
-        }
-        from.rest.is_empty().then_some(Self { minute, sequence, watched, counters })
-    }
-}
-
-/// The record at the start of a file of samples.
-pub(super) fn encode_columns(watched: Option<u32>, columns: &[Column]) -> Vec<u8> {
-    let mut out = vec![COLUMNS];
-    optional(&mut out, watched);
-    number(&mut out, columns.len() as u64);
-    columns.iter().for_each(|one| column(&mut out, one));
-    out
-}
-
-impl Sample {
-    pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(24 + 9 * self.values.len());
-        out.push(SAMPLE);
-        number(&mut out, self.sequence);
-        signed(&mut out, self.at_ns);
-        for eight in self.values.chunks(8) {
-            let bit = |(at, value): (usize, &Option<f64>)| u8::from(value.is_some()) << at;
-            out.push(eight.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit));
-        }
-        self.values.iter().flatten().for_each(|value| float(&mut out, *value));
-        out
+    pub(super) fn decode(bytes: &[u8], schema: u16) -> Option<Self> {
+        let found: Self = match schema {
+            1 => wire::decode_in_order(bytes.strip_prefix(&[MINUTE])?)?,
+            _ => wire::decode(bytes)?,
+        };
+        (found.counters.len() <= MAX_COLUMNS).then_some(found)
     }
 }
 
 impl Entry {
-    /// `columns`: how many values a sample has.
-    pub(super) fn decode(bytes: &[u8], columns: usize) -> Option<Self> {
-        let (kind, rest) = bytes.split_first()?;
-        let mut from = Bytes { rest };
-        let entry = match *kind {
-            COLUMNS => {
-                let watched = from.optional()?;
-                let count = from.items().filter(|items| *items <= MAX_COLUMNS as u64)?;
-                Entry::Columns(watched, (0..count).map(|_| from.column()).collect::<Option<_>>()?)
+    /// `columns`: how many values a sample has in a file of schema 1, which does not say so.
+    pub(super) fn decode(bytes: &[u8], schema: u16, columns: usize) -> Option<Self> {
+        let found: Self = match (schema, bytes.split_first()?) {
+            (1, (&COLUMNS, rest)) => Self { columns: Some(wire::decode_in_order(rest)?), sample: None },
+            (1, (&SAMPLE, mut from)) => {
+                let (sequence, at_ns) = (Wire::in_order(&mut from)?, Wire::in_order(&mut from)?);
+                let values = Values::read(columns, from)?;
+                Self { columns: None, sample: Some(Sample { sequence, at_ns, values }) }
             }
-            SAMPLE => {
-                let (sequence, at_ns) = (from.number()?, from.signed()?);
-                let bits = from.take(columns.div_ceil(8))?;
-                let is_there = |at: usize| bits[at / 8] >> (at % 8) & 1 == 1;
-                let mut values = Vec::with_capacity(columns);
-                for at in 0..columns {
-                    values.push(if is_there(at) { Some(from.float()?) } else { None });
-                }
-                Entry::Sample(Sample { sequence, at_ns, values })
-            }
-            _ => return None,
+            (1, _) => return None,
+            _ => wire::decode(bytes)?,
         };
-        from.rest.is_empty().then_some(entry)
+        let too_many = found.columns.as_ref().is_some_and(|found| found.columns.len() > MAX_COLUMNS);
+        (!too_many).then_some(found)
     }
 }
 
-impl<'a> Bytes<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(taken)
-    }
-
-    /// A value that a sensor can have.
-    fn float(&mut self) -> Option<f64> {
-        let bytes: [u8; 8] = self.take(8)?.try_into().ok()?;
-        Some(f64::from_le_bytes(bytes)).filter(|value| value.is_finite())
-    }
-
-    fn optional(&mut self) -> Option<Option<u32>> {
-        match self.number()?.checked_sub(1) {
-            None => Some(None),
-            Some(value) => u32::try_from(value).ok().map(Some),
+impl Values {
+    /// A bit for each, whether it is there, and those that are.
+    fn read(count: usize, bytes: &[u8]) -> Option<Self> {
+        let (bits, rest) = bytes.split_at_checked(count.div_ceil(8))?;
+        let (values, rest) = rest.as_chunks::<8>();
+        let mut values = values.iter().map(|value| f64::from_le_bytes(*value));
+        let mut found = Vec::with_capacity(count);
+        for at in 0..count {
+            let is_there = bits[at / 8] >> (at % 8) & 1 == 1;
+            found.push(if is_there { Some(values.next().filter(|value| value.is_finite())?) } else { None });
         }
+        (rest.is_empty() && values.next().is_none()).then_some(Self(found))
+    }
+}
+
+/// One after the other, without numbers: every counter has them every minute. What is added one day comes last.
+impl Wire for Totals {
+    fn put(&self, number: u32, out: &mut Message) {
+        out.nested(number, |out| {
+            out.varint(self.samples);
+            for value in [self.first, self.last, self.min, self.max, self.sum] {
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+        });
     }
 
-    fn column(&mut self) -> Option<Column> {
-        Some(Column { name: self.text()?, unit: self.text()?, device: self.optional()? })
+    fn take(&mut self, value: Field<'_>) -> Option<()> {
+        *self = Self::in_order(&mut value.bytes()?)?;
+        Some(())
+    }
+
+    fn in_order(from: &mut &[u8]) -> Option<Self> {
+        let samples = Wire::in_order(from)?;
+        let mut next = || f64::in_order(from);
+        let [first, last, min, max, sum] = [next()?, next()?, next()?, next()?, next()?];
+        (samples > 0 && min <= max).then_some(Self { samples, first, last, min, max, sum })
+    }
+}
+
+impl Wire for Values {
+    fn put(&self, number: u32, out: &mut Message) {
+        out.nested(number, |out| {
+            out.varint(self.0.len() as u64);
+            for eight in self.0.chunks(8) {
+                let bit = |(at, value): (usize, &Option<f64>)| u8::from(value.is_some()) << at;
+                out.push(eight.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit));
+            }
+            self.0.iter().flatten().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+        });
+    }
+
+    fn take(&mut self, value: Field<'_>) -> Option<()> {
+        let mut bytes = value.bytes()?;
+        let count = usize::try_from(varint(&mut bytes).ok()?).ok().filter(|count| *count <= MAX_COLUMNS)?;
+        *self = Self::read(count, bytes)?;
+        Some(())
+    }
+
+    /// Schema 1 does not say how many there are: see [`Entry::decode`].
+    fn in_order(_: &mut &[u8]) -> Option<Self> {
+        None
     }
 }

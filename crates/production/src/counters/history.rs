@@ -165,7 +165,7 @@ pub fn recent_counters(folder: &Path, now_ns: i64) -> Result<Vec<RecentCounter>,
         }
         let log = gathered.log(&path);
         for sample in log.samples.iter().filter(|sample| (from_ns..=now_ns).contains(&sample.at_ns)) {
-            for (column, value) in log.columns.iter().zip(&sample.values) {
+            for (column, value) in log.columns.iter().zip(&sample.values.0) {
                 let Some(value) = value.filter(|_| room > 0) else { continue };
                 room -= 1;
                 found.entry(key(&process.host, log.watched, column)).or_default().push((sample.at_ns, value));
@@ -232,23 +232,21 @@ impl Gathered {
     fn log(&mut self, path: &Path) -> Log {
         let mut log = Log::default();
         let mut columns = 0;
-        let decode = |bytes: &[u8]| {
-            let entry = Entry::decode(bytes, columns)?;
-            if let Entry::Columns(_, all) = &entry {
-                columns = all.len();
-            }
+        let decode = |bytes: &[u8], schema| {
+            let entry = Entry::decode(bytes, schema, columns)?;
+            columns = entry.columns.as_ref().map_or(columns, |all| all.columns.len());
             Some(entry)
         };
         let Some(contents) = segment::read_records(path, "samples", decode) else { return log };
         self.note(path, contents.trouble);
         for entry in contents.blocks {
-            match entry {
-                Entry::Columns(watched, columns) if log.columns.is_empty() => {
-                    (log.watched, log.columns) = (watched, columns);
+            match entry.columns {
+                Some(found) if log.columns.is_empty() => {
+                    (log.watched, log.columns) = (found.watched, found.columns);
                 }
                 // One process has the same counters for all its life.
-                Entry::Columns(..) => break,
-                Entry::Sample(sample) => log.samples.push(sample),
+                Some(_) => break,
+                None => log.samples.extend(entry.sample),
             }
         }
         log
@@ -279,7 +277,7 @@ impl Gathered {
     fn samples(&mut self, host: &str, log: Log, newest_closed: u64) {
         let open = log.samples.iter().filter(|sample| sample.sequence > newest_closed);
         for sample in open {
-            for (column, value) in log.columns.iter().zip(&sample.values) {
+            for (column, value) in log.columns.iter().zip(&sample.values.0) {
                 if let Some(value) = value {
                     let key = key(host, log.watched, column);
                     self.add(key, sample.at_ns.div_euclid(MINUTE_NS), &Totals::of(*value));

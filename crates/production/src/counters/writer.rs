@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use stepscope_ground::Problem;
 
-use super::codec::{MAX_COLUMNS, Minute, Sample, encode_columns};
+use super::codec::{Columns, Entry, MAX_COLUMNS, Minute, Sample, Values};
 use super::{Column, Totals};
 use crate::retention::{self, Retention};
 use crate::segment::{self, Process};
+use crate::wire;
 
 /// Minutes that are kept at full rate.
 pub const RECENT_MINUTES: i64 = 10;
@@ -36,7 +37,8 @@ pub struct CounterWriter {
     columns: Vec<Column>,
     open: Open,
     waiting: VecDeque<Minute>,
-    recent: VecDeque<Sample>,
+    /// The last samples.
+    recent: VecDeque<Entry>,
     log: Option<Log>,
     /// The last moment, on the clock of the world and on one that nobody sets.
     last: Option<(i64, u64)>,
@@ -134,9 +136,9 @@ impl CounterWriter {
         let sample = Sample {
             sequence: self.open.sequence,
             at_ns: wall_ns,
-            values: (0..self.columns.len()).map(known).collect(),
+            values: Values((0..self.columns.len()).map(known).collect()),
         };
-        for (at, value) in sample.values.iter().enumerate() {
+        for (at, value) in sample.values.0.iter().enumerate() {
             if let Some(value) = value {
                 Totals::add(&mut self.open.counters[at], *value);
                 Totals::add(&mut self.totals[at], *value);
@@ -199,12 +201,14 @@ impl CounterWriter {
     }
 
     fn write(&mut self, sample: Sample, hour: i64) -> io::Result<()> {
-        let bytes = segment::record(&sample.encode());
         let oldest_ns = sample.at_ns - RECENT_MINUTES * MINUTE_NS;
+        let entry = Entry { columns: None, sample: Some(sample) };
+        let bytes = segment::record(&wire::encode(&entry));
         let most = MAX_RECENT.min(MAX_RECENT_VALUES / self.columns.len().max(1));
-        self.recent.push_back(sample);
+        self.recent.push_back(entry);
         // A clock that was set back leaves samples of the future, which go by their number.
-        while self.recent.front().is_some_and(|first| first.at_ns < oldest_ns) || self.recent.len() > most {
+        let is_old = |entry: &Entry| entry.sample.as_ref().is_some_and(|sample| sample.at_ns < oldest_ns);
+        while self.recent.front().is_some_and(is_old) || self.recent.len() > most {
             self.recent.pop_front();
         }
         self.write_waiting()?;
@@ -228,7 +232,7 @@ impl CounterWriter {
     fn write_waiting(&mut self) -> io::Result<()> {
         while let Some(minute) = self.waiting.front() {
             let name = segment::name_of(minute.minute.div_euclid(60), &self.process, segment::COUNTERS);
-            if let Err(error) = segment::append_record(&self.folder.join(name), &minute.encode()) {
+            if let Err(error) = segment::append_record(&self.folder.join(name), &wire::encode(minute)) {
                 if error.kind() == io::ErrorKind::NotFound {
                     // Somebody removed the folder; the next sample may find it again.
                     let _ = make_ready(&self.folder);
@@ -242,9 +246,10 @@ impl CounterWriter {
 
     /// Writes the last samples as a whole, under the name of this hour.
     fn begin_log(&mut self, hour: i64) -> io::Result<()> {
-        let mut records = segment::record(&encode_columns(self.watched, &self.columns));
-        for sample in &self.recent {
-            records.extend_from_slice(&segment::record(&sample.encode()));
+        let columns = Columns { watched: self.watched, columns: self.columns.clone() };
+        let mut records = segment::record(&wire::encode(&Entry { columns: Some(columns), sample: None }));
+        for entry in &self.recent {
+            records.extend_from_slice(&segment::record(&wire::encode(entry)));
         }
         let path = self.folder.join(segment::name_of(hour, &self.process, segment::SAMPLES));
         let old = self.log.take();

@@ -34,7 +34,7 @@ fn names_are_read_as_they_are_written() {
 fn a_torn_file_is_whole_up_to_there() {
     let folder = folder("torn");
     let path = folder.join("a.minutes");
-    (0..3).for_each(|n| append(&path, &block(n)).unwrap());
+    (1..4).for_each(|n| append(&path, &block(n)).unwrap());
     assert_eq!(read(&path).unwrap().blocks.len(), 3);
     let bytes = fs::read(&path).unwrap();
     let record = (bytes.len() - HEADER) / 3;

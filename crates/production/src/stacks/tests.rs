@@ -121,7 +121,7 @@ fn a_damaged_file_is_said_and_nothing_else_breaks() {
     for at in 0..payload.len() {
         let mut turned = payload.to_vec();
         turned[at] ^= 0x7f;
-        if let Some(counted) = codec::Counted::decode(&turned) {
+        if let Some(counted) = codec::Counted::decode(&turned, segment::SCHEMA) {
             counted.each(|frames, _| assert!(frames.len() <= MAX_DEPTH + 1));
         }
     }

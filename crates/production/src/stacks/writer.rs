@@ -8,6 +8,7 @@ use super::codec::Counted;
 use super::{MAX_STACKS, StackFrame};
 use crate::counters::{make_ready, unwritable};
 use crate::segment::{self, Process};
+use crate::wire;
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 
@@ -80,7 +81,7 @@ impl StackWriter {
             return None;
         }
         let path = self.folder.join(segment::name_of(self.hour, &self.process, segment::STACKS));
-        let written = segment::replace_records(&path, &segment::record(&self.counted.encode()));
+        let written = segment::replace_records(&path, &segment::record(&wire::encode(&self.counted)));
         let words = written.err().map(|error| {
             let Problem { what, hint } = unwritable(&self.folder, &error);
             format!("stacks are counted but not kept: {what}\nhint: {hint}")
