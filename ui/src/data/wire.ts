@@ -63,16 +63,6 @@ export interface Advice {
   change: string;
 }
 
-/** A rule that fired, or was over. */
-export interface AlertShown {
-  /** When, in nanoseconds since 1970. */
-  at_ns: number;
-  /** The rule. */
-  rule: string;
-  /** What happened. */
-  message: string;
-}
-
 /** One allocation, or one segment. */
 export interface AllocationDetails {
   /** Its number. */
@@ -1392,6 +1382,19 @@ export interface Grown {
   after_ns: number;
 }
 
+/** What happened. */
+export type Happened = "alert" | "better" | "worse";
+
+/** Something that happened. */
+export interface Happening {
+  /** When, in minutes since 1970. */
+  minute: number;
+  /** What it was. */
+  kind: Happened;
+  /** In a sentence without its time. */
+  text: string;
+}
+
 /** One device's peaks. Rates in TFLOP/s (for `int8`: tera-operations) and GB/s, both decimal. */
 export interface Hardware {
   /** What it is called here. */
@@ -2057,6 +2060,8 @@ export interface LevelChange {
   before_ns: number;
   /** The level after. */
   after_ns: number;
+  /** How it compares with the level before. */
+  pace: Pace;
   /** How likely such a cut would be if the order of the points meant nothing. */
   p: number;
   /** The region that grew most, if the level rose. */
@@ -2441,6 +2446,22 @@ export interface ModulesLedger {
   misnested: number;
 }
 
+/** A counter that changed its level. */
+export interface Mover {
+  /** What it counts. */
+  name: string;
+  /** The device, if it is one of several. */
+  device: string | null;
+  /** Its unit, as the counter has it. */
+  unit: "percent" | "bytes" | "bytes_per_second" | "watts" | "celsius" | "megahertz" | "joules" | "count";
+  /** Its median before. */
+  before: number;
+  /** Its median after. */
+  after: number;
+  /** The change by how much the counter wanders. */
+  score: number;
+}
+
 /** Names of slices, in the order they were asked for. */
 export interface Names {
   names: string[];
@@ -2697,6 +2718,9 @@ export type Origin = "hierarchy-text" | "none" | "python-calls";
 
 /** Why a row is faster than its roofline. */
 export type OverPeak = "arithmetic" | "cache" | "host_bus";
+
+/** How a latency compares with the one before it. */
+export type Pace = "faster" | "same" | "slow" | "slower";
 
 /** Two of several runs compared. */
 export interface PairRow {
@@ -3339,10 +3363,25 @@ export interface RunRow {
 /** How far a run is from being asked about. */
 export type RunState = "failed" | "loading" | "ready" | "waiting";
 
+/** A piece of a sentence. */
+export type SentencePiece = SentenceTime | string;
+
+/** A moment, or a stretch of time, in minutes since 1970. */
+export interface SentenceTime {
+  /** The moment, or where the stretch begins. */
+  from: number;
+  /** Where the stretch ends. */
+  until: number | null;
+  /** The day of this minute goes without saying. */
+  near: number;
+}
+
 /** A service over a stretch of time. */
 export interface ServiceDashboard {
   /** What the service's directory is called. */
   name: string;
+  /** What to know first. */
+  verdict: ServiceVerdict;
   /** The first minute, in minutes since 1970. */
   from: number;
   /** The minute after the last one. */
@@ -3361,6 +3400,10 @@ export interface ServiceDashboard {
   route: string | null;
   /** Processes that answered. */
   processes: number;
+  /** What rates divide by: the period without what is before the first count or after now, in seconds. */
+  counted_seconds: number;
+  /** A latency that differs by less than this share from the one before is the same. */
+  changed_share: number;
   /** Numbers of the whole period. */
   total: Summary;
   /** The same in the period before. */
@@ -3383,13 +3426,40 @@ export interface ServiceDashboard {
   changes: LevelChange[];
   /** Some requests, the slowest first. */
   exemplars: Exemplar[];
-  /** Rules that fired. */
-  alerts: AlertShown[];
+  /** Levels that changed and rules that fired, the oldest first. */
+  happened: Happening[];
   /** What was left out, or could not be read. */
   notes: string[];
   /** What the numbers mean. */
   definitions: Definition[];
 }
+
+/** Something worth a sentence. */
+export interface ServiceMatter {
+  /** What it is about. */
+  kind: ServiceMatterKind;
+  /** How bad it is. */
+  tone: ServiceTone;
+  /** In two or three words. */
+  word: string;
+  /** The sentence, with times in UTC. */
+  sentence: string;
+  /** The same sentence in pieces, with times apart. */
+  pieces: SentencePiece[];
+  /** Since when, in minutes since 1970. */
+  since: number | null;
+  /** Until when, if it is over. */
+  until: number | null;
+  /** How many minutes of the period that is; unknown where it began earlier. */
+  minutes: number | null;
+  /** The route; none: several. */
+  route: string | null;
+  /** The region that grew most. */
+  grew: Grown | null;
+}
+
+/** What a sentence is about. */
+export type ServiceMatterKind = "errors" | "fine" | "silence" | "slow" | "target";
 
 /** A watched service. */
 export interface ServiceOpened {
@@ -3412,6 +3482,41 @@ export interface ServiceSeries {
   p99_ns: (number | null)[];
   /** The slowest. */
   max_ns: (number | null)[];
+}
+
+/** How bad something is. */
+export type ServiceTone = "bad" | "good" | "none" | "warn";
+
+/** What there is to say about a service, the worst first. */
+export interface ServiceVerdict {
+  /** What it is about. */
+  kind: ServiceMatterKind;
+  /** How bad it is. */
+  tone: ServiceTone;
+  /** In two or three words. */
+  word: string;
+  /** The sentence, with times in UTC. */
+  sentence: string;
+  /** The same sentence in pieces, with times apart. */
+  pieces: SentencePiece[];
+  /** Since when, in minutes since 1970. */
+  since: number | null;
+  /** Until when, if it is over. */
+  until: number | null;
+  /** How many minutes of the period that is; unknown where it began earlier. */
+  minutes: number | null;
+  /** The route; none: several. */
+  route: string | null;
+  /** The region that grew most. */
+  grew: Grown | null;
+  /** The target that is missed because of it. */
+  detail: string | null;
+  /** Counters that changed their level with it, the clearest first; unknown where there are too few points. */
+  movers: Mover[] | null;
+  /** Which of the examples shows it, counted from 0. */
+  example: number | null;
+  /** What else there is to say, the worst first. */
+  also: ServiceMatter[];
 }
 
 /** How much a finding matters, by the part of a step it could save. */
