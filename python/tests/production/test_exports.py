@@ -288,7 +288,7 @@ def test_the_program_serves_and_prints(recorded: pathlib.Path) -> None:
 def test_wrong_use_is_said(tmp_path: pathlib.Path, recorded: pathlib.Path) -> None:
     for words, message in [
         ([str(tmp_path / "nowhere"), "--to", "prometheus", "--once"], "no directory of a service"),
-        ([str(recorded), "--to", "otlp", "--endpoint", "https://collector"], "only plain http"),
+        ([str(recorded), "--to", "otlp", "--endpoint", "ftp://collector"], "not a collector URL"),
         ([str(recorded), "--to", "otlp", "--endpoint", "collector:4318"], "not a collector URL"),
         ([str(recorded), "--to", "otlp", "--header", "x"], "not a header"),
         ([str(recorded), "--to", "statsd", "--endpoint", "nonsense"], "cannot send to a StatsD server"),
