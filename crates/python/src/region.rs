@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use stepscope_record::{NO_STACK, RegionToken, begin, end, enter as enter_thread, intern, leave};
 
@@ -29,9 +28,6 @@ static BESIDE: AtomicBool = AtomicBool::new(false);
 static OVERLAPPING: AtomicU64 = AtomicU64::new(0);
 /// Asked where a region is entered, as a number from [`number_of_text`]. An owned reference, or null, as above.
 static STACKS: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
-
-/// The class, once it is there.
-static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// No region is open.
 const CLOSED: i64 = i64::MIN;
@@ -211,22 +207,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         };
         class.setattr(name, descriptor)?;
     }
-    let _ = CLASS.set(module.py(), class.clone().unbind());
     module.add("record_function", class)
-}
-
-/// Enters a region of this name; what is returned is to be left with [`leave_recorded`].
-pub(crate) fn enter_recorded(py: Python<'_>, name: &Py<PyString>) -> PyResult<Option<Py<PyAny>>> {
-    let Some(class) = CLASS.get(py) else { return Ok(None) };
-    let made = class.bind(py).call1((name,))?;
-    // An object of this class is entered by being called.
-    made.call0()?;
-    Ok(Some(made.unbind()))
-}
-
-/// The other end.
-pub(crate) fn leave_recorded(py: Python<'_>, region: &Py<PyAny>) -> PyResult<()> {
-    region.bind(py).call1((py.None(), py.None(), py.None())).map(drop)
 }
 
 /// A descriptor that hands out the object itself; of the class, the method.

@@ -4,10 +4,11 @@
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyString, PyTuple, PyType};
 use stepscope_record::clock::{busy_ns, steady_ns};
 
-use crate::region::{enter_recorded, is_recording, leave_recorded};
+use crate::region::is_recording;
 
 /// Asking the system for processor time takes longer than all the rest. Within this time of a reading the process is
 /// taken to have been busy, and the system is not asked again: processor times are right to within this.
@@ -178,7 +179,7 @@ impl TimedRegion {
         let state = region.state.clone_ref(py);
         drop(region);
         if let Some(recorded) = recorded {
-            leave_recorded(py, &recorded)?;
+            leave(py, &recorded)?;
         }
 
         let failed = !kind.is_none();
@@ -228,10 +229,14 @@ impl TimedRegion {
 
     /// Begins its stretch in what is being recorded, if anything is.
     fn enter_recording(this: &Bound<'_, Self>) -> PyResult<()> {
+        static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         if is_recording() {
-            let name = this.borrow().name.clone_ref(this.py());
-            let recorded = enter_recorded(this.py(), &name)?;
-            this.borrow_mut().recorded = recorded;
+            let py = this.py();
+            let name = this.borrow().name.clone_ref(py);
+            let recorded = CLASS.import(py, "stepscope._native", "record_function")?.call1((name,))?;
+            // It is entered by being called.
+            recorded.call0()?;
+            this.borrow_mut().recorded = Some(recorded.unbind());
         }
         Ok(())
     }
@@ -239,7 +244,7 @@ impl TimedRegion {
     /// Ends its stretch in what is being recorded.
     fn leave_recording(this: &Bound<'_, Self>) -> PyResult<()> {
         let recorded = this.borrow_mut().recorded.take();
-        recorded.map_or(Ok(()), |recorded| leave_recorded(this.py(), &recorded))
+        recorded.map_or(Ok(()), |recorded| leave(this.py(), &recorded))
     }
 
     /// A region inside it opens.
@@ -292,4 +297,9 @@ impl TimedRegion {
         self.recorded = None;
         self.record = None;
     }
+}
+
+/// Leaves a region of `record_function`.
+fn leave(py: Python<'_>, recorded: &Py<PyAny>) -> PyResult<()> {
+    recorded.bind(py).call1((py.None(), py.None(), py.None())).map(drop)
 }
